@@ -1,0 +1,20 @@
+//! What an evaluator said about a run, whichever evaluator it was: expectations look at this.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The evaluation's task as it stood at its end. All JSON in it is in A2A 1.0 form.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Assessment {
+    /// The state that ended it, in the words of A2A 0.3: `completed`, `failed`, `rejected`, `canceled`;
+    /// or `input-required`, `auth-required` where the evaluator stopped to ask.
+    pub state: String,
+    /// Every status, in order: A2A `TaskStatus` objects.
+    pub statuses: Vec<Value>,
+    /// The artifacts as they stood at the end, in the order they appeared: A2A `Artifact` objects.
+    pub artifacts: Vec<Value>,
+    /// Numbers that the evaluator or the runner measured, by name.
+    pub metrics: BTreeMap<String, f64>,
+}

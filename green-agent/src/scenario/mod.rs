@@ -1,0 +1,4 @@
+//! Scenario files: `scenario.toml` as AgentBeats has it, plus the table `[harness]`.
+
+pub mod expectation;
+pub mod model;

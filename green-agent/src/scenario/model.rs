@@ -1,0 +1,154 @@
+//! A scenario as the file says it: agents, the evaluation's configuration, and how the harness treats it.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::expectation::Expectation;
+
+/// One scenario file.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// Its name in reports: the path below the nearest folder called `scenarios`, without ending.
+    pub name: String,
+    /// Who evaluates.
+    pub green: Green,
+    /// Who is evaluated, in the file's order.
+    pub participants: Vec<Agent>,
+    /// The `[config]` table, handed to the evaluator as it is.
+    pub config: Map<String, Value>,
+    /// The `[harness]` table.
+    pub harness: Harness,
+}
+
+/// The evaluator of a scenario.
+#[derive(Clone, Debug)]
+pub enum Green {
+    /// A program or a server that speaks A2A.
+    Agent(Agent),
+    /// The built-in one, in the runner's process.
+    Builtin(Evaluator),
+}
+
+/// The built-in evaluators, chosen by `config.evaluator`.
+#[derive(Clone, Debug)]
+pub enum Evaluator {
+    /// Scripted turns.
+    Conversation(Vec<Turn>),
+}
+
+/// An agent and how it comes to be there.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// `green`, or the participant's `role` (leaderboard files call it `name`).
+    pub role: String,
+    /// Its id in AgentBeats' results file.
+    pub agentbeats_id: Option<String>,
+    /// Where it listens.
+    pub endpoint: Url,
+    /// The words of `cmd`, split as a shell would; `None` for an agent that runs already.
+    pub cmd: Option<Vec<String>>,
+    /// `env`, with `${NAME}` not yet replaced.
+    pub env: BTreeMap<String, String>,
+    /// What this agent alone needs, beside what the whole scenario needs.
+    pub requires: Vec<Requirement>,
+}
+
+/// One scripted turn: what is said, and what must follow. `[[config.turn]]`.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Line of the scenario file on which it begins, from 1.
+    pub line: usize,
+    /// The role it is said to.
+    pub to: String,
+    /// The parts of the message, in A2A 1.0 form; `text = "..."` is one text part.
+    pub parts: Vec<Value>,
+    /// The protocol version to speak; what the card offers if absent.
+    pub version: Option<ProtocolVersion>,
+    /// Use the streaming operation.
+    pub stream: bool,
+    /// Cancel the task; without parts this is the whole turn, with parts it comes while the turn runs.
+    pub cancel: bool,
+    /// Wait so long before the turn; with `cancel` and parts, between message and cancel.
+    pub after: Option<Duration>,
+    /// Begin a new task (and context) although the role's last task is still open.
+    pub fresh: bool,
+    /// The state that the task must be in after the turn, in the words of A2A 0.3 such as
+    /// `input-required`; `message` where the answer must be a bare Message. Any if absent.
+    pub state: Option<String>,
+    /// A text that the answer must contain.
+    pub contains: Option<String>,
+}
+
+/// The A2A versions that a turn can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolVersion {
+    /// `0.3`
+    V0_3,
+    /// `1.0`
+    V1_0,
+}
+
+/// What a scenario needs on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Requirement {
+    /// `python:REQUIREMENT`, in pip's words, such as `python:a2a-sdk==0.3.26`.
+    Python(String),
+    /// `npm:PACKAGE@VERSION`
+    Npm(String),
+    /// `command:NAME`: a program on the PATH.
+    Command(String),
+}
+
+/// The `[harness]` table, which AgentBeats' own parsers ignore.
+#[derive(Clone, Debug)]
+pub struct Harness {
+    /// Whether the file has the table at all.
+    pub declared: bool,
+    /// How many times the scenario runs.
+    pub trials: u32,
+    /// Handed to whatever draws lots.
+    pub seed: u64,
+    /// What every agent of the scenario needs.
+    pub requires: Vec<Requirement>,
+    /// Whether the endpoints' ports are replaced.
+    pub ports: Ports,
+    /// The limits of each phase.
+    pub timeout: Timeouts,
+    /// What is compared with the snapshot; `None` if nothing is.
+    pub snapshot: Option<SnapshotSettings>,
+    /// What is expected of the run.
+    pub expect: Vec<Expectation>,
+}
+
+/// Which ports agents listen on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ports {
+    /// Those of the file.
+    Fixed,
+    /// Free ones, put in the place of the file's in endpoint and cmd.
+    Auto,
+}
+
+/// Time limits; every wait of a run is under one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From an agent's start until its card can be read.
+    pub ready: Duration,
+    /// With nothing passing over any hop.
+    pub idle: Duration,
+    /// The whole evaluation.
+    pub total: Duration,
+    /// From SIGTERM to SIGKILL.
+    pub stop: Duration,
+}
+
+/// How the transcript becomes a snapshot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotSettings {
+    /// JSON pointers, `*` for any one segment, into bodies whose values are replaced by `<redacted>`.
+    pub redact: Vec<String>,
+}

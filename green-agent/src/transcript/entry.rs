@@ -1,0 +1,219 @@
+//! One line of a transcript: what passed over one hop, in one direction, at one moment.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A directed connection between two parties of a run, written `green -> purple`.
+///
+/// The party that opens requests comes first; replies and stream events travel back over the same hop.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Hop {
+    /// Who sends the requests: `runner`, `green`, or a participant's role.
+    pub from: String,
+    /// Who answers them.
+    pub to: String,
+}
+
+impl Hop {
+    /// The hop on which `from` calls `to`.
+    pub fn new(from: impl Into<String>, to: impl Into<String>) -> Self {
+        Self {
+            from: from.into(),
+            to: to.into(),
+        }
+    }
+}
+
+impl fmt::Display for Hop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.from, self.to)
+    }
+}
+
+impl From<Hop> for String {
+    fn from(hop: Hop) -> Self {
+        hop.to_string()
+    }
+}
+
+/// A text that should have been a hop such as `green -> purple`.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is not a hop: expected FROM -> TO, for example \"green -> purple\"")]
+pub struct NotAHop(String);
+
+impl FromStr for Hop {
+    type Err = NotAHop;
+
+    fn from_str(text: &str) -> Result<Self, NotAHop> {
+        match text.split_once("->") {
+            Some((from, to)) if !from.trim().is_empty() && !to.trim().is_empty() => {
+                Ok(Self::new(from.trim(), to.trim()))
+            }
+            _ => Err(NotAHop(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for Hop {
+    type Error = NotAHop;
+
+    fn try_from(text: String) -> Result<Self, NotAHop> {
+        text.parse()
+    }
+}
+
+/// Which way an entry travelled over its hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the hop's caller to the agent that it calls.
+    Forward,
+    /// From that agent back to the caller.
+    Back,
+}
+
+/// One line of `transcript.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Position in the whole transcript, from 1, without gaps: the order in which things happened.
+    pub seq: u64,
+    /// Seconds since the run began.
+    pub time: f64,
+    /// The hop it travelled over.
+    pub hop: Hop,
+    /// Ties replies, events and failures to the request of the same number. Unique in the transcript.
+    pub exchange: u64,
+    /// Which way it went.
+    pub direction: Direction,
+    /// What it was.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// What passed, told apart by `kind` in the JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Content {
+    /// An HTTP request.
+    Request {
+        /// The HTTP method.
+        method: String,
+        /// Path and query.
+        path: String,
+        /// The headers that say something about the protocol, by lowercase name; secrets masked.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        headers: BTreeMap<String, String>,
+        /// The body, if there was one.
+        #[serde(flatten)]
+        body: Option<Body>,
+    },
+    /// An HTTP response; of a stream only its beginning, the events follow.
+    Reply {
+        /// The HTTP status code.
+        status: u16,
+        /// As in a request.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        headers: BTreeMap<String, String>,
+        /// The body, if there was one.
+        #[serde(flatten)]
+        body: Option<Body>,
+    },
+    /// One server-sent event of a stream.
+    Event {
+        /// The event's `id`, if it had one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        /// The event's `event` field, if it had one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<String>,
+        /// The event's data.
+        #[serde(flatten)]
+        body: Option<Body>,
+    },
+    /// A stream ended in good order.
+    End,
+    /// The exchange broke: nobody listened, the connection fell, a limit was passed.
+    Failure {
+        /// What happened, for a person.
+        error: String,
+    },
+}
+
+/// A body as a reader of the transcript wants it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Body {
+    /// JSON, parsed.
+    #[serde(rename = "body")]
+    Json(Value),
+    /// Text that is not JSON.
+    #[serde(rename = "text")]
+    Text(String),
+    /// Not kept: binary, or larger than the recorder's limit.
+    #[serde(rename = "omitted")]
+    Omitted {
+        /// Its size in bytes, as far as it was seen.
+        bytes: u64,
+        /// Why it was not kept.
+        why: String,
+    },
+}
+
+impl Body {
+    /// The JSON inside, if it is JSON.
+    pub fn json(&self) -> Option<&Value> {
+        match self {
+            Self::Json(value) => Some(value),
+            Self::Text(_) | Self::Omitted { .. } => None,
+        }
+    }
+}
+
+impl Content {
+    /// The body, of whatever kind of content.
+    pub fn body(&self) -> Option<&Body> {
+        match self {
+            Self::Request { body, .. } | Self::Reply { body, .. } | Self::Event { body, .. } => {
+                body.as_ref()
+            }
+            Self::End | Self::Failure { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_entry_is_one_flat_object() {
+        let entry = Entry {
+            seq: 3,
+            time: 0.25,
+            hop: Hop::new("green", "pro_debater"),
+            exchange: 2,
+            direction: Direction::Back,
+            content: Content::Reply {
+                status: 200,
+                headers: BTreeMap::new(),
+                body: Some(Body::Json(json!({"ok": true}))),
+            },
+        };
+        let written = json!({
+            "seq": 3, "time": 0.25, "hop": "green -> pro_debater", "exchange": 2,
+            "direction": "back", "kind": "reply", "status": 200, "body": {"ok": true},
+        });
+        assert_eq!(serde_json::to_value(&entry).unwrap(), written);
+        assert_eq!(serde_json::from_value::<Entry>(written).unwrap(), entry);
+    }
+
+    #[test]
+    fn a_hop_needs_both_ends() {
+        assert!("green".parse::<Hop>().is_err());
+        assert!("-> green".parse::<Hop>().is_err());
+        assert_eq!("a->b".parse::<Hop>().unwrap(), Hop::new("a", "b"));
+    }
+}
