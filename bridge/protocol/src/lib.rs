@@ -1,1 +1,20 @@
-//! skeleton
+//! What is said on the wire: A2A types, their older dialects, JSON-RPC.
+//!
+//! The types follow A2A 1.0 (`specification/a2a.proto`, package `lf.a2a.v1`) with the names of its JSON
+//! form; older generations are dialects, translated at the edge. Nothing here reads a clock, opens a
+//! socket or draws a random number: times and ids come in as arguments, and `no_std` keeps it so.
+//!
+//! - [`a2a`]: the types of A2A 1.0
+//! - [`dialect`]: older generations, to 1.0 and back
+//! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
+//! - [`wire`]: how objects are read from JSON, with errors that name the field
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod a2a;
+pub mod dialect;
+pub mod jsonrpc;
+pub mod wire;

@@ -1,0 +1,157 @@
+//! Errors of the protocol, with their codes in each binding, once (specification 3.3.2, 5.4, 9.5, 11.6).
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use serde_json::{Value, json};
+
+use crate::wire::FieldError;
+
+/// Makes the kinds of error and the table of their codes.
+macro_rules! kinds {
+    ($( $(#[$meta:meta])* $kind:ident = $code:literal, $reason:literal, $http:literal, $text:literal; )*) => {
+        /// What went wrong, in the protocol's words.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ErrorKind {
+            $( $(#[$meta])* $kind, )*
+        }
+
+        impl ErrorKind {
+            /// All of them.
+            pub const ALL: &[Self] = &[$( Self::$kind, )*];
+
+            /// The code in JSON-RPC.
+            pub fn code(self) -> i64 {
+                match self { $( Self::$kind => $code, )* }
+            }
+
+            /// The reason in `google.rpc.ErrorInfo`.
+            pub fn reason(self) -> &'static str {
+                match self { $( Self::$kind => $reason, )* }
+            }
+
+            /// The status in HTTP+JSON.
+            pub fn http_status(self) -> u16 {
+                match self { $( Self::$kind => $http, )* }
+            }
+
+            /// What it says if there is nothing better to say.
+            pub fn text(self) -> &'static str {
+                match self { $( Self::$kind => $text, )* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The body is not JSON.
+    Parse = -32700, "PARSE_ERROR", 400, "the body is not JSON";
+    /// The body is JSON but no request.
+    InvalidRequest = -32600, "INVALID_REQUEST", 400, "the body is not a request";
+    /// No such method.
+    MethodNotFound = -32601, "METHOD_NOT_FOUND", 404, "there is no such method";
+    /// The parameters are not as the method wants them.
+    InvalidParams = -32602, "INVALID_PARAMS", 400, "the parameters are not valid";
+    /// The agent's own fault.
+    Internal = -32603, "INTERNAL_ERROR", 500, "something broke inside the agent";
+    /// There is no such task, or it is not the caller's.
+    TaskNotFound = -32001, "TASK_NOT_FOUND", 404, "there is no such task";
+    /// The task ended already.
+    TaskNotCancelable = -32002, "TASK_NOT_CANCELABLE", 400, "the task cannot be canceled";
+    /// The agent does not push.
+    PushNotificationNotSupported = -32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", 400, "push notifications are not supported";
+    /// The agent, or the task as it stands, cannot do that.
+    UnsupportedOperation = -32004, "UNSUPPORTED_OPERATION", 400, "the operation is not supported";
+    /// A media type that the agent does not take.
+    ContentTypeNotSupported = -32005, "CONTENT_TYPE_NOT_SUPPORTED", 400, "the content type is not supported";
+    /// The agent behind said something that is not the protocol.
+    InvalidAgentResponse = -32006, "INVALID_AGENT_RESPONSE", 500, "the agent's response is not valid";
+    /// There is no extended card.
+    ExtendedAgentCardNotConfigured = -32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", 400, "there is no extended agent card";
+    /// The client does not know an extension that the agent requires.
+    ExtensionSupportRequired = -32008, "EXTENSION_SUPPORT_REQUIRED", 400, "an extension must be supported";
+    /// A version that the agent does not speak.
+    VersionNotSupported = -32009, "VERSION_NOT_SUPPORTED", 400, "the protocol version is not supported";
+}
+
+impl ErrorKind {
+    /// The kind with this JSON-RPC code.
+    pub fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.code() == code)
+    }
+}
+
+/// An error as it goes over the wire.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// For a person.
+    pub message: String,
+    /// Details as `google.protobuf.Any` in JSON, beside the `ErrorInfo` that every error carries.
+    pub details: Vec<Value>,
+}
+
+impl Error {
+    /// An error with this text.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            details: Vec::new(),
+        }
+    }
+
+    /// There is no task of this id, or the caller must not know of it.
+    pub fn task_not_found(id: &str) -> Self {
+        Self::new(ErrorKind::TaskNotFound, format!("there is no task {id}"))
+    }
+
+    /// All details, the `ErrorInfo` first: `error.data` in JSON-RPC, `error.details` in HTTP+JSON.
+    pub fn all_details(&self) -> Vec<Value> {
+        let info = json!({
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": self.kind.reason(),
+            "domain": "a2a-protocol.org",
+        });
+        core::iter::once(info)
+            .chain(self.details.iter().cloned())
+            .collect()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind, kind.text())
+    }
+}
+
+/// A bad field among the parameters becomes `google.rpc.BadRequest`.
+impl From<FieldError> for Error {
+    fn from(error: FieldError) -> Self {
+        let violation = json!({
+            "@type": "type.googleapis.com/google.rpc.BadRequest",
+            "fieldViolations": [{
+                "field": error.path,
+                "description": format!("expected {}, found {}", error.expected, error.found),
+            }],
+        });
+        Self {
+            kind: ErrorKind::InvalidParams,
+            message: error.to_string(),
+            details: [violation].into(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.kind.code())
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,144 @@
+//! What an agent answers: whole objects, and the events of a stream (specification 4.2, 3.2.2, 3.2.3).
+
+use alloc::string::String;
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::Value;
+
+use super::{Artifact, Message, Metadata, Task, TaskStatus};
+use crate::wire::{FieldError, Fields, Wire, object};
+
+object! {
+    /// A task's status changed.
+    pub struct TaskStatusUpdateEvent {
+        /// The task.
+        required task_id: String = "taskId",
+        /// Its context.
+        always context_id: String = "contextId",
+        /// How it stands now.
+        required status: TaskStatus = "status",
+        /// Free-form data about the event.
+        optional metadata: Option<Metadata> = "metadata",
+    }
+}
+
+object! {
+    /// A task produced something, or a further piece of it.
+    pub struct TaskArtifactUpdateEvent {
+        /// The task.
+        required task_id: String = "taskId",
+        /// Its context.
+        always context_id: String = "contextId",
+        /// The artifact, or the piece of it.
+        required artifact: Artifact = "artifact",
+        /// The parts are added to those of the artifact of the same id; otherwise they replace it.
+        optional append: bool = "append",
+        /// No further piece follows.
+        optional last_chunk: bool = "lastChunk",
+        /// Free-form data about the event.
+        optional metadata: Option<Metadata> = "metadata",
+    }
+}
+
+/// The answer to SendMessage.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "most answers are tasks")]
+pub enum SendMessageResponse {
+    /// A task as it stands.
+    Task(Task),
+    /// A message and no task.
+    Message(Message),
+}
+
+/// One item of a stream.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "items pass through one at a time"
+)]
+pub enum StreamResponse {
+    /// A task as it stands: the first item of most streams.
+    Task(Task),
+    /// A message and no task: the only item of its stream.
+    Message(Message),
+    /// A change of status.
+    StatusUpdate(TaskStatusUpdateEvent),
+    /// A new artifact or a piece of one.
+    ArtifactUpdate(TaskArtifactUpdateEvent),
+}
+
+impl From<SendMessageResponse> for StreamResponse {
+    fn from(response: SendMessageResponse) -> Self {
+        match response {
+            SendMessageResponse::Task(task) => Self::Task(task),
+            SendMessageResponse::Message(message) => Self::Message(message),
+        }
+    }
+}
+
+impl Wire for SendMessageResponse {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        let mut fields = Fields::of(value)?;
+        match (fields.optional("task")?, fields.optional("message")?) {
+            (Some(task), None) => Ok(Self::Task(task)),
+            (None, Some(message)) => Ok(Self::Message(message)),
+            (None, None) => Err(FieldError::new("one of task, message", "neither")),
+            (Some(_), Some(_)) => Err(FieldError::new("one of task, message", "both")),
+        }
+    }
+}
+
+impl Wire for StreamResponse {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        const KINDS: &str = "exactly one of task, message, statusUpdate, artifactUpdate";
+        let mut fields = Fields::of(value)?;
+        let items = (
+            fields.optional("task")?,
+            fields.optional("message")?,
+            fields.optional("statusUpdate")?,
+            fields.optional("artifactUpdate")?,
+        );
+        match items {
+            (Some(task), None, None, None) => Ok(Self::Task(task)),
+            (None, Some(message), None, None) => Ok(Self::Message(message)),
+            (None, None, Some(update), None) => Ok(Self::StatusUpdate(update)),
+            (None, None, None, Some(update)) => Ok(Self::ArtifactUpdate(update)),
+            (None, None, None, None) => Err(FieldError::new(KINDS, "none of them")),
+            _ => Err(FieldError::new(KINDS, "several of them")),
+        }
+    }
+}
+
+/// An object with one member, as ProtoJSON writes a `oneof`.
+fn tagged<S: Serializer>(
+    serializer: S,
+    key: &str,
+    value: &impl Serialize,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(1))?;
+    map.serialize_entry(key, value)?;
+    map.end()
+}
+
+impl Serialize for SendMessageResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Task(task) => tagged(serializer, "task", task),
+            Self::Message(message) => tagged(serializer, "message", message),
+        }
+    }
+}
+
+impl Serialize for StreamResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Task(task) => tagged(serializer, "task", task),
+            Self::Message(message) => tagged(serializer, "message", message),
+            Self::StatusUpdate(update) => tagged(serializer, "statusUpdate", update),
+            Self::ArtifactUpdate(update) => tagged(serializer, "artifactUpdate", update),
+        }
+    }
+}
+
+object!(@deserialize SendMessageResponse);
+object!(@deserialize StreamResponse);

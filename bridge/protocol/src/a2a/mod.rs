@@ -1,0 +1,43 @@
+//! The types of A2A 1.0, a family a file, with the names of its JSON form (specification, section 4).
+//!
+//! Fields that a newer peer sends stand in `extra` and are written again; unknown enum values are kept.
+
+mod card;
+mod error;
+mod event;
+mod message;
+mod operation;
+mod part;
+mod push;
+mod request;
+mod security;
+mod task;
+
+pub use card::{
+    AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface,
+    AgentProvider, AgentSkill,
+};
+pub use error::{Error, ErrorKind};
+pub use event::{
+    SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent,
+};
+pub use message::{Message, Role};
+pub use operation::Operation;
+pub use part::{Content, Part};
+pub use push::{AuthenticationInfo, TaskPushNotificationConfig};
+pub use request::{
+    CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest, GetTaskRequest, ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse,
+    SendMessageConfiguration, SendMessageRequest, SubscribeToTaskRequest,
+};
+pub use security::{
+    ApiKeySecurityScheme, AuthorizationCodeOAuthFlow, ClientCredentialsOAuthFlow,
+    DeviceCodeOAuthFlow, HttpAuthSecurityScheme, ImplicitOAuthFlow, MutualTlsSecurityScheme,
+    OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme, PasswordOAuthFlow,
+    SecurityRequirement, SecurityScheme, StringList,
+};
+pub use task::{Artifact, Task, TaskState, TaskStatus};
+
+/// Free-form data that travels with an object (`google.protobuf.Struct`).
+pub type Metadata = serde_json::Map<alloc::string::String, serde_json::Value>;

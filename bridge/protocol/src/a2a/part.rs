@@ -1,0 +1,201 @@
+//! Parts: what messages and artifacts are made of (specification 4.1.6).
+
+use alloc::{string::String, vec::Vec};
+
+use base64::{
+    Engine as _,
+    alphabet::{STANDARD, URL_SAFE},
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    prelude::BASE64_STANDARD,
+};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value};
+
+use super::Metadata;
+use crate::wire::{FieldError, Fields, Wire, object};
+
+/// One piece of content.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The content itself.
+    pub content: Content,
+    /// Free-form data about it.
+    pub metadata: Option<Metadata>,
+    /// A name for it when it is a file.
+    pub filename: Option<String>,
+    /// Its media type, such as `image/png`.
+    pub media_type: Option<String>,
+    /// Fields that this version does not know, kept as they came.
+    pub extra: Map<String, Value>,
+}
+
+/// What a part holds: exactly one of these (`oneof content`).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// `text`
+    Text(String),
+    /// `raw`: bytes, base64 in JSON.
+    Raw(Vec<u8>),
+    /// `url`: where the content can be fetched.
+    Url(String),
+    /// `data`: any JSON, null included.
+    Data(Value),
+    /// A kind that this version does not know; it stands in the part's `extra`.
+    Unknown,
+}
+
+const KINDS: &str = "exactly one of text, raw, url, data";
+
+impl Part {
+    /// A part with this content and nothing beside it.
+    pub fn new(content: Content) -> Self {
+        Self {
+            content,
+            metadata: None,
+            filename: None,
+            media_type: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// A text part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Content::Text(text.into()))
+    }
+
+    /// A data part.
+    pub fn data(data: Value) -> Self {
+        Self::new(Content::Data(data))
+    }
+
+    /// The text, if it is a text part.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text(text) => Some(text),
+            Content::Raw(_) | Content::Url(_) | Content::Data(_) | Content::Unknown => None,
+        }
+    }
+}
+
+impl Wire for Part {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        let mut fields = Fields::of(value)?;
+        let content = read_content(&mut fields)?;
+        let part = Self {
+            content,
+            metadata: fields.optional("metadata")?,
+            filename: fields.optional("filename")?,
+            media_type: fields.optional("mediaType")?,
+            extra: fields.rest(),
+        };
+        if part.content == Content::Unknown && part.extra.is_empty() {
+            return Err(FieldError::new(KINDS, "none of them"));
+        }
+        Ok(part)
+    }
+}
+
+fn read_content(fields: &mut Fields) -> Result<Content, FieldError> {
+    let text: Option<String> = fields.optional("text")?;
+    let raw: Option<String> = fields.optional("raw")?;
+    let url: Option<String> = fields.optional("url")?;
+    // Null is data like any other, so its presence counts, not its value.
+    let data = fields.take("data");
+    match (text, raw, url, data) {
+        (Some(text), None, None, None) => Ok(Content::Text(text)),
+        (None, Some(raw), None, None) => decode(&raw).map(Content::Raw),
+        (None, None, Some(url), None) => Ok(Content::Url(url)),
+        (None, None, None, Some(data)) => Ok(Content::Data(data)),
+        (None, None, None, None) => Ok(Content::Unknown),
+        _ => Err(FieldError::new(KINDS, "several of them")),
+    }
+}
+
+/// ProtoJSON accepts both alphabets of base64, with and without padding.
+fn decode(text: &str) -> Result<Vec<u8>, FieldError> {
+    const CONFIG: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(&STANDARD, CONFIG);
+    const LENIENT_URL: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, CONFIG);
+    LENIENT
+        .decode(text)
+        .or_else(|_| LENIENT_URL.decode(text))
+        .map_err(|_| FieldError::new("base64", "a string that is not").inside("raw"))
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match &self.content {
+            Content::Text(text) => map.serialize_entry("text", text)?,
+            Content::Raw(bytes) => map.serialize_entry("raw", &BASE64_STANDARD.encode(bytes))?,
+            Content::Url(url) => map.serialize_entry("url", url)?,
+            Content::Data(data) => map.serialize_entry("data", data)?,
+            Content::Unknown => {}
+        }
+        object!(@write optional map self.metadata, "metadata");
+        object!(@write optional map self.filename, "filename");
+        object!(@write optional map self.media_type, "mediaType");
+        for (key, value) in &self.extra {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+object!(@deserialize Part);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::string::ToString;
+
+    #[test]
+    fn each_kind_comes_back_as_it_was() {
+        for part in [
+            json!({"text": ""}),
+            json!({"raw": "AAEC/w==", "filename": "a.bin", "mediaType": "application/octet-stream"}),
+            json!({"url": "https://example.com/a", "metadata": {"k": [1]}}),
+            json!({"data": null}),
+            json!({"data": {"a": 1}}),
+            json!({"hologram": {"w": 3}, "mediaType": "x/y"}),
+        ] {
+            let read = Part::read(part.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), part);
+        }
+    }
+
+    #[test]
+    fn base64_is_read_in_every_spelling_of_protojson() {
+        for spelling in ["+/8=", "+/8", "-_8=", "-_8"] {
+            let part = Part::read(json!({"raw": spelling})).unwrap();
+            assert_eq!(part.content, Content::Raw([0xfb, 0xff].into()));
+        }
+    }
+
+    #[test]
+    fn a_part_holds_exactly_one_content() {
+        for (part, error) in [
+            (
+                json!({}),
+                "expected exactly one of text, raw, url, data, found none of them",
+            ),
+            (
+                json!({"text": "a", "url": "b"}),
+                "expected exactly one of text, raw, url, data, found several of them",
+            ),
+            (
+                json!({"text": 7}),
+                "text: expected a string, found the number 7",
+            ),
+            (
+                json!({"raw": "*"}),
+                "raw: expected base64, found a string that is not",
+            ),
+            (json!([]), "expected an object, found a list"),
+        ] {
+            assert_eq!(Part::read(part).unwrap_err().to_string(), error);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! The envelope of JSON-RPC 2.0 (specification, section 9).
+
+use alloc::{format, string::String, vec::Vec};
+use core::fmt;
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Number, Value};
+
+use crate::{
+    a2a::{Error, ErrorKind},
+    wire::{FieldError, Fields, Wire},
+};
+
+/// What ties an answer to its request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Id {
+    /// A string, as most clients use.
+    String(String),
+    /// A number.
+    Number(Number),
+    /// Null: of a request whose id could not be read.
+    Null,
+}
+
+impl Wire for Id {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        match value {
+            Value::String(text) => Ok(Self::String(text)),
+            Value::Number(number) => Ok(Self::Number(number)),
+            Value::Null => Ok(Self::Null),
+            other => Err(FieldError::unexpected("a string, a number or null", &other)),
+        }
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::String(text) => serializer.serialize_str(text),
+            Self::Number(number) => number.serialize(serializer),
+            Self::Null => serializer.serialize_unit(),
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String(text) => write!(f, "{text:?}"),
+            Self::Number(number) => number.fmt(f),
+            Self::Null => f.write_str("null"),
+        }
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Its id; absent in a notification, which is never answered.
+    pub id: Option<Id>,
+    /// What is asked.
+    pub method: String,
+    /// The parameters, an empty object if absent.
+    pub params: Value,
+}
+
+/// A request that cannot be read, with what the answer needs: its id as far as it was readable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadRequest {
+    /// The request's id, or null.
+    pub id: Id,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+impl Request {
+    /// A request with an id.
+    pub fn new(id: Id, method: impl Into<String>, params: Value) -> Self {
+        Self {
+            id: Some(id),
+            method: method.into(),
+            params,
+        }
+    }
+
+    /// Reads a request from a body. Batches are refused: A2A has none.
+    pub fn from_slice(body: &[u8]) -> Result<Self, BadRequest> {
+        let value = serde_json::from_slice(body).map_err(|error| BadRequest {
+            id: Id::Null,
+            error: Error::new(ErrorKind::Parse, format!("the body is not JSON: {error}")),
+        })?;
+        Self::from_value(value)
+    }
+
+    /// Reads a request from JSON.
+    pub fn from_value(value: Value) -> Result<Self, BadRequest> {
+        let id = value.get("id").cloned().map(Id::read);
+        let readable = match &id {
+            Some(Ok(id)) => id.clone(),
+            Some(Err(_)) | None => Id::Null,
+        };
+        Self::read(value, id).map_err(|error| BadRequest {
+            id: readable,
+            error: Error::new(ErrorKind::InvalidRequest, format!("{error}")),
+        })
+    }
+
+    fn read(value: Value, id: Option<Result<Id, FieldError>>) -> Result<Self, FieldError> {
+        let mut fields = Fields::of(value)?;
+        read_version(&mut fields)?;
+        let id = id.transpose().map_err(|error| error.inside("id"))?;
+        let method = fields.required("method")?;
+        let params = match fields.take("params") {
+            None | Some(Value::Null) => Value::Object(Map::new()),
+            Some(params @ (Value::Object(_) | Value::Array(_))) => params,
+            Some(other) => return Err(FieldError::unexpected("an object", &other).inside("params")),
+        };
+        Ok(Self { id, method, params })
+    }
+}
+
+fn read_version(fields: &mut Fields) -> Result<(), FieldError> {
+    match fields.take("jsonrpc") {
+        Some(Value::String(version)) if version == "2.0" => Ok(()),
+        Some(other) => Err(FieldError::unexpected("\"2.0\"", &other).inside("jsonrpc")),
+        None => Err(FieldError::new("\"2.0\"", "nothing").inside("jsonrpc")),
+    }
+}
+
+impl Serialize for Request {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("jsonrpc", "2.0")?;
+        if let Some(id) = &self.id {
+            map.serialize_entry("id", id)?;
+        }
+        map.serialize_entry("method", &self.method)?;
+        map.serialize_entry("params", &self.params)?;
+        map.end()
+    }
+}
+
+/// An answer, with a result of any kind that can be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response<T = Value> {
+    /// The request's id.
+    pub id: Id,
+    /// What came of it.
+    pub outcome: Result<T, RpcError>,
+}
+
+/// An error as JSON-RPC writes it; codes outside the protocol's table are kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcError {
+    /// The code.
+    pub code: i64,
+    /// For a person.
+    pub message: String,
+    /// Whatever the agent added; of A2A 1.0 a list of details.
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// What the code means in A2A, if it is one of A2A's.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        ErrorKind::from_code(self.code)
+    }
+
+    /// The fields that `google.rpc.BadRequest` names, if the error carries one.
+    pub fn fields(&self) -> Vec<&str> {
+        let mut fields = Vec::new();
+        for detail in self.data.iter().flat_map(Value::as_array).flatten() {
+            let violations = detail.get("fieldViolations").and_then(Value::as_array);
+            for violation in violations.into_iter().flatten() {
+                fields.extend(violation.get("field").and_then(Value::as_str));
+            }
+        }
+        fields
+    }
+}
+
+impl From<Error> for RpcError {
+    fn from(error: Error) -> Self {
+        Self {
+            code: error.kind.code(),
+            data: Some(Value::Array(error.all_details())),
+            message: error.message,
+        }
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl core::error::Error for RpcError {}
+
+impl Wire for RpcError {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        let mut fields = Fields::of(value)?;
+        let code = fields.take("code").unwrap_or(Value::Null);
+        Ok(Self {
+            code: code
+                .as_i64()
+                .ok_or_else(|| FieldError::unexpected("an integer", &code).inside("code"))?,
+            message: fields.optional("message")?,
+            data: fields.optional("data")?,
+        })
+    }
+}
+
+impl Response<Value> {
+    /// Reads an answer from a body.
+    pub fn from_slice(body: &[u8]) -> Result<Self, FieldError> {
+        crate::wire::from_slice(body)
+    }
+}
+
+impl Wire for Response<Value> {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        let mut fields = Fields::of(value)?;
+        read_version(&mut fields)?;
+        let id = match fields.take("id") {
+            Some(id) => Id::read(id).map_err(|error| error.inside("id"))?,
+            None => Id::Null,
+        };
+        // Some servers write `"error": null` beside a result.
+        let error: Option<RpcError> = fields.optional("error")?;
+        let outcome = match (fields.take("result"), error) {
+            (_, Some(error)) => Err(error),
+            (Some(result), None) => Ok(result),
+            (None, None) => return Err(FieldError::new("a result or an error", "neither")),
+        };
+        Ok(Self { id, outcome })
+    }
+}
+
+impl Serialize for RpcError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("message", &self.message)?;
+        if let Some(data) = &self.data {
+            map.serialize_entry("data", data)?;
+        }
+        map.end()
+    }
+}
+
+impl<T: Serialize> Serialize for Response<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("jsonrpc", "2.0")?;
+        map.serialize_entry("id", &self.id)?;
+        match &self.outcome {
+            Ok(result) => map.serialize_entry("result", result)?,
+            Err(error) => map.serialize_entry("error", error)?,
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::string::ToString;
+
+    #[test]
+    fn a_bad_request_says_what_is_wrong_and_keeps_its_id() {
+        for (body, id, code, message) in [
+            (
+                "{",
+                Id::Null,
+                -32700,
+                "the body is not JSON: EOF while parsing an object at line 1 column 1",
+            ),
+            ("[]", Id::Null, -32600, "expected an object, found a list"),
+            (
+                r#"{"id":7}"#,
+                Id::Number(7.into()),
+                -32600,
+                "jsonrpc: expected \"2.0\", found nothing",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":"a"}"#,
+                Id::String("a".into()),
+                -32600,
+                "method: expected a string, found nothing",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#,
+                Id::Null,
+                -32600,
+                "id: expected a string, a number or null, found an object",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"m","params":3}"#,
+                Id::Number(1.into()),
+                -32600,
+                "params: expected an object, found the number 3",
+            ),
+        ] {
+            let bad = Request::from_slice(body.as_bytes()).unwrap_err();
+            assert_eq!((bad.id, bad.error.kind.code()), (id, code), "{body}");
+            assert_eq!(bad.error.message, message);
+        }
+    }
+
+    #[test]
+    fn an_error_carries_its_details() {
+        let field = FieldError::new("a string", "nothing")
+            .inside("messageId")
+            .inside("message");
+        let response = Response::<Value> {
+            id: Id::Number(1.into()),
+            outcome: Err(Error::from(field).into()),
+        };
+        let written = serde_json::to_value(&response).unwrap();
+        assert_eq!(written["error"]["code"], -32602);
+        assert_eq!(written["error"]["data"][0]["reason"], "INVALID_PARAMS");
+        let read = Response::read(written).unwrap();
+        assert_eq!(read, response);
+        assert_eq!(read.outcome.unwrap_err().fields(), ["message.messageId"]);
+    }
+
+    #[test]
+    fn a_response_is_a_result_or_an_error() {
+        let both = json!({"jsonrpc": "2.0", "id": 1, "result": {"a": 1}, "error": null});
+        assert_eq!(Response::read(both).unwrap().outcome, Ok(json!({"a": 1})));
+        let neither = Response::read(json!({"jsonrpc": "2.0", "id": 1})).unwrap_err();
+        assert_eq!(
+            neither.to_string(),
+            "expected a result or an error, found neither"
+        );
+    }
+}

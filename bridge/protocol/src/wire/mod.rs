@@ -1,0 +1,227 @@
+//! Reading protocol objects from JSON: one trait, one error that names the field.
+//!
+//! serde's derive loses the path to a bad field as soon as unknown fields are kept (`flatten` buffers
+//! them), and this project promises both. So objects are read from [`Value`] by a few lines of code that
+//! the [`object!`] macro writes from a table of fields. Every type still implements serde's traits.
+
+mod object;
+mod open_enum;
+
+pub(crate) use object::{Fields, object};
+pub(crate) use open_enum::open_enum;
+
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use serde_json::{Map, Value};
+
+/// A field that is not as the protocol wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// Where: `message.parts[0].text`. Empty for the value itself.
+    pub path: String,
+    /// What should have been there, as a noun phrase: `a string`.
+    pub expected: String,
+    /// What was there, as a noun phrase: `nothing`, `the number 7`.
+    pub found: String,
+}
+
+impl FieldError {
+    /// An error at the value itself; [`FieldError::inside`] adds the way to it.
+    pub fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self {
+            path: String::new(),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// `value` is not what was expected.
+    pub fn unexpected(expected: impl Into<String>, value: &Value) -> Self {
+        Self::new(expected, describe(value))
+    }
+
+    /// The same error seen from the object that holds the value under `name`.
+    #[must_use]
+    pub fn inside(mut self, name: &str) -> Self {
+        self.path = match self.path.as_str() {
+            "" => name.to_string(),
+            rest if rest.starts_with('[') => format!("{name}{rest}"),
+            rest => format!("{name}.{rest}"),
+        };
+        self
+    }
+
+    /// The same error seen from the list that holds the value at `index`.
+    #[must_use]
+    pub fn at(self, index: usize) -> Self {
+        self.inside(&format!("[{index}]"))
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        write!(f, "expected {}, found {}", self.expected, self.found)
+    }
+}
+
+impl core::error::Error for FieldError {}
+
+/// Something that stands in a protocol object.
+pub trait Wire: Sized {
+    /// Reads it from JSON that was parsed already.
+    fn read(value: Value) -> Result<Self, FieldError>;
+
+    /// Whether it is left out when written: an absent option, an empty list, `false`.
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+
+/// Reads a protocol object from the text of a body.
+pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
+    let value = serde_json::from_slice(body)
+        .map_err(|error| FieldError::new("JSON", format!("a syntax error: {error}")))?;
+    T::read(value)
+}
+
+/// A value in a few words, for errors. Long texts are cut: an error is no place for a whole body.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) if text.chars().count() <= 40 => format!("the string {text:?}"),
+        Value::String(_) => "a long string".into(),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "an object".into(),
+    }
+}
+
+impl Wire for String {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        match value {
+            Value::String(text) => Ok(text),
+            other => Err(FieldError::unexpected("a string", &other)),
+        }
+    }
+}
+
+impl Wire for bool {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        match value {
+            Value::Bool(flag) => Ok(flag),
+            other => Err(FieldError::unexpected("true or false", &other)),
+        }
+    }
+
+    fn is_absent(&self) -> bool {
+        !self
+    }
+}
+
+impl Wire for i32 {
+    /// ProtoJSON lets integers come as strings too.
+    fn read(value: Value) -> Result<Self, FieldError> {
+        let number = match &value {
+            Value::Number(number) => number.as_i64().and_then(|wide| wide.try_into().ok()),
+            Value::String(text) => text.parse().ok(),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        number.ok_or_else(|| FieldError::unexpected("a 32-bit integer", &value))
+    }
+}
+
+impl Wire for Value {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        Ok(value)
+    }
+}
+
+impl Wire for Map<String, Value> {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        match value {
+            Value::Object(map) => Ok(map),
+            other => Err(FieldError::unexpected("an object", &other)),
+        }
+    }
+}
+
+impl<T: Wire> Wire for Option<T> {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        match value {
+            Value::Null => Ok(None),
+            present => T::read(present).map(Some),
+        }
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        let Value::Array(items) = value else {
+            return Err(FieldError::unexpected("a list", &value));
+        };
+        let read = |(index, item)| T::read(item).map_err(|error: FieldError| error.at(index));
+        items.into_iter().enumerate().map(read).collect()
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl<T: Wire> Wire for BTreeMap<String, T> {
+    fn read(value: Value) -> Result<Self, FieldError> {
+        let read = |(key, item): (String, Value)| {
+            let item = T::read(item).map_err(|error| error.inside(&key))?;
+            Ok((key, item))
+        };
+        Map::read(value)?.into_iter().map(read).collect()
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_error_tells_the_way_to_the_field() {
+        let error = Vec::<Vec<String>>::read(json!([["a"], ["b", 7]])).unwrap_err();
+        let error = error.inside("rows").inside("table");
+        assert_eq!(
+            error.to_string(),
+            "table.rows[1][1]: expected a string, found the number 7"
+        );
+    }
+
+    #[test]
+    fn integers_come_as_numbers_or_strings() {
+        assert_eq!(i32::read(json!(7)), Ok(7));
+        assert_eq!(i32::read(json!("7")), Ok(7));
+        for wrong in [json!(7.5), json!("x"), json!(1_u64 << 40), json!(null)] {
+            assert!(i32::read(wrong).is_err());
+        }
+    }
+
+    #[test]
+    fn null_is_an_absent_option() {
+        assert_eq!(Option::<String>::read(json!(null)), Ok(None));
+    }
+}

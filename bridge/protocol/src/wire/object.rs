@@ -1,0 +1,120 @@
+//! The table of fields from which a protocol object's reader and writer are made.
+
+use alloc::string::String;
+
+use serde_json::{Map, Value};
+
+use super::{FieldError, Wire};
+
+/// The fields of an object that have not been read yet.
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// Opens an object.
+    pub(crate) fn of(value: Value) -> Result<Self, FieldError> {
+        Map::read(value).map(Self)
+    }
+
+    /// A field that must be there.
+    pub(crate) fn required<T: Wire>(&mut self, key: &str) -> Result<T, FieldError> {
+        match self.0.remove(key) {
+            Some(value) => T::read(value).map_err(|error| error.inside(key)),
+            None => Err(self.missing::<T>().inside(key)),
+        }
+    }
+
+    /// A field that may be missing or null, which means its default.
+    pub(crate) fn optional<T: Wire + Default>(&mut self, key: &str) -> Result<T, FieldError> {
+        match self.0.remove(key) {
+            None | Some(Value::Null) => Ok(T::default()),
+            Some(value) => T::read(value).map_err(|error| error.inside(key)),
+        }
+    }
+
+    /// Like [`Fields::optional`]; the difference is in the writing, where the field is never left out.
+    pub(crate) fn always<T: Wire + Default>(&mut self, key: &str) -> Result<T, FieldError> {
+        self.optional(key)
+    }
+
+    /// The raw value under `key`, null included.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.remove(key)
+    }
+
+    /// What nobody asked for: kept, so that it survives.
+    pub(crate) fn rest(self) -> Map<String, Value> {
+        self.0
+    }
+
+    /// Reading null says in the type's own words what it would have liked instead of nothing.
+    fn missing<T: Wire>(&self) -> FieldError {
+        match T::read(Value::Null) {
+            Err(error) => FieldError::new(error.expected, "nothing"),
+            Ok(_) => FieldError::new("a value", "nothing"),
+        }
+    }
+}
+
+/// Makes a struct that is read from and written to a JSON object.
+///
+/// Each field is `required` (an error if missing), `optional` (its default if missing or null, left out
+/// when absent) or `always` (its default if missing, written in any case). Unknown fields stand in
+/// `extra` and are written again.
+macro_rules! object {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[$field_meta:meta])* $mode:ident $field:ident: $type:ty = $key:literal, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $( $(#[$field_meta])* pub $field: $type, )*
+            /// Fields that this version does not know, kept as they came.
+            pub extra: ::serde_json::Map<::alloc::string::String, ::serde_json::Value>,
+        }
+
+        impl $crate::wire::Wire for $name {
+            fn read(value: ::serde_json::Value) -> Result<Self, $crate::wire::FieldError> {
+                let mut fields = $crate::wire::Fields::of(value)?;
+                Ok(Self {
+                    $( $field: fields.$mode($key)?, )*
+                    extra: fields.rest(),
+                })
+            }
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use ::serde::ser::SerializeMap;
+                let mut map = serializer.serialize_map(None)?;
+                $( $crate::wire::object!(@write $mode map self.$field, $key); )*
+                for (key, value) in &self.extra {
+                    map.serialize_entry(key, value)?;
+                }
+                map.end()
+            }
+        }
+
+        $crate::wire::object!(@deserialize $name);
+    };
+    (@write optional $map:ident $self:ident.$field:ident, $key:literal) => {
+        if !$crate::wire::Wire::is_absent(&$self.$field) {
+            $map.serialize_entry($key, &$self.$field)?;
+        }
+    };
+    (@write $mode:ident $map:ident $self:ident.$field:ident, $key:literal) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@deserialize $name:ty) => {
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = <::serde_json::Value as ::serde::Deserialize>::deserialize(deserializer)?;
+                $crate::wire::Wire::read(value).map_err(::serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub(crate) use object;

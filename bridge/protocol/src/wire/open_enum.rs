@@ -1,0 +1,63 @@
+//! Enumerations whose unknown values survive.
+
+/// Makes an enum of names on the wire, with a variant `Unknown` that keeps any other name.
+macro_rules! open_enum {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident, $expected:literal {
+            $( $(#[$variant_meta:meta])* $variant:ident = $wire:literal, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $( $(#[$variant_meta])* $variant, )*
+            /// A name that this version does not know.
+            Unknown(::alloc::string::String),
+        }
+
+        impl $name {
+            /// Its name on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $( Self::$variant => $wire, )*
+                    Self::Unknown(name) => name,
+                }
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(name: &str) -> Self {
+                match name {
+                    $( $wire => Self::$variant, )*
+                    other => Self::Unknown(other.into()),
+                }
+            }
+        }
+
+        impl ::core::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl $crate::wire::Wire for $name {
+            fn read(value: ::serde_json::Value) -> Result<Self, $crate::wire::FieldError> {
+                match &value {
+                    ::serde_json::Value::String(name) => Ok(name.as_str().into()),
+                    other => Err($crate::wire::FieldError::unexpected($expected, other)),
+                }
+            }
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        $crate::wire::object!(@deserialize $name);
+    };
+}
+
+pub(crate) use open_enum;
