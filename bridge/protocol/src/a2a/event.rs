@@ -52,10 +52,6 @@ pub enum SendMessageResponse {
 
 /// One item of a stream.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "items pass through one at a time"
-)]
 pub enum StreamResponse {
     /// A task as it stands: the first item of most streams.
     Task(Task),
