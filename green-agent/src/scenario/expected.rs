@@ -1,0 +1,127 @@
+//! Sidecars: `NAME.expect` beside `NAME.toml` says that the scenario must fail, and how.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    error::ScenarioErrors,
+    parse::unreadable,
+    reader::{Node, Table, document},
+};
+
+/// The exit codes of a run that can be expected to fail: the evaluation, the file, the infrastructure.
+const EXIT_CODES: [u8; 3] = [1, 3, 4];
+
+/// How a scenario must fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpectedFailure {
+    /// The exit code that running it alone would give.
+    pub exit: u8,
+    /// A text that the report must contain.
+    pub message: String,
+}
+
+impl ExpectedFailure {
+    /// Where the sidecar of a scenario file would stand.
+    pub fn path(scenario: &Path) -> PathBuf {
+        scenario.with_extension("expect")
+    }
+
+    /// Reads the sidecar of a scenario file; `None` if it has none.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the sidecar.
+    pub fn beside(scenario: &Path) -> Result<Option<Self>, ScenarioErrors> {
+        let path = Self::path(scenario);
+        match fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&path, &text).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreadable(&path, &error)),
+        }
+    }
+
+    /// Parses the text of a sidecar; `path` is only named in errors.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ScenarioErrors> {
+        document(path, text, sidecar)
+    }
+}
+
+fn sidecar(root: &mut Table<'_>) -> Option<ExpectedFailure> {
+    let exit = root
+        .need("exit", "the exit code of the run")
+        .and_then(|node| exit_code(&node));
+    let message = root
+        .need("message", "a text that the report must contain")
+        .and_then(|node| message(&node));
+    root.reject_unknown();
+    Some(ExpectedFailure {
+        exit: exit?,
+        message: message?,
+    })
+}
+
+fn exit_code(node: &Node<'_>) -> Option<u8> {
+    let exit = node.integer(0)?;
+    if EXIT_CODES.contains(&exit) {
+        return Some(exit);
+    }
+    node.expected("1 (evaluation), 3 (scenario file) or 4 (infrastructure)")
+}
+
+/// Every report contains the empty text, so that it would expect nothing.
+fn message(node: &Node<'_>) -> Option<String> {
+    node.read("a text that is not empty", |text| {
+        (!text.trim().is_empty()).then(|| text.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<ExpectedFailure, String> {
+        ExpectedFailure::parse(Path::new("a.expect"), text).map_err(|errors| errors.to_string())
+    }
+
+    #[test]
+    fn a_sidecar_says_exit_code_and_message() {
+        let expected = ExpectedFailure {
+            exit: 4,
+            message: "no card".to_owned(),
+        };
+        assert_eq!(parse("exit = 4\nmessage = 'no card'\n"), Ok(expected));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_its_key() {
+        for (text, expected) in [
+            (
+                "message = 'x'",
+                "a.expect:1:1: exit: missing; expected the exit code of the run",
+            ),
+            ("exit = 4", "a.expect:1:1: message: missing"),
+            (
+                "exit = 0\nmessage = 'x'",
+                "a.expect:1:8: exit: expected 1 (evaluation), 3",
+            ),
+            ("exit = 300\nmessage = 'x'", "a.expect:1:8: exit: expected"),
+            (
+                "exit = 1\nmessage = ''",
+                "a.expect:2:11: message: expected a text that is not empty",
+            ),
+            (
+                "exit = 1\nmessage = 'x'\nmsg = ''",
+                "a.expect:3:1: msg: unknown key",
+            ),
+            ("exit = ", "a.expect:1:"),
+        ] {
+            let errors = parse(text).unwrap_err();
+            assert!(errors.starts_with(expected), "{errors}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! From the paths of a command line to scenario files.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use walkdir::{DirEntry, WalkDir};
+
+use super::{error::ScenarioErrors, expected::ExpectedFailure, parse::name};
+
+/// Folders that hold other people's files, some of them called `scenario.toml` too.
+const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
+
+/// One scenario file that shall run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The file, as it was named or found.
+    pub path: PathBuf,
+    /// The scenario's name, as [`parse::read`](super::parse::read) gives it.
+    pub name: String,
+    /// Whether the file itself was named, rather than a folder above it.
+    pub as_named: bool,
+    /// How it must fail. Only for files that were found by walking: who names a file wants to see it fail.
+    pub sidecar: Option<ExpectedFailure>,
+}
+
+/// Why there are no files to run.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// A path that does not exist.
+    #[error("{}: no such file or folder; expected a scenario file or a folder with some", path.display())]
+    Absent {
+        /// The path as it was named.
+        path: PathBuf,
+    },
+    /// A folder that could not be read.
+    #[error("{}: cannot be read", path.display())]
+    Walk {
+        /// The folder that was named.
+        path: PathBuf,
+        /// What stopped the walk.
+        source: walkdir::Error,
+    },
+    /// Nothing to run, which would look like success.
+    #[error("no scenario file in {}{}", shown(paths), filter.as_deref().map(named).unwrap_or_default())]
+    Nothing {
+        /// The paths as they were named.
+        paths: Vec<PathBuf>,
+        /// The filter, if there was one.
+        filter: Option<String>,
+    },
+    /// A sidecar that cannot be read.
+    #[error(transparent)]
+    Sidecar(#[from] ScenarioErrors),
+}
+
+/// Collects the files to run, in the order of `paths` and by name within a folder, each of them once.
+/// `filter` is a text that the scenario's name must contain.
+///
+/// # Errors
+/// A path that does not exist, a folder or a sidecar that cannot be read, and nothing to run at all.
+pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Found>, CollectError> {
+    let mut found: Vec<Found> = Vec::new();
+    for path in paths {
+        for next in below(path)? {
+            add(&mut found, next);
+        }
+    }
+    found.retain(|file| filter.is_none_or(|text| file.name.contains(text)));
+    if found.is_empty() {
+        return Err(CollectError::Nothing {
+            paths: paths.to_vec(),
+            filter: filter.map(str::to_owned),
+        });
+    }
+    Ok(found)
+}
+
+/// Adds a file that is not there yet; one that was both named and found counts as named.
+fn add(found: &mut Vec<Found>, next: Found) {
+    match found.iter_mut().find(|file| file.path == next.path) {
+        Some(file) if next.as_named => *file = next,
+        Some(_) => {}
+        None => found.push(next),
+    }
+}
+
+fn below(path: &Path) -> Result<Vec<Found>, CollectError> {
+    if !path.exists() {
+        return Err(CollectError::Absent {
+            path: path.to_owned(),
+        });
+    }
+    if !path.is_dir() {
+        return Ok(vec![file(path.to_owned(), true)?]);
+    }
+    let mut found = Vec::new();
+    let entries = WalkDir::new(path).sort_by_file_name().into_iter();
+    for entry in entries.filter_entry(is_wanted) {
+        let entry = entry.map_err(|source| CollectError::Walk {
+            path: path.to_owned(),
+            source,
+        })?;
+        if entry.file_type().is_file() && is_scenario(entry.path()) {
+            found.push(file(entry.into_path(), false)?);
+        }
+    }
+    Ok(found)
+}
+
+fn file(path: PathBuf, as_named: bool) -> Result<Found, ScenarioErrors> {
+    let sidecar = if as_named {
+        None
+    } else {
+        ExpectedFailure::beside(&path)?
+    };
+    Ok(Found {
+        name: name(&std::path::absolute(&path).unwrap_or_else(|_| path.clone())),
+        path,
+        as_named,
+        sidecar,
+    })
+}
+
+/// Whether the walk goes on here. A folder that was named is walked, whatever it is called.
+fn is_wanted(entry: &DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    entry.depth() == 0 || !(name.starts_with('.') || SKIPPED.contains(&&*name))
+}
+
+fn is_scenario(path: &Path) -> bool {
+    // A file that cannot be read counts, so that the run says so.
+    path.extension() == Some(OsStr::new("toml"))
+        && fs::read(path).map_or(true, |bytes| looks_like_scenario(&bytes))
+}
+
+/// Whether a line begins the table or key `green_agent`. The text is looked at, not parsed: a scenario with
+/// a mistake in its TOML must be reported, while the `Cargo.toml` beside an agent is none of our business.
+fn looks_like_scenario(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).lines().any(|line| {
+        let key = line.trim_start_matches(['[', ' ', '\t', '"', '\'', '\u{feff}']);
+        let after = key.strip_prefix("green_agent");
+        after.is_some_and(|rest| {
+            !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
+        })
+    })
+}
+
+fn shown(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.join(", ")
+}
+
+fn named(filter: &str) -> String {
+    format!(" whose name contains {filter:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = "[green_agent]\n";
+
+    /// A folder with these files in it.
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn names(found: &[Found]) -> Vec<&str> {
+        found.iter().map(|file| file.name.as_str()).collect()
+    }
+
+    #[test]
+    fn folders_are_walked_in_order_without_what_is_not_ours() {
+        let root = tree(&[
+            ("scenarios/b.toml", SCENARIO),
+            ("scenarios/a/z.toml", "[green_agent\nbroken"),
+            (
+                "scenarios/a/Cargo.toml",
+                "[package]\nname = 'green_agent'\n",
+            ),
+            ("scenarios/a/notes.md", SCENARIO),
+            ("scenarios/.hidden/c.toml", SCENARIO),
+            ("scenarios/node_modules/c.toml", SCENARIO),
+            ("scenarios/target/c.toml", SCENARIO),
+        ]);
+        let found = collect(&[root.path().join("scenarios")], None).unwrap();
+        assert_eq!(names(&found), ["a/z", "b"]);
+        assert!(found.iter().all(|file| !file.as_named));
+    }
+
+    #[test]
+    fn sidecars_hold_only_for_files_that_were_found() {
+        let root = tree(&[
+            ("scenarios/a.toml", SCENARIO),
+            ("scenarios/a.expect", "exit = 3\nmessage = 'x'"),
+        ]);
+        let folder = root.path().join("scenarios");
+        let file = folder.join("a.toml");
+        let found = collect(&[folder.clone()], None).unwrap();
+        assert_eq!(
+            found[0].sidecar.as_ref().map(|expected| expected.exit),
+            Some(3)
+        );
+        let found = collect(&[folder, file], None).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].as_named && found[0].sidecar.is_none());
+    }
+
+    #[test]
+    fn a_filter_is_a_part_of_the_name() {
+        let root = tree(&[
+            ("scenarios/x/a.toml", SCENARIO),
+            ("scenarios/y/a.toml", SCENARIO),
+        ]);
+        let folder = [root.path().join("scenarios")];
+        assert_eq!(names(&collect(&folder, Some("y/")).unwrap()), ["y/a"]);
+        let error = collect(&folder, Some("z")).unwrap_err().to_string();
+        assert!(error.ends_with("whose name contains \"z\""), "{error}");
+    }
+
+    #[test]
+    fn nothing_to_run_is_an_error() {
+        let root = tree(&[("scenarios/Cargo.toml", "[package]")]);
+        let error = collect(&[root.path().to_owned()], None).unwrap_err();
+        assert!(matches!(error, CollectError::Nothing { filter: None, .. }));
+        let error = collect(&[root.path().join("nowhere")], None).unwrap_err();
+        assert!(matches!(error, CollectError::Absent { .. }));
+    }
+
+    #[test]
+    fn a_broken_sidecar_is_not_passed_over() {
+        let root = tree(&[("a.toml", SCENARIO), ("a.expect", "exit = 9")]);
+        let error = collect(&[root.path().to_owned()], None).unwrap_err();
+        assert!(matches!(error, CollectError::Sidecar(_)));
+    }
+
+    #[test]
+    fn the_table_is_recognised_in_every_spelling() {
+        for (text, expected) in [
+            ("# x\n  [green_agent]\n", true),
+            ("[[green_agent]]", true),
+            ("green_agent.cmd = ''", true),
+            ("\"green_agent\" = {}", true),
+            ("[green_agent", true),
+            ("[green_agents]", false),
+            ("name = \"green_agent\"", false),
+            ("[tool.green_agent]", false),
+        ] {
+            assert_eq!(looks_like_scenario(text.as_bytes()), expected, "{text}");
+        }
+    }
+}

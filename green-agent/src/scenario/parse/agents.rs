@@ -1,0 +1,289 @@
+//! `[green_agent]` and `[[participants]]`, in both of AgentBeats' dialects.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use super::{turns, values};
+use crate::scenario::{
+    error::Problem,
+    model::{Agent, Green},
+    reader::{Node, Table},
+};
+
+/// Roles that name the harness's own parties in transcripts.
+const RESERVED: [&str; 2] = ["green", "runner"];
+
+/// The participants and the roles that other tables may name.
+#[derive(Default)]
+pub(super) struct Cast {
+    /// Those without mistakes.
+    pub(super) agents: Vec<Agent>,
+    /// Every participant's role with its line, also of those whose other keys are wrong: a mistake in
+    /// one table is no reason to complain about another.
+    roles: BTreeMap<String, usize>,
+}
+
+impl Cast {
+    /// The role, if a participant has it or it is among the harness's own parties in `others`.
+    pub(super) fn check(&self, role: &str, others: &[&str], node: &Node<'_>) -> Option<String> {
+        if self.roles.contains_key(role) || others.contains(&role) {
+            return Some(role.to_owned());
+        }
+        let own = others.iter().map(|other| (*other).to_owned());
+        let known = self.roles.keys().cloned().chain(own).collect();
+        let role = role.to_owned();
+        node.report(Problem::UnknownRole { role, known });
+        None
+    }
+}
+
+/// Reads `[[participants]]`.
+pub(super) fn participants(root: &mut Table<'_>) -> Cast {
+    let mut cast = Cast::default();
+    cast.agents = root.tables("participants", |table| {
+        let role = role(table, &mut cast.roles);
+        let agent = agent(table, role.clone().unwrap_or_default());
+        role.and(agent)
+    });
+    cast
+}
+
+/// Reads `[green_agent]`: a program, a server, or the built-in evaluator that `[config]` chooses.
+pub(super) fn green(
+    root: &mut Table<'_>,
+    config: Option<&mut Table<'_>>,
+    cast: &Cast,
+) -> Option<Green> {
+    let mut table = root
+        .need("green_agent", "the table [green_agent]")?
+        .table()?;
+    let names_agent = ["endpoint", "cmd", "image", "agentbeats_id"]
+        .into_iter()
+        .any(|name| is_filled(&mut table, name));
+    if names_agent {
+        return agent(&mut table, "green".to_owned()).map(Green::Agent);
+    }
+    let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
+    match chosen {
+        Some((name, config)) => turns::evaluator(config, &name, cast).map(Green::Builtin),
+        None => table.missing(
+            "endpoint",
+            "the evaluator's URL, or config.evaluator for a built-in one",
+        ),
+    }
+}
+
+/// Reads the role, `role` here and `name` on AgentBeats' leaderboards, and enters it in the cast.
+fn role(table: &mut Table<'_>, roles: &mut BTreeMap<String, usize>) -> Option<String> {
+    let (role, name) = (table.get("role"), table.get("name"));
+    let node = match (role, name) {
+        (Some(role), Some(name)) if role.text()? != name.text()? => {
+            return name.expected(format!("the same as role, {:?}", role.text()?));
+        }
+        (Some(node), _) | (None, Some(node)) => node,
+        (None, None) => return table.missing("role", "what this participant is called"),
+    };
+    let role = node.read(
+        "a role: a text without \"->\", slashes or blanks around it",
+        |text| is_role(text).then(|| text.to_owned()),
+    )?;
+    if RESERVED.contains(&role.as_str()) {
+        node.report(Problem::ReservedRole { role });
+        return None;
+    }
+    if let Some(&line) = roles.get(&role) {
+        node.report(Problem::DuplicateRole { role, line });
+        return None;
+    }
+    roles.insert(role.clone(), table.line());
+    Some(role)
+}
+
+/// Roles stand in hops (`green -> purple`) and name files of a run's folder.
+fn is_role(text: &str) -> bool {
+    let is_plain = |c: char| !c.is_control() && c != '/' && c != '\\';
+    !text.is_empty()
+        && text.trim() == text
+        && !text.starts_with('.')
+        && !text.contains("->")
+        && text.chars().all(is_plain)
+}
+
+/// Reads everything of an agent but its role.
+fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
+    let cmd = table.get("cmd").and_then(|node| values::words(&node));
+    let env = table.get("env").map(|node| env(&node)).unwrap_or_default();
+    let requires = values::requires(table);
+    let agentbeats_id = table
+        .text("agentbeats_id")
+        .filter(|id| !id.trim().is_empty());
+    Some(Agent {
+        role,
+        agentbeats_id: agentbeats_id.map(str::to_owned),
+        endpoint: endpoint(table)?,
+        cmd,
+        env,
+        requires,
+    })
+}
+
+/// Reads `endpoint`, or says what to do without one.
+fn endpoint(table: &mut Table<'_>) -> Option<Url> {
+    if let Some(node) = table.get("endpoint") {
+        return values::endpoint(&node);
+    }
+    if let Some(cmd) = table.get("cmd").filter(|cmd| !cmd.is_blank()) {
+        cmd.report(Problem::CmdWithoutEndpoint);
+    } else if is_filled(table, "image") || is_filled(table, "agentbeats_id") {
+        table.report(Problem::ImageOnly);
+    } else {
+        let expected = "the URL at which the agent listens, such as \"http://127.0.0.1:9009\"";
+        return table.missing("endpoint", expected);
+    }
+    None
+}
+
+fn env(node: &Node<'_>) -> BTreeMap<String, String> {
+    let entries = node.table().into_iter().flat_map(|table| {
+        let texts = table.entries().map(|(name, value)| (name, value.text()));
+        texts.collect::<Vec<_>>()
+    });
+    entries
+        .filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())))
+        .collect()
+}
+
+/// Whether the key is there; the tutorial's own files leave `cmd = ""` and `agentbeats_id = ""` to fill in.
+fn is_filled(table: &mut Table<'_>, name: &'static str) -> bool {
+    table.get(name).is_some_and(|node| !node.is_blank())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::tests::{errors_of, scenario_of};
+
+    const GREEN: &str = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\n";
+
+    #[test]
+    fn the_tutorials_file_is_read_as_it_is() {
+        let scenario = scenario_of(
+            r#"
+            [green_agent]
+            endpoint = "http://127.0.0.1:9009"
+            cmd = "python judge.py --host '127.0.0.1'"
+            colour = "tolerated"
+
+            [[participants]]
+            role = "pro_debater"
+            endpoint = "http://127.0.0.1:9019"
+            cmd = ""
+            agentbeats_id = "abc"
+            "#,
+        );
+        let Green::Agent(green) = scenario.green else {
+            panic!("the green agent is a program");
+        };
+        assert_eq!(green.endpoint.as_str(), "http://127.0.0.1:9009/");
+        assert_eq!(green.role, "green");
+        assert_eq!(
+            green.cmd.unwrap(),
+            ["python", "judge.py", "--host", "127.0.0.1"]
+        );
+        let [debater] = &scenario.participants[..] else {
+            panic!("there is one participant");
+        };
+        assert_eq!(debater.role, "pro_debater");
+        assert_eq!(debater.agentbeats_id.as_deref(), Some("abc"));
+        assert_eq!(debater.cmd, None);
+    }
+
+    #[test]
+    fn the_leaderboards_dialect_is_read_too() {
+        let scenario = scenario_of(
+            r#"
+            [green_agent]
+            endpoint = "http://127.0.0.1:9009"
+            env = { LOG = "debug" }
+            [[participants]]
+            name = "debater"
+            image = "ghcr.io/x/y"
+            endpoint = "http://127.0.0.1:9019/a2a"
+            env = { KEY = "${SECRET}" }
+            requires = ["command:uv"]
+            "#,
+        );
+        let debater = &scenario.participants[0];
+        assert_eq!(debater.role, "debater");
+        assert_eq!(debater.env["KEY"], "${SECRET}");
+        assert_eq!(debater.requires.len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_agent_is_said_at_its_key() {
+        for (participant, expected) in [
+            (
+                "role = 'a'",
+                "a.toml:3:1: participants[0].endpoint: missing",
+            ),
+            (
+                "endpoint = 'http://h'",
+                "a.toml:3:1: participants[0].role: missing",
+            ),
+            (
+                "role = 'a'\ncmd = 'x'",
+                "a.toml:5:7: participants[0].cmd: cmd found without",
+            ),
+            (
+                "role = 'a'\nimage = 'x'",
+                "a.toml:3:1: participants[0]: only an image",
+            ),
+            (
+                "role = 'a'\nendpoint = 'h:1'",
+                "a.toml:5:12: participants[0].endpoint: expected an http",
+            ),
+            (
+                "role = 'a'\nendpoint = 'http://h'\ncmd = '\"x'",
+                "a.toml:6:7: participants[0].cmd: expected a command",
+            ),
+            (
+                "role = 'a'\nname = 'b'\nendpoint = 'http://h'",
+                "a.toml:5:8: participants[0].name: expected the same as role",
+            ),
+            (
+                "role = 'runner'\nendpoint = 'http://h'",
+                "a.toml:4:8: participants[0].role: the role \"runner\" is reserved",
+            ),
+            (
+                "role = 'a->b'\nendpoint = 'http://h'",
+                "a.toml:4:8: participants[0].role: expected a role",
+            ),
+            (
+                "role = 'a'\nendpoint = 'http://h'\nenv = { A = 1 }",
+                "a.toml:6:13: participants[0].env.A: expected text, found 1",
+            ),
+        ] {
+            let errors = errors_of(&format!("{GREEN}[[participants]]\n{participant}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+
+    #[test]
+    fn a_second_participant_of_the_same_role_is_told_of_the_first() {
+        let participant = "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n";
+        let errors = errors_of(&format!("{GREEN}{participant}{participant}"));
+        assert!(errors.starts_with("a.toml:7:8: "), "{errors}");
+        assert!(errors.contains("is taken by line 3"), "{errors}");
+    }
+
+    #[test]
+    fn a_green_agent_that_is_only_an_image_is_not_the_built_in_one() {
+        let errors = errors_of("[green_agent]\nimage = 'ghcr.io/x/y'\n");
+        assert!(
+            errors.starts_with("a.toml:1:1: green_agent: only an image"),
+            "{errors}"
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! `[harness]`: how the scenario is run and judged. Every key in it is ours, so an unknown one is a mistake.
+
+use std::time::Duration;
+
+use super::{agents::Cast, expect, values};
+use crate::scenario::{
+    model::{Harness, Ports, SnapshotSettings, Timeouts},
+    reader::{FlagOrTable, Node, Table},
+};
+
+/// The one version of the table so far.
+pub(in crate::scenario) const VERSION: i64 = 1;
+
+/// The limits of a scenario that names none.
+const TIMEOUTS: Timeouts = Timeouts {
+    ready: Duration::from_secs(30),
+    idle: Duration::from_secs(5 * 60),
+    total: Duration::from_secs(30 * 60),
+    stop: Duration::from_secs(5),
+};
+
+/// Reads `[harness]`, or what holds without it: a plain AgentBeats file asks for no snapshot.
+pub(super) fn harness(root: &mut Table<'_>, cast: &Cast) -> Harness {
+    match root.table("harness") {
+        Some(mut table) => declared(&mut table, cast),
+        None => Harness {
+            declared: false,
+            trials: 1,
+            seed: 0,
+            requires: Vec::new(),
+            ports: Ports::Fixed,
+            timeout: TIMEOUTS,
+            snapshot: None,
+            expect: Vec::new(),
+        },
+    }
+}
+
+fn declared(table: &mut Table<'_>, cast: &Cast) -> Harness {
+    check_version(table);
+    let harness = Harness {
+        declared: true,
+        trials: number(table, "trials", 1).unwrap_or(1),
+        seed: number(table, "seed", 0).unwrap_or(0),
+        requires: values::requires(table),
+        ports: table
+            .get("ports")
+            .and_then(|node| ports(&node))
+            .unwrap_or(Ports::Fixed),
+        timeout: table
+            .table("timeout")
+            .map_or(TIMEOUTS, |mut table| timeouts(&mut table)),
+        snapshot: match table.get("snapshot") {
+            Some(node) => snapshot(&node),
+            None => Some(SnapshotSettings::default()),
+        },
+        expect: table.tables("expect", |table| expect::expectation(table, cast)),
+    };
+    table.reject_unknown();
+    harness
+}
+
+fn check_version(table: &mut Table<'_>) {
+    let expected = format!("version = {VERSION}");
+    let Some(node) = table.need("version", &expected) else {
+        return;
+    };
+    if node
+        .integer(VERSION)
+        .is_some_and(|version: i64| version != VERSION)
+    {
+        node.expected::<()>(format!("{VERSION}, the only version there is"));
+    }
+}
+
+fn number<T: TryFrom<i64>>(table: &mut Table<'_>, name: &'static str, least: i64) -> Option<T> {
+    table.get(name)?.integer(least)
+}
+
+fn ports(node: &Node<'_>) -> Option<Ports> {
+    node.read("\"auto\" or \"fixed\"", |text| match text {
+        "auto" => Some(Ports::Auto),
+        "fixed" => Some(Ports::Fixed),
+        _ => None,
+    })
+}
+
+fn timeouts(table: &mut Table<'_>) -> Timeouts {
+    let timeouts = Timeouts {
+        ready: limit(table, "ready", TIMEOUTS.ready),
+        idle: limit(table, "idle", TIMEOUTS.idle),
+        total: limit(table, "total", TIMEOUTS.total),
+        stop: limit(table, "stop", TIMEOUTS.stop),
+    };
+    table.reject_unknown();
+    timeouts
+}
+
+fn limit(table: &mut Table<'_>, name: &'static str, default: Duration) -> Duration {
+    table
+        .get(name)
+        .and_then(|node| values::limit(&node))
+        .unwrap_or(default)
+}
+
+fn snapshot(node: &Node<'_>) -> Option<SnapshotSettings> {
+    match node.flag_or_table("false, or a table with redact")? {
+        FlagOrTable::Flag(asked) => asked.then(SnapshotSettings::default),
+        FlagOrTable::Table(mut table) => {
+            let redact = table.get("redact").and_then(|list| list.list_of(pointer));
+            table.reject_unknown();
+            let redact = redact.unwrap_or_default();
+            Some(SnapshotSettings { redact })
+        }
+    }
+}
+
+fn pointer(node: &Node<'_>) -> Option<String> {
+    node.read(
+        "a JSON pointer such as \"/result/artifacts/*/parts\"",
+        |text| values::is_pointer(text).then(|| text.to_owned()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{
+        model::Requirement,
+        tests::{errors_of, scenario_of},
+    };
+
+    const GREEN: &str = "[green_agent]\nendpoint = 'http://h'\n";
+
+    fn harness_of(text: &str) -> Harness {
+        scenario_of(&format!("{GREEN}{text}")).harness
+    }
+
+    #[test]
+    fn a_plain_file_asks_for_no_snapshot() {
+        let plain = harness_of("");
+        assert!(!plain.declared && plain.snapshot.is_none());
+        assert_eq!(
+            (plain.trials, plain.seed, plain.ports),
+            (1, 0, Ports::Fixed)
+        );
+        assert_eq!(plain.timeout, TIMEOUTS);
+        let declared = harness_of("[harness]\nversion = 1\n");
+        assert!(declared.declared);
+        assert_eq!(declared.snapshot, Some(SnapshotSettings::default()));
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let harness = harness_of(
+            "[harness]\nversion = 1\ntrials = 3\nseed = 7\nrequires = ['command:uv']\nports = 'auto'\n\
+             timeout = { ready = '1s', idle = '2s', total = '3s', stop = '4s' }\n\
+             snapshot = { redact = ['/result/*/text'] }\n",
+        );
+        assert_eq!(
+            (harness.trials, harness.seed, harness.ports),
+            (3, 7, Ports::Auto)
+        );
+        assert_eq!(harness.requires, [Requirement::Command("uv".to_owned())]);
+        let Timeouts {
+            ready,
+            idle,
+            total,
+            stop,
+        } = harness.timeout;
+        assert_eq!(
+            [ready, idle, total, stop].map(|limit| limit.as_secs()),
+            [1, 2, 3, 4]
+        );
+        assert_eq!(harness.snapshot.unwrap().redact, ["/result/*/text"]);
+        assert!(
+            harness_of("[harness]\nversion = 1\nsnapshot = false\n")
+                .snapshot
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_its_key() {
+        for (line, expected) in [
+            (
+                "trails = 3",
+                "a.toml:5:1: harness.trails: unknown key; did you mean trials? known here: expect, ports, ",
+            ),
+            (
+                "trials = 0",
+                "a.toml:5:10: harness.trials: expected a whole number of at least 1, found 0",
+            ),
+            (
+                "trials = 4294967296",
+                "a.toml:5:10: harness.trials: expected",
+            ),
+            (
+                "seed = -1",
+                "a.toml:5:8: harness.seed: expected a whole number of at least 0, found -1",
+            ),
+            (
+                "ports = 'any'",
+                "a.toml:5:9: harness.ports: expected \"auto\" or \"fixed\", found \"any\"",
+            ),
+            (
+                "requires = ['uv']",
+                "a.toml:5:13: harness.requires[0]: expected python:",
+            ),
+            (
+                "timeout = { idle = '0s' }",
+                "a.toml:5:20: harness.timeout.idle: expected a duration",
+            ),
+            (
+                "timeout.redy = '1s'",
+                "a.toml:5:9: harness.timeout.redy: unknown key; did you mean ready?",
+            ),
+            (
+                "snapshot = 'no'",
+                "a.toml:5:12: harness.snapshot: expected false, or a table with redact",
+            ),
+            (
+                "snapshot = { redact = ['text'] }",
+                "a.toml:5:24: harness.snapshot.redact[0]: expected a JSON pointer",
+            ),
+        ] {
+            let errors = errors_of(&format!("{GREEN}[harness]\nversion = 1\n{line}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+
+    #[test]
+    fn the_version_must_be_there_and_be_ours() {
+        for (line, expected) in [
+            (
+                "",
+                "a.toml:3:1: harness.version: missing; expected version = 1",
+            ),
+            (
+                "version = 2",
+                "a.toml:4:11: harness.version: expected 1, the only version there is, found 2",
+            ),
+            ("version = '1'", "a.toml:4:11: harness.version: expected"),
+        ] {
+            let errors = errors_of(&format!("{GREEN}[harness]\n{line}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! From the text of a scenario file to its model.
+//!
+//! Keys that nobody knows are tolerated as AgentBeats tolerates them, except inside `[harness]` and the
+//! built-in evaluator's turns, which are ours: there a misspelt key would be a check that never ran.
+
+mod agents;
+mod expect;
+mod harness;
+mod part;
+mod turns;
+mod values;
+
+use std::{fs, path::Path};
+
+use super::{
+    error::{Problem, ScenarioError, ScenarioErrors},
+    model::Scenario,
+    reader::{Table, document},
+};
+
+/// Reads a scenario file.
+///
+/// # Errors
+/// Everything that is wrong with it, an unreadable file included.
+pub fn read(path: &Path) -> Result<Scenario, ScenarioErrors> {
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let mut scenario = parse(path, &text)?;
+    // A file is called the same from whichever folder it is run.
+    if let Ok(absolute) = std::path::absolute(path) {
+        scenario.name = name(&absolute);
+    }
+    Ok(scenario)
+}
+
+/// Parses the text of a scenario file; `path` is only what errors and the name are made from.
+///
+/// # Errors
+/// Everything that is wrong with it, in the file's order.
+pub fn parse(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
+    document(path, text, |root| scenario(path, root))
+}
+
+/// A scenario's name: its path below the nearest folder called `scenarios`, without `.toml`; elsewhere
+/// the file's name, or its folder's if the file is `scenario.toml`.
+pub fn name(path: &Path) -> String {
+    let stem = path.with_extension("");
+    let words: Vec<_> = stem.iter().map(|word| word.to_string_lossy()).collect();
+    let Some((last, folders)) = words.split_last() else {
+        return String::new();
+    };
+    match folders.iter().rposition(|folder| folder == "scenarios") {
+        Some(root) => words[root + 1..].join("/"),
+        None if last == "scenario" => folder_name(path).unwrap_or_else(|| last.to_string()),
+        None => last.to_string(),
+    }
+}
+
+fn folder_name(path: &Path) -> Option<String> {
+    let folder = path.parent()?.file_name()?;
+    Some(folder.to_string_lossy().into_owned())
+}
+
+/// The error of a file that could not even be looked into.
+pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ScenarioErrors {
+    let error = error.to_string();
+    ScenarioErrors(vec![ScenarioError {
+        path: path.to_owned(),
+        line: 1,
+        column: 1,
+        key: String::new(),
+        problem: Problem::Unreadable { error },
+    }])
+}
+
+fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
+    let cast = agents::participants(root);
+    let mut config = root.table("config");
+    let green = agents::green(root, config.as_mut(), &cast);
+    let harness = harness::harness(root, &cast);
+    Some(Scenario {
+        path: path.to_owned(),
+        name: name(path),
+        green: green?,
+        participants: cast.agents,
+        config: config.map(|table| table.json()).unwrap_or_default(),
+        harness,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_path_below_scenarios() {
+        for (path, expected) in [
+            ("scenarios/debate.toml", "debate"),
+            ("/w/scenarios/a/scenarios/b/c.toml", "b/c"),
+            ("scenarios/tutorial/scenario.toml", "tutorial/scenario"),
+            ("tutorial/scenario.toml", "tutorial"),
+            ("scenario.toml", "scenario"),
+            ("/tmp/debate.v2.toml", "debate.v2"),
+            ("scenarios.toml", "scenarios"),
+        ] {
+            assert_eq!(name(Path::new(path)), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_an_error_like_any_other() {
+        let error = read(Path::new("/nowhere/a.toml")).unwrap_err().to_string();
+        assert!(
+            error.starts_with("/nowhere/a.toml:1:1: cannot be read: "),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! The built-in evaluators, of which there is one: `evaluator = "conversation"` with its `[[config.turn]]`.
+
+use serde_json::{Value, json};
+
+use super::{agents::Cast, part, values};
+use crate::scenario::{
+    error::Problem,
+    model::{Evaluator, ProtocolVersion, Turn},
+    reader::{Node, Table},
+};
+
+/// The built-in evaluators by name.
+pub(in crate::scenario) const EVALUATORS: [&str; 1] = ["conversation"];
+
+/// The states that a turn can end in, in the words of A2A 0.3, and `message` for an answer without task.
+pub(in crate::scenario) const STATES: [&str; 9] = [
+    "submitted",
+    "working",
+    "input-required",
+    "auth-required",
+    "completed",
+    "failed",
+    "canceled",
+    "rejected",
+    "message",
+];
+
+/// Reads which evaluator `[config]` chooses, and what it says to it.
+pub(super) fn evaluator(
+    config: &mut Table<'_>,
+    chosen: &Node<'_>,
+    cast: &Cast,
+) -> Option<Evaluator> {
+    let expected = format!("a built-in evaluator: {}", EVALUATORS.join(", "));
+    let name = chosen.read(&expected, |name| {
+        EVALUATORS.into_iter().find(|known| *known == name)
+    });
+    name.and_then(|_conversation| conversation(config, cast))
+}
+
+fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
+    const EXPECTED: &str = "at least one [[config.turn]] that says something";
+    let node = config.need("turn", EXPECTED)?;
+    let tables = node.list()?;
+    if tables.is_empty() {
+        return node.expected(EXPECTED);
+    }
+    let turns = tables
+        .iter()
+        .filter_map(|node| turn(&mut node.table()?, cast));
+    Some(Evaluator::Conversation(turns.collect()))
+}
+
+fn turn(table: &mut Table<'_>, cast: &Cast) -> Option<Turn> {
+    let to = table
+        .need("to", "the role that this is said to")
+        .and_then(|node| cast.check(node.text()?, &[], &node));
+    let turn = Turn {
+        line: table.line(),
+        to: to.unwrap_or_default(),
+        parts: parts(table),
+        version: table.get("version").and_then(|node| version(&node)),
+        stream: table.flag("stream"),
+        cancel: table.flag("cancel"),
+        after: table.get("after").and_then(|node| values::duration(&node)),
+        fresh: table.flag("fresh"),
+        state: table.get("state").and_then(|node| state(&node)),
+        contains: table.text("contains").map(str::to_owned),
+    };
+    if !turn.cancel && table.get("text").is_none() && table.get("parts").is_none() {
+        table.missing::<()>("text", "text, parts or cancel = true");
+    }
+    table.reject_unknown();
+    Some(turn)
+}
+
+fn parts(table: &mut Table<'_>) -> Vec<Value> {
+    let text = table.get("text");
+    let parts = table.get("parts");
+    if let (Some(_), Some(parts)) = (&text, &parts) {
+        let advice = "write the text as one of the parts, { text = \"...\" }";
+        parts.report(Problem::Together {
+            other: "text",
+            advice,
+        });
+    }
+    let text = text.and_then(|node| Some(json!({"text": node.text()?})));
+    let parts = parts.and_then(|node| part::parts(&node));
+    text.into_iter().chain(parts.unwrap_or_default()).collect()
+}
+
+fn version(node: &Node<'_>) -> Option<ProtocolVersion> {
+    node.read("the text \"0.3\" or \"1.0\"", |text| match text {
+        "0.3" => Some(ProtocolVersion::V0_3),
+        "1.0" => Some(ProtocolVersion::V1_0),
+        _ => None,
+    })
+}
+
+fn state(node: &Node<'_>) -> Option<String> {
+    let expected = format!("one of {}", STATES.join(", "));
+    node.read(&expected, |text| {
+        STATES.contains(&text).then(|| text.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::scenario::{
+        model::{Green, Scenario},
+        tests::{errors_of, scenario_of},
+    };
+
+    const HEAD: &str = "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n[config]\nevaluator = 'conversation'\n";
+
+    fn turns_of(scenario: Scenario) -> Vec<Turn> {
+        match scenario.green {
+            Green::Builtin(Evaluator::Conversation(turns)) => turns,
+            Green::Agent(agent) => panic!("the evaluator is built in, not {agent:?}"),
+        }
+    }
+
+    #[test]
+    fn a_turn_is_read_with_all_its_keys() {
+        let turns = turns_of(scenario_of(&format!(
+            "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nstream = true\ncancel = true\n\
+             after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = 'bye'\n\
+             [[config.turn]]\nto = 'a'\ncancel = true\n"
+        )));
+        let [first, second] = &turns[..] else {
+            panic!("there are two turns");
+        };
+        assert_eq!((first.line, second.line), (7, 17));
+        assert_eq!(first.parts, [json!({"text": "hi"})]);
+        assert_eq!(first.version, Some(ProtocolVersion::V0_3));
+        assert!(first.stream && first.cancel && first.fresh);
+        assert_eq!(first.after, Some(Duration::from_secs(2)));
+        assert_eq!(first.state.as_deref(), Some("canceled"));
+        assert_eq!(first.contains.as_deref(), Some("bye"));
+        assert!(second.parts.is_empty() && second.cancel && !second.fresh);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_turn_is_said_at_its_key() {
+        for (turn, expected) in [
+            (
+                "to = 'b'\ntext = ''",
+                "a.toml:8:6: config.turn[0].to: nobody has the role \"b\"; expected one of: a",
+            ),
+            (
+                "to = 'green'\ntext = ''",
+                "a.toml:8:6: config.turn[0].to: nobody has the role \"green\"",
+            ),
+            ("text = ''", "a.toml:7:1: config.turn[0].to: missing"),
+            (
+                "to = 'a'",
+                "a.toml:7:1: config.turn[0].text: missing; expected text, parts or cancel",
+            ),
+            (
+                "to = 'a'\ncancel = false",
+                "a.toml:7:1: config.turn[0].text: missing; expected text, parts or cancel",
+            ),
+            (
+                "to = 'a'\ntext = ''\nparts = [{ text = '' }]",
+                "a.toml:10:9: config.turn[0].parts: expected it without text",
+            ),
+            (
+                "to = 'a'\ntext = ''\nstat = 'failed'",
+                "a.toml:10:1: config.turn[0].stat: unknown key; did you mean state?",
+            ),
+            (
+                "to = 'a'\ntext = ''\nstate = 'done'",
+                "a.toml:10:9: config.turn[0].state: expected one of submitted, ",
+            ),
+            (
+                "to = 'a'\ntext = ''\nversion = 1.0",
+                "a.toml:10:11: config.turn[0].version: expected text, found 1.0",
+            ),
+            (
+                "to = 'a'\ntext = ''\nversion = '2'",
+                "a.toml:10:11: config.turn[0].version: expected the text \"0.3\" or \"1.0\", found \"2\"",
+            ),
+        ] {
+            let errors = errors_of(&format!("{HEAD}[[config.turn]]\n{turn}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+
+    #[test]
+    fn an_evaluator_must_be_known_and_have_something_to_do() {
+        for (config, expected) in [
+            (
+                "",
+                "a.toml:1:1: green_agent.endpoint: missing; expected the evaluator's URL, or config.evaluator",
+            ),
+            (
+                "[config]\nturns = 3\n",
+                "a.toml:1:1: green_agent.endpoint: missing",
+            ),
+            (
+                "[config]\nevaluator = 'x'\n",
+                "a.toml:3:13: config.evaluator: expected a built-in evaluator: conversation, found \"x\"",
+            ),
+            (
+                "[config]\nevaluator = 'conversation'\n",
+                "a.toml:2:1: config.turn: missing",
+            ),
+            (
+                "[config]\nevaluator = 'conversation'\nturn = []\n",
+                "a.toml:4:8: config.turn: expected at least one",
+            ),
+        ] {
+            let errors = errors_of(&format!("[green_agent]\n{config}"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Reading TOML with positions. A value that is not what it should be is reported and reading goes on,
+//! so that a file's author sees every mistake at once.
+//!
+//! Everywhere here `None` means: absent, or wrong and reported.
+
+mod json;
+mod node;
+mod table;
+
+use std::{cell::RefCell, path::Path};
+
+use toml::de::DeTable;
+
+pub(super) use self::{
+    node::{FlagOrTable, Node},
+    table::Table,
+};
+use super::error::{Problem, ScenarioError, ScenarioErrors};
+
+/// One missing bracket can make a parser stumble over every line that follows it.
+const MAX_SYNTAX_ERRORS: usize = 10;
+
+/// Reads a document with `read`, whose `None` must come with a report.
+pub(super) fn document<T>(
+    path: &Path,
+    text: &str,
+    read: impl FnOnce(&mut Table<'_>) -> Option<T>,
+) -> Result<T, ScenarioErrors> {
+    let source = Source::new(path, text);
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let value = if errors.is_empty() {
+        read(&mut Table::root(&source, &root))
+    } else {
+        source.report_syntax(&errors);
+        None
+    };
+    source.finish(value)
+}
+
+/// Makes one line of a message that has several.
+pub(super) fn one_line(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(str::trim).collect();
+    lines.join("; ")
+}
+
+/// The text that is read, and what was found wrong with it.
+struct Source<'a> {
+    path: &'a Path,
+    text: &'a str,
+    errors: RefCell<Vec<ScenarioError>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(path: &'a Path, text: &'a str) -> Self {
+        Self {
+            path,
+            text,
+            errors: RefCell::default(),
+        }
+    }
+
+    fn report(&self, offset: usize, key: &str, problem: Problem) {
+        let (line, column) = self.position(offset);
+        self.errors.borrow_mut().push(ScenarioError {
+            path: self.path.to_owned(),
+            line,
+            column,
+            key: key.to_owned(),
+            problem,
+        });
+    }
+
+    fn report_syntax(&self, errors: &[toml::de::Error]) {
+        for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
+            let offset = error.span().map_or(0, |span| span.start);
+            let error = one_line(error.message());
+            self.report(offset, "", Problem::Syntax { error });
+        }
+    }
+
+    /// Line and column, from 1, the column in characters as editors count them.
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.matches('\n').count() + 1;
+        (line, before[line_start..].chars().count() + 1)
+    }
+
+    fn finish<T>(self, value: Option<T>) -> Result<T, ScenarioErrors> {
+        let mut errors = self.errors.into_inner();
+        match value {
+            Some(value) if errors.is_empty() => Ok(value),
+            Some(_) | None => {
+                errors.sort_by_key(|error| (error.line, error.column));
+                Err(ScenarioErrors(errors))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        let source = Source::new(Path::new("a.toml"), "x = 1\nä = \"ö\"");
+        assert_eq!(source.position(0), (1, 1));
+        assert_eq!(source.position(6), (2, 1));
+        assert_eq!(source.position(11), (2, 5));
+        assert_eq!(source.position(99), (2, 8));
+    }
+
+    #[test]
+    fn errors_come_in_the_files_order() {
+        let errors = document(Path::new("a.toml"), "b = 1\na = 2\n", |root| {
+            root.text("a");
+            root.text("b").map(str::to_owned)
+        })
+        .unwrap_err();
+        assert_eq!(
+            errors.to_string(),
+            "a.toml:1:5: b: expected text, found 1\na.toml:2:5: a: expected text, found 2"
+        );
+    }
+}

@@ -1,0 +1,191 @@
+//! One value of the file.
+
+use serde_json::Value;
+use toml::{
+    Spanned,
+    de::{DeInteger, DeValue},
+};
+
+use super::{Source, Table, json};
+use crate::scenario::error::Problem;
+
+/// Longer texts are cut in messages.
+const MAX_SHOWN: usize = 60;
+
+/// A value, where it stands, and the key that leads to it.
+#[derive(Clone)]
+pub(in crate::scenario) struct Node<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) key: String,
+    pub(super) value: &'a Spanned<DeValue<'a>>,
+}
+
+/// The two forms of a setting that can be switched or spelled out.
+pub(in crate::scenario) enum FlagOrTable<'a> {
+    /// `true` or `false`.
+    Flag(bool),
+    /// Its details.
+    Table(Table<'a>),
+}
+
+impl<'a> Node<'a> {
+    /// Reports what is wrong with this value.
+    pub(in crate::scenario) fn report(&self, problem: Problem) {
+        self.source
+            .report(self.value.span().start, &self.key, problem);
+    }
+
+    /// Reports that something else was expected here; the answer is always `None`.
+    pub(in crate::scenario) fn expected<T>(&self, expected: impl Into<String>) -> Option<T> {
+        let (expected, found) = (expected.into(), self.found());
+        self.report(Problem::Unexpected { expected, found });
+        None
+    }
+
+    /// Reports that a text is not of the language it should be written in; the answer is always `None`.
+    pub(in crate::scenario) fn malformed<T>(
+        &self,
+        language: &'static str,
+        error: &str,
+    ) -> Option<T> {
+        let (found, error) = (self.found(), super::one_line(error));
+        self.report(Problem::Malformed {
+            language,
+            found,
+            error,
+        });
+        None
+    }
+
+    /// A text.
+    pub(in crate::scenario) fn text(&self) -> Option<&'a str> {
+        self.value
+            .get_ref()
+            .as_str()
+            .or_else(|| self.expected("text"))
+    }
+
+    /// A text of which `read` makes something; where it cannot, `expected` says what it wanted.
+    pub(in crate::scenario) fn read<T>(
+        &self,
+        expected: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        read(self.text()?).or_else(|| self.expected(expected))
+    }
+
+    /// `true` or `false`.
+    pub(in crate::scenario) fn flag(&self) -> Option<bool> {
+        self.value
+            .get_ref()
+            .as_bool()
+            .or_else(|| self.expected("true or false"))
+    }
+
+    /// `true`, `false` or a table; `expected` says what they mean here.
+    pub(in crate::scenario) fn flag_or_table(&self, expected: &str) -> Option<FlagOrTable<'a>> {
+        match self.value.get_ref() {
+            DeValue::Boolean(flag) => Some(FlagOrTable::Flag(*flag)),
+            DeValue::Table(entries) => Some(FlagOrTable::Table(Table::new(self, entries))),
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => self.expected(expected),
+        }
+    }
+
+    /// An integer in the range of `T` of at least `least`.
+    pub(in crate::scenario) fn integer<T>(&self, least: i64) -> Option<T>
+    where
+        T: TryFrom<i64>,
+    {
+        let integer = self.value.get_ref().as_integer().and_then(to_i64);
+        integer
+            .filter(|number| *number >= least)
+            .and_then(|number| T::try_from(number).ok())
+            .or_else(|| self.expected(format!("a whole number of at least {least}")))
+    }
+
+    /// A finite number, whole or not.
+    pub(in crate::scenario) fn number(&self) -> Option<f64> {
+        match self.value.get_ref() {
+            DeValue::Integer(_) | DeValue::Float(_) => self.json()?.as_f64(),
+            DeValue::String(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => self.expected("a number"),
+        }
+    }
+
+    /// The elements of a list.
+    pub(in crate::scenario) fn list(&self) -> Option<Vec<Node<'a>>> {
+        let Some(list) = self.value.get_ref().as_array() else {
+            return self.expected("a list");
+        };
+        let nodes = list.iter().enumerate().map(|(index, value)| Node {
+            source: self.source,
+            key: format!("{}[{index}]", self.key),
+            value,
+        });
+        Some(nodes.collect())
+    }
+
+    /// What `read` makes of each element, without those that it reported.
+    pub(in crate::scenario) fn list_of<T>(
+        &self,
+        read: impl FnMut(&Node<'a>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        Some(self.list()?.iter().filter_map(read).collect())
+    }
+
+    /// A table.
+    pub(in crate::scenario) fn table(&self) -> Option<Table<'a>> {
+        match self.value.get_ref() {
+            DeValue::Table(entries) => Some(Table::new(self, entries)),
+            DeValue::String(_)
+            | DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => self.expected("a table"),
+        }
+    }
+
+    /// Whether it is a text with nothing in it, without a report if it is no text.
+    pub(in crate::scenario) fn is_blank(&self) -> bool {
+        let text = self.value.get_ref().as_str();
+        text.is_some_and(|text| text.trim().is_empty())
+    }
+
+    /// The value as JSON; dates and times become texts.
+    pub(in crate::scenario) fn json(&self) -> Option<Value> {
+        json::to_json(self)
+    }
+
+    /// The value as a message shows it.
+    fn found(&self) -> String {
+        match self.value.get_ref() {
+            DeValue::String(text) => quoted(text),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(flag) => flag.to_string(),
+            DeValue::Datetime(time) => time.to_string(),
+            DeValue::Array(list) => format!("a list of {}", list.len()),
+            DeValue::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+/// The number, if it fits.
+pub(super) fn to_i64(number: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}

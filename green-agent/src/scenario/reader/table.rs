@@ -1,0 +1,161 @@
+//! One table of the file.
+
+use serde_json::{Map, Value};
+use toml::{Spanned, de::DeTable};
+
+use super::{Node, Source};
+use crate::scenario::error::Problem;
+
+/// How alike two keys must be, from 0 to 1, for one to be suggested in the other's place.
+const ALIKE: f32 = 0.6;
+
+/// A table that remembers which keys it was asked for: those, and no list kept beside the code that
+/// reads them, are the known ones.
+pub(in crate::scenario) struct Table<'a> {
+    source: &'a Source<'a>,
+    key: String,
+    start: usize,
+    entries: &'a DeTable<'a>,
+    asked: Vec<&'static str>,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn root(source: &'a Source<'a>, root: &'a Spanned<DeTable<'a>>) -> Self {
+        Self {
+            source,
+            key: String::new(),
+            start: 0,
+            entries: root.get_ref(),
+            asked: Vec::new(),
+        }
+    }
+
+    pub(super) fn new(node: &Node<'a>, entries: &'a DeTable<'a>) -> Self {
+        Self {
+            source: node.source,
+            key: node.key.clone(),
+            start: node.value.span().start,
+            entries,
+            asked: Vec::new(),
+        }
+    }
+
+    /// The line on which the table begins, from 1.
+    pub(in crate::scenario) fn line(&self) -> usize {
+        self.source.position(self.start).0
+    }
+
+    /// Reports what is wrong with the table as a whole.
+    pub(in crate::scenario) fn report(&self, problem: Problem) {
+        self.source.report(self.start, &self.key, problem);
+    }
+
+    /// Reports that a key is missing; the answer is always `None`.
+    pub(in crate::scenario) fn missing<T>(&self, name: &str, expected: &str) -> Option<T> {
+        let expected = expected.to_owned();
+        let key = self.key_of(name);
+        self.source
+            .report(self.start, &key, Problem::Missing { expected });
+        None
+    }
+
+    /// The value of a key.
+    pub(in crate::scenario) fn get(&mut self, name: &'static str) -> Option<Node<'a>> {
+        self.asked.push(name);
+        let value = self.entries.get(name)?;
+        Some(self.node(name, value))
+    }
+
+    /// The value of a key that must be there; `expected` says what should stand there.
+    pub(in crate::scenario) fn need(
+        &mut self,
+        name: &'static str,
+        expected: &str,
+    ) -> Option<Node<'a>> {
+        self.get(name).or_else(|| self.missing(name, expected))
+    }
+
+    /// A text.
+    pub(in crate::scenario) fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        self.get(name)?.text()
+    }
+
+    /// `true` or `false`; `false` if absent.
+    pub(in crate::scenario) fn flag(&mut self, name: &'static str) -> bool {
+        self.get(name).and_then(|node| node.flag()).unwrap_or(false)
+    }
+
+    /// A table inside this one.
+    pub(in crate::scenario) fn table(&mut self, name: &'static str) -> Option<Table<'a>> {
+        self.get(name)?.table()
+    }
+
+    /// What `read` makes of each table of a list; nothing if the list is absent.
+    pub(in crate::scenario) fn tables<T>(
+        &mut self,
+        name: &'static str,
+        mut read: impl FnMut(&mut Table<'a>) -> Option<T>,
+    ) -> Vec<T> {
+        self.get(name)
+            .and_then(|list| list.list_of(|node| read(&mut node.table()?)))
+            .unwrap_or_default()
+    }
+
+    /// The keys and their values, in alphabetical order.
+    pub(in crate::scenario) fn entries(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
+        self.entries.iter().map(|(name, value)| {
+            let name: &'a str = name.get_ref();
+            (name, self.node(name, value))
+        })
+    }
+
+    /// The table as JSON, without the values that were reported.
+    pub(in crate::scenario) fn json(&self) -> Map<String, Value> {
+        self.entries()
+            .filter_map(|(name, node)| Some((name.to_owned(), node.json()?)))
+            .collect()
+    }
+
+    /// Reports every key that was not asked for until now.
+    pub(in crate::scenario) fn reject_unknown(&self) {
+        for name in self.entries.keys() {
+            if !self.asked.contains(&&**name.get_ref()) {
+                let problem = self.unknown(name.get_ref());
+                let key = self.key_of(name.get_ref());
+                self.source.report(name.span().start, &key, problem);
+            }
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Problem {
+        let mut known = self.asked.clone();
+        known.sort_unstable();
+        known.dedup();
+        let nearest = similar::get_close_matches(name, &known, 1, ALIKE);
+        Problem::UnknownKey {
+            nearest: nearest.first().map(|key| (*key).to_owned()),
+            known,
+        }
+    }
+
+    fn node(&self, name: &str, value: &'a Spanned<toml::de::DeValue<'a>>) -> Node<'a> {
+        Node {
+            source: self.source,
+            key: self.key_of(name),
+            value,
+        }
+    }
+
+    fn key_of(&self, name: &str) -> String {
+        let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let name = match name {
+            bare if !bare.is_empty() && bare.chars().all(is_bare) => bare.to_owned(),
+            quoted => format!("{quoted:?}"),
+        };
+        if self.key.is_empty() {
+            name
+        } else {
+            format!("{}.{name}", self.key)
+        }
+    }
+}
