@@ -107,7 +107,9 @@ pub enum Problem {
         role: String,
     },
     /// Two participants in one role.
-    #[error("the role {role:?} is taken by line {line}; expected a role for each participant")]
+    #[error(
+        "the role {role:?} is taken by the participant of line {line}; expected a role for each participant"
+    )]
     DuplicateRole {
         /// The role.
         role: String,
@@ -122,6 +124,11 @@ pub enum Problem {
         /// The roles that could stand there.
         known: Vec<String>,
     },
+    /// A URL with a user or password in it, which is not repeated here.
+    #[error(
+        "user or password found in the URL; expected it without, for it stands in every report"
+    )]
+    Credentials,
     /// An agent that is only known as an image or by its id.
     #[error(
         "only an image or agentbeats_id found, and images are not started here; \

@@ -208,7 +208,7 @@ mod tests {
         ]);
         let folder = root.path().join("scenarios");
         let file = folder.join("a.toml");
-        let found = collect(&[folder.clone()], None).unwrap();
+        let found = collect(std::slice::from_ref(&folder), None).unwrap();
         assert_eq!(
             found[0].sidecar.as_ref().map(|expected| expected.exit),
             Some(3)

@@ -1,11 +1,13 @@
 //! Scenario files: `scenario.toml` as AgentBeats has it, plus the table `[harness]`.
 //!
 //! - [`model`], [`expectation`]: what a file says, as types
-//! - [`parse`]: from text to model, through [`reader`], which keeps positions
+//! - [`parse`](mod@parse): from text to model
+//! - `reader`: TOML with positions, on which `parse` and `expected` stand
 //! - [`error`]: what is wrong with a file, and where
 //! - [`files`]: from paths on the command line to files
 //! - [`expected`]: the sidecars of files that must fail
-
+//! - [`schema`](mod@schema): the JSON Schema of the file, for editors
+//! - [`template`]: what `green-agent new` writes
 
 pub mod error;
 pub mod expectation;
@@ -14,8 +16,14 @@ pub mod files;
 pub mod model;
 pub mod parse;
 mod reader;
-#[cfg(test)]
-mod tests;
+pub mod schema;
+pub mod template;
 
 pub use error::{Problem, ScenarioError, ScenarioErrors};
+pub use expected::ExpectedFailure;
+pub use files::{CollectError, Found, collect};
 pub use parse::{parse, read};
+pub use schema::schema;
+
+#[cfg(test)]
+mod tests;

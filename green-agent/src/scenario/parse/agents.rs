@@ -275,7 +275,10 @@ mod tests {
         let participant = "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n";
         let errors = errors_of(&format!("{GREEN}{participant}{participant}"));
         assert!(errors.starts_with("a.toml:7:8: "), "{errors}");
-        assert!(errors.contains("is taken by line 3"), "{errors}");
+        assert!(
+            errors.contains("is taken by the participant of line 3"),
+            "{errors}"
+        );
     }
 
     #[test]

@@ -1,23 +1,16 @@
 //! `[[harness.expect]]`: either a check of a value (`on`, `path`, one check) or a `sequence` of labels.
 
-use regex::Regex;
-use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::{agents::Cast, values};
+use super::{agents::Cast, check::Checks, values};
 use crate::{
     scenario::{
         error::Problem,
-        expectation::{Check, Expectation, Rule, Target, ValuePath},
+        expectation::{Expectation, Rule, Target, ValuePath},
         reader::{Node, Table},
     },
     transcript::Hop,
 };
-
-/// The checks; a value expectation has one of them.
-pub(in crate::scenario) const CHECKS: [&str; 11] = [
-    "eq", "ne", "gt", "ge", "lt", "le", "contains", "matches", "schema", "exists", "count",
-];
 
 /// Reads one expectation.
 pub(super) fn expectation(table: &mut Table<'_>, cast: &Cast) -> Option<Expectation> {
@@ -44,10 +37,7 @@ pub(super) fn expectation(table: &mut Table<'_>, cast: &Cast) -> Option<Expectat
 }
 
 fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, cast: &Cast) -> Option<Rule> {
-    let hop = match hop {
-        Some(node) => Some(self::hop(node, cast)?),
-        None => None,
-    };
+    let hop = hop.and_then(|node| self::hop(node, cast));
     if labels.list()?.is_empty() {
         return labels.expected("at least one label such as \"task:completed\"");
     }
@@ -79,7 +69,7 @@ fn reject_hop(hop: Option<&Node<'_>>) {
 struct ValueKeys<'a> {
     on: Option<Node<'a>>,
     path: Option<Node<'a>>,
-    checks: Vec<(&'static str, Node<'a>)>,
+    checks: Checks<'a>,
 }
 
 impl<'a> ValueKeys<'a> {
@@ -87,17 +77,14 @@ impl<'a> ValueKeys<'a> {
         Self {
             on: table.get("on"),
             path: table.get("path"),
-            checks: CHECKS
-                .into_iter()
-                .filter_map(|name| Some((name, table.get(name)?)))
-                .collect(),
+            checks: Checks::get(table),
         }
     }
 
     fn reject_beside_sequence(&self) {
-        let checks = self.checks.iter().map(|(_, node)| node);
-        for node in self.on.iter().chain(&self.path).chain(checks) {
-            let advice = "put them into two expectations";
+        let keys = self.on.iter().chain(&self.path).chain(self.checks.nodes());
+        for node in keys {
+            let advice = "write an expectation for each";
             node.report(Problem::Together {
                 other: "sequence",
                 advice,
@@ -113,36 +100,13 @@ impl<'a> ValueKeys<'a> {
                 "what is looked at, such as \"artifact:Result\", or sequence",
             ),
         };
-        let path = match &self.path {
-            Some(node) => Some(value_path(node)),
-            None => None,
-        };
-        let check = self.check(table);
+        let path = self.path.as_ref().and_then(value_path);
+        let check = self.checks.single(table);
         Some(Rule::Value {
             on: on?,
-            path: match path {
-                Some(path) => Some(path?),
-                None => None,
-            },
+            path,
             check: check?,
         })
-    }
-
-    fn check(&self, table: &Table<'_>) -> Option<Check> {
-        match &self.checks[..] {
-            [(name, node)] => check(name, node),
-            [] => table.missing("eq", &format!("exactly one of {}", CHECKS.join(", "))),
-            [_, others @ ..] => {
-                for (_, node) in others {
-                    let advice = "put them into two expectations";
-                    node.report(Problem::Together {
-                        other: self.checks[0].0,
-                        advice,
-                    });
-                }
-                None
-            }
-        }
     }
 }
 
@@ -184,44 +148,6 @@ fn value_path(node: &Node<'_>) -> Option<ValuePath> {
         return Some(ValuePath::Pointer(text.to_owned()));
     }
     node.expected("a JSON pointer such as \"/score\" or a JSONPath such as \"$.score\"")
-}
-
-fn check(name: &str, node: &Node<'_>) -> Option<Check> {
-    match name {
-        "eq" => node.json().map(Check::Eq),
-        "ne" => node.json().map(Check::Ne),
-        "gt" => node.number().map(Check::Gt),
-        "ge" => node.number().map(Check::Ge),
-        "lt" => node.number().map(Check::Lt),
-        "le" => node.number().map(Check::Le),
-        "contains" => node.json().map(Check::Contains),
-        "matches" => pattern(node).map(Check::Matches),
-        "schema" => schema(node).map(Check::Schema),
-        "exists" => node.flag().map(Check::Exists),
-        "count" => node.integer(0).map(Check::Count),
-        _ => None,
-    }
-}
-
-fn pattern(node: &Node<'_>) -> Option<Regex> {
-    match Regex::new(node.text()?) {
-        Ok(regex) => Some(regex),
-        Err(error) => {
-            // The crate draws the expression with a mark below it; the last line says what is wrong.
-            let message = error.to_string();
-            let reason = message.lines().last().unwrap_or_default();
-            let reason = reason.strip_prefix("error: ").unwrap_or(reason);
-            node.malformed("a regular expression", reason)
-        }
-    }
-}
-
-fn schema(node: &Node<'_>) -> Option<Value> {
-    let schema = node.json()?;
-    match jsonschema::validator_for(&schema) {
-        Ok(_) => Some(schema),
-        Err(error) => node.malformed("a JSON Schema", &error.to_string()),
-    }
 }
 
 #[cfg(test)]
@@ -280,7 +206,6 @@ mod tests {
             let shown = format!("{check:?}").to_lowercase();
             assert!(shown.starts_with(name), "{shown}");
         }
-        assert_eq!(CHECKS.len(), 11);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! built-in evaluator's turns, which are ours: there a misspelt key would be a check that never ran.
 
 mod agents;
+mod check;
 mod expect;
 mod harness;
 mod part;
@@ -11,6 +12,13 @@ mod turns;
 mod values;
 
 use std::{fs, path::Path};
+
+pub(super) use self::{
+    check::names as check_names,
+    harness::VERSION,
+    part::CONTENTS,
+    turns::{EVALUATORS, STATES},
+};
 
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},
@@ -76,13 +84,14 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     let cast = agents::participants(root);
     let mut config = root.table("config");
     let green = agents::green(root, config.as_mut(), &cast);
+    let config = config.map(|table| table.json()).unwrap_or_default();
     let harness = harness::harness(root, &cast);
     Some(Scenario {
         path: path.to_owned(),
         name: name(path),
         green: green?,
         participants: cast.agents,
-        config: config.map(|table| table.json()).unwrap_or_default(),
+        config,
         harness,
     })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use url::Url;
 
 use crate::scenario::{
+    error::Problem,
     model::Requirement,
     reader::{Node, Table},
 };
@@ -17,17 +18,18 @@ const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), 
 
 /// Where an agent listens.
 pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
-    node.read(
-        "an http or https URL with a host and without user and password",
-        |text| Url::parse(text).ok().filter(is_endpoint),
-    )
+    let url = node.read("an http or https URL with a host", |text| {
+        Url::parse(text).ok().filter(is_http)
+    })?;
+    if url.username().is_empty() && url.password().is_none() {
+        return Some(url);
+    }
+    node.report(Problem::Credentials);
+    None
 }
 
-fn is_endpoint(url: &Url) -> bool {
-    matches!(url.scheme(), "http" | "https")
-        && url.has_host()
-        && url.username().is_empty()
-        && url.password().is_none()
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 /// The words of a command; a blank one is none, as for AgentBeats' own runner.
@@ -103,7 +105,10 @@ pub(super) fn is_pointer(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::scenario::reader::document;
 
     #[test]
     fn durations_are_numbers_with_units_from_large_to_small() {
@@ -144,17 +149,28 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_have_a_host_and_no_user() {
+    fn endpoints_are_http_urls_without_secrets() {
+        let read = |text: &str| {
+            document(Path::new("a.toml"), &format!("e = '{text}'"), |root| {
+                endpoint(&root.get("e")?)
+            })
+        };
         for (text, expected) in [
-            ("http://127.0.0.1:9009", true),
-            ("https://agent.example/a2a/x", true),
-            ("http://[::1]:9009", true),
-            ("http://user@agent.example", false),
-            ("http://user:secret@agent.example", false),
-            ("ftp://agent.example", false),
-            ("file:///tmp/agent", false),
+            ("http://127.0.0.1:9009", "http://127.0.0.1:9009/"),
+            ("https://agent.example/a2a/x", "https://agent.example/a2a/x"),
+            ("http://[::1]:9009", "http://[::1]:9009/"),
         ] {
-            assert_eq!(is_endpoint(&Url::parse(text).unwrap()), expected, "{text}");
+            assert_eq!(read(text).unwrap().as_str(), expected);
+        }
+        for wrong in [
+            "127.0.0.1:9009",
+            "ftp://agent.example",
+            "file:///tmp/agent",
+            "http://user@agent.example",
+            "http://user:secret@agent.example",
+        ] {
+            let errors = read(wrong).unwrap_err().to_string();
+            assert!(!errors.contains("secret"), "{errors}");
         }
     }
 

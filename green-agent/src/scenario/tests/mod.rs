@@ -1,5 +1,8 @@
 //! Tests of the whole way from text to model, and what the tests beside the code share.
 
+mod golden;
+mod properties;
+
 use std::path::Path;
 
 use super::{model::Scenario, parse};

@@ -1,0 +1,70 @@
+//! The shape of `[green_agent]` and `[[participants]]`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+
+use super::harness::Requirement;
+
+/// The agent that evaluates.
+#[derive(JsonSchema)]
+#[schemars(extend("if" = names_an_agent(), "then" = {"required": ["endpoint"]}))]
+#[expect(dead_code, reason = "only its shape is used")]
+pub(super) struct GreenAgent {
+    /// Where it listens.
+    endpoint: Option<Endpoint>,
+    /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
+    /// runs already.
+    cmd: Option<String>,
+    /// Its id on agentbeats.org.
+    agentbeats_id: Option<String>,
+    /// Its container image. Images are not started here: give endpoint, or endpoint and cmd.
+    image: Option<String>,
+    /// Environment variables for cmd; ${NAME} is replaced from the caller's environment.
+    env: Option<BTreeMap<String, String>>,
+    /// What this agent needs on this machine, beside what the whole scenario needs.
+    requires: Option<Vec<Requirement>>,
+}
+
+/// An agent that is evaluated.
+#[derive(JsonSchema)]
+#[schemars(extend("anyOf" = [{"required": ["role"]}, {"required": ["name"]}]))]
+#[expect(dead_code, reason = "only its shape is used")]
+pub(super) struct Participant {
+    /// What it is called, here and by the evaluator; unique in the file.
+    role: Option<Role>,
+    /// The same as role, in the words of AgentBeats' leaderboards.
+    name: Option<Role>,
+    /// Where it listens.
+    endpoint: Endpoint,
+    /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
+    /// runs already.
+    cmd: Option<String>,
+    /// Its id on agentbeats.org, which stands in the results file.
+    agentbeats_id: Option<String>,
+    /// Its container image. Images are not started here: give endpoint, or endpoint and cmd.
+    image: Option<String>,
+    /// Environment variables for cmd; ${NAME} is replaced from the caller's environment.
+    env: Option<BTreeMap<String, String>>,
+    /// What this agent needs on this machine, beside what the whole scenario needs.
+    requires: Option<Vec<Requirement>>,
+}
+
+/// An http or https URL with a host and without user and password, such as "http://127.0.0.1:9009".
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Endpoint(#[schemars(regex(pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"))] String);
+
+/// A role; green and runner are reserved.
+#[derive(JsonSchema)]
+#[schemars(extend("not" = {"enum": ["green", "runner"]}))]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Role(#[schemars(regex(pattern = r"^[^\s./\\]([^/\\]*[^\s/\\])?$"))] String);
+
+/// Whether a key is filled in that only an agent of its own has.
+fn names_an_agent() -> Value {
+    let filled = |name: &str| json!({"required": [name], "properties": {name: {"pattern": r"\S"}}});
+    let any = ["cmd", "agentbeats_id", "image"].map(filled);
+    json!({"anyOf": any})
+}

@@ -1,0 +1,101 @@
+//! The shape of `[harness]`.
+
+use schemars::JsonSchema;
+
+use super::expect::Expectation;
+use crate::scenario::parse::VERSION;
+
+/// How the harness runs and judges the scenario.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+pub(super) struct Harness {
+    /// The version of this table.
+    #[schemars(extend("const" = VERSION))]
+    version: i64,
+    /// How many times the scenario runs.
+    #[schemars(range(min = 1), extend("default" = 1))]
+    trials: Option<u32>,
+    /// Handed to whatever draws lots, so that a run can be repeated.
+    #[schemars(range(min = 0), extend("default" = 0))]
+    seed: Option<i64>,
+    /// What every agent of the scenario needs; what is missing is reported as not run, never as passed.
+    requires: Option<Vec<Requirement>>,
+    /// auto puts free ports in the place of the file's, in endpoint and cmd.
+    #[schemars(extend("default" = "fixed"))]
+    ports: Option<Ports>,
+    /// The limits of each phase.
+    timeout: Option<Timeout>,
+    /// What is compared with the kept transcript: false for nothing, or a table with details.
+    snapshot: Option<Snapshot>,
+    /// What is expected of the run.
+    expect: Option<Vec<Expectation>>,
+}
+
+/// What is needed on this machine: python:REQUIREMENT in pip's words, npm:PACKAGE@VERSION, command:NAME.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+pub(super) struct Requirement(#[schemars(regex(pattern = r"^(python|npm|command):\s*\S"))] String);
+
+/// Which ports agents listen on.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Ports {
+    Auto,
+    Fixed,
+}
+
+/// Time limits; every wait of a run is under one of them.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Timeout {
+    /// From an agent's start until its card can be read.
+    #[schemars(extend("default" = "30s"))]
+    ready: Option<Limit>,
+    /// With nothing passing between any two agents.
+    #[schemars(extend("default" = "5m"))]
+    idle: Option<Limit>,
+    /// The whole evaluation.
+    #[schemars(extend("default" = "30m"))]
+    total: Option<Limit>,
+    /// From asking an agent to end until it is killed.
+    #[schemars(extend("default" = "5s"))]
+    stop: Option<Limit>,
+}
+
+/// A duration such as "30s", "1m30s", "1500ms" or "0s".
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+pub(super) struct Duration(
+    #[schemars(length(min = 1), regex(pattern = r"^(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"))] String,
+);
+
+/// A duration longer than zero, such as "30s", "1m30s" or "1500ms".
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Limit(#[schemars(regex(pattern = r"^(?=.*[1-9])(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"))] String);
+
+/// Whether and how the transcript is compared with the kept one.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Snapshot {
+    Asked(bool),
+    Settings(SnapshotSettings),
+}
+
+/// How the transcript becomes a snapshot.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct SnapshotSettings {
+    /// JSON pointers into bodies, * for any one segment, whose values differ from run to run.
+    redact: Option<Vec<Pointer>>,
+}
+
+/// A JSON pointer (RFC 6901).
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Pointer(#[schemars(regex(pattern = r"^(/([^/~]|~[01])*)*$"))] String);

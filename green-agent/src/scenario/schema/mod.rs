@@ -1,0 +1,97 @@
+//! The JSON Schema of the scenario file, which lets editors complete and check it:
+//! `#:schema PATH/scenario.schema.json` as a scenario's first line.
+//!
+//! It says what [`parse`](super::parse) says, as far as a schema can: it knows no roles and compiles no
+//! expressions. Tests hold the two together, key by key and file by file.
+
+mod agents;
+mod conversation;
+mod expect;
+mod harness;
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
+use serde_json::{Map, Value, json};
+
+use self::{
+    agents::{GreenAgent, Participant},
+    conversation::Conversation,
+    harness::Harness,
+};
+
+/// The schema, draft 2020-12; `scenarios/scenario.schema.json` holds it.
+pub fn schema() -> Value {
+    SchemaSettings::draft2020_12()
+        .with_transform(RecursiveTransform(drop_null))
+        .with_transform(RecursiveTransform(join_lines))
+        .into_generator()
+        .into_root_schema_for::<ScenarioFile>()
+        .to_value()
+}
+
+/// A scenario: agents, what the evaluation is told, and how the harness runs and judges it. AgentBeats'
+/// `scenario.toml` as it is, plus the table `[harness]`.
+#[derive(JsonSchema)]
+#[schemars(rename = "scenario", extend("if" = without_green_endpoint(), "then" = with_conversation()))]
+#[expect(dead_code, reason = "only its shape is used")]
+struct ScenarioFile {
+    /// Who evaluates. Without endpoint and cmd it is the built-in evaluator that config.evaluator names.
+    green_agent: GreenAgent,
+    /// Who is evaluated.
+    participants: Option<Vec<Participant>>,
+    /// What the evaluator is told.
+    config: Option<Config>,
+    /// How the harness runs and judges the scenario; AgentBeats' own tools ignore it.
+    harness: Option<Harness>,
+}
+
+/// What the evaluator is told: a conversation for the built-in evaluator, anything for another one.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Config {
+    Conversation(Conversation),
+    Other(Map<String, Value>),
+}
+
+fn without_green_endpoint() -> Value {
+    json!({"properties": {"green_agent": {"not": {"required": ["endpoint"]}}}})
+}
+
+fn with_conversation() -> Value {
+    json!({"required": ["config"], "properties": {"config": {"$ref": "#/$defs/Conversation"}}})
+}
+
+/// TOML has no null: an optional key is left out.
+fn drop_null(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    let null = json!({"type": "null"});
+    if let Some(Value::Array(choices)) = object.get_mut("anyOf")
+        && choices.contains(&null)
+    {
+        choices.retain(|choice| *choice != null);
+        if let [Value::Object(only)] = &choices[..] {
+            let only = only.clone();
+            object.remove("anyOf");
+            object.extend(only);
+        }
+    }
+}
+
+/// Editors show a description as it is, so that the line breaks of our sources would be seen.
+fn join_lines(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
+}
+
+#[cfg(test)]
+mod tests;

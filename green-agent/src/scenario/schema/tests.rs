@@ -1,0 +1,158 @@
+//! The schema against the kept file, against the parser's keys, and against files.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::schema;
+use crate::scenario::{Problem, parse, template::Template};
+
+const KEPT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../scenarios/scenario.schema.json"
+);
+
+/// A file in which every table that knows its keys has one too many.
+const UNKNOWN_KEYS: &str = "
+[green_agent]
+[[participants]]
+role = 'a'
+endpoint = 'http://h'
+[config]
+evaluator = 'conversation'
+[[config.turn]]
+to = 'a'
+parts = [{ text = '', zz = 1 }]
+zz = 1
+[harness]
+version = 1
+zz = 1
+timeout = { zz = 1 }
+snapshot = { zz = 1 }
+[[harness.expect]]
+on = 'x'
+eq = 1
+zz = 1
+";
+
+/// The text of a TOML file as the JSON that a schema judges.
+fn to_json(text: &str) -> Value {
+    let table: toml::Table = text.parse().unwrap();
+    serde_json::to_value(table).unwrap()
+}
+
+fn is_valid(text: &str) -> bool {
+    jsonschema::is_valid(&schema(), &to_json(text))
+}
+
+/// Set `UPDATE_SCHEMA` in the environment to write the file anew.
+#[test]
+fn the_kept_file_is_the_generated_one() {
+    let text = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::write(KEPT, &text).unwrap();
+    }
+    let kept = fs::read_to_string(KEPT).unwrap();
+    assert!(
+        kept == text,
+        "run this test with UPDATE_SCHEMA=1 and look at the difference"
+    );
+}
+
+#[test]
+fn the_schema_is_a_schema() {
+    jsonschema::draft202012::meta::validate(&schema()).unwrap();
+    jsonschema::validator_for(&schema()).unwrap();
+}
+
+/// The parser's known keys are those it asks for, so that this compares the schema with the code itself.
+#[test]
+fn parser_and_schema_know_the_same_keys() {
+    let errors = parse(Path::new("a.toml"), UNKNOWN_KEYS).unwrap_err();
+    let schema = schema();
+    let mut compared = 0;
+    for error in errors.0 {
+        let Problem::UnknownKey { known, .. } = error.problem else {
+            panic!("only keys are wrong here: {error}");
+        };
+        let definition = match error.key.as_str() {
+            "config.turn[0].zz" => "Turn",
+            "config.turn[0].parts[0].zz" => "Part",
+            "harness.zz" => "Harness",
+            "harness.timeout.zz" => "Timeout",
+            "harness.snapshot.zz" => "SnapshotSettings",
+            "harness.expect[0].zz" => "Expectation",
+            key => panic!("{key} is not compared with the schema"),
+        };
+        let properties = schema["$defs"][definition]["properties"]
+            .as_object()
+            .unwrap();
+        let described: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+        assert_eq!(described, known.into_iter().collect(), "{definition}");
+        compared += 1;
+    }
+    assert_eq!(compared, 6);
+}
+
+#[test]
+fn every_key_is_described() {
+    for (name, definition) in schema()["$defs"].as_object().unwrap() {
+        assert!(definition["description"].is_string(), "{name}");
+        let properties = definition["properties"].as_object();
+        for (key, property) in properties.into_iter().flatten() {
+            assert!(property["description"].is_string(), "{name}.{key}");
+        }
+    }
+}
+
+#[test]
+fn templates_are_valid() {
+    for template in Template::ALL {
+        assert!(is_valid(template.text()), "{}", template.name());
+    }
+}
+
+#[test]
+fn typical_mistakes_are_not() {
+    let valid = to_json(Template::Conversation.text());
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    for (pointer, key, value) in [
+        ("/harness", "trails", json!(1)),
+        ("/harness", "version", json!(2)),
+        ("/harness", "trials", json!(0)),
+        ("/harness", "seed", json!(-1)),
+        ("/harness", "ports", json!("any")),
+        ("/harness", "requires", json!(["uv"])),
+        ("/harness", "snapshot", json!({"redact": ["x"]})),
+        ("/harness", "snapshot", json!("no")),
+        ("/harness/timeout", "idle", json!("0s")),
+        ("/harness/timeout", "idle", json!("30")),
+        ("/harness/expect/0", "eq", json!(1)),
+        ("/harness/expect/0", "hop", json!("a -> b")),
+        ("/harness/expect/1", "on", json!("result")),
+        ("/harness/expect/1", "sequence", json!([])),
+        ("/participants/0", "role", json!("green")),
+        ("/participants/0", "endpoint", json!("127.0.0.1:1")),
+        ("/config", "evaluator", json!("talk")),
+        ("/config", "turn", json!([])),
+        ("/config/turn/0", "parts", json!([{"text": "x"}])),
+        ("/config/turn/0", "state", json!("done")),
+        ("/config/turn/0", "after", json!("")),
+        ("/config/turn/0", "version", json!(1.0)),
+        ("/green_agent", "image", json!("ghcr.io/x/y")),
+    ] {
+        let mut file = valid.clone();
+        file.pointer_mut(pointer).unwrap()[key] = value;
+        assert!(!validator.is_valid(&file), "{pointer}/{key}");
+    }
+    assert!(validator.is_valid(&valid));
+}
+
+#[test]
+fn other_evaluators_have_a_config_of_their_own() {
+    assert!(is_valid(
+        "[green_agent]\nendpoint = 'http://h'\n[config]\nturn = 3\nevaluator = 'x'\n"
+    ));
+    assert!(!is_valid("[green_agent]\n[config]\nturn = 3\n"));
+    assert!(!is_valid("[green_agent]\n"));
+}
