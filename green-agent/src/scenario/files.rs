@@ -141,11 +141,17 @@ fn is_scenario(path: &Path) -> bool {
 fn looks_like_scenario(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).lines().any(|line| {
         let key = line.trim_start_matches(['[', ' ', '\t', '"', '\'', '\u{feff}']);
-        let after = key.strip_prefix("green_agent");
-        after.is_some_and(|rest| {
-            !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
-        })
+        key.strip_prefix("green_agent").is_some_and(ends_table_name)
     })
+}
+
+/// Whether this follows a table's name, rather than the rest of a longer word or a text as its value.
+fn ends_table_name(rest: &str) -> bool {
+    let rest = rest.trim_start_matches(['"', '\'', ' ', '\t']);
+    match rest.strip_prefix('=') {
+        Some(value) => value.trim_start().starts_with('{'),
+        None => !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-'),
+    }
 }
 
 fn shown(paths: &[PathBuf]) -> String {
@@ -254,6 +260,7 @@ mod tests {
             ("green_agent.cmd = ''", true),
             ("\"green_agent\" = {}", true),
             ("[green_agent", true),
+            ("green_agent = \"package:main\"", false),
             ("[green_agents]", false),
             ("name = \"green_agent\"", false),
             ("[tool.green_agent]", false),

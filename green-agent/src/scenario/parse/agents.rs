@@ -43,6 +43,7 @@ pub(super) fn participants(root: &mut Table<'_>) -> Cast {
     let mut cast = Cast::default();
     cast.agents = root.tables("participants", |table| {
         let role = role(table, &mut cast.roles);
+        // Without its role an agent goes no further than its report, yet its other keys shall be looked at.
         let agent = agent(table, role.clone().unwrap_or_default());
         role.and(agent)
     });
@@ -64,6 +65,7 @@ pub(super) fn green(
     if names_agent {
         return agent(&mut table, "green".to_owned()).map(Green::Agent);
     }
+    reject_process_keys(&mut table);
     let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
     match chosen {
         Some((name, config)) => turns::evaluator(config, &name, cast).map(Green::Builtin),
@@ -71,6 +73,18 @@ pub(super) fn green(
             "endpoint",
             "the evaluator's URL, or config.evaluator for a built-in one",
         ),
+    }
+}
+
+/// The built-in evaluator runs in our own process: what is said about another one must not be lost.
+fn reject_process_keys(table: &mut Table<'_>) {
+    for (name, expected) in [
+        ("env", "it only where cmd starts the evaluator"),
+        ("requires", "it in [harness], for nothing is started here"),
+    ] {
+        if let Some(node) = table.get(name) {
+            node.expected::<()>(expected);
+        }
     }
 }
 
@@ -279,6 +293,16 @@ mod tests {
             errors.contains("is taken by the participant of line 3"),
             "{errors}"
         );
+    }
+
+    #[test]
+    fn the_built_in_evaluator_needs_nothing() {
+        let errors = errors_of(
+            "[green_agent]\nrequires = ['command:uv']\n[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n\
+             [config]\nevaluator = 'conversation'\nturn = [{ to = 'a', text = '' }]\n",
+        );
+        let expected = "a.toml:2:12: green_agent.requires: expected it in [harness]";
+        assert!(errors.starts_with(expected), "{errors}");
     }
 
     #[test]

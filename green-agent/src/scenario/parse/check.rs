@@ -11,7 +11,7 @@ use crate::scenario::{
 };
 
 /// What to do with two checks in one expectation.
-const APART: &str = "write an expectation for each";
+pub(super) const APART: &str = "write an expectation for each";
 
 type Read = fn(&Node<'_>) -> Option<Check>;
 
@@ -40,12 +40,10 @@ pub(super) struct Checks<'a>(Vec<(&'static str, Read, Node<'a>)>);
 
 impl<'a> Checks<'a> {
     pub(super) fn get(table: &mut Table<'a>) -> Self {
-        let found = CHECKS.into_iter();
-        Self(
-            found
-                .filter_map(|(name, read)| Some((name, read, table.get(name)?)))
-                .collect(),
-        )
+        let found = CHECKS
+            .into_iter()
+            .filter_map(|(name, read)| Some((name, read, table.get(name)?)));
+        Self(found.collect())
     }
 
     /// Where they stand.
@@ -59,12 +57,9 @@ impl<'a> Checks<'a> {
             let expected = format!("exactly one of {}", names().join(", "));
             return table.missing("eq", &expected);
         };
-        for (_, _, other) in others {
-            let (other_key, advice) = (*first, APART);
-            other.report(Problem::Together {
-                other: other_key,
-                advice,
-            });
+        for (_, _, node) in others {
+            let (other, advice) = (*first, APART);
+            node.report(Problem::Together { other, advice });
         }
         read(node).filter(|_| others.is_empty())
     }

@@ -2,7 +2,11 @@
 
 use serde_json_path::JsonPath;
 
-use super::{agents::Cast, check::Checks, values};
+use super::{
+    agents::Cast,
+    check::{APART, Checks},
+    values,
+};
 use crate::{
     scenario::{
         error::Problem,
@@ -84,11 +88,8 @@ impl<'a> ValueKeys<'a> {
     fn reject_beside_sequence(&self) {
         let keys = self.on.iter().chain(&self.path).chain(self.checks.nodes());
         for node in keys {
-            let advice = "write an expectation for each";
-            node.report(Problem::Together {
-                other: "sequence",
-                advice,
-            });
+            let (other, advice) = ("sequence", APART);
+            node.report(Problem::Together { other, advice });
         }
     }
 
@@ -155,7 +156,9 @@ mod tests {
     use super::*;
     use crate::scenario::tests::{errors_of, scenario_of};
 
-    const HEAD: &str = "[green_agent]\nendpoint = 'http://h'\n[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n[harness]\nversion = 1\n";
+    const HEAD: &str = "[green_agent]\nendpoint = 'http://h'\n\
+                        [[participants]]\nrole = 'a'\nendpoint = 'http://h'\n\
+                        [harness]\nversion = 1\n";
 
     fn rule_of(expect: &str) -> Rule {
         let text = format!("{HEAD}[[harness.expect]]\n{expect}\n");

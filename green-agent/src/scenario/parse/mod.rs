@@ -17,7 +17,7 @@ pub(super) use self::{
     check::names as check_names,
     harness::VERSION,
     part::CONTENTS,
-    turns::{EVALUATORS, STATES},
+    turns::{CONVERSATION, STATES},
 };
 
 use super::{

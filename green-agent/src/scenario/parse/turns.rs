@@ -9,8 +9,13 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// The built-in evaluators by name.
-pub(in crate::scenario) const EVALUATORS: [&str; 1] = ["conversation"];
+/// The evaluator that says scripted turns.
+pub(in crate::scenario) const CONVERSATION: &str = "conversation";
+
+type Read = fn(&mut Table<'_>, &Cast) -> Option<Evaluator>;
+
+/// The built-in evaluators by name, and what reads their `[config]`.
+const EVALUATORS: [(&str, Read); 1] = [(CONVERSATION, conversation)];
 
 /// The states that a turn can end in, in the words of A2A 0.3, and `message` for an answer without task.
 pub(in crate::scenario) const STATES: [&str; 9] = [
@@ -31,11 +36,11 @@ pub(super) fn evaluator(
     chosen: &Node<'_>,
     cast: &Cast,
 ) -> Option<Evaluator> {
-    let expected = format!("a built-in evaluator: {}", EVALUATORS.join(", "));
-    let name = chosen.read(&expected, |name| {
-        EVALUATORS.into_iter().find(|known| *known == name)
-    });
-    name.and_then(|_conversation| conversation(config, cast))
+    let known = EVALUATORS.map(|(name, _)| name).join(", ");
+    let (_, read) = chosen.read(&format!("a built-in evaluator: {known}"), |chosen| {
+        EVALUATORS.into_iter().find(|(name, _)| *name == chosen)
+    })?;
+    read(config, cast)
 }
 
 fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
@@ -55,6 +60,7 @@ fn turn(table: &mut Table<'_>, cast: &Cast) -> Option<Turn> {
     let to = table
         .need("to", "the role that this is said to")
         .and_then(|node| cast.check(node.text()?, &[], &node));
+    // A turn without its role goes no further than its report, yet its other keys shall be looked at.
     let turn = Turn {
         line: table.line(),
         to: to.unwrap_or_default(),
@@ -114,7 +120,9 @@ mod tests {
         tests::{errors_of, scenario_of},
     };
 
-    const HEAD: &str = "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n[config]\nevaluator = 'conversation'\n";
+    const HEAD: &str = "[green_agent]\n\
+                        [[participants]]\nrole = 'a'\nendpoint = 'http://h'\n\
+                        [config]\nevaluator = 'conversation'\n";
 
     fn turns_of(scenario: Scenario) -> Vec<Turn> {
         match scenario.green {

@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use super::harness::Duration;
-use crate::scenario::parse::{CONTENTS, EVALUATORS, STATES};
+use crate::scenario::parse::{CONTENTS, CONVERSATION, STATES};
 
 /// What the built-in evaluator is told: it says these turns, one after the other.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Conversation {
     /// The built-in evaluator.
-    #[schemars(extend("enum" = EVALUATORS))]
+    #[schemars(extend("const" = CONVERSATION))]
     evaluator: String,
     /// What is said, in this order.
     #[schemars(length(min = 1))]

@@ -1,7 +1,7 @@
 //! The JSON Schema of the scenario file, which lets editors complete and check it:
 //! `#:schema PATH/scenario.schema.json` as a scenario's first line.
 //!
-//! It says what [`parse`](super::parse) says, as far as a schema can: it knows no roles and compiles no
+//! It says what [`parse`](mod@super::parse) says, as far as a schema can: it knows no roles and compiles no
 //! expressions. Tests hold the two together, key by key and file by file.
 
 mod agents;

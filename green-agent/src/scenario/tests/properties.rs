@@ -192,3 +192,17 @@ fn config(cases: u32) -> ProptestConfig {
         ..ProptestConfig::default()
     }
 }
+
+#[test]
+fn deep_nesting_is_reported() {
+    for deep in [
+        format!("x = {}", "[".repeat(10_000)),
+        format!("x{} = 1", ".x".repeat(10_000)),
+        format!("[x{}]", ".x".repeat(10_000)),
+        format!("x = {}1", "{ x = ".repeat(10_000)),
+    ] {
+        is_read(&format!(
+            "[green_agent]\nendpoint = 'http://h'\n[config]\n{deep}\n"
+        ));
+    }
+}
