@@ -103,7 +103,9 @@ fn read_content(fields: &mut Fields) -> Result<Content, FieldError> {
     let data = fields.take("data");
     match (text, raw, url, data) {
         (Some(text), None, None, None) => Ok(Content::Text(text)),
-        (None, Some(raw), None, None) => decode(&raw).map(Content::Raw),
+        (None, Some(raw), None, None) => decode_base64(&raw)
+            .map(Content::Raw)
+            .map_err(|error| error.inside("raw")),
         (None, None, Some(url), None) => Ok(Content::Url(url)),
         (None, None, None, Some(data)) => Ok(Content::Data(data)),
         (None, None, None, None) => Ok(Content::Unknown),
@@ -112,7 +114,7 @@ fn read_content(fields: &mut Fields) -> Result<Content, FieldError> {
 }
 
 /// ProtoJSON accepts both alphabets of base64, with and without padding.
-fn decode(text: &str) -> Result<Vec<u8>, FieldError> {
+pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, FieldError> {
     const CONFIG: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     const LENIENT: GeneralPurpose = GeneralPurpose::new(&STANDARD, CONFIG);
@@ -120,7 +122,7 @@ fn decode(text: &str) -> Result<Vec<u8>, FieldError> {
     LENIENT
         .decode(text)
         .or_else(|_| LENIENT_URL.decode(text))
-        .map_err(|_| FieldError::new("base64", "a string that is not").inside("raw"))
+        .map_err(|_| FieldError::new("base64", "a string that is not"))
 }
 
 impl Serialize for Part {

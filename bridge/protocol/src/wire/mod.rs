@@ -18,6 +18,7 @@ use alloc::{
 };
 use core::fmt;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// A field that is not as the protocol wants it.
@@ -49,11 +50,7 @@ impl FieldError {
     /// The same error seen from the object that holds the value under `name`.
     #[must_use]
     pub fn inside(mut self, name: &str) -> Self {
-        self.path = match self.path.as_str() {
-            "" => name.to_string(),
-            rest if rest.starts_with('[') => format!("{name}{rest}"),
-            rest => format!("{name}.{rest}"),
-        };
+        self.path = join(name, &self.path);
         self
     }
 
@@ -61,6 +58,15 @@ impl FieldError {
     #[must_use]
     pub fn at(self, index: usize) -> Self {
         self.inside(&format!("[{index}]"))
+    }
+}
+
+/// The way to a field, seen from the object or list that holds `name`.
+pub(crate) fn join(name: &str, rest: &str) -> String {
+    match rest {
+        "" => name.to_string(),
+        rest if rest.starts_with('[') => format!("{name}{rest}"),
+        rest => format!("{name}.{rest}"),
     }
 }
 
@@ -91,6 +97,25 @@ pub fn from_slice<T: Wire>(body: &[u8]) -> Result<T, FieldError> {
     let value = serde_json::from_slice(body)
         .map_err(|error| FieldError::new("JSON", format!("a syntax error: {error}")))?;
     T::read(value)
+}
+
+/// Writes a protocol object as JSON.
+///
+/// That only fails for maps whose keys are no text, and protocol objects have none.
+pub fn to_value<T: Serialize + ?Sized>(object: &T) -> Value {
+    serde_json::to_value(object).unwrap_or_default()
+}
+
+/// Reads a list whose items are read in their own way.
+pub(crate) fn list<T>(
+    value: Value,
+    read: impl Fn(Value) -> Result<T, FieldError>,
+) -> Result<Vec<T>, FieldError> {
+    let Value::Array(items) = value else {
+        return Err(FieldError::unexpected("a list", &value));
+    };
+    let read = |(index, item)| read(item).map_err(|error| error.at(index));
+    items.into_iter().enumerate().map(read).collect()
 }
 
 /// A value in a few words, for errors. Long texts are cut: an error is no place for a whole body.
@@ -170,11 +195,7 @@ impl<T: Wire> Wire for Option<T> {
 
 impl<T: Wire> Wire for Vec<T> {
     fn read(value: Value) -> Result<Self, FieldError> {
-        let Value::Array(items) = value else {
-            return Err(FieldError::unexpected("a list", &value));
-        };
-        let read = |(index, item)| T::read(item).map_err(|error: FieldError| error.at(index));
-        items.into_iter().enumerate().map(read).collect()
+        list(value, T::read)
     }
 
     fn is_absent(&self) -> bool {

@@ -17,10 +17,20 @@ impl Fields {
 
     /// A field that must be there.
     pub(crate) fn required<T: Wire>(&mut self, key: &str) -> Result<T, FieldError> {
-        match self.0.remove(key) {
-            Some(value) => T::read(value).map_err(|error| error.inside(key)),
-            None => Err(self.missing::<T>().inside(key)),
-        }
+        self.required_by(key, T::read)
+    }
+
+    /// A field that must be there and is read in its own way.
+    pub(crate) fn required_by<T>(
+        &mut self,
+        key: &str,
+        read: impl Fn(Value) -> Result<T, FieldError>,
+    ) -> Result<T, FieldError> {
+        let result = match self.0.remove(key) {
+            Some(value) => read(value),
+            None => Err(missing(read)),
+        };
+        result.map_err(|error| error.inside(key))
     }
 
     /// A field that may be missing or null, which means its default.
@@ -28,6 +38,18 @@ impl Fields {
         match self.0.remove(key) {
             None | Some(Value::Null) => Ok(T::default()),
             Some(value) => T::read(value).map_err(|error| error.inside(key)),
+        }
+    }
+
+    /// A field that may be missing or null and is read in its own way.
+    pub(crate) fn optional_by<T>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(Value) -> Result<T, FieldError>,
+    ) -> Result<Option<T>, FieldError> {
+        match self.0.remove(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => read(value).map(Some).map_err(|error| error.inside(key)),
         }
     }
 
@@ -41,17 +63,34 @@ impl Fields {
         self.0.remove(key)
     }
 
+    /// The text under `key`; anything else stays where it is.
+    pub(crate) fn text(&mut self, key: &str) -> Option<String> {
+        let text = self.0.get(key)?.as_str()?.into();
+        self.0.remove(key);
+        Some(text)
+    }
+
+    /// The value under `key`, without taking it.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// Whether there is something under `key` that is not null.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(|value| !value.is_null())
+    }
+
     /// What nobody asked for: kept, so that it survives.
     pub(crate) fn rest(self) -> Map<String, Value> {
         self.0
     }
+}
 
-    /// Reading null says in the type's own words what it would have liked instead of nothing.
-    fn missing<T: Wire>(&self) -> FieldError {
-        match T::read(Value::Null) {
-            Err(error) => FieldError::new(error.expected, "nothing"),
-            Ok(_) => FieldError::new("a value", "nothing"),
-        }
+/// Reading null says in the reader's own words what it would have liked instead of nothing.
+fn missing<T>(read: impl Fn(Value) -> Result<T, FieldError>) -> FieldError {
+    match read(Value::Null) {
+        Err(error) => FieldError::new(error.expected, "nothing"),
+        Ok(_) => FieldError::new("a value", "nothing"),
     }
 }
 

@@ -1,0 +1,177 @@
+//! An operation with its parameters, in either generation.
+
+use serde_json::Value;
+
+use super::{
+    Losses, Version,
+    v0_3::{push, request},
+};
+use crate::{
+    a2a::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, Operation, SendMessageRequest,
+        SubscribeToTaskRequest, TaskPushNotificationConfig,
+    },
+    wire::{FieldError, Wire, to_value},
+};
+
+/// What a client asks: an operation with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Say something; the answer is one object.
+    SendMessage(SendMessageRequest),
+    /// Say something; the answer is a stream.
+    SendStreamingMessage(SendMessageRequest),
+    /// A task as it stands.
+    GetTask(GetTaskRequest),
+    /// The caller's tasks. 0.3 cannot ask this.
+    ListTasks(ListTasksRequest),
+    /// End a task.
+    CancelTask(CancelTaskRequest),
+    /// A running task's further events.
+    SubscribeToTask(SubscribeToTaskRequest),
+    /// Have a task's events delivered.
+    CreateTaskPushNotificationConfig(TaskPushNotificationConfig),
+    /// One such setting.
+    GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest),
+    /// A task's such settings.
+    ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest),
+    /// Remove one.
+    DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest),
+    /// The card for authenticated callers.
+    GetExtendedAgentCard(GetExtendedAgentCardRequest),
+}
+
+impl Call {
+    /// The operation that is asked for.
+    pub fn operation(&self) -> Operation {
+        match self {
+            Self::SendMessage(_) => Operation::SendMessage,
+            Self::SendStreamingMessage(_) => Operation::SendStreamingMessage,
+            Self::GetTask(_) => Operation::GetTask,
+            Self::ListTasks(_) => Operation::ListTasks,
+            Self::CancelTask(_) => Operation::CancelTask,
+            Self::SubscribeToTask(_) => Operation::SubscribeToTask,
+            Self::CreateTaskPushNotificationConfig(_) => {
+                Operation::CreateTaskPushNotificationConfig
+            }
+            Self::GetTaskPushNotificationConfig(_) => Operation::GetTaskPushNotificationConfig,
+            Self::ListTaskPushNotificationConfigs(_) => Operation::ListTaskPushNotificationConfigs,
+            Self::DeleteTaskPushNotificationConfig(_) => {
+                Operation::DeleteTaskPushNotificationConfig
+            }
+            Self::GetExtendedAgentCard(_) => Operation::GetExtendedAgentCard,
+        }
+    }
+}
+
+impl Version {
+    /// Reads the parameters of an operation: the server's way.
+    pub fn params_to_v1(self, operation: Operation, params: Value) -> Result<Call, FieldError> {
+        match self {
+            Self::V0_3 => read_v0_3(operation, params),
+            Self::V1_0 => read_v1_0(operation, params),
+        }
+    }
+
+    /// Writes the parameters of a call: the client's way. [`Version::method`] says whether there is a
+    /// method that takes them.
+    pub fn params_from_v1(self, call: &Call, losses: &mut Losses) -> Value {
+        match self {
+            Self::V0_3 => write_v0_3(call, losses),
+            Self::V1_0 => write_v1_0(call),
+        }
+    }
+}
+
+fn read_v1_0(operation: Operation, params: Value) -> Result<Call, FieldError> {
+    match operation {
+        Operation::SendMessage => Wire::read(params).map(Call::SendMessage),
+        Operation::SendStreamingMessage => Wire::read(params).map(Call::SendStreamingMessage),
+        Operation::GetTask => Wire::read(params).map(Call::GetTask),
+        Operation::ListTasks => Wire::read(params).map(Call::ListTasks),
+        Operation::CancelTask => Wire::read(params).map(Call::CancelTask),
+        Operation::SubscribeToTask => Wire::read(params).map(Call::SubscribeToTask),
+        Operation::CreateTaskPushNotificationConfig => {
+            Wire::read(params).map(Call::CreateTaskPushNotificationConfig)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            Wire::read(params).map(Call::GetTaskPushNotificationConfig)
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            Wire::read(params).map(Call::ListTaskPushNotificationConfigs)
+        }
+        Operation::DeleteTaskPushNotificationConfig => {
+            Wire::read(params).map(Call::DeleteTaskPushNotificationConfig)
+        }
+        Operation::GetExtendedAgentCard => Wire::read(params).map(Call::GetExtendedAgentCard),
+    }
+}
+
+fn read_v0_3(operation: Operation, params: Value) -> Result<Call, FieldError> {
+    match operation {
+        Operation::SendMessage => request::send_to_v1(params).map(Call::SendMessage),
+        Operation::SendStreamingMessage => {
+            request::send_to_v1(params).map(Call::SendStreamingMessage)
+        }
+        Operation::GetTask => request::get_task_to_v1(params).map(Call::GetTask),
+        Operation::ListTasks => Wire::read(params).map(Call::ListTasks),
+        Operation::CancelTask => request::cancel_task_to_v1(params).map(Call::CancelTask),
+        Operation::SubscribeToTask => request::subscribe_to_v1(params).map(Call::SubscribeToTask),
+        Operation::CreateTaskPushNotificationConfig => {
+            push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            request::get_push_to_v1(params).map(Call::GetTaskPushNotificationConfig)
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            request::list_push_to_v1(params).map(Call::ListTaskPushNotificationConfigs)
+        }
+        Operation::DeleteTaskPushNotificationConfig => {
+            request::delete_push_to_v1(params).map(Call::DeleteTaskPushNotificationConfig)
+        }
+        Operation::GetExtendedAgentCard => {
+            request::get_card_to_v1(params).map(Call::GetExtendedAgentCard)
+        }
+    }
+}
+
+fn write_v1_0(call: &Call) -> Value {
+    match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => to_value(request),
+        Call::GetTask(request) => to_value(request),
+        Call::ListTasks(request) => to_value(request),
+        Call::CancelTask(request) => to_value(request),
+        Call::SubscribeToTask(request) => to_value(request),
+        Call::CreateTaskPushNotificationConfig(config) => to_value(config),
+        Call::GetTaskPushNotificationConfig(request) => to_value(request),
+        Call::ListTaskPushNotificationConfigs(request) => to_value(request),
+        Call::DeleteTaskPushNotificationConfig(request) => to_value(request),
+        Call::GetExtendedAgentCard(request) => to_value(request),
+    }
+}
+
+fn write_v0_3(call: &Call, losses: &mut Losses) -> Value {
+    match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
+            request::send_from_v1(request, losses)
+        }
+        Call::GetTask(request) => request::get_task_from_v1(request, losses),
+        Call::ListTasks(request) => {
+            losses.add("", "0.3 cannot list tasks; written as 1.0");
+            to_value(request)
+        }
+        Call::CancelTask(request) => request::cancel_task_from_v1(request, losses),
+        Call::SubscribeToTask(request) => request::subscribe_from_v1(request, losses),
+        Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
+        Call::GetTaskPushNotificationConfig(request) => request::get_push_from_v1(request, losses),
+        Call::ListTaskPushNotificationConfigs(request) => {
+            request::list_push_from_v1(request, losses)
+        }
+        Call::DeleteTaskPushNotificationConfig(request) => {
+            request::delete_push_from_v1(request, losses)
+        }
+        Call::GetExtendedAgentCard(request) => request::get_card_from_v1(request, losses),
+    }
+}

@@ -1,0 +1,143 @@
+//! What an agent answers, told apart by `kind` (0.3, sections 7.1.2 and 7.2.1 to 7.2.3).
+
+use serde_json::Value;
+
+use super::{message, task};
+use crate::{
+    a2a::{
+        Metadata, SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent,
+        TaskStatusUpdateEvent,
+    },
+    dialect::{
+        Losses,
+        object::{self, Object},
+    },
+    wire::{FieldError, Fields},
+};
+
+/// Reads a status update. `final` is not kept: the state says it, and could come to contradict it.
+pub fn status_update_to_v1(value: Value) -> Result<TaskStatusUpdateEvent, FieldError> {
+    let mut fields = Fields::of(value)?;
+    fields.take("kind");
+    fields.take("final");
+    Ok(TaskStatusUpdateEvent {
+        task_id: fields.required("taskId")?,
+        context_id: fields.optional("contextId")?,
+        status: fields.required_by("status", task::status_to_v1)?,
+        metadata: fields.optional("metadata")?,
+        extra: object::extra(fields, &[], Metadata::new()),
+    })
+}
+
+/// Writes a status update. It is final if the agent does nothing more for this message: the state is
+/// terminal, or waits for the client.
+pub fn status_update_from_v1(update: &TaskStatusUpdateEvent, losses: &mut Losses) -> Value {
+    let state = &update.status.state;
+    let mut object = Object::of_kind("status-update");
+    object.put("taskId", update.task_id.as_str());
+    object.put("contextId", update.context_id.as_str());
+    let status = losses.inside("status", |losses| {
+        task::status_from_v1(&update.status, losses)
+    });
+    object.put("status", status);
+    object.put("final", state.is_terminal() || state.is_interrupted());
+    object.some("metadata", update.metadata.clone());
+    object.finish(&update.extra, &[], losses)
+}
+
+/// Reads an artifact update.
+pub fn artifact_update_to_v1(value: Value) -> Result<TaskArtifactUpdateEvent, FieldError> {
+    let mut fields = Fields::of(value)?;
+    fields.take("kind");
+    Ok(TaskArtifactUpdateEvent {
+        task_id: fields.required("taskId")?,
+        context_id: fields.optional("contextId")?,
+        artifact: fields.required_by("artifact", task::artifact_to_v1)?,
+        append: fields.optional("append")?,
+        last_chunk: fields.optional("lastChunk")?,
+        metadata: fields.optional("metadata")?,
+        extra: object::extra(fields, &[], Metadata::new()),
+    })
+}
+
+/// Writes an artifact update.
+pub fn artifact_update_from_v1(update: &TaskArtifactUpdateEvent, losses: &mut Losses) -> Value {
+    let mut object = Object::of_kind("artifact-update");
+    object.put("taskId", update.task_id.as_str());
+    object.put("contextId", update.context_id.as_str());
+    let artifact = losses.inside("artifact", |losses| {
+        task::artifact_from_v1(&update.artifact, losses)
+    });
+    object.put("artifact", artifact);
+    object.some("append", update.append.then_some(true));
+    object.some("lastChunk", update.last_chunk.then_some(true));
+    object.some("metadata", update.metadata.clone());
+    object.finish(&update.extra, &[], losses)
+}
+
+enum Kind {
+    Task,
+    Message,
+    StatusUpdate,
+    ArtifactUpdate,
+}
+
+/// What an answer is. Some agents leave out `kind`; then its fields tell.
+fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
+    let has = |key| value.get(key).is_some_and(|field| !field.is_null());
+    match value.get("kind").unwrap_or(&Value::Null) {
+        Value::String(kind) if kind == "task" => Ok(Kind::Task),
+        Value::String(kind) if kind == "message" => Ok(Kind::Message),
+        Value::String(kind) if kind == "status-update" => Ok(Kind::StatusUpdate),
+        Value::String(kind) if kind == "artifact-update" => Ok(Kind::ArtifactUpdate),
+        Value::Null if !value.is_object() => Err(FieldError::unexpected(kinds, value)),
+        Value::Null if has("artifact") => Ok(Kind::ArtifactUpdate),
+        Value::Null if has("status") && has("taskId") => Ok(Kind::StatusUpdate),
+        Value::Null if has("status") => Ok(Kind::Task),
+        Value::Null if has("parts") => Ok(Kind::Message),
+        Value::Null => Err(FieldError::new(kinds, "an object without kind")),
+        other => Err(FieldError::unexpected(kinds, other).inside("kind")),
+    }
+}
+
+/// Reads the result of `message/send`.
+pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
+    const KINDS: &str = "one of task, message";
+    match kind_of(&value, KINDS)? {
+        Kind::Task => task::to_v1(value).map(SendMessageResponse::Task),
+        Kind::Message => message::to_v1(value).map(SendMessageResponse::Message),
+        Kind::StatusUpdate => Err(FieldError::new(KINDS, "a status update")),
+        Kind::ArtifactUpdate => Err(FieldError::new(KINDS, "an artifact update")),
+    }
+}
+
+/// Writes the result of `message/send`.
+pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) -> Value {
+    match result {
+        SendMessageResponse::Task(task) => task::from_v1(task, losses),
+        SendMessageResponse::Message(message) => message::from_v1(message, losses),
+    }
+}
+
+/// Reads one item of a stream.
+pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
+    match kind_of(
+        &value,
+        "one of task, message, status-update, artifact-update",
+    )? {
+        Kind::Task => task::to_v1(value).map(StreamResponse::Task),
+        Kind::Message => message::to_v1(value).map(StreamResponse::Message),
+        Kind::StatusUpdate => status_update_to_v1(value).map(StreamResponse::StatusUpdate),
+        Kind::ArtifactUpdate => artifact_update_to_v1(value).map(StreamResponse::ArtifactUpdate),
+    }
+}
+
+/// Writes one item of a stream.
+pub fn stream_item_from_v1(item: &StreamResponse, losses: &mut Losses) -> Value {
+    match item {
+        StreamResponse::Task(task) => task::from_v1(task, losses),
+        StreamResponse::Message(message) => message::from_v1(message, losses),
+        StreamResponse::StatusUpdate(update) => status_update_from_v1(update, losses),
+        StreamResponse::ArtifactUpdate(update) => artifact_update_from_v1(update, losses),
+    }
+}

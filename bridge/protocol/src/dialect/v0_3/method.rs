@@ -1,0 +1,27 @@
+//! The names of the operations in JSON-RPC (0.3, section 7).
+
+use crate::a2a::Operation;
+
+/// The method of an operation. 0.3 has no `tasks/list` in JSON-RPC.
+pub fn from_operation(operation: Operation) -> Option<&'static str> {
+    Some(match operation {
+        Operation::SendMessage => "message/send",
+        Operation::SendStreamingMessage => "message/stream",
+        Operation::GetTask => "tasks/get",
+        Operation::ListTasks => return None,
+        Operation::CancelTask => "tasks/cancel",
+        Operation::SubscribeToTask => "tasks/resubscribe",
+        Operation::CreateTaskPushNotificationConfig => "tasks/pushNotificationConfig/set",
+        Operation::GetTaskPushNotificationConfig => "tasks/pushNotificationConfig/get",
+        Operation::ListTaskPushNotificationConfigs => "tasks/pushNotificationConfig/list",
+        Operation::DeleteTaskPushNotificationConfig => "tasks/pushNotificationConfig/delete",
+        Operation::GetExtendedAgentCard => "agent/getAuthenticatedExtendedCard",
+    })
+}
+
+/// The operation of a method.
+pub fn to_operation(method: &str) -> Option<Operation> {
+    Operation::ALL
+        .into_iter()
+        .find(|operation| from_operation(*operation) == Some(method))
+}

@@ -1,0 +1,254 @@
+//! Parts: `kind` is `text`, `file` or `data` (0.3, section 6.5).
+//!
+//! The data of a 0.3 part is an object. Other data is wrapped as `{"value": ...}` and marked by
+//! `"data_part_compat": true` in the part's metadata, as the SDKs do; the marker unwraps it again.
+
+use alloc::string::String;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Map, Value};
+
+use crate::{
+    a2a::{Content, Metadata, Part, decode_base64},
+    dialect::{
+        Losses,
+        object::{self, Object},
+    },
+    wire::{FieldError, Fields},
+};
+
+/// Says in metadata that the data stands in a wrapper.
+const MARKER: &str = "data_part_compat";
+
+/// What a part's members are called in 1.0 and not in 0.3.
+const V1_NAMES: [&str; 6] = ["text", "raw", "url", "data", "filename", "mediaType"];
+
+const KINDS: &str = "a part of kind text, file or data";
+
+enum Kind {
+    Text,
+    File,
+    Data,
+    Unknown,
+}
+
+/// Reads a part. One without `kind` is told by what it holds.
+pub fn to_v1(value: Value) -> Result<Part, FieldError> {
+    let mut fields = Fields::of(value)?;
+    match read_kind(&mut fields)? {
+        Kind::Text => {
+            let text = fields.required("text")?;
+            read_rest(fields, Content::Text(text))
+        }
+        Kind::File => read_file(fields),
+        Kind::Data => read_data(fields),
+        Kind::Unknown => read_unknown(fields),
+    }
+}
+
+/// Takes the kind, unless it is unknown: then it stays with its part.
+fn read_kind(fields: &mut Fields) -> Result<Kind, FieldError> {
+    let kind = match fields.get("kind") {
+        None | Some(Value::Null) if fields.has("text") => Kind::Text,
+        None | Some(Value::Null) if fields.has("file") => Kind::File,
+        None | Some(Value::Null) if fields.has("data") => Kind::Data,
+        None | Some(Value::Null) => Kind::Unknown,
+        Some(Value::String(kind)) => match kind.as_str() {
+            "text" => Kind::Text,
+            "file" => Kind::File,
+            "data" => Kind::Data,
+            _ => return Ok(Kind::Unknown),
+        },
+        Some(other) => return Err(FieldError::unexpected(KINDS, other).inside("kind")),
+    };
+    fields.take("kind");
+    Ok(kind)
+}
+
+fn read_rest(mut fields: Fields, content: Content) -> Result<Part, FieldError> {
+    Ok(Part {
+        content,
+        metadata: fields.optional("metadata")?,
+        filename: fields.text("filename"),
+        media_type: fields.text("mediaType"),
+        extra: object::extra(fields, &V1_NAMES, Metadata::new()),
+    })
+}
+
+fn read_file(mut fields: Fields) -> Result<Part, FieldError> {
+    let file = fields.required("file")?;
+    let (content, filename, media_type, rest) =
+        read_file_object(file).map_err(|error| error.inside("file"))?;
+    let residue = object::residue_under("file", rest);
+    Ok(Part {
+        content,
+        filename,
+        media_type,
+        metadata: fields.optional("metadata")?,
+        extra: object::extra(fields, &V1_NAMES, residue),
+    })
+}
+
+type File = (Content, Option<String>, Option<String>, Metadata);
+
+fn read_file_object(value: Value) -> Result<File, FieldError> {
+    const PLACES: &str = "exactly one of bytes, uri";
+    let mut fields = Fields::of(value)?;
+    let places = (
+        fields.optional::<Option<String>>("bytes")?,
+        fields.optional::<Option<String>>("uri")?,
+    );
+    let content = match places {
+        (Some(bytes), None) => decode_base64(&bytes)
+            .map(Content::Raw)
+            .map_err(|error| error.inside("bytes"))?,
+        (None, Some(uri)) => Content::Url(uri),
+        (None, None) => return Err(FieldError::new(PLACES, "neither")),
+        (Some(_), Some(_)) => return Err(FieldError::new(PLACES, "both")),
+    };
+    let name = fields.optional("name")?;
+    let media_type = fields.optional("mimeType")?;
+    Ok((content, name, media_type, fields.rest()))
+}
+
+fn read_data(mut fields: Fields) -> Result<Part, FieldError> {
+    let Some(mut data) = fields.take("data") else {
+        return Err(FieldError::new("an object", "nothing").inside("data"));
+    };
+    let mut metadata: Option<Metadata> = fields.optional("metadata")?;
+    if let (Some(value), Some(map)) = (wrapped(&data, metadata.as_ref()), &mut metadata) {
+        data = value;
+        map.remove(MARKER);
+    }
+    let mut part = read_rest(fields, Content::Data(data))?;
+    part.metadata = metadata.filter(|map| !map.is_empty());
+    Ok(part)
+}
+
+/// What stands in a wrapper. An object needs none, so one that looks wrapped is left as it is.
+fn wrapped(data: &Value, metadata: Option<&Metadata>) -> Option<Value> {
+    let is_marked = metadata?.get(MARKER) == Some(&Value::Bool(true));
+    let members = data.as_object().filter(|map| is_marked && map.len() == 1)?;
+    members
+        .get("value")
+        .filter(|value| !value.is_object())
+        .cloned()
+}
+
+fn read_unknown(mut fields: Fields) -> Result<Part, FieldError> {
+    let media_type = fields.text("mediaType");
+    let filename = fields.text("filename");
+    let metadata = match fields.get("metadata") {
+        Some(Value::Object(_) | Value::Null) => fields.optional("metadata")?,
+        None | Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => None,
+    };
+    let [text, raw, url, data, filename_key, media_type_key] = V1_NAMES;
+    let taken = [
+        text,
+        raw,
+        url,
+        data,
+        filename_key,
+        media_type_key,
+        "file",
+        "metadata",
+    ];
+    let extra = object::extra(fields, &taken, Metadata::new());
+    if extra.is_empty() {
+        return Err(FieldError::new(KINDS, "none of them"));
+    }
+    Ok(Part {
+        content: Content::Unknown,
+        metadata,
+        filename,
+        media_type,
+        extra,
+    })
+}
+
+/// Writes a part.
+pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
+    match &part.content {
+        Content::Text(text) => {
+            let mut object = Object::of_kind("text");
+            object.put("text", text.as_str());
+            write_rest(object, part, losses)
+        }
+        Content::Raw(bytes) => write_file(part, "bytes", &BASE64_STANDARD.encode(bytes), losses),
+        Content::Url(url) => write_file(part, "uri", url, losses),
+        Content::Data(data) => write_data(part, data, losses),
+        Content::Unknown => write_unknown(part, losses),
+    }
+}
+
+fn write_rest(mut object: Object, part: &Part, losses: &mut Losses) -> Value {
+    object.some("metadata", part.metadata.clone());
+    object.skipped("filename", part.filename.as_ref(), losses);
+    object.skipped("mediaType", part.media_type.as_ref(), losses);
+    object.finish(&part.extra, &[], losses)
+}
+
+fn write_file(part: &Part, place: &str, content: &str, losses: &mut Losses) -> Value {
+    let mut file = Object::default();
+    file.put(place, content);
+    file.some("name", part.filename.clone());
+    file.some("mimeType", part.media_type.clone());
+    let mut object = Object::of_kind("file");
+    object.put("file", file.finish(&Map::new(), &[], losses));
+    object.some("metadata", part.metadata.clone());
+    object.finish(&part.extra, &[], losses)
+}
+
+fn write_data(part: &Part, data: &Value, losses: &mut Losses) -> Value {
+    let mut object = Object::of_kind("data");
+    let (data, metadata) = wrap(data, part.metadata.clone(), losses);
+    object.put("data", data);
+    object.some("metadata", metadata);
+    object.skipped("filename", part.filename.as_ref(), losses);
+    match part.media_type.as_deref() {
+        // JSON is what the kind says already.
+        Some("application/json") => object.put("mediaType", "application/json"),
+        Some(_) | None => object.skipped("mediaType", part.media_type.as_ref(), losses),
+    }
+    object.finish(&part.extra, &[], losses)
+}
+
+/// Wraps what is no object. A marker that somebody else set would be misread, and is taken away.
+fn wrap(
+    data: &Value,
+    metadata: Option<Metadata>,
+    losses: &mut Losses,
+) -> (Value, Option<Metadata>) {
+    const MARKED: &str = "it would mark the data as wrapped in 0.3, so it was left out";
+    let mut metadata = metadata;
+    let is_wrapped = wrapped(data, metadata.as_ref()).is_some();
+    let has_marker = metadata
+        .as_ref()
+        .is_some_and(|map| map.contains_key(MARKER));
+    if has_marker && (is_wrapped || !data.is_object()) {
+        losses.add("metadata.data_part_compat", MARKED);
+        metadata.as_mut().and_then(|map| map.remove(MARKER));
+    }
+    if data.is_object() {
+        return (data.clone(), metadata);
+    }
+    metadata
+        .get_or_insert_default()
+        .insert(MARKER.into(), Value::Bool(true));
+    let mut wrapper = Map::new();
+    wrapper.insert("value".into(), data.clone());
+    (Value::Object(wrapper), metadata)
+}
+
+fn write_unknown(part: &Part, losses: &mut Losses) -> Value {
+    losses.add("", "0.3 has no part of this kind; it is written as it came");
+    let mut object = Object::default();
+    object.some("metadata", part.metadata.clone());
+    object.some("filename", part.filename.clone());
+    object.some("mediaType", part.media_type.clone());
+    let kind = part.extra.get("kind").and_then(Value::as_str);
+    match kind {
+        Some("text" | "file" | "data") => object.finish(&part.extra, &["kind", "file"], losses),
+        Some(_) | None => object.finish(&part.extra, &["file"], losses),
+    }
+}

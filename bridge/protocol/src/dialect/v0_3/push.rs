@@ -1,0 +1,106 @@
+//! Push notification settings (0.3, sections 6.8 to 6.10).
+//!
+//! 0.3 nests the setting in an object that names the task; 1.0 is flat. In the parameters of a message
+//! the setting stands alone, since its task is not known yet.
+
+use alloc::{string::String, vec::Vec};
+
+use serde_json::Value;
+
+use crate::{
+    a2a::{AuthenticationInfo, Metadata, TaskPushNotificationConfig},
+    dialect::{
+        Losses,
+        object::{self, Object},
+    },
+    wire::{FieldError, Fields},
+};
+
+/// Reads a setting with its task (`TaskPushNotificationConfig`).
+pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
+    const FLAT: [&str; 4] = ["id", "url", "token", "authentication"];
+    let mut fields = Fields::of(value)?;
+    let mut config = fields.required_by("pushNotificationConfig", config_to_v1)?;
+    config.task_id = Some(fields.required("taskId")?);
+    config.tenant = fields.text("tenant");
+    let residue = object::residue_under("pushNotificationConfig", config.extra);
+    config.extra = object::extra(fields, &FLAT, residue);
+    Ok(config)
+}
+
+/// Writes a setting with its task.
+pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
+    let mut object = Object::default();
+    object.put("taskId", config.task_id.as_deref().unwrap_or_default());
+    let inner = write_config(config, losses);
+    object.put(
+        "pushNotificationConfig",
+        inner.finish(&Metadata::new(), &[], losses),
+    );
+    object.skipped("tenant", config.tenant.as_ref(), losses);
+    object.finish(&config.extra, &[], losses)
+}
+
+/// Reads a setting without its task (`PushNotificationConfig`).
+pub fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(TaskPushNotificationConfig {
+        tenant: fields.text("tenant"),
+        id: fields.optional("id")?,
+        task_id: fields.text("taskId"),
+        url: fields.required("url")?,
+        token: fields.optional("token")?,
+        authentication: fields.optional_by("authentication", authentication_to_v1)?,
+        extra: object::extra(fields, &["tenant", "taskId"], Metadata::new()),
+    })
+}
+
+/// Writes a setting without its task.
+pub fn config_from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
+    let mut object = write_config(config, losses);
+    object.skipped("tenant", config.tenant.as_ref(), losses);
+    object.skipped("taskId", config.task_id.as_ref(), losses);
+    object.finish(&config.extra, &[], losses)
+}
+
+fn write_config(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Object {
+    let mut object = Object::default();
+    object.some("id", config.id.clone());
+    object.put("url", config.url.as_str());
+    object.some("token", config.token.clone());
+    let authentication = config.authentication.as_ref();
+    object.some(
+        "authentication",
+        authentication.map(|info| {
+            losses.inside("authentication", |losses| {
+                authentication_from_v1(info, losses)
+            })
+        }),
+    );
+    object
+}
+
+/// 0.3 lists schemes, 1.0 has one: the first is taken, the others wait in the residue.
+fn authentication_to_v1(value: Value) -> Result<AuthenticationInfo, FieldError> {
+    let mut fields = Fields::of(value)?;
+    let schemes: Vec<String> = fields.required("schemes")?;
+    let mut schemes = schemes.into_iter();
+    let scheme = schemes.next().unwrap_or_default();
+    let mut residue = Metadata::new();
+    if schemes.len() > 0 {
+        residue.insert("schemes".into(), schemes.collect::<Value>());
+    }
+    Ok(AuthenticationInfo {
+        scheme,
+        credentials: fields.optional("credentials")?,
+        extra: object::extra(fields, &["scheme"], residue),
+    })
+}
+
+fn authentication_from_v1(info: &AuthenticationInfo, losses: &mut Losses) -> Value {
+    let scheme = Some(info.scheme.as_str()).filter(|scheme| !scheme.is_empty());
+    let mut object = Object::default();
+    object.put("schemes", scheme.into_iter().collect::<Value>());
+    object.some("credentials", info.credentials.clone());
+    object.finish(&info.extra, &[], losses)
+}

@@ -1,0 +1,240 @@
+//! The parameters of the operations (0.3, section 7).
+//!
+//! Where 0.3 has `metadata` and 1.0 has not, it stands in `extra`.
+
+use alloc::string::String;
+
+use serde_json::Value;
+
+use super::{message, push};
+use crate::{
+    a2a::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, Metadata, SendMessageConfiguration,
+        SendMessageRequest, SubscribeToTaskRequest,
+    },
+    dialect::{
+        Losses,
+        object::{self, Object, SKIPPED},
+    },
+    wire::{FieldError, Fields},
+};
+
+/// Reads the parameters of `message/send` and `message/stream` (`MessageSendParams`).
+pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(SendMessageRequest {
+        tenant: fields.text("tenant"),
+        message: fields.required_by("message", message::to_v1)?,
+        configuration: fields.optional_by("configuration", configuration_to_v1)?,
+        metadata: fields.optional("metadata")?,
+        extra: object::extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `message/send` and `message/stream`.
+pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
+    let mut object = Object::default();
+    object.skipped("tenant", request.tenant.as_ref(), losses);
+    let message = losses.inside("message", |losses| {
+        message::from_v1(&request.message, losses)
+    });
+    object.put("message", message);
+    let configuration = request.configuration.as_ref().map(|configuration| {
+        losses.inside("configuration", |losses| {
+            configuration_from_v1(configuration, losses)
+        })
+    });
+    object.some("configuration", configuration);
+    object.some("metadata", request.metadata.clone());
+    object.finish(&request.extra, &[], losses)
+}
+
+/// `blocking` became `returnImmediately`, turned round. 0.3 says nowhere what its absence means; the SDKs
+/// of 0.3 wait then, as 1.0 does by default. So absence is waiting, and is said aloud on the way down.
+fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldError> {
+    const V1_NAMES: [&str; 2] = ["returnImmediately", "taskPushNotificationConfig"];
+    let mut fields = Fields::of(value)?;
+    let blocking: Option<bool> = fields.optional("blocking")?;
+    Ok(SendMessageConfiguration {
+        accepted_output_modes: fields.optional("acceptedOutputModes")?,
+        task_push_notification_config: fields
+            .optional_by("pushNotificationConfig", push::config_to_v1)?,
+        history_length: fields.optional("historyLength")?,
+        return_immediately: blocking == Some(false),
+        extra: object::extra(fields, &V1_NAMES, Metadata::new()),
+    })
+}
+
+fn configuration_from_v1(configuration: &SendMessageConfiguration, losses: &mut Losses) -> Value {
+    let mut object = Object::default();
+    object.list("acceptedOutputModes", &configuration.accepted_output_modes);
+    let config = configuration.task_push_notification_config.as_ref();
+    let config = config.map(|config| {
+        losses.inside("taskPushNotificationConfig", |losses| {
+            push::config_from_v1(config, losses)
+        })
+    });
+    object.some("pushNotificationConfig", config);
+    object.some("historyLength", configuration.history_length);
+    object.put("blocking", !configuration.return_immediately);
+    object.finish(&configuration.extra, &["pushNotificationConfig"], losses)
+}
+
+/// Reads the parameters of `tasks/get` (`TaskQueryParams`).
+pub fn get_task_to_v1(value: Value) -> Result<GetTaskRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(GetTaskRequest {
+        tenant: fields.text("tenant"),
+        id: fields.required("id")?,
+        history_length: fields.optional("historyLength")?,
+        extra: object::extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/get`.
+pub fn get_task_from_v1(request: &GetTaskRequest, losses: &mut Losses) -> Value {
+    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
+    object.some("historyLength", request.history_length);
+    object.finish(&request.extra, &[], losses)
+}
+
+/// Reads the parameters of `tasks/cancel` (`TaskIdParams`).
+pub fn cancel_task_to_v1(value: Value) -> Result<CancelTaskRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(CancelTaskRequest {
+        tenant: fields.text("tenant"),
+        id: fields.required("id")?,
+        metadata: fields.optional("metadata")?,
+        extra: object::extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/cancel`.
+pub fn cancel_task_from_v1(request: &CancelTaskRequest, losses: &mut Losses) -> Value {
+    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
+    object.some("metadata", request.metadata.clone());
+    object.finish(&request.extra, &[], losses)
+}
+
+/// Reads the parameters of `tasks/resubscribe` (`TaskIdParams`).
+pub fn subscribe_to_v1(value: Value) -> Result<SubscribeToTaskRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(SubscribeToTaskRequest {
+        tenant: fields.text("tenant"),
+        id: fields.required("id")?,
+        extra: object::extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/resubscribe`.
+pub fn subscribe_from_v1(request: &SubscribeToTaskRequest, losses: &mut Losses) -> Value {
+    of_task(&request.id, request.tenant.as_ref(), losses).finish(&request.extra, &[], losses)
+}
+
+/// Reads the parameters of `tasks/pushNotificationConfig/get`. 0.3 may leave out which setting is meant;
+/// then the id is empty, and the server answers with the task's first one.
+pub fn get_push_to_v1(value: Value) -> Result<GetTaskPushNotificationConfigRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(GetTaskPushNotificationConfigRequest {
+        tenant: fields.text("tenant"),
+        task_id: fields.required("id")?,
+        id: fields.optional(CONFIG_ID)?,
+        extra: object::extra(fields, &["tenant", "taskId"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/pushNotificationConfig/get`.
+pub fn get_push_from_v1(
+    request: &GetTaskPushNotificationConfigRequest,
+    losses: &mut Losses,
+) -> Value {
+    let mut object = of_task(&request.task_id, request.tenant.as_ref(), losses);
+    object.some(
+        CONFIG_ID,
+        Some(request.id.clone()).filter(|id| !id.is_empty()),
+    );
+    object.finish(&request.extra, &[CONFIG_ID], losses)
+}
+
+/// Reads the parameters of `tasks/pushNotificationConfig/delete`.
+pub fn delete_push_to_v1(
+    value: Value,
+) -> Result<DeleteTaskPushNotificationConfigRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(DeleteTaskPushNotificationConfigRequest {
+        tenant: fields.text("tenant"),
+        task_id: fields.required("id")?,
+        id: fields.required(CONFIG_ID)?,
+        extra: object::extra(fields, &["tenant", "taskId"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/pushNotificationConfig/delete`.
+pub fn delete_push_from_v1(
+    request: &DeleteTaskPushNotificationConfigRequest,
+    losses: &mut Losses,
+) -> Value {
+    let mut object = of_task(&request.task_id, request.tenant.as_ref(), losses);
+    object.put(CONFIG_ID, request.id.as_str());
+    object.finish(&request.extra, &[], losses)
+}
+
+/// Reads the parameters of `tasks/pushNotificationConfig/list`. 0.3 has no pages.
+pub fn list_push_to_v1(value: Value) -> Result<ListTaskPushNotificationConfigsRequest, FieldError> {
+    const V1_NAMES: [&str; 4] = ["tenant", "taskId", "pageSize", "pageToken"];
+    let mut fields = Fields::of(value)?;
+    let page_size = fields.get("pageSize").and_then(Value::as_i64);
+    let page_size = page_size.and_then(|size| i32::try_from(size).ok());
+    if page_size.is_some() {
+        fields.take("pageSize");
+    }
+    Ok(ListTaskPushNotificationConfigsRequest {
+        tenant: fields.text("tenant"),
+        task_id: fields.required("id")?,
+        page_size,
+        page_token: fields.text("pageToken"),
+        extra: object::extra(fields, &V1_NAMES, Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/pushNotificationConfig/list`.
+pub fn list_push_from_v1(
+    request: &ListTaskPushNotificationConfigsRequest,
+    losses: &mut Losses,
+) -> Value {
+    let mut object = of_task(&request.task_id, request.tenant.as_ref(), losses);
+    if let Some(page_size) = request.page_size {
+        object.put("pageSize", page_size);
+        losses.add("pageSize", SKIPPED);
+    }
+    object.skipped("pageToken", request.page_token.as_ref(), losses);
+    object.finish(&request.extra, &[], losses)
+}
+
+/// Reads the parameters of `agent/getAuthenticatedExtendedCard`, which has none.
+pub fn get_card_to_v1(value: Value) -> Result<GetExtendedAgentCardRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(GetExtendedAgentCardRequest {
+        tenant: fields.text("tenant"),
+        extra: object::extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `agent/getAuthenticatedExtendedCard`.
+pub fn get_card_from_v1(request: &GetExtendedAgentCardRequest, losses: &mut Losses) -> Value {
+    let mut object = Object::default();
+    object.skipped("tenant", request.tenant.as_ref(), losses);
+    object.finish(&request.extra, &[], losses)
+}
+
+const CONFIG_ID: &str = "pushNotificationConfigId";
+
+/// What most parameters begin with: the task, and the tenant that 0.3 does not know.
+fn of_task(id: &str, tenant: Option<&String>, losses: &mut Losses) -> Object {
+    let mut object = Object::default();
+    object.put("id", id);
+    object.skipped("tenant", tenant, losses);
+    object
+}
