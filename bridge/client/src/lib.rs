@@ -1,1 +1,22 @@
-//! skeleton
+//! An A2A client: finds out from an agent's card how to speak to it, then speaks 1.0 or 0.3 over
+//! JSON-RPC and always answers in the types of 1.0.
+//!
+//! Every wait has a limit, every body a greatest size ([`Limits`]); every error says which agent and
+//! operation failed, and which field where it was one ([`ClientError`]).
+//!
+//! - [`Client`]: the operations
+//! - [`EventStream`]: the events of a streaming operation
+//! - [`fetch_card`]: an agent's card, of any generation
+
+mod card;
+mod client;
+mod error;
+mod options;
+mod rpc;
+mod stream;
+
+pub use card::fetch_card;
+pub use client::Client;
+pub use error::{ClientError, Fault};
+pub use options::{Limits, Options};
+pub use stream::EventStream;

@@ -2,6 +2,7 @@
 //!
 //! Fields that a newer peer sends stand in `extra` and are written again; unknown enum values are kept.
 
+mod apply;
 mod card;
 mod error;
 mod event;

@@ -1,0 +1,41 @@
+//! What a user of the client can set.
+
+use std::time::Duration;
+
+use bridge_protocol::dialect::Version;
+
+/// How a client behaves.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Speak this version; the newest that both sides know if absent.
+    pub version: Option<Version>,
+    /// How long to wait, how much to take.
+    pub limits: Limits,
+}
+
+/// Limits of time and size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// Until a card has arrived.
+    pub card: Duration,
+    /// Until the answer to a call has arrived whole. A waiting send may take long.
+    pub reply: Duration,
+    /// Between two events of a stream.
+    pub idle: Duration,
+    /// The largest answer, event or card, in bytes.
+    pub body: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            card: Duration::from_secs(10),
+            reply: Duration::from_secs(300),
+            idle: Duration::from_secs(300),
+            body: 64 << 20,
+        }
+    }
+}

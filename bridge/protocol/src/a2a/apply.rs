@@ -1,0 +1,131 @@
+//! A task is what you get by applying its events (specification 4.2): the one place that says how.
+
+use alloc::vec::Vec;
+
+use super::{
+    Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
+};
+
+impl Task {
+    /// The task as it stands after `update`. The message of the status that is replaced goes to the
+    /// history, unless it stands there already.
+    pub fn apply_status(&mut self, update: TaskStatusUpdateEvent) {
+        let replaced = core::mem::replace(&mut self.status, update.status);
+        self.remember(replaced);
+        if let Some(metadata) = update.metadata {
+            self.metadata.get_or_insert_default().extend(metadata);
+        }
+    }
+
+    /// The task as it stands after `update`: parts are appended to the artifact of the same id, or
+    /// replace it, or a new artifact comes last.
+    pub fn apply_artifact(&mut self, update: TaskArtifactUpdateEvent) {
+        let TaskArtifactUpdateEvent {
+            artifact, append, ..
+        } = update;
+        let known = |one: &&mut Artifact| one.artifact_id == artifact.artifact_id;
+        match self.artifacts.iter_mut().find(known) {
+            Some(present) if append => present.extend(artifact),
+            Some(present) => *present = artifact,
+            None => self.artifacts.push(artifact),
+        }
+    }
+
+    /// The task as it stands after any item of its stream. A message is no part of a task and changes
+    /// nothing.
+    pub fn apply(&mut self, item: StreamResponse) {
+        match item {
+            StreamResponse::Task(task) => *self = task,
+            StreamResponse::StatusUpdate(update) => self.apply_status(update),
+            StreamResponse::ArtifactUpdate(update) => self.apply_artifact(update),
+            StreamResponse::Message(_) => {}
+        }
+    }
+
+    fn remember(&mut self, replaced: TaskStatus) {
+        let Some(message) = replaced.message else {
+            return;
+        };
+        let again = self.status.message.as_ref();
+        let shown_again = again.is_some_and(|now| now.message_id == message.message_id);
+        let remembered = |one: &super::Message| one.message_id == message.message_id;
+        if !shown_again && !self.history.iter().any(remembered) {
+            self.history.push(message);
+        }
+    }
+}
+
+impl Artifact {
+    /// Appends a further piece: its parts, and what else it says anew.
+    fn extend(&mut self, piece: Self) {
+        self.parts.extend(piece.parts);
+        self.name = piece.name.or(self.name.take());
+        self.description = piece.description.or(self.description.take());
+        if let Some(metadata) = piece.metadata {
+            self.metadata.get_or_insert_default().extend(metadata);
+        }
+        let new: Vec<_> = piece
+            .extensions
+            .into_iter()
+            .filter(|uri| !self.extensions.contains(uri))
+            .collect();
+        self.extensions.extend(new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Wire;
+    use serde_json::json;
+
+    fn task() -> Task {
+        Task::read(json!({
+            "id": "t", "contextId": "c",
+            "status": {"state": "TASK_STATE_WORKING", "message": message("one")},
+            "artifacts": [{"artifactId": "a", "name": "Answer", "parts": [{"text": "Hel"}]}],
+        }))
+        .unwrap()
+    }
+
+    fn message(id: &str) -> serde_json::Value {
+        json!({"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": id}]})
+    }
+
+    fn after(items: &[serde_json::Value]) -> serde_json::Value {
+        let mut task = task();
+        for item in items {
+            task.apply(StreamResponse::read(item.clone()).unwrap());
+        }
+        serde_json::to_value(task).unwrap()
+    }
+
+    #[test]
+    fn a_replaced_status_goes_to_the_history() {
+        let status = |id: &str| {
+            json!({"statusUpdate": {"taskId": "t", "contextId": "c",
+                "status": {"state": "TASK_STATE_WORKING", "message": message(id)}}})
+        };
+        let task = after(&[status("two"), status("two"), status("three")]);
+        assert_eq!(task["history"], json!([message("one"), message("two")]));
+        assert_eq!(task["status"]["message"], message("three"));
+    }
+
+    #[test]
+    fn a_piece_extends_its_artifact_and_another_replaces_it() {
+        let piece = |text: &str, append: bool| {
+            json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "append": append,
+                "artifact": {"artifactId": "a", "parts": [{"text": text}]}}})
+        };
+        let appended = after(&[piece("lo", true)]);
+        assert_eq!(
+            appended["artifacts"],
+            json!([{"artifactId": "a", "name": "Answer", "parts": [{"text": "Hel"}, {"text": "lo"}]}])
+        );
+        let replaced = after(&[piece("lo", true), piece("Bye", false)]);
+        assert_eq!(
+            replaced["artifacts"],
+            json!([{"artifactId": "a", "parts": [{"text": "Bye"}]}])
+        );
+    }
+}
