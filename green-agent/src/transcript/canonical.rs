@@ -1,0 +1,141 @@
+//! The snapshot form of a transcript: text that is the same for the same behaviour and diffs well.
+//!
+//! ```text
+//! ## runner -> green
+//!
+//! card
+//!
+//! > message/stream
+//! { "message": { "messageId": "<message-1>", "parts": [{ "kind": "text", "text": "Hello" }] } }
+//! < task:submitted
+//! { "contextId": "<context-1>", "id": "<task-1>", "status": { "state": "submitted" } }
+//! < status:completed
+//! { "final": true, "status": { "state": "completed" }, "taskId": "<task-1>" }
+//! < end
+//! ```
+//!
+//! Order is kept per hop: the runner's to the evaluator first, then the evaluator's to the
+//! participants as the scenario lists them, then others by name; in a hop the exchanges in order of
+//! their requests, each with its answers. How hops and exchanges interleaved does not show.
+//! Card fetches, polls and keep-alives collapse ([`exchange`]); ids, times, ports and tokens become
+//! names ([`rename`]), numbered as they appear; headers and stream ids are left out.
+
+mod exchange;
+mod layout;
+mod line;
+mod redact;
+mod rename;
+mod text;
+
+use std::collections::BTreeMap;
+
+use self::{
+    line::{Line, Shown},
+    rename::Renamer,
+};
+use super::{Entry, Hop};
+use crate::scenario::model::SnapshotSettings;
+
+/// What the agents of a run are called.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Roles by origin, such as `http://127.0.0.1:4711` to `green`; an agent may have several, its
+    /// own and the recorder's in front of it.
+    pub origins: BTreeMap<String, String>,
+    /// The participants' roles in the scenario's order.
+    pub roles: Vec<String>,
+}
+
+/// The snapshot form of a transcript. Ends with a newline unless it is empty.
+pub fn canonical(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> String {
+    let sections = sections(entries, names, settings);
+    let mut renamer = Renamer::new(&names.origins);
+    for section in &sections {
+        section.learn(&mut renamer);
+    }
+    renamer.finish_learning();
+    let written: Vec<String> = sections
+        .iter()
+        .map(|section| section.write(&mut renamer))
+        .collect();
+    written.join("\n")
+}
+
+/// One hop, ready to be written.
+struct Section {
+    hop: Hop,
+    /// What became of the card fetches, if there were any.
+    card: Option<String>,
+    exchanges: Vec<Vec<Line>>,
+}
+
+fn sections(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> Vec<Section> {
+    let mut hops: BTreeMap<&Hop, Vec<&Entry>> = BTreeMap::new();
+    for entry in entries {
+        hops.entry(&entry.hop).or_default().push(entry);
+    }
+    let mut sections: Vec<Section> = hops
+        .into_iter()
+        .map(|(hop, entries)| section(hop, &entries, settings))
+        .collect();
+    sections.sort_by_cached_key(|section| rank(&section.hop, names));
+    sections
+}
+
+fn section(hop: &Hop, entries: &[&Entry], settings: &SnapshotSettings) -> Section {
+    let collapsed = exchange::collapse(exchange::group(entries));
+    let lines = |exchange: &exchange::Exchange<'_>| line::lines(exchange, &settings.redact);
+    Section {
+        hop: hop.clone(),
+        card: collapsed.card,
+        exchanges: collapsed.exchanges.iter().map(lines).collect(),
+    }
+}
+
+/// The place of a hop: lower comes first, equal ones by name.
+fn rank(hop: &Hop, names: &Names) -> (usize, Hop) {
+    let role = names.roles.iter().position(|role| *role == hop.to);
+    let place = match (hop.from.as_str(), hop.to.as_str(), role) {
+        ("runner", "green", _) => 0,
+        ("green", _, Some(index)) => 1 + index,
+        _ => 1 + names.roles.len(),
+    };
+    (place, hop.clone())
+}
+
+impl Section {
+    fn learn(&self, renamer: &mut Renamer<'_>) {
+        for line in self.exchanges.iter().flatten() {
+            for (kind, id) in &line.ids {
+                renamer.learn_id(*kind, id);
+            }
+            if let Some(Shown::Json(value)) = &line.shown {
+                renamer.learn(value);
+            }
+        }
+    }
+
+    fn write(&self, renamer: &mut Renamer<'_>) -> String {
+        renamer.enter(&self.hop);
+        let mut blocks = vec![format!("## {}\n", self.hop)];
+        blocks.extend(self.card.iter().map(|card| format!("{card}\n")));
+        for lines in &self.exchanges {
+            blocks.push(lines.iter().map(|line| write_line(line, renamer)).collect());
+        }
+        blocks.join("\n")
+    }
+}
+
+fn write_line(line: &Line, renamer: &mut Renamer<'_>) -> String {
+    let head = format!("{} {}\n", line.arrow, renamer.text(&line.title));
+    match &line.shown {
+        None => head,
+        Some(Shown::Text(text)) => format!("{head}{}\n", renamer.text(text).trim_end()),
+        Some(Shown::Json(value)) => {
+            format!("{head}{}\n", layout::layout(&renamer.value(value)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! Exchanges, and which of them a snapshot shows: what depends on timing alone collapses.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::transcript::{
+    Body, Content, Entry,
+    label::labels,
+    rest,
+    wire::{self, Ask},
+};
+
+/// A request and all that came back, in order.
+pub(super) struct Exchange<'a> {
+    /// The request; `None` if the recorder saw only answers.
+    pub(super) request: Option<&'a Entry>,
+    /// Replies, events, ends and failures.
+    pub(super) answers: Vec<&'a Entry>,
+}
+
+/// The exchanges of a hop after collapsing.
+pub(super) struct Collapsed<'a> {
+    /// `card` if cards were fetched, with what went wrong if none could be.
+    pub(super) card: Option<String>,
+    /// What remains.
+    pub(super) exchanges: Vec<Exchange<'a>>,
+}
+
+/// The exchanges of one hop, in order of their first entries.
+pub(super) fn group<'a>(entries: &[&'a Entry]) -> Vec<Exchange<'a>> {
+    let mut exchanges: Vec<Exchange<'a>> = Vec::new();
+    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+    for entry in entries {
+        let place = *places.entry(entry.exchange).or_insert_with(|| {
+            exchanges.push(Exchange {
+                request: None,
+                answers: Vec::new(),
+            });
+            exchanges.len() - 1
+        });
+        match entry.content {
+            Content::Request { .. } => exchanges[place].request = Some(entry),
+            Content::Reply { .. }
+            | Content::Event { .. }
+            | Content::End
+            | Content::Failure { .. } => {
+                exchanges[place].answers.push(entry);
+            }
+        }
+    }
+    exchanges
+}
+
+/// Takes out card fetches, repeated polls, keep-alives and MCP's transport.
+pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
+    let endpoints = mcp_paths(&exchanges);
+    let (cards, others): (Vec<_>, Vec<_>) = exchanges.into_iter().partition(Exchange::is_card);
+    let mut polls = Polls::default();
+    let exchanges = others
+        .into_iter()
+        .map(Exchange::without_keep_alives)
+        .filter(|exchange| !exchange.is_mcp_transport(&endpoints))
+        .filter(|exchange| polls.is_news(exchange))
+        .collect();
+    Collapsed {
+        card: card_line(&cards),
+        exchanges,
+    }
+}
+
+impl<'a> Exchange<'a> {
+    /// What the request asks, if there is a request.
+    pub(super) fn ask(&self) -> Option<Ask<'a>> {
+        wire::ask(&self.request?.content)
+    }
+
+    /// The request's body, if it is JSON.
+    pub(super) fn body(&self) -> Option<&'a Value> {
+        self.request?.content.body()?.json()
+    }
+
+    fn is_card(&self) -> bool {
+        self.ask() == Some(Ask::Card)
+    }
+
+    fn without_keep_alives(mut self) -> Self {
+        self.answers.retain(|entry| !is_keep_alive(&entry.content));
+        self
+    }
+
+    /// A ping, and the GET and DELETE by which MCP's clients open and close streams: when they come
+    /// is chance, only what a stream carries is behaviour.
+    fn is_mcp_transport(&self, endpoints: &[&str]) -> bool {
+        let carries = |entry: &&Entry| matches!(entry.content, Content::Event { .. });
+        match (self.ask(), self.request.map(|entry| &entry.content)) {
+            (Some(Ask::Mcp { method, .. }), _) => method == "ping",
+            (Some(Ask::Other), Some(Content::Request { method, path, .. })) => {
+                method != "POST"
+                    && endpoints.contains(&path.as_str())
+                    && !self.answers.iter().any(carries)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The paths to which MCP requests were posted.
+fn mcp_paths<'a>(exchanges: &[Exchange<'a>]) -> Vec<&'a str> {
+    let path = |exchange: &Exchange<'a>| match (exchange.ask()?, &exchange.request?.content) {
+        (Ask::Mcp { .. }, Content::Request { path, .. }) => Some(path.as_str()),
+        _ => None,
+    };
+    exchanges.iter().filter_map(path).collect()
+}
+
+fn card_line(cards: &[Exchange<'_>]) -> Option<String> {
+    let last = cards.last()?;
+    let fetched = |entry: &&Entry| matches!(entry.content, Content::Reply { status: ..400, .. });
+    if cards.iter().any(|card| card.answers.iter().any(fetched)) {
+        return Some("card".to_owned());
+    }
+    let troubles: Vec<String> = last.answers.iter().copied().flat_map(labels).collect();
+    Some(format!("card {}", troubles.join(" ")).trim_end().to_owned())
+}
+
+fn is_keep_alive(content: &Content) -> bool {
+    const WORDS: [&str; 4] = ["ping", "heartbeat", "keep-alive", "keepalive"];
+    match content {
+        Content::Event { event, body, .. } => match body {
+            None => true,
+            Some(Body::Text(text)) => {
+                text.trim().is_empty() || event.as_deref().is_some_and(|e| WORDS.contains(&e))
+            }
+            Some(Body::Json(_) | Body::Omitted { .. }) => {
+                event.as_deref().is_some_and(|e| WORDS.contains(&e))
+            }
+        },
+        Content::Request { .. }
+        | Content::Reply { .. }
+        | Content::End
+        | Content::Failure { .. } => false,
+    }
+}
+
+/// What the polls of a hop answered so far: the last answer by task.
+#[derive(Default)]
+struct Polls {
+    answers: BTreeMap<String, String>,
+}
+
+impl Polls {
+    /// Whether an exchange is no poll, or a poll that answers something else than the one before it.
+    fn is_news(&mut self, exchange: &Exchange<'_>) -> bool {
+        let Some(task) = polled_task(exchange) else {
+            return true;
+        };
+        let answer = answer(exchange);
+        self.answers.insert(task, answer.clone()) != Some(answer)
+    }
+}
+
+/// The task that an exchange polls, if it is a poll.
+fn polled_task(exchange: &Exchange<'_>) -> Option<String> {
+    let Some(Ask::A2a("GetTask" | "tasks/get")) = exchange.ask() else {
+        return None;
+    };
+    task_in_request(exchange)
+}
+
+/// The task that a request names as its own, in its path or parameters.
+pub(super) fn task_in_request(exchange: &Exchange<'_>) -> Option<String> {
+    let Content::Request { path, .. } = &exchange.request?.content else {
+        return None;
+    };
+    let Some(body) = exchange.body() else {
+        return rest::task_id(path).map(str::to_owned);
+    };
+    Some(wire::payload(body).get("id")?.as_str()?.to_owned())
+}
+
+/// What a poll answered: the state, or whatever else came back.
+fn answer(exchange: &Exchange<'_>) -> String {
+    let all: Vec<String> = exchange.answers.iter().copied().flat_map(labels).collect();
+    let state = all.iter().find(|label| label.starts_with("status:"));
+    state.cloned().unwrap_or_else(|| all.join(" "))
+}

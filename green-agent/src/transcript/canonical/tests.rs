@@ -1,0 +1,303 @@
+use std::{collections::BTreeMap, path::Path};
+
+use proptest::prelude::*;
+use regex::Regex;
+use serde_json::json;
+
+use super::*;
+use crate::transcript::fixture::{
+    Script, debate, end, event, failure, reply, request, result, rpc, stream,
+};
+
+fn debate_names() -> Names {
+    let origin = |port: u16, role: &str| (format!("http://127.0.0.1:{port}"), role.to_owned());
+    Names {
+        origins: BTreeMap::from([
+            origin(9109, "green"),
+            origin(9119, "pro_debater"),
+            origin(9118, "con_debater"),
+        ]),
+        roles: vec!["pro_debater".to_owned(), "con_debater".to_owned()],
+    }
+}
+
+fn plain(script: &Script) -> String {
+    canonical(
+        &script.entries,
+        &Names::default(),
+        &SnapshotSettings::default(),
+    )
+}
+
+#[test]
+fn a_debate_of_agentbeats_agents() {
+    let text = canonical(&debate(), &debate_names(), &SnapshotSettings::default());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots/wire/agentbeats");
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(folder);
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("debate.canonical", text));
+}
+
+#[test]
+fn polls_collapse_to_distinct_answers() {
+    let mut script = Script::default();
+    let task = |state: &str| json!({"id": "t", "status": {"state": state}});
+    let states = [
+        "submitted",
+        "working",
+        "working",
+        "working",
+        "completed",
+        "completed",
+    ];
+    for state in states {
+        let get = rpc("tasks/get", json!({"id": "t"}));
+        script.exchange("green -> purple", [get, result(task(state))]);
+    }
+    let mut once = Script::default();
+    for state in ["submitted", "working", "completed"] {
+        let get = rpc("tasks/get", json!({"id": "t"}));
+        once.exchange("green -> purple", [get, result(task(state))]);
+    }
+    assert_eq!(plain(&script), plain(&once));
+}
+
+#[test]
+fn polls_of_different_tasks_do_not_collapse() {
+    let mut script = Script::default();
+    for id in ["a", "b"] {
+        let get = request("GET", &format!("/tasks/{id}"), None);
+        let task = json!({"id": id, "status": {"state": "TASK_STATE_WORKING"}});
+        script.exchange("green -> purple", [get, reply(200, task)]);
+    }
+    assert_eq!(plain(&script).matches("> GET").count(), 2);
+}
+
+#[test]
+fn cards_pings_and_idle_streams_of_mcp_vanish() {
+    let mut script = Script::default();
+    let hop = "purple -> tools";
+    let to_mcp = |body| request("POST", "/mcp", Some(body));
+    script.exchange(
+        hop,
+        [
+            request("GET", "/.well-known/agent-card.json", None),
+            reply(404, json!({})),
+        ],
+    );
+    script.exchange(
+        hop,
+        [
+            request("GET", "/.well-known/agent.json", None),
+            reply(200, json!({"name": "x"})),
+        ],
+    );
+    script.exchange(
+        hop,
+        [
+            to_mcp(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}})),
+            result(json!({"capabilities": {}})),
+        ],
+    );
+    script.exchange(hop, [request("GET", "/mcp", None), stream(), end()]);
+    script.exchange(
+        hop,
+        [
+            to_mcp(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
+            result(json!({})),
+        ],
+    );
+    script.exchange(hop, [request("DELETE", "/mcp", None), stream()]);
+    insta::assert_snapshot!(plain(&script), @r#"
+    ## purple -> tools
+
+    card
+
+    > initialize
+    < result
+    { "capabilities": {} }
+    "#);
+}
+
+#[test]
+fn errors_failures_and_notifications_have_their_lines() {
+    let mut script = Script::default();
+    let hop = "green -> purple";
+    let error =
+        json!({"code": -32601, "message": "no such method", "data": {"method": "message/send"}});
+    script.exchange(
+        hop,
+        [
+            rpc("message/send", json!({})),
+            reply(200, json!({"jsonrpc": "2.0", "id": 1, "error": error})),
+        ],
+    );
+    script.exchange(hop, [
+        rpc("message/send", json!({})),
+        reply(401, json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "who are you"}})),
+    ]);
+    script.exchange(hop, [
+        rpc("tools/call", json!({"name": "slow", "_meta": {"progressToken": 7}})),
+        stream(),
+        event(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 7, "progress": 1}})),
+        failure("tcp connect error: Connection reset by peer (os error 104)"),
+    ]);
+    script.exchange(
+        hop,
+        [
+            request("POST", "/message:send", Some(json!({"a": 1}))),
+            reply(404, json!({"error": {"code": 404}})),
+        ],
+    );
+    insta::assert_snapshot!(plain(&script), @r#"
+    ## green -> purple
+
+    > message/send
+    < error -32601 no such method
+    { "method": "message/send" }
+
+    > message/send
+    < http 401 error -32001 who are you
+
+    > tools/call
+    { "_meta": { "progressToken": "<request-1>" }, "name": "slow" }
+    < notifications/progress
+    { "progress": 1, "progressToken": "<request-1>" }
+    < failure: connection lost
+
+    > POST /message:send
+    { "a": 1 }
+    < http 404 result
+    { "error": { "code": 404 } }
+    "#);
+}
+
+#[test]
+fn an_id_has_one_name_however_it_is_written() {
+    let mut script = Script::default();
+    let dashed = "8C5E619A-7E0B-441D-B99E-15A856D5E9F0";
+    let bare = "8c5e619a7e0b441db99e15a856d5e9f0";
+    script.exchange("green -> purple", [
+        rpc("message/send", json!({"text": format!("A2A_USER_{bare}, not x{bare}")})),
+        result(json!({"kind": "task", "id": dashed, "contextId": "conversation-42", "status": {"state": "working"}})),
+    ]);
+    script.exchange(
+        "green -> purple",
+        [
+            request("GET", &format!("/tasks/{dashed}"), None),
+            reply(
+                200,
+                json!({"note": "in conversation-42", "artifactId": "answer", "token": "s3cret"}),
+            ),
+        ],
+    );
+    let text = plain(&script);
+    assert!(
+        text.contains(&format!("A2A_USER_<task-1>, not x{bare}")),
+        "{text}"
+    );
+    assert!(text.contains(r#""id": "<task-1>""#), "{text}");
+    assert!(text.contains("GET /tasks/<task-1>"), "{text}");
+    assert!(text.contains("in <context-1>"), "{text}");
+    assert!(text.contains(r#""artifactId": "answer""#), "{text}");
+    assert!(text.contains(r#""token": "<token>""#), "{text}");
+}
+
+#[test]
+fn redacted_values_do_not_show() {
+    let settings = SnapshotSettings {
+        redact: vec!["/result/artifact/parts/*/text".to_owned()],
+    };
+    let text = canonical(&debate(), &debate_names(), &settings);
+    assert!(!text.contains("Mock judge"), "{text}");
+    assert!(text.contains("<redacted>"), "{text}");
+}
+
+/// Gives every UUID of a transcript another value, in the spelling that it has.
+fn with_ids(entries: &[Entry], seed: u128) -> Vec<Entry> {
+    let mut fresh: BTreeMap<String, u128> = BTreeMap::new();
+    let uuid = Regex::new(text::UUID).unwrap();
+    rewritten(entries, &uuid, |old| {
+        let next = seed.wrapping_add(
+            (fresh.len() as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
+        );
+        let new = *fresh.entry(old.replace('-', "")).or_insert(next);
+        let new = uuid::Uuid::from_u128(new);
+        match old.contains('-') {
+            true => new.hyphenated().to_string(),
+            false => new.simple().to_string(),
+        }
+    })
+}
+
+fn with_times(entries: &[Entry], shift: u8) -> Vec<Entry> {
+    let second = Regex::new(r"T20:34:\d{2}\.").unwrap();
+    rewritten(entries, &second, |old| {
+        old.replace("T20:34", &format!("T{:02}:{:02}", shift % 24, shift % 60))
+    })
+}
+
+fn with_ports(entries: &[Entry], by: u16) -> Vec<Entry> {
+    let port = Regex::new(r"127\.0\.0\.1:91\d\d").unwrap();
+    rewritten(entries, &port, |old| {
+        let port: u16 = old.rsplit(':').next().unwrap().parse().unwrap();
+        format!("127.0.0.1:{}", port + by)
+    })
+}
+
+fn rewritten(entries: &[Entry], what: &Regex, mut with: impl FnMut(&str) -> String) -> Vec<Entry> {
+    let written = serde_json::to_string(entries).unwrap();
+    let rewritten = what.replace_all(&written, |found: &regex::Captures<'_>| with(&found[0]));
+    serde_json::from_str(&rewritten).unwrap()
+}
+
+/// Merges the hops in another order; `choices` says which hop goes next. Order in a hop stays.
+fn interleaved(entries: &[Entry], choices: &[usize]) -> Vec<Entry> {
+    let mut hops: BTreeMap<Hop, std::collections::VecDeque<Entry>> = BTreeMap::new();
+    for entry in entries {
+        hops.entry(entry.hop.clone())
+            .or_default()
+            .push_back(entry.clone());
+    }
+    let mut merged = Vec::new();
+    let mut choices = choices.iter().cycle();
+    while !hops.is_empty() {
+        let next = choices.next().unwrap() % hops.len();
+        let hop = hops.keys().nth(next).unwrap().clone();
+        let queue = hops.get_mut(&hop).unwrap();
+        merged.extend(queue.pop_front());
+        if queue.is_empty() {
+            hops.remove(&hop);
+        }
+    }
+    for (index, entry) in merged.iter_mut().enumerate() {
+        entry.seq = index as u64 + 1;
+    }
+    merged
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn equal_behaviour_gives_equal_text(
+        seed in any::<u128>(),
+        shift in any::<u8>(),
+        by in 1u16..40_000,
+        choices in prop::collection::vec(any::<usize>(), 1..40),
+    ) {
+        let expected = canonical(&debate(), &debate_names(), &SnapshotSettings::default());
+        let entries = with_ports(&with_times(&with_ids(&debate(), seed), shift), by);
+        let entries = interleaved(&entries, &choices);
+        let mut names = debate_names();
+        let port = |origin: &str| origin.rsplit(':').next().unwrap().parse::<u16>().unwrap();
+        names.origins = names
+            .origins
+            .iter()
+            .map(|(origin, role)| (format!("http://127.0.0.1:{}", port(origin) + by), role.clone()))
+            .collect();
+        prop_assert_eq!(canonical(&entries, &names, &SnapshotSettings::default()), expected);
+    }
+}
