@@ -4,5 +4,6 @@
 //! It is not an agent framework: agents are programs or servers of any kind that speak A2A.
 
 pub mod assessment;
+pub mod expect;
 pub mod scenario;
 pub mod transcript;

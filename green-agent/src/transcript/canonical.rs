@@ -21,7 +21,6 @@
 //! names ([`rename`]), numbered as they appear; headers and stream ids are left out.
 
 mod exchange;
-mod layout;
 mod line;
 mod redact;
 mod rename;
@@ -33,7 +32,7 @@ use self::{
     line::{Line, Shown},
     rename::Renamer,
 };
-use super::{Entry, Hop};
+use super::{Entry, Hop, layout::layout};
 use crate::scenario::model::SnapshotSettings;
 
 /// What the agents of a run are called.
@@ -132,7 +131,7 @@ fn write_line(line: &Line, renamer: &mut Renamer<'_>) -> String {
         None => head,
         Some(Shown::Text(text)) => format!("{head}{}\n", renamer.text(text).trim_end()),
         Some(Shown::Json(value)) => {
-            format!("{head}{}\n", layout::layout(&renamer.value(value)))
+            format!("{head}{}\n", layout(&renamer.value(value)))
         }
     }
 }

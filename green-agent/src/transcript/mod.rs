@@ -3,6 +3,7 @@
 pub mod canonical;
 pub mod entry;
 pub mod label;
+pub(crate) mod layout;
 pub mod rest;
 pub mod task;
 mod upgrade;

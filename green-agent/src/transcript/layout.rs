@@ -1,4 +1,4 @@
-//! JSON laid out for reading: indented by two spaces, but what fits on a line stands on one, so that a
+//! JSON laid out for reading, in snapshots and in reports: indented by two spaces, but what fits on a line stands on one, so that a
 //! message is a few lines and a diff still shows the member that changed.
 
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 const WIDTH: usize = 88;
 
 /// A value as text, without a newline at its end.
-pub(super) fn layout(value: &Value) -> String {
+pub(crate) fn layout(value: &Value) -> String {
     let mut written = String::new();
     spread(value, 0, 0, &mut written);
     written

@@ -1,0 +1,100 @@
+//! What an artifact says, as data: for expectations, and for the results file.
+
+use serde_json::Value;
+
+use crate::{assessment::Assessment, transcript::wire};
+
+/// The results as AgentBeats collects them: every data part, and every text part that parses as JSON,
+/// in the artifacts' order.
+pub fn results(assessment: &Assessment) -> Vec<Value> {
+    let parts = assessment.artifacts.iter().flat_map(parts);
+    parts
+        .filter_map(|part| data(part).or_else(|| parsed(part)))
+        .collect()
+}
+
+/// The artifacts of a name; those without a name go by their id.
+pub(super) fn named<'a>(assessment: &'a Assessment, name: &str) -> Vec<&'a Value> {
+    let is_it = |artifact: &&Value| wire::artifact_name(artifact) == Some(name);
+    assessment.artifacts.iter().filter(is_it).collect()
+}
+
+/// The content of an artifact: its data parts, and its text parts that are a JSON object, array or
+/// number; one alone is itself, several are a list. Without any, its text.
+pub(super) fn content(artifact: &Value) -> Value {
+    let structured = |part: &&Value| {
+        data(part)
+            .or_else(|| parsed(part).filter(|v| v.is_object() || v.is_array() || v.is_number()))
+    };
+    let mut values: Vec<Value> = parts(artifact)
+        .iter()
+        .filter_map(|part| structured(&part))
+        .collect();
+    match values.len() {
+        // Texts are joined without anything between them: streams append them piece by piece.
+        0 => parts(artifact)
+            .iter()
+            .filter_map(text)
+            .collect::<String>()
+            .into(),
+        1 => values.remove(0),
+        _ => Value::Array(values),
+    }
+}
+
+fn parts(artifact: &Value) -> &[Value] {
+    let parts = artifact.get("parts").and_then(Value::as_array);
+    parts.map(Vec::as_slice).unwrap_or_default()
+}
+
+fn data(part: &Value) -> Option<Value> {
+    part.get("data").cloned()
+}
+
+fn text(part: &Value) -> Option<&str> {
+    part.get("text")?.as_str()
+}
+
+fn parsed(part: &Value) -> Option<Value> {
+    serde_json::from_str(text(part)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn content_is_data_before_text() {
+        let cases = [
+            (json!([{"data": {"a": 1}}]), json!({"a": 1})),
+            (
+                json!([{"text": "said"}, {"text": "{\"a\": 1}"}]),
+                json!({"a": 1}),
+            ),
+            (json!([{"data": 1}, {"text": "[2]"}]), json!([1, [2]])),
+            (json!([{"text": "0.75"}]), json!(0.75)),
+            (json!([{"text": "Hel"}, {"text": "lo"}]), json!("Hello")),
+            (json!([{"text": "true"}]), json!("true")),
+            (json!([]), json!("")),
+        ];
+        for (parts, expected) in cases {
+            assert_eq!(content(&json!({"parts": parts})), expected, "{parts}");
+        }
+    }
+
+    #[test]
+    fn results_are_all_that_parses() {
+        let assessment = Assessment {
+            artifacts: vec![
+                json!({"artifactId": "1", "parts": [{"text": "said"}, {"text": "{\"a\": 1}"}]}),
+                json!({"artifactId": "2", "parts": [{"data": [2]}, {"text": "true"}]}),
+            ],
+            ..Assessment::default()
+        };
+        assert_eq!(
+            results(&assessment),
+            [json!({"a": 1}), json!([2]), json!(true)]
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! Holds a run against what its scenario file expects of it.
+//!
+//! A value expectation looks at one thing ([`target`]), selects values in it ([`place`]) and holds each
+//! of them against a check ([`verdict`]); `not` turns the check of each value round. What is not there
+//! fails every check except `exists` and `count`, also those with `not`: a typing error in a path must
+//! not pass. A sequence expectation looks for labels in order ([`sequence`]).
+
+mod calls;
+mod content;
+mod place;
+mod sequence;
+mod target;
+mod unmet;
+mod verdict;
+mod written;
+
+#[cfg(test)]
+mod tests;
+
+pub use content::results;
+pub use unmet::Unmet;
+
+use self::place::Node;
+use crate::{
+    assessment::Assessment,
+    scenario::expectation::{Check, Expectation, Rule, Target, ValuePath},
+    transcript::Entry,
+};
+
+/// What expectations are held against: a finished run.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// What the evaluator said.
+    pub assessment: &'a Assessment,
+    /// The whole transcript, in order of `seq`.
+    pub entries: &'a [Entry],
+}
+
+/// The expectations that are not met, in the order of the file.
+pub fn check(expectations: &[Expectation], subject: &Subject<'_>) -> Vec<Unmet> {
+    let unmet = |expectation: &Expectation| {
+        let miss = judge(expectation, subject).err()?;
+        Some(Unmet {
+            line: expectation.line,
+            expectation: written::expectation(expectation),
+            expected: miss.expected,
+            actual: miss.actual,
+            at: miss.at,
+        })
+    };
+    expectations.iter().filter_map(unmet).collect()
+}
+
+/// Why an expectation is not met.
+struct Miss {
+    expected: String,
+    actual: String,
+    at: Vec<u64>,
+}
+
+fn judge(expectation: &Expectation, subject: &Subject<'_>) -> Result<(), Miss> {
+    let not = expectation.not;
+    match &expectation.rule {
+        Rule::Sequence { labels, hop } => {
+            sequence::judge(labels, hop.as_ref(), not, subject.entries)
+        }
+        Rule::Value { on, path, check } => judge_value(on, path.as_ref(), check, not, subject),
+    }
+}
+
+fn judge_value(
+    on: &Target,
+    path: Option<&ValuePath>,
+    check: &Check,
+    not: bool,
+    subject: &Subject<'_>,
+) -> Result<(), Miss> {
+    let found = target::look(on, subject);
+    let (nodes, at) = match &found {
+        Ok(found) => (place::select(&found.value, path), found.at.clone()),
+        Err(_) => (Vec::new(), Vec::new()),
+    };
+    let absence = || match &found {
+        Ok(found) => place::absence(path, target::noun(on), &found.value),
+        Err(absence) => absence.clone(),
+    };
+    hold(check, &nodes, path, not, absence).map_err(|actual| Miss {
+        expected: written::expected(check, path, not),
+        actual,
+        at,
+    })
+}
+
+/// Holds the selected values against a check; the error is what they are instead.
+fn hold(
+    check: &Check,
+    nodes: &[Node<'_>],
+    path: Option<&ValuePath>,
+    not: bool,
+    absence: impl Fn() -> String,
+) -> Result<(), String> {
+    match check {
+        Check::Exists(wanted) if (nodes.is_empty() != *wanted) != not => Ok(()),
+        Check::Exists(_) if nodes.is_empty() => Err(absence()),
+        Check::Exists(_) => Err(unmet::listed(nodes)),
+        Check::Count(wanted) => match place::count(nodes, path)? {
+            count if (count == *wanted) != not => Ok(()),
+            _ if nodes.is_empty() => Err(format!("0: {}", absence())),
+            count => Err(format!("{count}: {}", unmet::listed(nodes))),
+        },
+        _ if nodes.is_empty() => Err(absence()),
+        check => hold_each(check, nodes, not),
+    }
+}
+
+/// Holds every value against a check that looks at one value.
+fn hold_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String> {
+    let judge = verdict::prepare(check)?;
+    let mut failing = Vec::new();
+    let mut remarks = Vec::new();
+    for node in nodes {
+        match (judge(node.value), not) {
+            (Ok(()), false) | (Err(_), true) => {}
+            (Ok(()), true) => failing.push(node.clone()),
+            (Err(remark), false) => {
+                failing.push(node.clone());
+                remarks.extend(remark);
+            }
+        }
+    }
+    if failing.is_empty() {
+        return Ok(());
+    }
+    remarks.insert(0, unmet::listed(&failing));
+    Err(remarks.join("\n"))
+}

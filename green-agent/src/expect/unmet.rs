@@ -1,0 +1,107 @@
+//! An expectation that is not met, as a report shows it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::place::Node;
+use crate::transcript::layout::layout;
+
+/// Characters of a value that a report shows.
+const SHOWN: usize = 400;
+
+/// Values of several that a report shows.
+const LISTED: usize = 3;
+
+/// An expectation that is not met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unmet {
+    /// Line of the scenario file on which the expectation begins, from 1.
+    pub line: usize,
+    /// The expectation as one would write it in the file.
+    pub expectation: String,
+    /// What should have been there, for a person.
+    pub expected: String,
+    /// What was there, for a person: values longer than about 400 characters are cut.
+    pub actual: String,
+    /// The `seq` of the transcript's entries that show it; empty if no entry does.
+    pub at: Vec<u64>,
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let indented = |text: &str| text.replace('\n', "\n            ");
+        writeln!(f, "line {}: {}", self.line, self.expectation)?;
+        writeln!(f, "  expected: {}", indented(&self.expected))?;
+        write!(f, "  actual:   {}", indented(&self.actual))?;
+        if !self.at.is_empty() {
+            write!(f, "\n  seen at:  {}", positions(&self.at))?;
+        }
+        Ok(())
+    }
+}
+
+/// Positions in the transcript, as a list for a person.
+pub(super) fn positions(at: &[u64]) -> String {
+    let at: Vec<String> = at.iter().map(u64::to_string).collect();
+    at.join(", ")
+}
+
+/// A value for a person: on one line if it is short, else indented, and cut if it is long.
+pub(super) fn shown(value: &Value) -> String {
+    cut(&layout(value))
+}
+
+/// A text of bearable length.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.chars().count()),
+    }
+}
+
+/// The first of the selected values; where there are several, each with its place.
+pub(super) fn listed(nodes: &[Node<'_>]) -> String {
+    if let [only] = nodes {
+        return shown(only.value);
+    }
+    let first = nodes.iter().take(LISTED);
+    let mut lines: Vec<String> = first
+        .map(|node| format!("{}: {}", node.place, shown(node.value)))
+        .collect();
+    if nodes.len() > LISTED {
+        lines.push(format!("and {} more", nodes.len() - LISTED));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_reads_well() {
+        let unmet = Unmet {
+            line: 14,
+            expectation: r#"on = "artifact:Result", path = "/score", ge = 1.0"#.to_owned(),
+            expected: "a number of at least 1.0 at /score".to_owned(),
+            actual: "0.5\nand more".to_owned(),
+            at: vec![17, 23],
+        };
+        insta::assert_snapshot!(unmet, @r#"
+        line 14: on = "artifact:Result", path = "/score", ge = 1.0
+          expected: a number of at least 1.0 at /score
+          actual:   0.5
+                    and more
+          seen at:  17, 23
+        "#);
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let long = shown(&Value::from("ü".repeat(1000)));
+        assert!(long.ends_with("... (1002 characters)"), "{long}");
+        assert!(long.chars().count() < 430);
+    }
+}

@@ -1,0 +1,96 @@
+//! The checks themselves: whether one value is as expected.
+
+use serde_json::{Number, Value};
+
+use crate::scenario::expectation::Check;
+
+/// Judges one value; the error may say more than the value itself does.
+pub(super) type Judge<'a> = Box<dyn Fn(&Value) -> Result<(), Option<String>> + 'a>;
+
+/// Violations of a schema that are told.
+const TOLD: usize = 3;
+
+/// Makes a check ready for many values: a schema is compiled once. Fails if it is not a schema.
+pub(super) fn prepare(check: &Check) -> Result<Judge<'_>, String> {
+    Ok(match check {
+        Check::Eq(wanted) => plain(|value| same(value, wanted)),
+        Check::Ne(other) => plain(|value| !same(value, other)),
+        Check::Gt(limit) => number(|number| number > *limit),
+        Check::Ge(limit) => number(|number| number >= *limit),
+        Check::Lt(limit) => number(|number| number < *limit),
+        Check::Le(limit) => number(|number| number <= *limit),
+        Check::Contains(wanted) => plain(|value| contains(value, wanted)),
+        Check::Matches(regex) => {
+            plain(|value| value.as_str().is_some_and(|text| regex.is_match(text)))
+        }
+        Check::Schema(schema) => by_schema(schema)?,
+        // These two are about the selection, not about a value in it.
+        Check::Exists(_) | Check::Count(_) => plain(|_| true),
+    })
+}
+
+fn plain<'a>(holds: impl Fn(&Value) -> bool + 'a) -> Judge<'a> {
+    Box::new(move |value| holds(value).then_some(()).ok_or(None))
+}
+
+fn number<'a>(holds: impl Fn(f64) -> bool + 'a) -> Judge<'a> {
+    Box::new(move |value| match value.as_f64() {
+        Some(number) => holds(number).then_some(()).ok_or(None),
+        None => Err(Some("which is not a number".to_owned())),
+    })
+}
+
+fn by_schema(schema: &Value) -> Result<Judge<'_>, String> {
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| format!("nothing was checked: the schema is not valid: {error}"))?;
+    Ok(Box::new(move |value| {
+        let errors = validator.iter_errors(value).take(TOLD);
+        let errors: Vec<String> = errors
+            .map(|error| {
+                format!("{}: {error}", error.instance_path())
+                    .trim_start_matches(": ")
+                    .to_owned()
+            })
+            .collect();
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Some(errors.join("\n")))
+        }
+    }))
+}
+
+/// Equal, numbers by value at any depth: `1` equals `1.0`.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => same_number(a, b),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && b.iter()
+                    .all(|(key, b)| a.get(key).is_some_and(|a| same(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// Whole numbers exactly, because a float cannot tell large ones apart.
+fn same_number(a: &Number, b: &Number) -> bool {
+    a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
+}
+
+fn contains(value: &Value, wanted: &Value) -> bool {
+    match (value, wanted) {
+        (Value::String(text), Value::String(piece)) => text.contains(piece.as_str()),
+        (Value::Array(items), wanted) => items.iter().any(|item| same(item, wanted)),
+        (Value::Object(members), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(key, wanted)| members.get(key).is_some_and(|member| same(member, wanted))),
+        (
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_),
+            _,
+        ) => false,
+    }
+}
