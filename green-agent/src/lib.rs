@@ -6,4 +6,5 @@
 pub mod assessment;
 pub mod expect;
 pub mod scenario;
+pub mod snapshot;
 pub mod transcript;
