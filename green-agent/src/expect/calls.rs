@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::transcript::{
-    Entry,
+    Content, Entry,
     wire::{self, Ask},
 };
 
@@ -53,21 +53,67 @@ fn call(request: &Entry, entries: &[Entry]) -> Call {
     Call { value, at }
 }
 
-/// The answer with the request's id: a plain reply, or one event among notifications.
-fn answer<'a>(
-    request: &Entry,
-    id: Option<&Value>,
-    entries: &'a [Entry],
-) -> Option<(&'a Entry, &'static str, &'a Value)> {
-    let of_exchange = entries
-        .iter()
-        .filter(|entry| entry.exchange == request.exchange && entry.seq > request.seq);
-    of_exchange.into_iter().find_map(|entry| {
-        let body = entry.content.body()?.json()?;
-        let member = ["result", "error"]
-            .into_iter()
-            .find(|member| body.get(member).is_some())?;
-        let answers = body.get("id") == id;
-        answers.then(|| (entry, member, &body[member]))
-    })
+type Answer<'a> = (&'a Entry, &'static str, &'a Value);
+
+/// The answer with the request's id: in its own exchange, plain or one event among notifications; or
+/// on the stream that the client keeps open beside it, as MCP's older transport has it.
+fn answer<'a>(request: &Entry, id: Option<&Value>, entries: &'a [Entry]) -> Option<Answer<'a>> {
+    let later = || entries.iter().filter(|entry| entry.seq > request.seq);
+    let own = |entry: &&Entry| entry.exchange == request.exchange;
+    let beside =
+        |entry: &&Entry| entry.hop == request.hop && matches!(entry.content, Content::Event { .. });
+    let mut in_own = later().filter(own);
+    let mut in_others = later().filter(beside);
+    in_own
+        .find_map(|entry| answer_in(entry, id))
+        .or_else(|| in_others.find_map(|entry| answer_in(entry, id)))
+}
+
+fn answer_in<'a>(entry: &'a Entry, id: Option<&Value>) -> Option<Answer<'a>> {
+    let body = entry.content.body()?.json()?;
+    let member = ["result", "error"]
+        .into_iter()
+        .find(|member| body.get(member).is_some())?;
+    (body.get("id") == id).then(|| (entry, member, &body[member]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::fixture::{Script, end, event, request, result, rpc, stream};
+
+    #[test]
+    fn answers_are_found_by_id_wherever_they_come() {
+        let call = || rpc("tools/call", json!({"name": "echo", "arguments": {"n": 1}}));
+        let answered = json!({"arguments": {"n": 1}, "result": {"content": []}});
+        let hop = "purple -> tools";
+
+        let mut plain = Script::default();
+        plain.exchange(hop, [call(), result(json!({"content": []}))]);
+        let mut beside = Script::default();
+        beside.push(hop, 1, request("GET", "/sse", None));
+        beside.push(hop, 2, call());
+        beside.push(
+            hop,
+            1,
+            event(json!({"jsonrpc": "2.0", "id": 7, "result": {"other": 1}})),
+        );
+        beside.push(
+            hop,
+            1,
+            event(json!({"jsonrpc": "2.0", "id": 1, "result": {"content": []}})),
+        );
+        let mut never = Script::default();
+        never.exchange(hop, [call(), stream(), end()]);
+
+        let cases = [
+            (plain, answered.clone(), vec![1, 2]),
+            (beside, answered, vec![2, 4]),
+            (never, json!({"arguments": {"n": 1}}), vec![1]),
+        ];
+        for (script, value, at) in cases {
+            let found = calls(&script.entries, "echo").remove(0);
+            assert_eq!((found.value, found.at), (value, at));
+        }
+    }
 }

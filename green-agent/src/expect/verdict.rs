@@ -2,6 +2,7 @@
 
 use serde_json::{Number, Value};
 
+use super::unmet::cut;
 use crate::scenario::expectation::Check;
 
 /// Judges one value; the error may say more than the value itself does.
@@ -44,12 +45,11 @@ fn by_schema(schema: &Value) -> Result<Judge<'_>, String> {
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| format!("nothing was checked: the schema is not valid: {error}"))?;
     Ok(Box::new(move |value| {
-        let errors = validator.iter_errors(value).take(TOLD);
-        let errors: Vec<String> = errors
-            .map(|error| {
-                format!("{}: {error}", error.instance_path())
-                    .trim_start_matches(": ")
-                    .to_owned()
+        let told = validator.iter_errors(value).take(TOLD);
+        let errors: Vec<String> = told
+            .map(|error| match error.instance_path().as_str() {
+                "" => cut(&error.to_string()),
+                place => cut(&format!("{place}: {error}")),
             })
             .collect();
         if errors.is_empty() {

@@ -38,8 +38,8 @@ use crate::scenario::model::SnapshotSettings;
 /// What the agents of a run are called.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Roles by origin, such as `http://127.0.0.1:4711` to `green`; an agent may have several, its
-    /// own and the recorder's in front of it.
+    /// Roles by origin, such as `http://127.0.0.1:4711` to `green`, without a slash at its end; an
+    /// agent may have several, its own and the recorder's in front of it.
     pub origins: BTreeMap<String, String>,
     /// The participants' roles in the scenario's order.
     pub roles: Vec<String>,

@@ -206,6 +206,33 @@ fn an_id_has_one_name_however_it_is_written() {
 }
 
 #[test]
+fn answers_stand_under_their_requests_however_they_interleave() {
+    let hop = "green -> purple";
+    let ask = |text: &str| rpc("message/send", json!({ "text": text }));
+    let answer = |id: &str| result(json!({"message": {"messageId": id, "parts": []}}));
+    let ids = [
+        "8c5e619a-7e0b-441d-b99e-15a856d5e9f0",
+        "aa00c45e-68be-48c6-984d-751ee660974d",
+    ];
+    let mut texts = Vec::new();
+    for order in [[1, 2], [2, 1]] {
+        let mut script = Script::default();
+        script.push(hop, 1, ask("first"));
+        script.push(hop, 2, ask("second"));
+        for exchange in order {
+            script.push(hop, exchange, answer(ids[exchange as usize - 1]));
+        }
+        texts.push(plain(&script));
+    }
+    assert_eq!(texts[0], texts[1]);
+    assert!(
+        texts[0].find("<message-1>") < texts[0].find("second"),
+        "{}",
+        texts[0]
+    );
+}
+
+#[test]
 fn redacted_values_do_not_show() {
     let settings = SnapshotSettings {
         redact: vec!["/result/artifact/parts/*/text".to_owned()],
