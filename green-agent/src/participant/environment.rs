@@ -1,0 +1,342 @@
+//! What stands in an agent's environment: the file `.env`, and the `env` tables with their `${NAME}`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::output::Mask;
+
+/// Shorter values are words such as `1` or `yes`, whose masking would only spoil what is shown.
+const SHORTEST_SECRET: usize = 4;
+
+/// What is shown in a secret's place.
+const MASKED: &str = "***";
+
+/// The variables that `${NAME}` can name.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    inherited: BTreeMap<String, String>,
+    dotenv: BTreeMap<String, String>,
+}
+
+/// What an agent gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// To be added to the environment of the runner: `.env`, and over it the `env` table.
+    pub values: BTreeMap<String, String>,
+    /// What must not be shown: everything from `.env` and every value that a `${NAME}` stood for,
+    /// if it has more than 3 characters.
+    pub secrets: BTreeSet<String>,
+}
+
+/// Why an agent's environment could not be put together. No variant holds a value.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvironmentError {
+    /// A variable is not there.
+    #[error(
+        "{role}: env.{key} needs the variable {variable}; set it in the environment or in .env"
+    )]
+    Missing {
+        /// The agent's role.
+        role: String,
+        /// The key of its `env` table.
+        key: String,
+        /// The variable's name.
+        variable: String,
+    },
+    /// A `${` without an end, or without a name.
+    #[error(
+        "{role}: env.{key} has a `${{` that begins no ${{NAME}} or ${{NAME:-default}}; write `$$` for a dollar sign"
+    )]
+    Malformed {
+        /// The agent's role.
+        role: String,
+        /// The key of its `env` table.
+        key: String,
+    },
+    /// `.env` is there but cannot be read.
+    #[error("cannot read {}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// `.env` is not what it should be.
+    #[error("cannot read {}: {place} is not of the form NAME=value", path.display())]
+    NotDotenv {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        place: String,
+    },
+}
+
+impl Environment {
+    /// The environment of this process, and over it the file `.env` in `working_dir` if there is one.
+    /// Variables that are not UTF-8 cannot be named and are left out.
+    pub fn load(working_dir: &Path) -> Result<Self, EnvironmentError> {
+        let vars = std::env::vars_os();
+        let text = vars
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+        Ok(Self::new(
+            text.collect(),
+            read_dotenv(&working_dir.join(".env"))?,
+        ))
+    }
+
+    /// An environment whose values in `dotenv` come before those that were inherited.
+    pub fn new(inherited: BTreeMap<String, String>, dotenv: BTreeMap<String, String>) -> Self {
+        Self { inherited, dotenv }
+    }
+
+    /// Puts the values into an `env` table: `${NAME}`, `${NAME:-default}` where the default also stands in for
+    /// an empty value, and `$$` for a dollar sign. Any other dollar sign stays.
+    pub fn resolve(
+        &self,
+        role: &str,
+        table: &BTreeMap<String, String>,
+    ) -> Result<Resolved, EnvironmentError> {
+        let mut resolved = Resolved {
+            values: self.dotenv.clone(),
+            secrets: BTreeSet::new(),
+        };
+        self.dotenv
+            .values()
+            .for_each(|value| add_secret(&mut resolved.secrets, value));
+        for (key, template) in table {
+            let value = self.expand(template, &mut resolved.secrets);
+            let value = value.map_err(|problem| problem.at(role, key))?;
+            resolved.values.insert(key.clone(), value);
+        }
+        Ok(resolved)
+    }
+
+    fn expand(&self, template: &str, secrets: &mut BTreeSet<String>) -> Result<String, Problem> {
+        let mut out = String::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            rest = if let Some(after) = after.strip_prefix('{') {
+                let (reference, after) = after.split_once('}').ok_or(Problem::Malformed)?;
+                out.push_str(self.value_of(reference, secrets)?);
+                after
+            } else {
+                out.push('$');
+                after.strip_prefix('$').unwrap_or(after)
+            };
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
+    /// A default is written in the scenario file, so it is no secret.
+    fn value_of<'a>(
+        &'a self,
+        reference: &'a str,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<&'a str, Problem> {
+        let (name, default) = match reference.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (reference, None),
+        };
+        if !is_name(name) {
+            return Err(Problem::Malformed);
+        }
+        let value = self.dotenv.get(name).or_else(|| self.inherited.get(name));
+        match (value.map(String::as_str), default) {
+            (None | Some(""), Some(default)) => Ok(default),
+            (Some(value), _) => {
+                add_secret(secrets, value);
+                Ok(value)
+            }
+            (None, None) => Err(Problem::Missing(name.to_owned())),
+        }
+    }
+}
+
+/// What is wrong with a value, before it is known whose it is.
+enum Problem {
+    Missing(String),
+    Malformed,
+}
+
+impl Problem {
+    fn at(self, role: &str, key: &str) -> EnvironmentError {
+        let (role, key) = (role.to_owned(), key.to_owned());
+        match self {
+            Self::Missing(variable) => EnvironmentError::Missing {
+                role,
+                key,
+                variable,
+            },
+            Self::Malformed => EnvironmentError::Malformed { role, key },
+        }
+    }
+}
+
+/// A mask that puts `***` in the place of every secret.
+pub fn mask(secrets: &BTreeSet<String>) -> Mask {
+    let mut secrets: Vec<String> = secrets.iter().cloned().collect();
+    // A secret that holds another must go first, or its rest would be shown.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    Arc::new(move |line| {
+        let masked = |line: String, secret: &String| line.replace(secret.as_str(), MASKED);
+        secrets.iter().fold(line.to_owned(), masked)
+    })
+}
+
+/// Output is masked line by line, so each line of a longer secret, such as a key file, is one.
+fn add_secret(secrets: &mut BTreeSet<String>, value: &str) {
+    let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
+    let long_enough = pieces.filter(|piece| piece.chars().count() >= SHORTEST_SECRET);
+    secrets.extend(long_enough.map(str::to_owned));
+}
+
+fn is_name(name: &str) -> bool {
+    let first = name.chars().next();
+    first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvironmentError> {
+    let pairs = dotenvy::from_path_iter(path).and_then(Iterator::collect);
+    match pairs {
+        Ok(pairs) => Ok(pairs),
+        Err(dotenvy::Error::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(BTreeMap::new())
+        }
+        Err(dotenvy::Error::Io(source)) => Err(EnvironmentError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
+        Err(dotenvy::Error::LineParse(line, _)) => Err(not_dotenv(path, &line)),
+        Err(_) => Err(not_dotenv(path, "")),
+    }
+}
+
+/// The line itself may hold a secret, so it is named by what stands before the `=` alone.
+fn not_dotenv(path: &Path, line: &str) -> EnvironmentError {
+    let place = match line.split_once('=') {
+        Some((name, _)) if is_name(name.trim()) => format!("the line of {}", name.trim()),
+        Some(_) | None => "a line".to_owned(),
+    };
+    EnvironmentError::NotDotenv {
+        path: path.to_owned(),
+        place,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let owned = pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        owned.collect()
+    }
+
+    fn environment() -> Environment {
+        Environment::new(
+            table(&[("KEY", "inherited"), ("EMPTY", ""), ("HOME", "/home/me")]),
+            table(&[("KEY", "from-dotenv"), ("FLAG", "yes")]),
+        )
+    }
+
+    fn value(template: &str) -> Result<String, String> {
+        let resolved = environment().resolve("purple", &table(&[("K", template)]));
+        resolved
+            .map(|resolved| resolved.values["K"].clone())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn references_are_replaced() {
+        let cases = [
+            ("plain", "plain"),
+            ("${KEY}", "from-dotenv"),
+            ("Bearer ${KEY}!", "Bearer from-dotenv!"),
+            ("${HOME}/x:${FLAG}", "/home/me/x:yes"),
+            ("${NONE:-default}", "default"),
+            ("${EMPTY:-default}", "default"),
+            ("${KEY:-default}", "from-dotenv"),
+            ("${NONE:-}", ""),
+            ("${EMPTY}", ""),
+            ("$$5 $HOME $", "$5 $HOME $"),
+            ("$${KEY}", "${KEY}"),
+        ];
+        for (template, expected) in cases {
+            assert_eq!(value(template).as_deref(), Ok(expected), "{template}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_to_do() {
+        let error = value("${NONE}").unwrap_err();
+        assert_eq!(
+            error,
+            "purple: env.K needs the variable NONE; set it in the environment or in .env"
+        );
+        for malformed in ["${", "${KEY", "${}", "${1A}", "${A B}", "${:-x}"] {
+            let error = value(malformed).unwrap_err();
+            assert!(
+                error.contains("purple: env.K") && error.contains("$$"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn dotenv_and_what_references_stood_for_are_secrets() {
+        let table = table(&[
+            ("A", "x-${HOME}"),
+            ("B", "${NONE:-public}"),
+            ("C", "literal"),
+        ]);
+        let resolved = environment().resolve("purple", &table).unwrap();
+        let expected = ["/home/me", "from-dotenv"].map(str::to_owned);
+        assert_eq!(resolved.secrets, BTreeSet::from(expected));
+        assert_eq!(resolved.values["KEY"], "from-dotenv");
+    }
+
+    #[test]
+    fn masks_take_longer_secrets_first() {
+        let mask = mask(&BTreeSet::from(["abcd".to_owned(), "abcdefgh".to_owned()]));
+        assert_eq!(mask("abcdefgh abcd abc"), "*** *** abc");
+    }
+
+    #[test]
+    fn every_line_of_a_long_secret_is_masked() {
+        let mut secrets = BTreeSet::new();
+        add_secret(&mut secrets, "-----BEGIN-----\nMIIEvQ\n-----END-----");
+        assert_eq!(mask(&secrets)("  MIIEvQ"), "  ***");
+    }
+
+    #[test]
+    fn a_dotenv_file_overrides_and_its_mistakes_stay_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(read_dotenv(&dir.path().join(".env")).unwrap().is_empty());
+
+        std::fs::write(dir.path().join(".env"), "# keys\nPATH='mine'\nexport B=2\n").unwrap();
+        let loaded = Environment::load(dir.path()).unwrap();
+        let resolved = loaded
+            .resolve("green", &table(&[("P", "${PATH}")]))
+            .unwrap();
+        assert_eq!(
+            resolved.values,
+            table(&[("PATH", "mine"), ("B", "2"), ("P", "mine")])
+        );
+
+        std::fs::write(dir.path().join(".env"), "SECRET='hunter2 without end\n").unwrap();
+        let error = Environment::load(dir.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("SECRET") && !error.contains("hunter2"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! How an agent's process ended.
+
+use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
+
+use nix::sys::signal::Signal;
+
+/// What shells add to a signal's number when they report it as an exit code.
+const SIGNAL_BASE: i32 = 128;
+
+/// How an agent's process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentExit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it. A program that exits with 128 + N, as shells do for a child
+    /// that signal N ended, counts as ended by N.
+    Signal(i32),
+    /// It is gone, or out of reach, and nobody could learn how it ended.
+    Unknown,
+}
+
+impl AgentExit {
+    /// The exit code that says this, as shells write it.
+    pub fn code(self) -> u8 {
+        let code = match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => SIGNAL_BASE + signal,
+            Self::Unknown => 255,
+        };
+        u8::try_from(code).unwrap_or(u8::MAX)
+    }
+}
+
+impl From<ExitStatus> for AgentExit {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) if Signal::try_from(code - SIGNAL_BASE).is_ok() => {
+                Self::Signal(code - SIGNAL_BASE)
+            }
+            (Some(code), _) => Self::Code(code),
+            (None, Some(signal)) => Self::Signal(signal),
+            (None, None) => Self::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for AgentExit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exited with code {code}"),
+            Self::Signal(number) => match Signal::try_from(*number) {
+                Ok(signal) => write!(f, "was killed by signal {number} ({signal})"),
+                Err(_) => write!(f, "was killed by signal {number}"),
+            },
+            Self::Unknown => f.write_str("ended, but nobody could learn how"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_survives_the_way_through_the_keepers_code() {
+        let cases = [
+            (AgentExit::Code(0), "exited with code 0"),
+            (AgentExit::Code(7), "exited with code 7"),
+            (AgentExit::Signal(9), "was killed by signal 9 (SIGKILL)"),
+            (AgentExit::Signal(15), "was killed by signal 15 (SIGTERM)"),
+        ];
+        for (exit, shown) in cases {
+            assert_eq!(exit.to_string(), shown);
+            let status = ExitStatus::from_raw(i32::from(exit.code()) << 8);
+            assert_eq!(AgentExit::from(status), exit);
+        }
+    }
+
+    #[test]
+    fn a_high_code_that_is_no_signal_stays_a_code() {
+        assert_eq!(
+            AgentExit::from(ExitStatus::from_raw(255 << 8)),
+            AgentExit::Code(255)
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! Agents as processes of this machine: started, watched, heard, and ended without a trace.
+//!
+//! It does not know scenarios or runs; it is told what to start and says how that went.
+//!
+//! - [`environment`]: `.env` and `${NAME}`, and which values are secrets
+//! - [`ports`]: free ports that parallel runs do not share
+//! - [`process`]: one agent, from its start to its end
+//! - [`ready`]: waiting for an agent's card
+//! - [`keeper`]: the supervisor between the runner and an agent, which outlives the runner
+//! - [`exit`], [`output`], [`path`], [`tree`]: what those are made of
+
+pub mod environment;
+pub mod exit;
+pub mod keeper;
+pub mod output;
+pub mod path;
+pub mod ports;
+pub mod process;
+pub mod ready;
+pub mod tree;
+
+pub use exit::AgentExit;
+pub use keeper::Keeper;
+pub use output::{AgentLine, Mask};
+pub use process::{AgentProcess, Launch, StartError};

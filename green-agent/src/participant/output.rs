@@ -1,0 +1,240 @@
+//! What an agent prints: line by line into its log, the last lines kept at hand, and shown if wanted.
+
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, Write},
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
+    sync::mpsc,
+};
+
+/// Replaces the secrets in a line.
+pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// How much of a line is read, in bytes; the rest of the line is skipped.
+const LINE_LIMIT: u64 = 64 * 1024;
+
+/// What goes from the end of a line that was cut, in bytes: a secret may be cut in half there,
+/// where no mask can know it.
+const RAGGED_END: usize = 4 * 1024;
+
+/// How much of a log is written, in bytes; an agent in a loop must not fill the disk.
+const LOG_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// How many lines are kept for failure messages.
+const TAIL: usize = 20;
+
+/// One line of an agent's output, masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentLine {
+    /// Who printed it.
+    pub role: String,
+    /// The line without its end.
+    pub text: String,
+}
+
+/// Where the lines of one agent go.
+pub struct Output {
+    role: String,
+    mask: Mask,
+    sink: Option<mpsc::Sender<AgentLine>>,
+    not_shown: AtomicU64,
+    kept: Mutex<Kept>,
+}
+
+struct Kept {
+    log: File,
+    written: u64,
+    tail: VecDeque<String>,
+}
+
+impl Output {
+    /// Appends to the file `log`, whose folder is made if need be. Lines for which `sink` has no
+    /// room are counted, not waited for.
+    pub fn open(
+        role: &str,
+        log: &Path,
+        mask: Mask,
+        sink: Option<mpsc::Sender<AgentLine>>,
+    ) -> io::Result<Self> {
+        if let Some(folder) = log.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let log = File::options().create(true).append(true).open(log)?;
+        let kept = Kept {
+            written: log.metadata()?.len(),
+            log,
+            tail: VecDeque::with_capacity(TAIL),
+        };
+        Ok(Self {
+            role: role.to_owned(),
+            mask,
+            sink,
+            not_shown: AtomicU64::new(0),
+            kept: Mutex::new(kept),
+        })
+    }
+
+    /// The last lines, at most 20, oldest first.
+    pub fn last_lines(&self) -> Vec<String> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.tail.iter().cloned().collect()
+    }
+
+    /// How many lines the sink had no room for.
+    pub fn lines_not_shown(&self) -> u64 {
+        self.not_shown.load(Ordering::Relaxed)
+    }
+
+    /// Reads until the end, whatever becomes of the lines: an agent must never wait for its reader.
+    pub async fn drain(&self, from: impl AsyncRead + Unpin) {
+        let mut from = BufReader::new(from);
+        // A pipe that cannot be read any further has ended as far as anyone can tell.
+        while let Ok(Some((line, cut))) = next_line(&mut from).await {
+            self.take(&line, cut);
+        }
+    }
+
+    fn take(&self, line: &[u8], cut: bool) {
+        let mut text = (self.mask)(&String::from_utf8_lossy(line));
+        if cut {
+            drop_ragged_end(&mut text);
+            text.push_str(" [the rest of this line was too long]");
+        }
+        self.keep(&text);
+        self.show(text);
+    }
+
+    fn keep(&self, text: &str) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.write(text);
+        if kept.tail.len() == TAIL {
+            kept.tail.pop_front();
+        }
+        kept.tail.push_back(text.to_owned());
+    }
+
+    fn show(&self, text: String) {
+        let Some(sink) = &self.sink else { return };
+        let role = self.role.clone();
+        if sink.try_send(AgentLine { role, text }).is_err() {
+            self.not_shown.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Kept {
+    /// A log that cannot be written does not stop the agent; what can be said about it is said once.
+    fn write(&mut self, text: &str) {
+        if self.written > LOG_LIMIT {
+            return;
+        }
+        self.written += text.len() as u64 + 1;
+        let last = if self.written > LOG_LIMIT {
+            "[the log is full: no more is kept]"
+        } else {
+            text
+        };
+        if let Err(error) = writeln!(self.log, "{last}") {
+            tracing::warn!(%error, "failed to write an agent's log");
+            self.written = LOG_LIMIT + 1;
+        }
+    }
+}
+
+fn drop_ragged_end(text: &mut String) {
+    let longest = text.len().saturating_sub(RAGGED_END);
+    let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
+}
+
+/// The next line without its end, and whether it was cut; `None` at the end.
+async fn next_line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<(Vec<u8>, bool)>> {
+    let mut line = Vec::new();
+    if from.take(LINE_LIMIT).read_until(b'\n', &mut line).await? == 0 {
+        return Ok(None);
+    }
+    let whole = line.pop_if(|last| *last == b'\n').is_some();
+    let cut = !whole && line.len() as u64 == LINE_LIMIT;
+    if cut {
+        skip_line(from).await?;
+    }
+    line.pop_if(|last| *last == b'\r');
+    Ok(Some((line, cut)))
+}
+
+async fn skip_line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
+    loop {
+        let ahead = from.fill_buf().await?;
+        if ahead.is_empty() {
+            return Ok(());
+        }
+        let end = ahead.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(ahead.len(), |at| at + 1);
+        from.consume(used);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(dir: &Path, sink: Option<mpsc::Sender<AgentLine>>) -> Output {
+        let mask: Mask = Arc::new(|line| line.replace("hunter2", "***"));
+        Output::open("purple", &dir.join("logs/purple.log"), mask, sink).unwrap()
+    }
+
+    fn log(dir: &Path) -> String {
+        std::fs::read_to_string(dir.join("logs/purple.log")).unwrap()
+    }
+
+    #[tokio::test]
+    async fn lines_are_masked_logged_kept_and_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sender, mut shown) = mpsc::channel(2);
+        let output = output(dir.path(), Some(sender));
+        let printed: &[u8] = b"one\r\nkey hunter2\n\xff\nunfinished";
+        output.drain(printed).await;
+
+        let expected = ["one", "key ***", "\u{fffd}", "unfinished"];
+        assert_eq!(log(dir.path()).lines().collect::<Vec<_>>(), expected);
+        assert_eq!(output.last_lines(), expected);
+        assert_eq!(shown.try_recv().unwrap().text, "one");
+        assert_eq!(shown.try_recv().unwrap().role, "purple");
+        assert_eq!(output.lines_not_shown(), 2);
+    }
+
+    #[tokio::test]
+    async fn only_the_last_lines_are_kept_at_hand() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = output(dir.path(), None);
+        let printed: String = (0..50).map(|n| format!("{n}\n")).collect();
+        output.drain(printed.as_bytes()).await;
+        assert_eq!(output.last_lines().len(), TAIL);
+        assert_eq!(output.last_lines()[0], "30");
+        assert_eq!(log(dir.path()).lines().count(), 50);
+    }
+
+    #[tokio::test]
+    async fn an_endless_line_is_cut_without_showing_half_a_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = output(dir.path(), None);
+        let filler = "x".repeat(LINE_LIMIT as usize - 3);
+        let printed = format!("{filler}hunter2{filler}{filler}\nnext\n");
+        output.drain(printed.as_bytes()).await;
+        let lines = output.last_lines();
+        assert_eq!(lines[1], "next");
+        assert!(lines[0].len() < LINE_LIMIT as usize && !lines[0].contains("hun"));
+    }
+}

@@ -1,0 +1,292 @@
+//! Free ports for `ports = "auto"`, which no two runs on this machine hold at once.
+
+use std::{
+    fs::{File, Permissions, TryLockError},
+    hash::{BuildHasher, RandomState},
+    io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    ops::Range,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use url::Url;
+
+/// Below what systems give to outgoing connections, so that none of those takes a leased port.
+const PORTS: Range<u16> = 20_000..32_000;
+
+/// Leases ports. All pools on one machine share a folder of lock files, so they agree also across processes.
+#[derive(Clone, Debug)]
+pub struct PortPool {
+    folder: PathBuf,
+}
+
+/// A port that is this holder's until it is dropped, or the process ends in whatever way.
+#[derive(Debug)]
+pub struct PortLease {
+    port: u16,
+    /// The lock goes when the file is closed. The file itself stays: removing it would let two
+    /// processes lock two files of the same name.
+    _lock: File,
+}
+
+impl PortLease {
+    /// The port's number.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+/// Why no port could be leased.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// The lock files cannot be used.
+    #[error("cannot use {} to share ports with other runs; make it writable or set TMPDIR", path.display())]
+    Folder {
+        /// The folder or the lock file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Every port is in use.
+    #[error("no port from {} to {} is free; end some runs, or use `ports = \"fixed\"`", PORTS.start, PORTS.end - 1)]
+    Exhausted,
+}
+
+impl Default for PortPool {
+    /// The pool that all runs on this machine share.
+    fn default() -> Self {
+        Self::new(std::env::temp_dir().join("green-agent-ports"))
+    }
+}
+
+impl PortPool {
+    /// A pool that agrees with all others of the same folder.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// A port on which nothing listens, from a random one on.
+    pub fn lease(&self) -> Result<PortLease, PortError> {
+        self.make_folder()?;
+        let first = random_port();
+        for port in (first..PORTS.end).chain(PORTS.start..first) {
+            if let Some(lock) = self.lock(port)?
+                && is_free(port)
+            {
+                return Ok(PortLease { port, _lock: lock });
+            }
+        }
+        Err(PortError::Exhausted)
+    }
+
+    fn make_folder(&self) -> Result<(), PortError> {
+        if self.folder.is_dir() {
+            return Ok(());
+        }
+        let made = std::fs::create_dir_all(&self.folder);
+        made.map_err(folder_error(&self.folder))?;
+        share(&self.folder, 0o1777);
+        Ok(())
+    }
+
+    /// The lock of a port, or `None` if somebody holds it.
+    fn lock(&self, port: u16) -> Result<Option<File>, PortError> {
+        let path = self.folder.join(port.to_string());
+        let new = !path.exists();
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(folder_error(&path))?;
+        if new {
+            share(&path, 0o666);
+        }
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(folder_error(&path)(source)),
+        }
+    }
+}
+
+fn folder_error(path: &Path) -> impl Fn(io::Error) -> PortError + use<> {
+    let path = path.to_owned();
+    move |source| PortError::Folder {
+        path: path.clone(),
+        source,
+    }
+}
+
+/// Other users of the machine take part. Whoever made it may set this, and only they need to succeed.
+fn share(path: &Path, mode: u32) {
+    let _ = std::fs::set_permissions(path, Permissions::from_mode(mode));
+}
+
+/// The standard library's hasher draws its keys at random, which is all the chance that is needed.
+fn random_port() -> u16 {
+    let chance = RandomState::new().hash_one(std::process::id());
+    let span = u64::from(PORTS.end - PORTS.start);
+    PORTS.start + u16::try_from(chance % span).unwrap_or(0)
+}
+
+/// Whether nothing listens on the port, on any of the addresses that agents bind.
+pub fn is_free(port: u16) -> bool {
+    let addresses = [
+        SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
+        SocketAddr::from((Ipv6Addr::LOCALHOST, port)),
+        SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
+    ];
+    addresses
+        .into_iter()
+        .all(|address| match TcpListener::bind(address) {
+            Ok(_) => true,
+            // A machine without IPv6 cannot have the port in use there.
+            Err(error) => address.is_ipv6() && error.kind() != io::ErrorKind::AddrInUse,
+        })
+}
+
+/// Puts `to` wherever `from` stands as a whole number in one of the words, such as `--port=9009` or
+/// `http://h:9009/x`, but not in `19009`, `9009x` or `1.9009`. Returns how many places there were.
+pub fn replace_port(argv: &mut [String], from: u16, to: u16) -> usize {
+    let (from, to) = (from.to_string(), to.to_string());
+    let replaced = argv.iter_mut().map(|word| replace_number(word, &from, &to));
+    replaced.sum()
+}
+
+/// The endpoint with another port.
+pub fn with_port(endpoint: &Url, port: u16) -> Url {
+    let mut endpoint = endpoint.clone();
+    // Only a URL without a host cannot take a port, and such a one names no agent.
+    let _ = endpoint.set_port(Some(port));
+    endpoint
+}
+
+fn replace_number(word: &mut String, from: &str, to: &str) -> usize {
+    let places: Vec<usize> = word
+        .match_indices(from)
+        .map(|(at, _)| at)
+        .filter(|at| ends_before(&word[..*at]) && begins_after(&word[at + from.len()..]))
+        .collect();
+    for at in places.iter().rev() {
+        word.replace_range(*at..at + from.len(), to);
+    }
+    places.len()
+}
+
+/// Whether a number can begin after this text.
+fn ends_before(before: &str) -> bool {
+    let mut back = before.chars().rev();
+    match back.next() {
+        Some('.') => !back.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => !is_word(c),
+        None => true,
+    }
+}
+
+/// Whether a number can end before this text.
+fn begins_after(after: &str) -> bool {
+    let mut ahead = after.chars();
+    match ahead.next() {
+        Some('.') => !ahead.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => !is_word(c),
+        None => true,
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn leases_differ_and_come_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = PortPool::new(dir.path().join("ports"));
+        let leases: Vec<_> = (0..20).map(|_| pool.lease().unwrap()).collect();
+        let ports: BTreeSet<_> = leases.iter().map(PortLease::port).collect();
+        assert_eq!(ports.len(), 20);
+        assert!(ports.iter().all(|port| PORTS.contains(port)));
+
+        let port = leases[0].port();
+        assert!(pool.lock(port).unwrap().is_none());
+        drop(leases);
+        assert!(pool.lock(port).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_port_with_a_listener_is_not_free() {
+        for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let listener = TcpListener::bind(address).unwrap();
+            assert!(!is_free(listener.local_addr().unwrap().port()), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        let error = PortPool::new(dir.path().join("file/ports"))
+            .lease()
+            .unwrap_err();
+        assert!(error.to_string().contains("file/ports"), "{error}");
+    }
+
+    #[test]
+    fn ports_are_replaced_where_they_stand_alone() {
+        let cases = [
+            ("9009", "20000"),
+            ("--port=9009", "--port=20000"),
+            ("http://127.0.0.1:9009/x", "http://127.0.0.1:20000/x"),
+            ("9009:9009", "20000:20000"),
+            ("h:9009.", "h:20000."),
+            (
+                "{\"port\":9009,\"old\":9009}",
+                "{\"port\":20000,\"old\":20000}",
+            ),
+            ("19009", "19009"),
+            ("90091", "90091"),
+            ("9009x", "9009x"),
+            ("x9009", "x9009"),
+            ("port_9009", "port_9009"),
+            ("é9009", "é9009"),
+            ("1.9009", "1.9009"),
+            ("9009.5", "9009.5"),
+            ("", ""),
+        ];
+        for (word, expected) in cases {
+            let mut argv = [word.to_owned()];
+            let count = replace_port(&mut argv, 9009, 20000);
+            assert_eq!(argv, [expected], "{word}");
+            assert_eq!(count, expected.matches("20000").count(), "{word}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_keeps_all_but_its_port() {
+        let moved = with_port(&"http://h:9009/a?b=1".parse().unwrap(), 20000);
+        assert_eq!(moved.as_str(), "http://h:20000/a?b=1");
+    }
+
+    proptest! {
+        #[test]
+        fn replacing_is_undone_by_replacing_back(word in "[a-z0-9:/=. é-]{0,24}", from: u16, to: u16) {
+            prop_assume!(!word.contains(&to.to_string()));
+            let mut argv = [word.clone()];
+            let there = replace_port(&mut argv, from, to);
+            prop_assert_eq!(replace_port(&mut argv, to, from), there);
+            prop_assert_eq!(&argv[0], &word);
+        }
+
+        #[test]
+        fn only_the_number_changes(before in "([a-z0-9]{0,5}[:=/ ])?", after in "([:/ ,][a-z0-9]{0,5})?") {
+            prop_assume!(!before.contains("9009") && !after.contains("9009"));
+            let mut argv = [format!("{before}9009{after}")];
+            prop_assert_eq!(replace_port(&mut argv, 9009, 20000), 1);
+            prop_assert_eq!(&argv[0], &format!("{before}20000{after}"));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The processes below a keeper: its child, what that started, and the orphans that came back to it.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use nix::{
+    errno::Errno,
+    sys::{
+        signal::{Signal, kill, killpg},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{Pid, getpgid},
+};
+
+use super::exit::AgentExit;
+
+/// How long killing goes on before what is left is given up: only a process that hangs in the
+/// kernel lives through it.
+pub const KILL_LIMIT: Duration = Duration::from_secs(10);
+
+/// Everything that runs below the current process, whose only direct child at first is the leader.
+///
+/// It reaps every child of this process, so nothing else here may wait for children.
+#[derive(Debug)]
+pub struct Tree {
+    leader: Pid,
+    exit: Option<AgentExit>,
+    /// Whom SIGTERM has reached already: a second one makes some programs skip their cleaning up.
+    told: BTreeSet<i32>,
+}
+
+impl Tree {
+    /// The tree whose leader is the child `leader`, which leads a process group of its own.
+    pub fn new(leader: Pid) -> Self {
+        Self {
+            leader,
+            exit: None,
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// How the leader ended, once it has.
+    pub fn leader_exit(&self) -> Option<AgentExit> {
+        self.exit
+    }
+
+    /// Reaps whatever has ended; whether nothing is left.
+    pub fn reap(&mut self) -> bool {
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) => return false,
+                Ok(status) => self.note(status),
+                Err(Errno::ECHILD) => return !self.group_lives_unseen(),
+                // A child killed by a real-time signal: it is reaped, but nix cannot name its end.
+                Err(Errno::EINVAL | Errno::EINTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    fn note(&mut self, status: WaitStatus) {
+        if status.pid() != Some(self.leader) {
+            return;
+        }
+        if let WaitStatus::Exited(_, code) = status {
+            self.exit = Some(AgentExit::Code(code));
+        } else if let WaitStatus::Signaled(_, signal, _) = status {
+            self.exit = Some(AgentExit::Signal(signal as i32));
+        }
+    }
+
+    /// Sends SIGTERM, once to each process; call it again to reach those that appeared since.
+    pub fn terminate(&mut self) {
+        let by_group = self.told.insert(self.leader.as_raw())
+            && self.group_is_ours()
+            && killpg(self.leader, Signal::SIGTERM).is_ok();
+        for pid in descendants(Pid::this()) {
+            let in_group = by_group && getpgid(Some(pid)) == Ok(self.leader);
+            if self.told.insert(pid.as_raw()) && !in_group {
+                send(pid, Signal::SIGTERM);
+            }
+        }
+    }
+
+    /// Sends SIGKILL to all that is there now; call it again until [`Tree::reap`] finds nothing left,
+    /// because what is killed may have started something in the meantime.
+    pub fn kill(&self) {
+        if self.group_is_ours() {
+            // A group whose members have all ended is what was wanted.
+            let _ = killpg(self.leader, Signal::SIGKILL);
+        }
+        kill_descendants(Pid::this());
+    }
+
+    /// Once the leader is reaped its number may become someone else's group. Linux finds the rest
+    /// without the group; elsewhere the group is all there is to hold on to.
+    fn group_is_ours(&self) -> bool {
+        self.exit.is_none() || cfg!(not(target_os = "linux"))
+    }
+
+    /// Without orphans coming back to the keeper, members of the group can live on that are not its children.
+    fn group_lives_unseen(&self) -> bool {
+        cfg!(not(target_os = "linux")) && killpg(self.leader, None).is_ok()
+    }
+}
+
+/// Sends SIGKILL to everything below `root`, not to `root` itself.
+pub fn kill_descendants(root: Pid) {
+    for pid in descendants(root) {
+        send(pid, Signal::SIGKILL);
+    }
+}
+
+/// Whom a signal does not reach has ended in the meantime.
+fn send(pid: Pid, signal: Signal) {
+    let _ = kill(pid, signal);
+}
+
+/// Every living process below `root`, whatever its group and session.
+#[cfg(target_os = "linux")]
+fn descendants(root: Pid) -> Vec<Pid> {
+    let stats = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let parents: Vec<(i32, i32)> = stats
+        .filter_map(|stat| living_pid_and_parent(&stat))
+        .collect();
+    below(root.as_raw(), &parents)
+        .into_iter()
+        .map(Pid::from_raw)
+        .collect()
+}
+
+/// Elsewhere there is no `/proc` to walk: the process group is all that is ended.
+#[cfg(not(target_os = "linux"))]
+fn descendants(_root: Pid) -> Vec<Pid> {
+    Vec::new()
+}
+
+/// Reads `/proc/PID/stat`; `None` for a zombie, which nothing can end any further.
+#[cfg(any(target_os = "linux", test))]
+fn living_pid_and_parent(stat: &str) -> Option<(i32, i32)> {
+    // The name in brackets may itself hold blanks and brackets, so the last one ends it.
+    let (head, tail) = stat.rsplit_once(')')?;
+    let pid = head.split_once(' ')?.0.parse().ok()?;
+    let mut fields = tail.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some((pid, parent))
+}
+
+#[cfg(any(target_os = "linux", test))]
+fn below(root: i32, parents: &[(i32, i32)]) -> BTreeSet<i32> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![root];
+    while let Some(above) = open.pop() {
+        let children = parents.iter().filter(|(_, parent)| *parent == above);
+        open.extend(
+            children
+                .map(|(pid, _)| *pid)
+                .filter(|pid| found.insert(*pid)),
+        );
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_line_is_read_whatever_the_name() {
+        let cases = [
+            ("12 (sh) S 7 12 12 0", Some((12, 7))),
+            ("12 (a) b) (c) R 7 12", Some((12, 7))),
+            ("12 (gone) Z 7 12", None),
+            ("", None),
+            ("12 (cut", None),
+        ];
+        for (stat, expected) in cases {
+            assert_eq!(living_pid_and_parent(stat), expected, "{stat}");
+        }
+    }
+
+    #[test]
+    fn descendants_are_found_at_any_depth_and_nothing_else() {
+        let parents = [(2, 1), (3, 2), (4, 3), (5, 1), (6, 5), (7, 99)];
+        assert_eq!(below(2, &parents), BTreeSet::from([3, 4]));
+        assert_eq!(below(1, &parents), BTreeSet::from([2, 3, 4, 5, 6]));
+        assert_eq!(below(7, &parents), BTreeSet::new());
+    }
+
+    #[test]
+    fn a_circle_of_parents_ends() {
+        assert_eq!(below(1, &[(1, 2), (2, 1)]), BTreeSet::from([1, 2]));
+    }
+}
