@@ -5,6 +5,7 @@
 
 pub mod assessment;
 pub mod expect;
+pub mod install;
 pub mod participant;
 pub mod scenario;
 pub mod snapshot;

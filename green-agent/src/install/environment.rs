@@ -1,0 +1,251 @@
+//! One folder of installed packages: what belongs into it, and whether it is complete.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// The file that is written last: a folder without it was left behind by an interrupted installation.
+const MARKER: &str = "ready.json";
+
+/// Who brings the packages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Manager {
+    /// pip, in a virtual environment made by `python3`.
+    Python,
+    /// npm, into the folder's `node_modules`.
+    Npm,
+}
+
+/// A folder for one set of packages. Sets do not share folders, so that no scenario changes what another runs with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvSpec {
+    /// Who brings them.
+    pub manager: Manager,
+    /// The packages in the manager's words, sorted.
+    pub packages: Vec<String>,
+    /// Where they go; its name follows from manager and packages.
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Marker {
+    packages: Vec<String>,
+}
+
+impl Manager {
+    /// The program that must be on the PATH.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Python => "python3",
+            Self::Npm => "npm",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Npm => "npm",
+        }
+    }
+}
+
+impl fmt::Display for EnvSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} packages {}",
+            self.manager.name(),
+            self.packages.join(", ")
+        )
+    }
+}
+
+impl EnvSpec {
+    /// The folder below `cache` for these packages.
+    pub fn new(cache: &Path, manager: Manager, packages: &BTreeSet<&str>) -> Self {
+        let packages: Vec<String> = packages
+            .iter()
+            .map(|package| (*package).to_owned())
+            .collect();
+        let hash = fnv1a(packages.join("\n").as_bytes());
+        let folder = cache.join(format!("{}-{hash:016x}", manager.name()));
+        Self {
+            manager,
+            packages,
+            folder,
+        }
+    }
+
+    /// Whether an installation came to its end here, and what it leans on is still there.
+    pub fn is_ready(&self) -> bool {
+        let marker = std::fs::read(self.folder.join(MARKER)).ok();
+        let marker = marker.and_then(|bytes| serde_json::from_slice::<Marker>(&bytes).ok());
+        // The interpreter of a virtual environment is a link, which dangles once that Python is removed.
+        let leans_on = match self.manager {
+            Manager::Python => self.folder.join("bin/python"),
+            Manager::Npm => self.folder.join("node_modules"),
+        };
+        marker.is_some_and(|marker| marker.packages == self.packages) && leans_on.exists()
+    }
+
+    /// Says that the folder is complete, in a way that a power cut cannot turn into half a truth.
+    pub fn mark_ready(&self) -> io::Result<()> {
+        let marker = Marker {
+            packages: self.packages.clone(),
+        };
+        let draft = self.folder.join("ready.json.new");
+        let mut file = File::create(&draft)?;
+        file.write_all(&serde_json::to_vec_pretty(&marker)?)?;
+        file.sync_all()?;
+        std::fs::rename(&draft, self.folder.join(MARKER))?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    /// A file beside the folder, such as its log; one inside would go when the folder is made anew.
+    pub fn beside(&self, ending: &str) -> PathBuf {
+        self.folder.with_extension(ending)
+    }
+
+    /// The folder of its programs, for the front of PATH.
+    pub fn bin(&self) -> PathBuf {
+        match self.manager {
+            Manager::Python => self.folder.join("bin"),
+            Manager::Npm => self.folder.join("node_modules/.bin"),
+        }
+    }
+
+    /// The variables by which programs find the packages.
+    pub fn variables(&self) -> BTreeMap<String, String> {
+        let (name, value) = match self.manager {
+            Manager::Python => ("VIRTUAL_ENV", self.folder.clone()),
+            Manager::Npm => ("NODE_PATH", self.folder.join("node_modules")),
+        };
+        BTreeMap::from([(name.to_owned(), value.to_string_lossy().into_owned())])
+    }
+
+    /// What is run, one after the other, in the empty folder.
+    pub fn commands(&self) -> Vec<Vec<String>> {
+        // Isolated, so that a PYTHONPATH of the caller does not pass for what is installed.
+        let venv = ["python3", "-I", "-m", "venv", "."];
+        let pip = [
+            "bin/python",
+            "-I",
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "-q",
+        ];
+        // Scripts of packages that nobody named would run with the user's rights; those that need
+        // them, to compile native code, must be installed by hand.
+        let npm = [
+            "npm",
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+        ];
+        match self.manager {
+            Manager::Python => vec![words(&venv), self.with_packages(&pip)],
+            Manager::Npm => vec![self.with_packages(&npm)],
+        }
+    }
+
+    /// After `--` no package can pass for an option.
+    fn with_packages(&self, command: &[&str]) -> Vec<String> {
+        let mut words = words(command);
+        words.push("--".to_owned());
+        words.extend(self.packages.iter().cloned());
+        words
+    }
+
+    /// Makes the folder anew and empty, but for what the manager needs to know that it ends here.
+    pub fn clear(&self) -> io::Result<()> {
+        if self.folder.exists() {
+            std::fs::remove_dir_all(&self.folder)?;
+        }
+        std::fs::create_dir_all(&self.folder)?;
+        match self.manager {
+            Manager::Python => Ok(()),
+            // Without a manifest of its own npm would install into a project further up.
+            Manager::Npm => {
+                std::fs::write(self.folder.join("package.json"), r#"{"private": true}"#)
+            }
+        }
+    }
+}
+
+fn words(command: &[&str]) -> Vec<String> {
+    command.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// FNV-1a in 64 bits: the same name on every machine and in every version, which std's hashers do not promise.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn python(cache: &Path, packages: &[&str]) -> EnvSpec {
+        EnvSpec::new(cache, Manager::Python, &packages.iter().copied().collect())
+    }
+
+    #[test]
+    fn the_hash_is_the_published_one() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn a_folder_belongs_to_a_set_in_whatever_order() {
+        let cache = Path::new("/cache");
+        assert_eq!(python(cache, &["a", "b"]), python(cache, &["b", "a", "b"]));
+        assert_ne!(
+            python(cache, &["a", "b"]).folder,
+            python(cache, &["a"]).folder
+        );
+        let npm = EnvSpec::new(cache, Manager::Npm, &BTreeSet::from(["a"]));
+        assert_ne!(npm.folder, python(cache, &["a"]).folder);
+        assert_eq!(npm.folder, Path::new("/cache/npm-af63dc4c8601ec8c"));
+        assert_eq!(
+            npm.beside("log"),
+            Path::new("/cache/npm-af63dc4c8601ec8c.log")
+        );
+    }
+
+    #[test]
+    fn only_a_complete_folder_is_ready() {
+        let dir = tempfile::tempdir().unwrap();
+        let spec = EnvSpec::new(dir.path(), Manager::Npm, &BTreeSet::from(["a@1"]));
+        assert!(!spec.is_ready());
+        spec.clear().unwrap();
+        std::fs::create_dir(spec.folder.join("node_modules")).unwrap();
+        assert!(!spec.is_ready(), "installed, but not to the end");
+        spec.mark_ready().unwrap();
+        assert!(spec.is_ready());
+        std::fs::write(spec.folder.join(MARKER), r#"{"packages": ["b@1"]}"#).unwrap();
+        assert!(!spec.is_ready(), "another set");
+        spec.mark_ready().unwrap();
+        std::fs::remove_dir(spec.folder.join("node_modules")).unwrap();
+        assert!(!spec.is_ready(), "hollow");
+        spec.clear().unwrap();
+        assert!(!spec.folder.join(MARKER).exists());
+    }
+
+    #[test]
+    fn packages_cannot_pass_for_options() {
+        let spec = python(Path::new("/cache"), &["--index-url=http://evil"]);
+        let pip = spec.commands().pop().unwrap();
+        assert_eq!(pip[pip.len() - 2..], ["--", "--index-url=http://evil"]);
+    }
+}

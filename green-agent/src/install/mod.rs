@@ -1,0 +1,16 @@
+//! What scenarios require on this machine: whether it is there, and getting it.
+//!
+//! It never runs an agent and never installs anything system-wide: packages go into folders of a cache, one for
+//! each set of packages, and a missing command is only reported.
+//!
+//! - [`environment`]: one such folder, what belongs into it, and whether it is complete
+//! - [`installer`]: checking and installing a scenario's requirements
+//! - [`event`]: what is told while installing
+
+pub mod environment;
+pub mod event;
+pub mod installer;
+
+pub use environment::{EnvSpec, Manager};
+pub use event::InstallEvent;
+pub use installer::{InstallError, Installer, Missing, Prepared, default_cache};

@@ -1,0 +1,102 @@
+//! Installing for real: a Python package from PyPI, and what happens when that goes wrong.
+
+use std::{collections::BTreeSet, path::Path, process::Command, sync::Mutex};
+
+use green_agent::{
+    install::{InstallError, InstallEvent, Installer},
+    scenario::model::Requirement,
+};
+
+use super::support::keeper;
+
+fn installer(cache: &Path) -> Installer {
+    Installer {
+        cache: cache.to_owned(),
+        keeper: keeper(),
+    }
+}
+
+fn python(package: &str) -> BTreeSet<Requirement> {
+    BTreeSet::from([Requirement::Python(package.to_owned())])
+}
+
+/// Which steps were told, by their first letters.
+async fn steps(
+    installer: &Installer,
+    wanted: &BTreeSet<Requirement>,
+) -> (String, Result<(), InstallError>) {
+    let told = Mutex::new(String::new());
+    let progress = |event: InstallEvent| {
+        told.lock().unwrap().push(match event {
+            InstallEvent::Waiting { .. } => 'w',
+            InstallEvent::Started { .. } => 's',
+            InstallEvent::Finished { .. } => 'f',
+            InstallEvent::Reused { .. } => 'r',
+        });
+    };
+    let result = installer.install(wanted, &progress).await;
+    (told.into_inner().unwrap(), result.map(drop))
+}
+
+#[tokio::test]
+async fn a_python_package_is_installed_once_even_by_two_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let installer = installer(dir.path());
+    let wanted = python("six==1.16.0");
+    assert!(installer.check(&wanted).unwrap_err().is_installable());
+
+    // What an interrupted installation left behind is no installation.
+    let folder = installer.plan(&wanted).remove(0).folder;
+    std::fs::create_dir_all(folder.join("bin")).unwrap();
+
+    let (one, two) = tokio::join!(steps(&installer, &wanted), steps(&installer, &wanted));
+    one.1.unwrap();
+    two.1.unwrap();
+    let both = BTreeSet::from([one.0, two.0]);
+    assert_eq!(both, ["sf", "wr"].map(str::to_owned).into());
+    assert_eq!(steps(&installer, &wanted).await.0, "r");
+
+    let prepared = installer.check(&wanted).unwrap();
+    let python = prepared.path_prepend[0].join("python");
+    let script = "import six, sys; print(six.__version__, sys.prefix)";
+    let output = Command::new(python).args(["-c", script]).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(
+        printed.trim(),
+        format!("1.16.0 {}", prepared.env["VIRTUAL_ENV"])
+    );
+}
+
+#[tokio::test]
+async fn a_failed_installation_says_what_failed_and_is_no_installation() {
+    let dir = tempfile::tempdir().unwrap();
+    let installer = installer(dir.path());
+    let wanted = python("./no-such-folder");
+    let (told, result) = steps(&installer, &wanted).await;
+    assert_eq!(told, "s");
+    let error = result.unwrap_err();
+    let InstallError::Failed {
+        command,
+        log,
+        last_lines,
+        ..
+    } = &error
+    else {
+        panic!("{error}");
+    };
+    assert!(
+        command.contains("pip install") && command.ends_with("-- ./no-such-folder"),
+        "{command}"
+    );
+    assert!(log.is_file() && !last_lines.is_empty());
+    assert!(installer.check(&wanted).is_err());
+}
+
+#[tokio::test]
+async fn a_command_is_never_installed() {
+    let dir = tempfile::tempdir().unwrap();
+    let wanted = BTreeSet::from([Requirement::Command("no-such-command".to_owned())]);
+    let (told, result) = steps(&installer(dir.path()), &wanted).await;
+    assert_eq!(told, "");
+    assert!(matches!(result, Err(InstallError::Missing(_))));
+}

@@ -1,0 +1,12 @@
+//! What can only be tested with the built program and real processes.
+
+#[cfg(test)]
+mod install;
+// Only Linux can find descendants that left the process group, and the tests look for them in `/proc`.
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod keeper;
+#[cfg(test)]
+mod process;
+#[cfg(test)]
+mod support;
