@@ -5,12 +5,16 @@
 //!
 //! - [`environment`]: one such folder, what belongs into it, and whether it is complete
 //! - [`installer`]: checking and installing a scenario's requirements
+//! - [`error`]: what is missing, and why it could not be installed
 //! - [`event`]: what is told while installing
 
 pub mod environment;
+pub mod error;
 pub mod event;
+mod fill;
 pub mod installer;
 
 pub use environment::{EnvSpec, Manager};
+pub use error::{InstallError, Missing};
 pub use event::InstallEvent;
-pub use installer::{InstallError, Installer, Missing, Prepared, default_cache};
+pub use installer::{Installer, Prepared, default_cache};

@@ -4,6 +4,7 @@
 //!
 //! - [`environment`]: `.env` and `${NAME}`, and which values are secrets
 //! - [`ports`]: free ports that parallel runs do not share
+//! - [`launch`]: what is started and how
 //! - [`process`]: one agent, from its start to its end
 //! - [`ready`]: waiting for an agent's card
 //! - [`keeper`]: the supervisor between the runner and an agent, which outlives the runner
@@ -12,6 +13,7 @@
 pub mod environment;
 pub mod exit;
 pub mod keeper;
+pub mod launch;
 pub mod output;
 pub mod path;
 pub mod ports;
@@ -21,5 +23,6 @@ pub mod tree;
 
 pub use exit::AgentExit;
 pub use keeper::Keeper;
+pub use launch::{Launch, StartError};
 pub use output::{AgentLine, Mask};
-pub use process::{AgentProcess, Launch, StartError};
+pub use process::AgentProcess;

@@ -1,0 +1,177 @@
+//! Filling one folder: alone, within a limit, by programs that end with the runner.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::time::{sleep, timeout};
+
+use super::{environment::EnvSpec, error::InstallError, event::InstallEvent};
+use crate::participant::{AgentExit, AgentProcess, Keeper, Launch, path};
+
+/// How long one folder may take.
+const INSTALL_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long another run's installation of the same is waited for: until its own limit has ended it.
+const LOCK_LIMIT: Duration = Duration::from_secs(630);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// pip and npm get no time to clean up: the folder is made anew anyway, and its lock is free as soon
+/// as the runner is gone, so they must not write on into what another run begins.
+const GRACE: Duration = Duration::ZERO;
+
+/// Who is told what goes on.
+pub(super) type Progress<'a> = &'a (dyn Fn(InstallEvent) + Sync);
+
+/// Makes sure that the folder is complete, by this run or another.
+pub(super) async fn complete(
+    spec: &EnvSpec,
+    keeper: &Keeper,
+    progress: Progress<'_>,
+) -> Result<(), InstallError> {
+    let (what, folder) = names(spec);
+    let _lock = if spec.is_ready() {
+        None
+    } else {
+        Some(lock(spec, progress).await?)
+    };
+    // Whoever held the lock before may have done it.
+    if spec.is_ready() {
+        progress(InstallEvent::Reused { what, folder });
+        return Ok(());
+    }
+    progress(InstallEvent::Started { what, folder });
+    let begun = Instant::now();
+    fill(spec, keeper).await?;
+    let (what, folder) = names(spec);
+    progress(InstallEvent::Finished {
+        what,
+        folder,
+        took: begun.elapsed(),
+    });
+    Ok(())
+}
+
+/// Whether there is such a program.
+pub(super) fn is_on_path(program: &str) -> bool {
+    path::find(program, &path::inherited(), Path::new(".")).is_some()
+}
+
+fn names(spec: &EnvSpec) -> (String, PathBuf) {
+    (spec.to_string(), spec.folder.clone())
+}
+
+async fn fill(spec: &EnvSpec, keeper: &Keeper) -> Result<(), InstallError> {
+    let program = spec.manager.program();
+    if !is_on_path(program) {
+        return Err(InstallError::NoManager {
+            what: spec.to_string(),
+            program,
+        });
+    }
+    spec.clear().map_err(cache_error(spec, &spec.folder))?;
+    forget(&spec.beside("log")).map_err(cache_error(spec, &spec.beside("log")))?;
+    let deadline = Instant::now() + INSTALL_LIMIT;
+    for argv in spec.commands() {
+        run(spec, &launch(spec, keeper, argv), deadline).await?;
+    }
+    spec.mark_ready().map_err(cache_error(spec, &spec.folder))
+}
+
+async fn run(spec: &EnvSpec, launch: &Launch, deadline: Instant) -> Result<(), InstallError> {
+    let process = AgentProcess::start(launch).map_err(|source| InstallError::Start {
+        what: spec.to_string(),
+        source,
+    })?;
+    let time_left = deadline.saturating_duration_since(Instant::now());
+    let exit = timeout(time_left, process.wait()).await.ok();
+    if exit == Some(AgentExit::Code(0)) {
+        return Ok(());
+    }
+    process.stop(GRACE).await;
+    Err(InstallError::Failed {
+        what: spec.to_string(),
+        command: quoted(&launch.argv),
+        how: exit.map_or(format!("did not end within {INSTALL_LIMIT:?}"), |exit| {
+            exit.to_string()
+        }),
+        last_lines: process.last_lines(),
+        log: launch.log.clone(),
+    })
+}
+
+fn launch(spec: &EnvSpec, keeper: &Keeper, argv: Vec<String>) -> Launch {
+    Launch {
+        role: "install".to_owned(),
+        argv,
+        env: BTreeMap::new(),
+        path_prepend: Vec::new(),
+        working_dir: spec.folder.clone(),
+        log: spec.beside("log"),
+        mask: Arc::new(str::to_owned),
+        sink: None,
+        grace: GRACE,
+        keeper: keeper.clone(),
+    }
+}
+
+fn quoted(argv: &[String]) -> String {
+    let quoted = shlex::try_join(argv.iter().map(String::as_str));
+    quoted.unwrap_or_else(|_| argv.join(" "))
+}
+
+/// Keeps other runs from the folder until it is dropped.
+async fn lock(spec: &EnvSpec, progress: Progress<'_>) -> Result<File, InstallError> {
+    let path = spec.beside("lock");
+    let file = open_lock(spec, &path).map_err(cache_error(spec, &path))?;
+    let deadline = Instant::now() + LOCK_LIMIT;
+    let mut announced = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(source)) => return Err(cache_error(spec, &path)(source)),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => {
+                return Err(InstallError::Locked {
+                    what: spec.to_string(),
+                    lock: path,
+                    limit: LOCK_LIMIT,
+                });
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if !std::mem::replace(&mut announced, true) {
+            let (what, folder) = names(spec);
+            progress(InstallEvent::Waiting { what, folder });
+        }
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
+fn open_lock(spec: &EnvSpec, path: &Path) -> io::Result<File> {
+    if let Some(cache) = spec.folder.parent() {
+        std::fs::create_dir_all(cache)?;
+    }
+    File::options().create(true).append(true).open(path)
+}
+
+fn cache_error(spec: &EnvSpec, path: &Path) -> impl Fn(io::Error) -> InstallError + use<> {
+    let (what, path) = (spec.to_string(), path.to_owned());
+    move |source| InstallError::Cache {
+        what: what.clone(),
+        path: path.clone(),
+        source,
+    }
+}
+
+fn forget(file: &Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
