@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use green_agent::participant::{AgentExit, AgentProcess};
+use green_agent::participant::{AgentExit, AgentProcess, Keeper};
 use nix::{
     sys::signal::{Signal, kill, killpg},
     unistd::{Pid, getpgid},
@@ -72,15 +72,18 @@ async fn an_agent_that_goes_on_forking_is_ended() {
     let dir = tempfile::tempdir().unwrap();
     let text = "trap '' TERM\n\
                 echo $$ > leader\n\
-                while :; do (setsid sleep 300 & echo $! > last); sleep 0.01; done";
+                while :; do (setsid sleep 300 & echo $! >> forked); sleep 0.01; done";
     let agent = AgentProcess::start(&script(dir.path(), text)).unwrap();
     pid_in(dir.path(), "leader");
-    pid_in(dir.path(), "last");
-    assert_eq!(
-        agent.stop(Duration::from_millis(200)).await,
-        AgentExit::Signal(9)
-    );
-    wait_until_gone(pid_in(dir.path(), "last"));
+    let forked = || std::fs::read_to_string(dir.path().join("forked")).unwrap_or_default();
+    eventually("some forks", || {
+        (forked().lines().count() > 3).then_some(())
+    });
+    let exit = agent.stop(Duration::from_millis(200)).await;
+    assert_eq!(exit, AgentExit::Signal(9));
+    for pid in forked().lines() {
+        assert!(!is_alive(pid.parse().unwrap()), "{pid}");
+    }
 }
 
 #[test]
@@ -127,6 +130,17 @@ fn a_keeper_says_what_it_cannot_start() {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.contains(message), "{said}");
     }
+}
+
+#[test]
+fn the_running_program_is_found_again() {
+    let program = Keeper::current_exe().unwrap().program;
+    let output = Command::new(program).arg("--list").output().unwrap();
+    let tests = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        tests.contains("the_running_program_is_found_again"),
+        "{tests}"
+    );
 }
 
 /// Not a test of its own: the runner that other tests start, which ends only with its agent.
