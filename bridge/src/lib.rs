@@ -1,0 +1,1 @@
+//! Hosts bot-style agents behind A2A, every task kept.
