@@ -7,6 +7,7 @@ pub mod assessment;
 pub mod expect;
 pub mod install;
 pub mod participant;
+pub mod recorder;
 pub mod scenario;
 pub mod snapshot;
 pub mod transcript;

@@ -2,15 +2,21 @@
 
 pub mod canonical;
 pub mod entry;
+mod error;
 pub mod label;
 pub(crate) mod layout;
+mod reader;
 pub mod rest;
 pub mod task;
 mod upgrade;
 pub mod wire;
+mod writer;
 
 #[cfg(test)]
 pub(crate) mod fixture;
 
 pub use canonical::{Names, canonical};
 pub use entry::{Body, Content, Direction, Entry, Hop};
+pub use error::TranscriptError;
+pub use reader::read;
+pub use writer::Transcript;

@@ -1,0 +1,101 @@
+//! Bodies: read up to a limit, and turned into what a transcript keeps of them.
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
+use serde_json::Value;
+
+use super::mask::Masker;
+use crate::transcript::Body;
+
+/// A body as far as it was read.
+pub(super) enum Collected<E> {
+    /// All of it.
+    Whole(Bytes),
+    /// Its beginning, longer than the limit; the rest is still in the stream.
+    Larger(Bytes),
+    /// Its beginning, after which the connection broke.
+    Broken(Bytes, E),
+}
+
+/// Reads `stream` to its end, or until more than `limit` bytes have come.
+pub(super) async fn collect<S, E>(stream: &mut S, limit: usize) -> Collected<E>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+{
+    let mut read = BytesMut::new();
+    while let Some(chunk) = stream.next().await {
+        match chunk {
+            Ok(chunk) => read.extend_from_slice(&chunk),
+            Err(error) => return Collected::Broken(read.freeze(), error),
+        }
+        if read.len() > limit {
+            return Collected::Larger(read.freeze());
+        }
+    }
+    Collected::Whole(read.freeze())
+}
+
+/// What a transcript keeps of a body: JSON if it is, else text, without secrets. Nothing of an empty one.
+pub(super) fn keep(bytes: &[u8], masker: &Masker) -> Option<Body> {
+    if bytes.is_empty() {
+        return None;
+    }
+    if let Ok(mut value) = serde_json::from_slice::<Value>(bytes) {
+        masker.mask_json(&mut value);
+        return Some(Body::Json(value));
+    }
+    Some(match std::str::from_utf8(bytes) {
+        Ok(text) => Body::Text(masker.mask_text(text)),
+        Err(_) => omit(bytes.len() as u64, "binary"),
+    })
+}
+
+/// A body that is not kept.
+pub(super) fn omit(bytes: u64, why: impl Into<String>) -> Body {
+    Body::Omitted {
+        bytes,
+        why: why.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use serde_json::json;
+
+    use super::*;
+
+    async fn check(chunks: &[Result<&'static str, ()>], expected: (&str, &str)) {
+        let chunks: Vec<_> = chunks.iter().map(|chunk| chunk.map(Bytes::from)).collect();
+        let (outcome, bytes) = match collect(&mut stream::iter(chunks), 4).await {
+            Collected::Whole(bytes) => ("whole", bytes),
+            Collected::Larger(bytes) => ("larger", bytes),
+            Collected::Broken(bytes, ()) => ("broken", bytes),
+        };
+        assert_eq!((outcome, &bytes[..]), (expected.0, expected.1.as_bytes()));
+    }
+
+    #[tokio::test]
+    async fn bodies_are_read_up_to_the_limit() {
+        check(&[], ("whole", "")).await;
+        check(&[Ok("ab"), Ok("cd")], ("whole", "abcd")).await;
+        check(&[Ok("ab"), Ok("cde"), Ok("f")], ("larger", "abcde")).await;
+        check(&[Ok("ab"), Err(()), Ok("c")], ("broken", "ab")).await;
+    }
+
+    #[test]
+    fn bodies_are_kept_by_kind() {
+        let masker = Masker::new(vec!["sesame".to_owned()]);
+        for (bytes, expected) in [
+            (&b""[..], None),
+            (
+                br#"{"a": "sesame"}"#,
+                Some(Body::Json(json!({"a": "[masked]"}))),
+            ),
+            (b"open sesame", Some(Body::Text("open [masked]".to_owned()))),
+            (b"\xFF\xFE", Some(omit(2, "binary"))),
+        ] {
+            assert_eq!(keep(bytes, &masker), expected);
+        }
+    }
+}

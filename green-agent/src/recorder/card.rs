@@ -1,0 +1,231 @@
+//! Rewrites agent cards, so that callers who go by them stay on the recorder.
+
+use serde_json::{Map, Value};
+
+use super::origin::{Leads, Origins};
+
+/// The ends of the paths under which the generations of A2A keep their cards.
+const CARD_PATHS: [&str; 6] = [
+    "/.well-known/agent-card.json",
+    "/.well-known/agent.json",
+    "/agent-card",
+    "/agent.json",
+    "/v1/card",
+    "/extendedAgentCard",
+];
+
+/// The JSON-RPC methods whose result is a card, of A2A 1.0 and of 0.3.
+const CARD_METHODS: [&str; 2] = ["GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"];
+
+/// The members of a card that list further interfaces, with the name that each gives its binding.
+const INTERFACES: [(&str, &str); 2] = [
+    ("supportedInterfaces", "protocolBinding"),
+    ("additionalInterfaces", "transport"),
+];
+
+/// What came of a card.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Rewritten {
+    /// Whether the card is another one now.
+    pub(super) changed: bool,
+    /// URLs that lead away from the recorder and were left as they are.
+    pub(super) elsewhere: Vec<String>,
+}
+
+/// Whether a card is kept at `path`, which has no query.
+pub(super) fn is_card_path(path: &str) -> bool {
+    CARD_PATHS.iter().any(|end| path.ends_with(end))
+}
+
+/// Whether a JSON-RPC request asks for a card.
+pub(super) fn asks_for_card(request: &Value) -> bool {
+    request["method"]
+        .as_str()
+        .is_some_and(|method| CARD_METHODS.contains(&method))
+}
+
+/// Puts the recorder's origin where the card means the upstream.
+///
+/// gRPC interfaces go, since the recorder speaks HTTP/1.1 and a caller that chose one would talk
+/// past it; a card that offers nothing else keeps them. Signatures go when anything was changed:
+/// they would not verify any more.
+pub(super) fn rewrite(card: &mut Value, origins: &Origins) -> Rewritten {
+    let mut rewritten = Rewritten::default();
+    let Value::Object(card) = card else {
+        return rewritten;
+    };
+    rewritten.changed = leave_grpc(card);
+    for name in ["url", "base_url"] {
+        follow(card.get_mut(name), origins, &mut rewritten);
+    }
+    for (list, _) in INTERFACES {
+        let interfaces = card.get_mut(list).and_then(Value::as_array_mut);
+        for interface in interfaces.into_iter().flatten() {
+            follow(interface.get_mut("url"), origins, &mut rewritten);
+        }
+    }
+    if rewritten.changed {
+        card.remove("signatures");
+    }
+    rewritten
+}
+
+fn follow(url: Option<&mut Value>, origins: &Origins, rewritten: &mut Rewritten) {
+    let Some(Value::String(url)) = url else {
+        return;
+    };
+    match origins.follow(url) {
+        Leads::Upstream(on_recorder) => {
+            rewritten.changed |= *url != on_recorder;
+            *url = on_recorder;
+        }
+        Leads::Here => {}
+        Leads::Elsewhere => rewritten.elsewhere.push(url.clone()),
+    }
+}
+
+/// Removes gRPC interfaces where others are left. Says whether it removed any.
+fn leave_grpc(card: &mut Map<String, Value>) -> bool {
+    let mut removed = prefer_another(card);
+    for (list, binding) in INTERFACES {
+        let main_is_left = list == "additionalInterfaces"
+            && card.contains_key("url")
+            && !is_grpc(card.get("preferredTransport"));
+        let Some(Value::Array(interfaces)) = card.get_mut(list) else {
+            continue;
+        };
+        let others = interfaces
+            .iter()
+            .filter(|interface| !is_grpc(interface.get(binding)))
+            .count();
+        if others < interfaces.len() && (others > 0 || main_is_left) {
+            interfaces.retain(|interface| !is_grpc(interface.get(binding)));
+            removed = true;
+        }
+    }
+    removed
+}
+
+/// Where a 0.3 card prefers gRPC, makes the first of its other interfaces the preferred one.
+fn prefer_another(card: &mut Map<String, Value>) -> bool {
+    if !is_grpc(card.get("preferredTransport")) {
+        return false;
+    }
+    let interfaces = card.get("additionalInterfaces").and_then(Value::as_array);
+    let other = interfaces
+        .into_iter()
+        .flatten()
+        .find(|interface| !is_grpc(interface.get("transport")) && interface["url"].is_string())
+        .cloned();
+    let Some(other) = other else {
+        return false;
+    };
+    card.insert("url".to_owned(), other["url"].clone());
+    card.insert("preferredTransport".to_owned(), other["transport"].clone());
+    true
+}
+
+fn is_grpc(binding: Option<&Value>) -> bool {
+    binding
+        .and_then(Value::as_str)
+        .is_some_and(|binding| binding.eq_ignore_ascii_case("GRPC"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Compares the card as callers see it, and what was reported, with the golden of this name.
+    fn check(name: &str, mut card: Value) {
+        let origins = Origins::new(&"http://127.0.0.1:9109/".parse().unwrap(), 4000).unwrap();
+        let Rewritten { changed, elsewhere } = rewrite(&mut card, &origins);
+        let outcome = json!({"card": card, "changed": changed, "elsewhere": elsewhere});
+        insta::assert_json_snapshot!(name, outcome);
+    }
+
+    #[test]
+    fn the_debate_judge_of_agentbeats() {
+        let card = include_str!("../../../snapshots/wire/agentbeats-debate-judge-card.json");
+        check("debate_judge", serde_json::from_str(card).unwrap());
+    }
+
+    #[test]
+    fn a_card_of_1_0() {
+        check(
+            "v1_0",
+            json!({
+                "name": "Route planner", "version": "2.1.0",
+                "provider": {"organization": "Example", "url": "http://127.0.0.1:9109/about"},
+                "supportedInterfaces": [
+                    {"url": "grpc.example:50051", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+                    {"url": "http://0.0.0.0:9109/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+                    {"url": "http://localhost:9109/rest", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0", "tenant": "t"},
+                    {"url": "https://planner.example/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+                ],
+                "signatures": [{"protected": "e30", "signature": "c2ln"}],
+            }),
+        );
+    }
+
+    #[test]
+    fn a_card_of_0_3_that_prefers_grpc() {
+        check(
+            "v0_3_grpc_first",
+            json!({
+                "name": "Planner", "protocolVersion": "0.3.0",
+                "url": "http://127.0.0.1:50051", "preferredTransport": "GRPC",
+                "additionalInterfaces": [
+                    {"url": "http://127.0.0.1:50051", "transport": "GRPC"},
+                    {"url": "http://127.0.0.1:9109/rpc", "transport": "JSONRPC"},
+                ],
+            }),
+        );
+    }
+
+    #[test]
+    fn a_card_of_python_a2a() {
+        check(
+            "python_a2a",
+            json!({
+                "name": "Weather", "url": "http://localhost:9109", "base_url": "http://localhost:9109",
+                "authentication": null, "skills": [],
+            }),
+        );
+    }
+
+    #[test]
+    fn a_card_that_is_only_grpc_stays() {
+        check(
+            "only_grpc",
+            json!({
+                "name": "Fast",
+                "supportedInterfaces": [{"url": "127.0.0.1:50051", "protocolBinding": "GRPC", "protocolVersion": "1.0"}],
+                "signatures": [{"protected": "e30", "signature": "c2ln"}],
+            }),
+        );
+    }
+
+    #[test]
+    fn cards_are_known_by_path_and_method() {
+        for path in [
+            "/.well-known/agent-card.json",
+            "/a2a/x/.well-known/agent.json",
+            "/t/extendedAgentCard",
+            "/v1/card",
+        ] {
+            assert!(is_card_path(path), "{path}");
+        }
+        for path in [
+            "/",
+            "/v1/message:send",
+            "/.well-known/oauth-protected-resource",
+        ] {
+            assert!(!is_card_path(path), "{path}");
+        }
+        assert!(asks_for_card(&json!({"method": "GetExtendedAgentCard"})));
+        assert!(!asks_for_card(&json!({"method": "message/send"})));
+        assert!(!asks_for_card(&json!([])));
+    }
+}

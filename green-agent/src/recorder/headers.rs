@@ -1,0 +1,162 @@
+//! Which headers pass from one side of the recorder to the other.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::origin::{Leads, Origins};
+
+/// Headers about one connection, which mean nothing on the next. RFC 9110, section 7.6.1.
+const OF_ONE_CONNECTION: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Headers of requests that the recorder answers for itself: it names the upstream as the host,
+/// takes bodies only as they are, so that it can read them, and waits for no `100 Continue`.
+const OF_THE_RECORDER: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::EXPECT];
+
+/// A caller's headers as the upstream gets them.
+pub(super) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = beyond_this_connection(headers);
+    for name in OF_THE_RECORDER {
+        headers.remove(name);
+    }
+    headers
+}
+
+/// The upstream's headers as the caller gets them. A redirect within the upstream, such as from
+/// `/mcp` to `/mcp/`, stays on the recorder.
+pub(super) fn to_caller(headers: &HeaderMap, origins: &Origins) -> HeaderMap {
+    let mut headers = beyond_this_connection(headers);
+    let location = headers
+        .get(header::LOCATION)
+        .and_then(|value| value.to_str().ok());
+    if let Some(Leads::Upstream(on_recorder)) = location.map(|url| origins.follow(url))
+        && let Ok(value) = HeaderValue::try_from(on_recorder)
+    {
+        headers.insert(header::LOCATION, value);
+    }
+    headers
+}
+
+/// Whether the reply is a stream of server-sent events.
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    content_type
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|value| value.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// The coding of a body that the upstream encoded although it was not asked to.
+pub(super) fn content_coding(headers: &HeaderMap) -> Option<&str> {
+    let coding = headers.get(header::CONTENT_ENCODING)?.to_str().ok()?;
+    (!coding.eq_ignore_ascii_case("identity")).then_some(coding)
+}
+
+/// The length that the sender announced, in bytes.
+pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// The protocol to which the caller wants to change the connection, if the recorder cannot ignore it.
+///
+/// `h2c` can be ignored: clients such as Java's offer it with every first request, and go on with
+/// HTTP/1.1 when nobody takes it up.
+pub(super) fn upgrade(headers: &HeaderMap) -> Option<&str> {
+    let protocol = headers.get(header::UPGRADE)?.to_str().ok()?;
+    (!protocol.eq_ignore_ascii_case("h2c")).then_some(protocol)
+}
+
+fn beyond_this_connection(headers: &HeaderMap) -> HeaderMap {
+    let mut passed = headers.clone();
+    let named = headers.get_all(header::CONNECTION).iter();
+    for name in named
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+    {
+        passed.remove(name.trim());
+    }
+    for name in OF_ONE_CONNECTION {
+        passed.remove(name);
+    }
+    passed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn what_belongs_to_one_connection_stays_there() {
+        let sent = headers(&[
+            ("host", "127.0.0.1:4000"),
+            ("connection", "keep-alive, HTTP2-Settings"),
+            ("http2-settings", "AAMAAABk"),
+            ("upgrade", "h2c"),
+            ("accept-encoding", "gzip"),
+            ("transfer-encoding", "chunked"),
+            ("authorization", "Bearer abc"),
+            ("a2a-version", "1.0"),
+        ]);
+        let expected = headers(&[("authorization", "Bearer abc"), ("a2a-version", "1.0")]);
+        assert_eq!(to_upstream(&sent), expected);
+    }
+
+    #[test]
+    fn redirects_within_the_upstream_stay_on_the_recorder() {
+        let origins = Origins::new(&"http://127.0.0.1:9109/mcp".parse().unwrap(), 4000).unwrap();
+        for (location, expected) in [
+            ("http://127.0.0.1:9109/mcp/", "http://127.0.0.1:4000/mcp/"),
+            ("/mcp/", "/mcp/"),
+            ("https://login.example/", "https://login.example/"),
+        ] {
+            let passed = to_caller(&headers(&[("location", location)]), &origins);
+            assert_eq!(passed, headers(&[("location", expected)]));
+        }
+    }
+
+    #[test]
+    fn content_types_are_told_apart() {
+        for (content_type, expected) in [
+            ("text/event-stream", true),
+            ("Text/Event-Stream; charset=utf-8", true),
+            ("application/json", false),
+            ("text/event-streams", false),
+        ] {
+            assert_eq!(
+                is_event_stream(&headers(&[("content-type", content_type)])),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn only_h2c_can_be_ignored() {
+        assert_eq!(
+            upgrade(&headers(&[("upgrade", "websocket")])),
+            Some("websocket")
+        );
+        assert_eq!(upgrade(&headers(&[("upgrade", "h2c")])), None);
+        assert_eq!(upgrade(&headers(&[])), None);
+    }
+}

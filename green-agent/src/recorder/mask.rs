@@ -1,0 +1,401 @@
+//! Takes secrets out of what is kept. What is passed on between the parties is never touched.
+//!
+//! Secrets are found in two ways: by value, where the runner knows them, and by the place in which
+//! they stand: headers, members and parameters whose names say so, and whatever follows `Bearer`.
+//! A secret that arrives in pieces, such as token by token over a stream, is not found.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::LazyLock};
+
+use axum::http::HeaderMap;
+use regex::{Captures, Regex};
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+/// What stands in the place of a secret.
+const MASK: &str = "[masked]";
+
+/// Shorter values are not looked for: they would be found in words that have nothing to do with them.
+const SHORTEST_SECRET: usize = 4;
+
+/// The headers that are recorded, since they say something about the protocol.
+const RECORDED_HEADERS: [&str; 12] = [
+    "a2a-extensions",
+    "a2a-version",
+    "accept",
+    "authorization",
+    "content-type",
+    "last-event-id",
+    "location",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "retry-after",
+    "www-authenticate",
+    "x-a2a-extensions",
+];
+
+/// The names of JSON members that hold secrets, in lowercase and without `-` and `_`.
+const SECRET_MEMBERS: [&str; 10] = [
+    "accesstoken",
+    "apikey",
+    "authorization",
+    "clientsecret",
+    "credentials",
+    "idtoken",
+    "password",
+    "refreshtoken",
+    "secret",
+    "token",
+];
+
+/// Words that follow `Bearer` in messages and headers about authentication, and are no tokens.
+const WORDS_AFTER_BEARER: [&str; 8] = [
+    "auth",
+    "authentication",
+    "authorization",
+    "error=",
+    "realm=",
+    "scope=",
+    "token",
+    "tokens",
+];
+
+static BEARER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(bearer\s+)([a-z0-9._~+/=-]+)"));
+
+/// A quoted name with a quoted value, as JSON and Python write them.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?i)(["']([a-z_-]+)["']\s*:\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"#)
+});
+
+/// `NAME=value`, as shells, logs and queries write it; the name's last part counts.
+static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|password|secret|token|credentials)=)[^\s&"'<>;,]+"#,
+    )
+});
+
+/// Masks secrets in what is recorded and in what agents print.
+#[derive(Clone, Default)]
+pub struct Masker {
+    /// Longest first, so that a secret inside a longer one leaves nothing of the longer one behind.
+    secrets: Vec<String>,
+}
+
+impl fmt::Debug for Masker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Masker({} secrets)", self.secrets.len())
+    }
+}
+
+impl Masker {
+    /// A masker that knows these values, each of which is masked wherever it stands.
+    ///
+    /// Values of fewer than four bytes are not looked for.
+    pub fn new(secrets: Vec<String>) -> Self {
+        let mut forms: Vec<String> = secrets
+            .into_iter()
+            .filter(|secret| secret.len() >= SHORTEST_SECRET)
+            .flat_map(written_forms)
+            .collect();
+        forms.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.dedup();
+        Self { secrets: forms }
+    }
+
+    /// A text, such as a line that an agent printed, without secrets.
+    pub fn mask_text(&self, text: &str) -> String {
+        let text = self.mask_known(text);
+        let text = BEARER.replace_all(&text, |found: &Captures<'_>| {
+            let word = found[2].trim_end_matches('.').to_ascii_lowercase();
+            if WORDS_AFTER_BEARER.contains(&word.as_str()) {
+                found[0].to_owned()
+            } else {
+                format!("{}{MASK}", &found[1])
+            }
+        });
+        let text = MEMBER.replace_all(&text, |found: &Captures<'_>| {
+            if is_secret_member(&found[2]) {
+                let quote = &found[3][..1];
+                format!("{}{quote}{MASK}{quote}", &found[1])
+            } else {
+                found[0].to_owned()
+            }
+        });
+        ASSIGNMENT
+            .replace_all(&text, |found: &Captures<'_>| format!("{}{MASK}", &found[1]))
+            .into_owned()
+    }
+
+    /// Masks secrets in a JSON value: the strings of members such as `token`, and in every text
+    /// what [`mask_text`](Self::mask_text) finds.
+    pub fn mask_json(&self, value: &mut Value) {
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) => {
+                if self.knows(&number.to_string()) {
+                    *value = Value::from(MASK);
+                }
+            }
+            Value::String(text) => {
+                let masked = self.mask_text(text);
+                if masked != *text {
+                    *text = masked;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_json(item)),
+            Value::Object(members) => self.mask_members(members),
+        }
+    }
+
+    /// Masks secrets in a path with its query: known ones, and parameters such as `api_key`.
+    pub fn mask_path(&self, path: &str) -> String {
+        let path = self.mask_known(path);
+        let Some((path, query)) = path.split_once('?') else {
+            return path.into_owned();
+        };
+        let parameters: Vec<String> = query.split('&').map(mask_parameter).collect();
+        format!("{path}?{}", parameters.join("&"))
+    }
+
+    /// The headers that belong into a transcript, by lowercase name, without secrets.
+    ///
+    /// Of credentials the scheme is kept: `Bearer [masked]`. Repeated headers are joined by `, `.
+    pub fn headers(&self, headers: &HeaderMap) -> BTreeMap<String, String> {
+        RECORDED_HEADERS
+            .into_iter()
+            .filter(|name| headers.contains_key(*name))
+            .map(|name| {
+                let values: Vec<String> = headers
+                    .get_all(name)
+                    .iter()
+                    .map(|value| self.mask_header(name, &String::from_utf8_lossy(value.as_bytes())))
+                    .collect();
+                (name.to_owned(), values.join(", "))
+            })
+            .collect()
+    }
+
+    /// The value of the header `name`, given in lowercase, without secrets.
+    pub fn mask_header(&self, name: &str, value: &str) -> String {
+        if is_secret_header(name) {
+            mask_credentials(value)
+        } else if name == "location" {
+            self.mask_path(value)
+        } else {
+            self.mask_text(value)
+        }
+    }
+
+    fn mask_members(&self, members: &mut Map<String, Value>) {
+        if members.keys().any(|name| self.knows(name)) {
+            *members = std::mem::take(members)
+                .into_iter()
+                .map(|(name, value)| (self.mask_known(&name).into_owned(), value))
+                .collect();
+        }
+        for (name, value) in members {
+            match value {
+                Value::String(text) if is_secret_member(name) => *text = mask_credentials(text),
+                other => self.mask_json(other),
+            }
+        }
+    }
+
+    fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        for secret in &self.secrets {
+            if text.contains(secret) {
+                text = Cow::Owned(text.replace(secret, MASK));
+            }
+        }
+        text
+    }
+
+    fn knows(&self, text: &str) -> bool {
+        self.secrets.iter().any(|secret| text.contains(secret))
+    }
+}
+
+/// A secret as it is and as it is written in URLs and inside JSON texts.
+fn written_forms(secret: String) -> Vec<String> {
+    let in_query: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+    let in_path = in_query.replace('+', "%20");
+    let in_json = Value::from(secret.as_str()).to_string();
+    let in_json = in_json.trim_matches('"').to_owned();
+    vec![secret, in_query, in_path, in_json]
+}
+
+fn is_secret_member(name: &str) -> bool {
+    let name: String = name
+        .chars()
+        .filter(|letter| !matches!(letter, '-' | '_'))
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect();
+    SECRET_MEMBERS.contains(&name.as_str())
+}
+
+fn is_secret_header(name: &str) -> bool {
+    const NAMES: [&str; 4] = [
+        "authorization",
+        "proxy-authorization",
+        "cookie",
+        "set-cookie",
+    ];
+    const ENDINGS: [&str; 3] = ["-token", "-key", "-secret"];
+    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Masks `xyz` as well as the second word of `Bearer xyz`, `Basic xyz` and the like.
+fn mask_credentials(value: &str) -> String {
+    match value.split_once(' ') {
+        Some((scheme, _)) if scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+            format!("{scheme} {MASK}")
+        }
+        Some(_) | None => MASK.to_owned(),
+    }
+}
+
+/// Masks the value of one `name=value` of a query. Google's APIs call the key just `key`.
+fn mask_parameter(parameter: &str) -> String {
+    match parameter.split_once('=') {
+        Some((name, _)) if is_secret_member(name) || name.eq_ignore_ascii_case("key") => {
+            format!("{name}={MASK}")
+        }
+        Some(_) | None => parameter.to_owned(),
+    }
+}
+
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and a test compiles them all"
+)]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern of this module")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn masker() -> Masker {
+        Masker::new(
+            ["sesame-123", "sesame", "a b\"c", "9876543210", "x"]
+                .map(str::to_owned)
+                .to_vec(),
+        )
+    }
+
+    #[test]
+    fn texts() {
+        for (text, expected) in [
+            ("nothing to hide, x y z", "nothing to hide, x y z"),
+            ("open sesame-123!", "open [masked]!"),
+            ("open sesame now", "open [masked] now"),
+            (
+                "Authorization: Bearer abc.DEF-1",
+                "Authorization: Bearer [masked]",
+            ),
+            ("missing bearer token.", "missing bearer token."),
+            (r#"Bearer realm="x""#, r#"Bearer realm="x""#),
+            ("OPENAI_API_KEY=sk-1 next", "OPENAI_API_KEY=[masked] next"),
+            ("GET /?api_key=k1&n=1", "GET /?api_key=[masked]&n=1"),
+            ("max_tokens=100", "max_tokens=100"),
+            (
+                r#"{"config": {"api_key": "k\"1", "n": 1}}"#,
+                r#"{"config": {"api_key": "[masked]", "n": 1}}"#,
+            ),
+            ("{'Access-Token': 'k1'}", "{'Access-Token': '[masked]'}"),
+            (r#"{"tokens": "many"}"#, r#"{"tokens": "many"}"#),
+            (r#"json of it: a b\"c"#, "json of it: [masked]"),
+        ] {
+            assert_eq!(masker().mask_text(text), expected);
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (path, expected) in [
+            ("/a2a/x", "/a2a/x"),
+            ("/hook/sesame-123/in?n=1", "/hook/[masked]/in?n=1"),
+            (
+                "/?api_key=k1&n=1&apiKey=k2&key=k3",
+                "/?api_key=[masked]&n=1&apiKey=[masked]&key=[masked]",
+            ),
+            ("/?q=a+b%22c&p=a%20b%22c", "/?q=[masked]&p=[masked]"),
+        ] {
+            assert_eq!(masker().mask_path(path), expected);
+        }
+    }
+
+    #[test]
+    fn json_values() {
+        let mut value = json!({
+            "configuration": {"pushNotificationConfig": {"token": "t-1", "authentication": {"credentials": "c-1"}}},
+            "Authorization": "Bearer b-1",
+            "client_secret": "s-1",
+            "properties": {"password": {"type": "string"}},
+            "number": 9_876_543_210_u64,
+            "parts": [{"text": "say sesame"}, {"text": "{\"apiKey\": \"k-1\"}"}],
+            "sesame": null,
+            "usage": {"total_tokens": 12, "token": 5},
+        });
+        masker().mask_json(&mut value);
+        assert_eq!(
+            value,
+            json!({
+                "configuration": {"pushNotificationConfig": {"token": "[masked]", "authentication": {"credentials": "[masked]"}}},
+                "Authorization": "Bearer [masked]",
+                "client_secret": "[masked]",
+                "properties": {"password": {"type": "string"}},
+                "number": "[masked]",
+                "parts": [{"text": "say [masked]"}, {"text": "{\"apiKey\": \"[masked]\"}"}],
+                "[masked]": null,
+                "usage": {"total_tokens": 12, "token": 5},
+            })
+        );
+    }
+
+    #[test]
+    fn headers_are_chosen_and_masked() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer abc"),
+            ("content-type", "application/json"),
+            ("a2a-extensions", "https://one.example"),
+            ("a2a-extensions", "https://two.example"),
+            ("location", "http://127.0.0.1/?token=abc"),
+            ("user-agent", "test"),
+            ("x-api-key", "abc"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        let expected = [
+            ("a2a-extensions", "https://one.example, https://two.example"),
+            ("authorization", "Bearer [masked]"),
+            ("content-type", "application/json"),
+            ("location", "http://127.0.0.1/?token=[masked]"),
+        ];
+        let recorded = masker().headers(&headers);
+        let recorded: Vec<(&str, &str)> = recorded
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(recorded, expected);
+    }
+
+    #[test]
+    fn headers_that_hold_secrets() {
+        for (name, value, expected) in [
+            ("authorization", "abc", "[masked]"),
+            ("proxy-authorization", "Basic abc", "Basic [masked]"),
+            ("cookie", "session=abc; other=def", "[masked]"),
+            ("x-api-key", "abc", "[masked]"),
+            ("x-agent-token", "abc", "[masked]"),
+            ("accept", "text/event-stream", "text/event-stream"),
+        ] {
+            assert_eq!(masker().mask_header(name, value), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The recorder: a proxy in the runner's process through which all parties of a run talk.
+//!
+//! Each hop has a listener of its own, so that the recorder knows who calls whom without help from
+//! either. It passes everything on unchanged, except that agent cards and redirects are rewritten
+//! so that callers stay on it, and writes down what passes in the order in which it happened.
+//! It speaks HTTP/1.1 to callers; gRPC and WebSocket are beyond it.
+//!
+//! - `proxy`: a request on its way to the upstream, and the reply on its way back
+//! - `relay`: replies that are passed back piece by piece
+//! - `exchange`: what is written down about one request
+//! - `body`, `headers`, `sse`: the forms in which things pass
+//! - `origin`, `card`: addresses that callers are told
+//! - [`Masker`]: what nobody may find in a transcript
+
+mod body;
+mod card;
+mod exchange;
+mod headers;
+mod mask;
+mod origin;
+mod proxy;
+mod relay;
+mod sse;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, btree_map},
+    io,
+    net::Ipv4Addr,
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::serve::ListenerExt;
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::timeout,
+};
+use url::Url;
+
+use crate::transcript::{Hop, Transcript};
+use exchange::{Book, Phase};
+pub use mask::Masker;
+use origin::Origins;
+use proxy::Proxy;
+
+/// A connection to record: who calls whom, and where the one that is called listens.
+#[derive(Clone, Debug)]
+pub struct HopSpec {
+    /// The hop.
+    pub hop: Hop,
+    /// The endpoint of the party that is called, `http` or `https`.
+    pub upstream: Url,
+}
+
+/// The recorder's limits.
+#[derive(Clone, Debug)]
+pub struct RecorderOptions {
+    /// The largest body, and the largest event of a stream, that is kept, in bytes. Larger ones are
+    /// passed on all the same. As many bytes are held in memory for each open exchange.
+    pub body_limit: usize,
+    /// How many exchanges may be open on one hop; more are refused with 503.
+    pub exchanges: usize,
+    /// How long connecting to an upstream may take.
+    pub connect: Duration,
+    /// How long [`Recorder::stop`] lets open exchanges go on before it breaks them off.
+    pub drain: Duration,
+}
+
+impl Default for RecorderOptions {
+    /// 16 MiB, 1024 exchanges, 5 s to connect, 2 s to drain.
+    fn default() -> Self {
+        Self {
+            body_limit: 16 * 1024 * 1024,
+            exchanges: 1024,
+            connect: Duration::from_secs(5),
+            drain: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Why a recorder could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum RecorderError {
+    /// The upstream cannot be reached over HTTP.
+    #[error("cannot record {hop}: expected an http or https URL of an agent, found {upstream}")]
+    NotHttp {
+        /// The hop.
+        hop: Hop,
+        /// Its upstream.
+        upstream: Url,
+    },
+    /// Two upstreams for one hop.
+    #[error("cannot record {hop} twice: give each participant a role of its own")]
+    Twice {
+        /// The hop.
+        hop: Hop,
+    },
+    /// No port to listen on.
+    #[error("cannot listen on 127.0.0.1 for {hop}")]
+    Listen {
+        /// The hop.
+        hop: Hop,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The HTTP client could not be set up.
+    #[error("cannot set up the recorder's HTTP client")]
+    Client(#[source] reqwest::Error),
+}
+
+/// A running recorder. Dropping it breaks off whatever is open; see [`Recorder::stop`].
+#[derive(Debug)]
+pub struct Recorder {
+    urls: BTreeMap<Hop, Url>,
+    phase: watch::Sender<Phase>,
+    servers: JoinSet<io::Result<()>>,
+    drain: Duration,
+}
+
+impl Recorder {
+    /// Listens on a free port of 127.0.0.1 for each hop.
+    ///
+    /// # Errors
+    /// A hop is named twice or its upstream is no HTTP URL, or the system refuses a port.
+    pub async fn start(
+        hops: Vec<HopSpec>,
+        transcript: Transcript,
+        masker: Masker,
+        options: RecorderOptions,
+    ) -> Result<Self, RecorderError> {
+        let client = client(&options).map_err(RecorderError::Client)?;
+        let mut recorder = Self {
+            urls: BTreeMap::new(),
+            phase: watch::Sender::new(Phase::Serving),
+            servers: JoinSet::new(),
+            drain: options.drain,
+        };
+        for HopSpec { hop, upstream } in hops {
+            let (listener, origins) = listen(&hop, &upstream).await?;
+            match recorder.urls.entry(hop.clone()) {
+                btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
+                btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice { hop }),
+            };
+            let book = Book {
+                hop,
+                transcript: transcript.clone(),
+                masker: masker.clone(),
+                phase: recorder.phase.subscribe(),
+            };
+            let proxy = Proxy {
+                book: Arc::new(book),
+                origins,
+                client: client.clone(),
+                permits: Arc::new(Semaphore::new(options.exchanges)),
+                body_limit: options.body_limit,
+            };
+            recorder.serve(listener, proxy);
+        }
+        Ok(recorder)
+    }
+
+    /// The URL under which the hop's caller reaches the other party: the upstream's path, on the
+    /// recorder. `None` for a hop that is not recorded.
+    pub fn url(&self, hop: &Hop) -> Option<Url> {
+        self.urls.get(hop).cloned()
+    }
+
+    /// Takes no new connections, lets open exchanges end for as long as the options say, and then
+    /// breaks them off, recording that.
+    pub async fn stop(mut self) {
+        self.phase.send_replace(Phase::Draining);
+        if timeout(self.drain, all(&mut self.servers)).await.is_err() {
+            self.phase.send_replace(Phase::Cut);
+            // What is left are connections whose callers do not read; they end with the process.
+            let _ = timeout(Duration::from_secs(1), all(&mut self.servers)).await;
+        }
+    }
+
+    fn serve(&mut self, listener: TcpListener, proxy: Proxy) {
+        let mut phase = self.phase.subscribe();
+        let listener = listener.tap_io(|connection| {
+            // Without it the kernel holds small events back until the caller has acknowledged
+            // the one before.
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "a connection without TCP_NODELAY");
+            }
+        });
+        let server = axum::serve(listener, proxy::app(proxy)).with_graceful_shutdown(async move {
+            let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
+        });
+        self.servers.spawn(server.into_future());
+    }
+}
+
+async fn listen(hop: &Hop, upstream: &Url) -> Result<(TcpListener, Origins), RecorderError> {
+    let not_http = || RecorderError::NotHttp {
+        hop: hop.clone(),
+        upstream: upstream.clone(),
+    };
+    if !matches!(upstream.scheme(), "http" | "https") {
+        return Err(not_http());
+    }
+    let failed = |source| RecorderError::Listen {
+        hop: hop.clone(),
+        source,
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .await
+        .map_err(failed)?;
+    let port = listener.local_addr().map_err(failed)?.port();
+    let origins = Origins::new(upstream, port).map_err(|_| not_http())?;
+    Ok((listener, origins))
+}
+
+/// A client that passes on and nothing else: redirects and encodings are between the two parties.
+fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
+        .tcp_nodelay(true)
+        .connect_timeout(options.connect)
+        // Shorter than the time after which common servers close idle connections (gunicorn 2 s,
+        // uvicorn and Node 5 s): a request that met such a close would fail by our fault.
+        .pool_idle_timeout(Duration::from_secs(1))
+        .build()
+}
+
+async fn all(servers: &mut JoinSet<io::Result<()>>) {
+    while servers.join_next().await.is_some() {}
+}

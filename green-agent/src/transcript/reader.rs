@@ -1,0 +1,85 @@
+//! Reads `transcript.jsonl` back.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+
+use super::{Entry, TranscriptError};
+
+/// Reads every entry of the transcript at `path`, in the file's order.
+///
+/// A last line without its line end that is no entry is left out: that is what a runner leaves
+/// behind when it is killed while it writes.
+///
+/// # Errors
+/// The file cannot be read, or one of its other lines is not an entry.
+pub fn read(path: &Path) -> Result<Vec<Entry>, TranscriptError> {
+    let cannot_read = |source| TranscriptError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let mut file = BufReader::new(File::open(path).map_err(cannot_read)?);
+    let mut entries = Vec::new();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(cannot_read)? == 0 {
+            break;
+        }
+        match serde_json::from_slice(&line) {
+            Ok(entry) => entries.push(entry),
+            Err(_) if !line.ends_with(b"\n") => break,
+            Err(source) => {
+                return Err(TranscriptError::Line {
+                    path: path.to_owned(),
+                    line: number,
+                    source,
+                });
+            }
+        }
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str =
+        r#"{"seq":1,"time":0.5,"hop":"a -> b","exchange":1,"direction":"back","kind":"end"}"#;
+
+    /// Reads a file with this content; gives the number of entries or the line that was refused.
+    fn check(content: &str, expected: Result<usize, usize>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transcript.jsonl");
+        std::fs::write(&path, content).unwrap();
+        let outcome = match read(&path) {
+            Ok(entries) => Ok(entries.len()),
+            Err(TranscriptError::Line { line, .. }) => Err(line),
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(outcome, expected, "{content}");
+    }
+
+    #[test]
+    fn only_a_torn_last_line_is_forgiven() {
+        check("", Ok(0));
+        check(&format!("{WHOLE}\n{WHOLE}\n"), Ok(2));
+        check(&format!("{WHOLE}\n{WHOLE}"), Ok(2));
+        check(&format!("{WHOLE}\n{}", &WHOLE[..40]), Ok(1));
+        check(&format!("{WHOLE}\n{}\n", &WHOLE[..40]), Err(2));
+        check(&format!("{}\n{WHOLE}\n", &WHOLE[..40]), Err(1));
+        check(&format!("{WHOLE}\n\n{WHOLE}\n"), Err(2));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read(Path::new("/nowhere/transcript.jsonl")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot read the transcript /nowhere/transcript.jsonl"
+        );
+    }
+}

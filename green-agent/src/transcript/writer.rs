@@ -1,0 +1,263 @@
+//! Writes `transcript.jsonl` while the run happens.
+//!
+//! Every entry is one `write(2)` before anything that follows from it may happen, so a runner that
+//! crashes or is killed loses at most the line that it was writing. There is no fsync: that would
+//! protect against power loss only, and cost more than the exchange that is being recorded.
+//!
+//! The file is the only place where entries are kept. Bodies can be large and runs long, so memory
+//! holds no more than a counter; [`Transcript::entries`] reads the file back.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::{Content, Direction, Entry, Hop, TranscriptError, reader};
+
+/// A transcript that is being written. Clones write to the same one.
+#[derive(Clone, Debug)]
+pub struct Transcript(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    path: PathBuf,
+    begun: Instant,
+    exchanges: AtomicU64,
+    activity: watch::Sender<Instant>,
+    log: Mutex<Log>,
+}
+
+#[derive(Debug)]
+struct Log {
+    file: File,
+    written: u64,
+    broken: Option<Arc<io::Error>>,
+}
+
+/// An entry without what only its place in the file decides.
+#[derive(Serialize)]
+struct Unnumbered<'a> {
+    hop: &'a Hop,
+    exchange: u64,
+    direction: Direction,
+    #[serde(flatten)]
+    content: &'a Content,
+}
+
+impl Transcript {
+    /// Begins a transcript in a new file at `path`; entries are timed from `begun`.
+    ///
+    /// # Errors
+    /// The file cannot be made, or is there already.
+    pub fn create(path: &Path, begun: Instant) -> Result<Self, TranscriptError> {
+        let file = File::create_new(path).map_err(|source| TranscriptError::Create {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self(Arc::new(Shared {
+            path: path.to_owned(),
+            begun,
+            exchanges: AtomicU64::new(0),
+            activity: watch::Sender::new(begun),
+            log: Mutex::new(Log {
+                file,
+                written: 0,
+                broken: None,
+            }),
+        })))
+    }
+
+    /// Where the transcript is written.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// A number for a new exchange, from 1, that no other exchange of this transcript has.
+    pub fn next_exchange(&self) -> u64 {
+        self.0.exchanges.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Writes one entry and counts it as activity. Secrets must have been masked by the caller.
+    ///
+    /// When a line cannot be written nothing more is, so that the file holds no gap, and
+    /// [`check`](Self::check) and [`entries`](Self::entries) say so from then on.
+    pub fn record(&self, hop: &Hop, exchange: u64, direction: Direction, content: &Content) {
+        let entry = Unnumbered {
+            hop,
+            exchange,
+            direction,
+            content,
+        };
+        // The bulk of the work is done before the lock is taken.
+        let json = serde_json::to_string(&entry).map_err(io::Error::from);
+        let mut log = self.log();
+        let now = Instant::now();
+        let result = json.and_then(|json| log.append(&json, now - self.0.begun));
+        if let Err(error) = result {
+            tracing::error!(path = %self.0.path.display(), %error, "the transcript breaks off");
+            log.broken = Some(Arc::new(error));
+        }
+        self.0.activity.send_replace(now);
+    }
+
+    /// Counts as activity what leaves no entry, such as the pieces of a body that is not kept.
+    pub fn touch(&self) {
+        self.0.activity.send_replace(Instant::now());
+    }
+
+    /// When something last passed over any hop; the beginning of the run if nothing did.
+    pub fn last_activity(&self) -> Instant {
+        *self.0.activity.borrow()
+    }
+
+    /// Waits for activity: the receiver changes with every entry.
+    pub fn activity(&self) -> watch::Receiver<Instant> {
+        self.0.activity.subscribe()
+    }
+
+    /// Whether everything that was recorded is in the file.
+    ///
+    /// # Errors
+    /// A line could not be written.
+    pub fn check(&self) -> Result<(), TranscriptError> {
+        let log = self.log();
+        match &log.broken {
+            None => Ok(()),
+            Some(source) => Err(TranscriptError::Write {
+                path: self.0.path.clone(),
+                written: log.written,
+                source: Arc::clone(source),
+            }),
+        }
+    }
+
+    /// Every entry so far, read back from the file.
+    ///
+    /// # Errors
+    /// A line could not be written, or the file cannot be read.
+    pub fn entries(&self) -> Result<Vec<Entry>, TranscriptError> {
+        self.check()?;
+        reader::read(&self.0.path)
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    /// Writes the line of the next entry, whose JSON object still lacks `seq` and `time`.
+    fn append(&mut self, json: &str, time: Duration) -> io::Result<()> {
+        if self.broken.is_some() {
+            return Ok(());
+        }
+        let seq = self.written + 1;
+        let mut line = String::with_capacity(json.len() + 48);
+        let (seconds, micros) = (time.as_secs(), time.subsec_micros());
+        // Writing to a String cannot fail.
+        let _ = write!(line, "{{\"seq\":{seq},\"time\":{seconds}.{micros:06},");
+        line.push_str(json.strip_prefix('{').unwrap_or(json));
+        line.push('\n');
+        self.file.write_all(line.as_bytes())?;
+        self.written = seq;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, thread};
+
+    use super::*;
+    use crate::transcript::Body;
+
+    fn transcript() -> (tempfile::TempDir, Transcript) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transcript.jsonl");
+        let transcript = Transcript::create(&path, Instant::now()).unwrap();
+        (folder, transcript)
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let (_folder, transcript) = transcript();
+        let hop = Hop::new("green", "purple");
+        let request = Content::Request {
+            method: "POST".to_owned(),
+            path: "/".to_owned(),
+            headers: BTreeMap::new(),
+            body: Some(Body::Text("line\nbreak \u{1F980}".to_owned())),
+        };
+        let exchange = transcript.next_exchange();
+        transcript.record(&hop, exchange, Direction::Forward, &request);
+        transcript.record(&hop, exchange, Direction::Back, &Content::End);
+
+        let entries = transcript.entries().unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!((entries[0].seq, entries[1].seq), (1, 2));
+        assert!(entries[0].time <= entries[1].time);
+        assert_eq!(entries[0].content, request);
+        assert_eq!(entries[1].direction, Direction::Back);
+        assert_eq!(entries[1].exchange, 1);
+    }
+
+    #[test]
+    fn writers_on_many_threads_leave_no_gap() {
+        let (_folder, transcript) = transcript();
+        let hop = Hop::new("a", "b");
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let exchange = transcript.next_exchange();
+                        transcript.record(&hop, exchange, Direction::Back, &Content::End);
+                    }
+                });
+            }
+        });
+        let entries = transcript.entries().unwrap();
+        let numbers: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();
+        assert_eq!(numbers, (1..=400).collect::<Vec<_>>());
+        assert!(entries.windows(2).all(|pair| pair[0].time <= pair[1].time));
+    }
+
+    #[tokio::test]
+    async fn activity_wakes_who_waits_for_it() {
+        let (_folder, transcript) = transcript();
+        let before = transcript.last_activity();
+        let mut activity = transcript.activity();
+        transcript.record(&Hop::new("a", "b"), 1, Direction::Back, &Content::End);
+        activity.changed().await.unwrap();
+        assert!(transcript.last_activity() > before);
+    }
+
+    #[test]
+    fn a_file_of_another_run_is_not_written_over() {
+        let (_folder, transcript) = transcript();
+        let error = Transcript::create(transcript.path(), Instant::now()).unwrap_err();
+        assert!(matches!(error, TranscriptError::Create { .. }));
+    }
+
+    #[test]
+    fn a_full_disk_is_told() {
+        let full = Path::new("/dev/full");
+        let Ok(file) = File::options().write(true).open(full) else {
+            return;
+        };
+        let (_folder, transcript) = transcript();
+        transcript.log().file = file;
+        transcript.record(&Hop::new("a", "b"), 1, Direction::Back, &Content::End);
+        let error = transcript.entries().unwrap_err();
+        assert!(matches!(error, TranscriptError::Write { written: 0, .. }));
+    }
+}
