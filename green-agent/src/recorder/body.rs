@@ -1,10 +1,11 @@
 //! Bodies: read up to a limit, and turned into what a transcript keeps of them.
 
+use axum::http::HeaderMap;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use serde_json::Value;
 
-use super::mask::Masker;
+use super::{headers, mask::Masker};
 use crate::transcript::Body;
 
 /// A body as far as it was read.
@@ -56,6 +57,20 @@ pub(super) fn omit(bytes: u64, why: impl Into<String>) -> Body {
         bytes,
         why: why.into(),
     }
+}
+
+/// A body larger than the recorder's limit, of which only the beginning was read.
+pub(super) fn too_large(headers: &HeaderMap, beginning: &Bytes) -> Body {
+    let bytes = headers::content_length(headers).unwrap_or(beginning.len() as u64);
+    omit(bytes, "larger than the recorder's limit")
+}
+
+/// A body after whose beginning the connection broke.
+pub(super) fn cut_short(beginning: &Bytes) -> Body {
+    omit(
+        beginning.len() as u64,
+        "the connection broke before the body's end",
+    )
 }
 
 #[cfg(test)]

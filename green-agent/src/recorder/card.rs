@@ -55,13 +55,15 @@ pub(super) fn rewrite(card: &mut Value, origins: &Origins) -> Rewritten {
         return rewritten;
     };
     rewritten.changed = leave_grpc(card);
-    for name in ["url", "base_url"] {
-        follow(card.get_mut(name), origins, &mut rewritten);
-    }
-    for (list, _) in INTERFACES {
+    let main_is_grpc = is_grpc(card.get("preferredTransport"));
+    follow(card, "url", main_is_grpc, origins, &mut rewritten);
+    follow(card, "base_url", false, origins, &mut rewritten);
+    for (list, binding) in INTERFACES {
         let interfaces = card.get_mut(list).and_then(Value::as_array_mut);
-        for interface in interfaces.into_iter().flatten() {
-            follow(interface.get_mut("url"), origins, &mut rewritten);
+        let interfaces = interfaces.into_iter().flatten();
+        for interface in interfaces.filter_map(Value::as_object_mut) {
+            let grpc = is_grpc(interface.get(binding));
+            follow(interface, "url", grpc, origins, &mut rewritten);
         }
     }
     if rewritten.changed {
@@ -70,17 +72,24 @@ pub(super) fn rewrite(card: &mut Value, origins: &Origins) -> Rewritten {
     rewritten
 }
 
-fn follow(url: Option<&mut Value>, origins: &Origins, rewritten: &mut Rewritten) {
-    let Some(Value::String(url)) = url else {
+/// Rewrites the member `name` if it means the upstream, and reports it if the recorder cannot follow.
+fn follow(
+    members: &mut Map<String, Value>,
+    name: &str,
+    grpc: bool,
+    origins: &Origins,
+    rewritten: &mut Rewritten,
+) {
+    let Some(Value::String(url)) = members.get_mut(name) else {
         return;
     };
     match origins.follow(url) {
-        Leads::Upstream(on_recorder) => {
+        Leads::Upstream(on_recorder) if !grpc => {
             rewritten.changed |= *url != on_recorder;
             *url = on_recorder;
         }
         Leads::Here => {}
-        Leads::Elsewhere => rewritten.elsewhere.push(url.clone()),
+        Leads::Upstream(_) | Leads::Elsewhere => rewritten.elsewhere.push(url.clone()),
     }
 }
 

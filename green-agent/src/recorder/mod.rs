@@ -5,8 +5,8 @@
 //! so that callers stay on it, and writes down what passes in the order in which it happened.
 //! It speaks HTTP/1.1 to callers; gRPC and WebSocket are beyond it.
 //!
-//! - `proxy`: a request on its way to the upstream, and the reply on its way back
-//! - `relay`: replies that are passed back piece by piece
+//! - `proxy`: requests on their way to the upstream
+//! - `reply`, `relay`: replies on their way back, as a whole or piece by piece
 //! - `exchange`: what is written down about one request
 //! - `body`, `headers`, `sse`: the forms in which things pass
 //! - `origin`, `card`: addresses that callers are told
@@ -20,6 +20,7 @@ mod mask;
 mod origin;
 mod proxy;
 mod relay;
+mod reply;
 mod sse;
 #[cfg(test)]
 mod tests;

@@ -62,7 +62,7 @@ impl Origins {
     pub(super) fn follow(&self, url: &str) -> Leads {
         let url = match Url::parse(url) {
             Ok(url) => url,
-            Err(url::ParseError::RelativeUrlWithoutBase) => return Leads::Here,
+            Err(url::ParseError::RelativeUrlWithoutBase) if is_path(url) => return Leads::Here,
             Err(_) => return Leads::Elsewhere,
         };
         let same_port = url.port_or_known_default() == self.upstream.port_or_known_default();
@@ -76,6 +76,12 @@ impl Origins {
             Leads::Elsewhere
         }
     }
+}
+
+/// Whether a relative URL names no host: neither `//host/path` nor a bare `127.0.0.1:50051`.
+fn is_path(url: &str) -> bool {
+    let first = url.split(['/', '?', '#']).next().unwrap_or_default();
+    !url.starts_with("//") && !first.contains(':')
 }
 
 #[cfg(test)]
@@ -132,7 +138,10 @@ mod tests {
             ("http://agent.example:9110/", Leads::Elsewhere),
             ("http://other.example:9109/", Leads::Elsewhere),
             ("/v1", Leads::Here),
+            ("v1/card?at=12:30", Leads::Here),
             ("localhost:50051", Leads::Elsewhere),
+            ("127.0.0.1:50051", Leads::Elsewhere),
+            ("//agent.example:9109/", Leads::Elsewhere),
             ("", Leads::Here),
         ] {
             assert_eq!(origins.follow(url), expected, "{url}");

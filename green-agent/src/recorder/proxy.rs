@@ -1,4 +1,4 @@
-//! Passes requests to the upstream of a hop and replies back, and records both as they pass.
+//! Passes the requests of a hop on to its upstream and records them as they pass.
 //!
 //! A request is recorded before it is passed on and a reply before it is passed back, so the
 //! transcript never shows an effect before its cause.
@@ -7,23 +7,22 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
-    body::Body,
+    body::BodyDataStream,
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, header, request::Parts},
+    http::{Method, StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use serde_json::{Value, json};
-use tokio::sync::{Semaphore, TryAcquireError};
+use serde_json::json;
+use tokio::sync::Semaphore;
 
 use super::{
     body::{self, Collected},
-    card,
     exchange::{Book, Exchange, cut},
     headers,
     origin::Origins,
     relay,
+    reply::Asked,
 };
 use crate::transcript;
 
@@ -38,14 +37,10 @@ pub(super) struct Proxy {
     pub(super) body_limit: usize,
 }
 
-/// Where a reply may hold an agent card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CardAt {
-    Nowhere,
-    /// The body is one.
-    Body,
-    /// The result of a JSON-RPC reply is one.
-    Result,
+/// A request's body: what the transcript keeps of it, and what the upstream gets.
+struct Read {
+    kept: Option<transcript::Body>,
+    sent: Option<reqwest::Body>,
 }
 
 /// The whole of a hop as an app: every path and every method is passed on.
@@ -64,48 +59,56 @@ async fn serve(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
 impl Proxy {
     async fn pass(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
-        let exchange = match Arc::clone(&self.permits).try_acquire_owned() {
-            Ok(permit) => Exchange::open(&self.book, Some(permit)),
-            Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => {
-                let why = "too many exchanges are open on this hop: end some, or call less at once";
-                return refuse(
-                    Exchange::open(&self.book, None),
-                    &parts,
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    why,
-                );
-            }
-        };
-        if parts.method == Method::CONNECT || headers::upgrade(&parts.headers).is_some() {
-            let why = "the recorder passes on HTTP requests only: connections cannot be upgraded or tunnelled";
-            return refuse(exchange, &parts, StatusCode::NOT_IMPLEMENTED, why);
+        let permit = Arc::clone(&self.permits).try_acquire_owned().ok();
+        let refused = refuses(&parts, permit.is_some());
+        let exchange = Exchange::open(&self.book, permit);
+        if let Some((status, why)) = refused {
+            exchange.request(&parts, None);
+            exchange.fail_by_caller(why);
+            return refusal(status, why);
         }
-        let mut pieces = body.into_data_stream();
-        let (kept, body) = match body::collect(&mut pieces, self.body_limit).await {
-            Collected::Whole(bytes) => (body::keep(&bytes, &self.book.masker), whole(bytes)),
-            Collected::Larger(beginning) => {
-                let kept = too_large(&parts.headers, &beginning);
-                let rest = stream::once(async { Ok(beginning) }).chain(pieces);
-                (Some(kept), Some(reqwest::Body::wrap_stream(rest)))
-            }
-            Collected::Broken(beginning, error) => {
-                exchange.request(&parts, Some(cut_short(&beginning)));
-                let error = format!("the request broke off: {}", relay::in_full(&error));
+        let Read { kept, sent } = match self.read(&parts, body.into_data_stream()).await {
+            Ok(read) => read,
+            Err((kept, error)) => {
+                exchange.request(&parts, Some(kept));
                 exchange.fail_by_caller(&error);
                 return refusal(StatusCode::BAD_REQUEST, &error);
             }
         };
-        let card_at = card_at(&parts, kept.as_ref());
+        let asked = Asked::new(&parts.method, parts.uri.path(), kept.as_ref());
         exchange.request(&parts, kept);
-        match self.send(&parts, body).await {
-            Ok(reply) => self.pass_back(exchange, card_at, reply).await,
+        match self.send(&parts, sent).await {
+            Ok(reply) => self.pass_back(asked, exchange, reply).await,
             Err(error) => {
-                let error = format!(
-                    "the upstream did not answer: {}",
-                    relay::in_full(&error.without_url())
-                );
+                let error = relay::no_answer(error);
                 exchange.fail(&error);
-                refusal(StatusCode::BAD_GATEWAY, &self.book.masker.mask_text(&error))
+                refusal(StatusCode::BAD_GATEWAY, &error)
+            }
+        }
+    }
+
+    /// Reads a request's body; one that is too large is passed on as it comes.
+    async fn read(
+        &self,
+        parts: &Parts,
+        mut pieces: BodyDataStream,
+    ) -> Result<Read, (transcript::Body, String)> {
+        match body::collect(&mut pieces, self.body_limit).await {
+            Collected::Whole(bytes) => Ok(Read {
+                kept: body::keep(&bytes, &self.book.masker),
+                sent: (!bytes.is_empty()).then(|| bytes.into()),
+            }),
+            Collected::Larger(beginning) => {
+                let kept = body::too_large(&parts.headers, &beginning);
+                let all = stream::once(async { Ok(beginning) }).chain(pieces);
+                Ok(Read {
+                    kept: Some(kept),
+                    sent: Some(reqwest::Body::wrap_stream(all)),
+                })
+            }
+            Collected::Broken(beginning, error) => {
+                let error = format!("the request broke off: {}", relay::in_full(&error));
+                Err((body::cut_short(&beginning), error))
             }
         }
     }
@@ -125,123 +128,19 @@ impl Proxy {
         }
         request.send().await
     }
+}
 
-    async fn pass_back(
-        &self,
-        exchange: Exchange,
-        card_at: CardAt,
-        reply: reqwest::Response,
-    ) -> Response {
-        let (status, headers) = (reply.status(), reply.headers().clone());
-        let coding = headers::content_coding(&headers);
-        let mut pieces = reply.bytes_stream().boxed();
-        let respond = |body| response(status, headers::to_caller(&headers, &self.origins), body);
-        if let Some(coding) = coding {
-            let bytes = headers::content_length(&headers).unwrap_or_default();
-            exchange.reply(
-                status,
-                &headers,
-                Some(body::omit(bytes, format!("encoded with {coding}"))),
-            );
-            return respond(relay::bytes(pieces, exchange));
-        }
-        if headers::is_event_stream(&headers) {
-            exchange.reply(status, &headers, None);
-            return respond(relay::events(pieces, exchange, self.body_limit));
-        }
-        match body::collect(&mut pieces, self.body_limit).await {
-            Collected::Whole(bytes) => {
-                exchange.reply(status, &headers, body::keep(&bytes, &self.book.masker));
-                exchange.close();
-                match self.rewritten(card_at, status, &bytes) {
-                    Some(card) => with_length_of_its_own(respond(Body::from(card))),
-                    None => respond(Body::from(bytes)),
-                }
-            }
-            Collected::Larger(beginning) => {
-                exchange.reply(status, &headers, Some(too_large(&headers, &beginning)));
-                let rest = stream::once(async { Ok(beginning) }).chain(pieces);
-                respond(relay::bytes(rest.boxed(), exchange))
-            }
-            Collected::Broken(beginning, error) => {
-                exchange.reply(status, &headers, Some(cut_short(&beginning)));
-                let error = format!(
-                    "the upstream broke off: {}",
-                    relay::in_full(&error.without_url())
-                );
-                exchange.fail(&error);
-                respond(relay::broken(beginning, error))
-            }
-        }
+/// Why a request is not passed on, if it is not.
+fn refuses(parts: &Parts, permitted: bool) -> Option<(StatusCode, &'static str)> {
+    if !permitted {
+        let why = "too many exchanges are open on this hop: end some, or call less at once";
+        Some((StatusCode::SERVICE_UNAVAILABLE, why))
+    } else if parts.method == Method::CONNECT || headers::upgrade(&parts.headers).is_some() {
+        let why = "the recorder passes on plain HTTP: it cannot upgrade or tunnel a connection";
+        Some((StatusCode::NOT_IMPLEMENTED, why))
+    } else {
+        None
     }
-
-    /// The reply with its card rewritten; `None` where there is no card or nothing to change in it.
-    fn rewritten(&self, card_at: CardAt, status: StatusCode, bytes: &[u8]) -> Option<Vec<u8>> {
-        if card_at == CardAt::Nowhere || !status.is_success() {
-            return None;
-        }
-        let mut reply: Value = serde_json::from_slice(bytes).ok()?;
-        let card = match card_at {
-            CardAt::Nowhere => return None,
-            CardAt::Body => &mut reply,
-            CardAt::Result => reply.get_mut("result")?,
-        };
-        let outcome = card::rewrite(card, &self.origins);
-        for url in outcome.elsewhere {
-            let hop = &self.book.hop;
-            tracing::warn!(%hop, %url, "the agent's card leads past the recorder: what goes there is not recorded");
-        }
-        if outcome.changed {
-            serde_json::to_vec(&reply).ok()
-        } else {
-            None
-        }
-    }
-}
-
-fn card_at(parts: &Parts, request: Option<&transcript::Body>) -> CardAt {
-    if parts.method == Method::GET && card::is_card_path(parts.uri.path()) {
-        return CardAt::Body;
-    }
-    match request.and_then(transcript::Body::json) {
-        Some(request) if card::asks_for_card(request) => CardAt::Result,
-        Some(_) | None => CardAt::Nowhere,
-    }
-}
-
-fn whole(bytes: Bytes) -> Option<reqwest::Body> {
-    (!bytes.is_empty()).then(|| bytes.into())
-}
-
-fn too_large(headers: &HeaderMap, beginning: &Bytes) -> transcript::Body {
-    let bytes = headers::content_length(headers).unwrap_or(beginning.len() as u64);
-    body::omit(bytes, "larger than the recorder's limit")
-}
-
-fn cut_short(beginning: &Bytes) -> transcript::Body {
-    body::omit(
-        beginning.len() as u64,
-        "the connection broke before the body's end",
-    )
-}
-
-fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
-}
-
-fn with_length_of_its_own(mut response: Response) -> Response {
-    response.headers_mut().remove(header::CONTENT_LENGTH);
-    response
-}
-
-/// Records a request that is not passed on, and why.
-fn refuse(exchange: Exchange, parts: &Parts, status: StatusCode, why: &str) -> Response {
-    exchange.request(parts, None);
-    exchange.fail_by_caller(why);
-    refusal(status, why)
 }
 
 /// An answer of the recorder itself.

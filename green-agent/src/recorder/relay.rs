@@ -28,6 +28,8 @@ struct Relay {
     pieces: Pieces,
     /// Reads the events of a stream; `None` for a body that is not kept.
     parser: Option<SseParser>,
+    /// The bytes still to come, where the upstream announced how many.
+    left: Option<u64>,
     phase: watch::Receiver<Phase>,
     exchange: Exchange,
 }
@@ -36,20 +38,39 @@ type Passed = Option<(Result<Bytes, BreaksOff>, Option<Relay>)>;
 
 /// Passes a stream of events back, recording each before the bytes that complete it.
 ///
+/// `length` is what the upstream announced, in bytes, if it did.
 /// Events of more than `limit` bytes are passed back like the others and not kept.
-pub(super) fn events(pieces: Pieces, exchange: Exchange, limit: usize) -> Body {
-    relay(pieces, Some(SseParser::new(limit)), exchange)
+pub(super) fn events(
+    pieces: Pieces,
+    length: Option<u64>,
+    exchange: Exchange,
+    limit: usize,
+) -> Body {
+    relay(pieces, length, Some(SseParser::new(limit)), exchange)
 }
 
-/// Passes a body back that is not kept.
-pub(super) fn bytes(pieces: Pieces, exchange: Exchange) -> Body {
-    relay(pieces, None, exchange)
+/// Passes a body back that is not kept; `length` as for [`events`].
+pub(super) fn bytes(pieces: Pieces, length: Option<u64>, exchange: Exchange) -> Body {
+    relay(pieces, length, None, exchange)
 }
 
 /// A body that breaks off after `beginning`, as the upstream's did.
 pub(super) fn broken(beginning: Bytes, error: String) -> Body {
     let pieces = stream::once(async { Ok(beginning) });
     Body::from_stream(pieces.chain(stream::once(async { Err(break_off(error).await) })))
+}
+
+/// What is said of an upstream that could not be asked. URLs may hold secrets, so there is none in it.
+pub(super) fn no_answer(error: reqwest::Error) -> String {
+    format!(
+        "the upstream did not answer: {}",
+        in_full(&error.without_url())
+    )
+}
+
+/// What is said of an upstream that did not finish its reply.
+pub(super) fn broke_off(error: reqwest::Error) -> String {
+    format!("the upstream broke off: {}", in_full(&error.without_url()))
 }
 
 /// An error in full, with the errors that caused it.
@@ -63,10 +84,11 @@ pub(super) fn in_full(error: &dyn Error) -> String {
     text
 }
 
-fn relay(pieces: Pieces, parser: Option<SseParser>, exchange: Exchange) -> Body {
+fn relay(pieces: Pieces, left: Option<u64>, parser: Option<SseParser>, exchange: Exchange) -> Body {
     let relay = Relay {
         pieces,
         parser,
+        left,
         phase: exchange.book().phase.clone(),
         exchange,
     };
@@ -86,10 +108,15 @@ impl Relay {
         match piece {
             Some(Ok(piece)) => {
                 self.note(&piece);
+                if self.left == Some(0) {
+                    // The server asks for no more than was announced, so it would never see the end.
+                    self.end();
+                    return Some((Ok(piece), None));
+                }
                 Some((Ok(piece), Some(self)))
             }
             Some(Err(error)) => {
-                let error = format!("the upstream broke off: {}", in_full(&error.without_url()));
+                let error = broke_off(error);
                 self.exchange.fail(&error);
                 Some((Err(break_off(error).await), None))
             }
@@ -101,6 +128,9 @@ impl Relay {
     }
 
     fn note(&mut self, piece: &[u8]) {
+        self.left = self
+            .left
+            .map(|left| left.saturating_sub(piece.len() as u64));
         match &mut self.parser {
             Some(parser) => {
                 for event in parser.push(piece) {

@@ -121,7 +121,7 @@ impl Raw {
     async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let (send, bytes) = mpsc::channel(1);
+        let (send, bytes) = mpsc::channel(8);
         let (gone, left) = oneshot::channel();
         tokio::spawn(async move {
             let (connection, _) = listener.accept().await.unwrap();

@@ -99,6 +99,10 @@ async fn replies_without_a_body_pass() {
     let app = Router::new()
         .route("/empty", any(|| async { StatusCode::NO_CONTENT }))
         .route("/whole", get(|| async { "ten  bytes" }))
+        .route(
+            "/stream",
+            any(|| async { ([("content-type", "text/event-stream")], "data: 1\n\n") }),
+        )
         .route("/away", get(|| async { Redirect::temporary("/whole") }));
     let setup = Setup::new(&serve(app).await, RecorderOptions::default()).await;
 
@@ -111,6 +115,13 @@ async fn replies_without_a_body_pass() {
     assert_eq!(empty.status(), 204);
     let head = setup.client.head(setup.url("/whole")).send().await.unwrap();
     assert_eq!(head.headers()["content-length"], "10");
+    let stream = setup
+        .client
+        .head(setup.url("/stream"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
     let away = setup.client.get(setup.url("/away")).send().await.unwrap();
     assert_eq!(
         (
@@ -119,7 +130,7 @@ async fn replies_without_a_body_pass() {
         ),
         (307, "/whole")
     );
-    assert_eq!(kinds(&setup.contents()), ["request", "reply"].repeat(3));
+    assert_eq!(kinds(&setup.contents()), ["request", "reply"].repeat(4));
     assert!(
         setup
             .contents()

@@ -1,0 +1,199 @@
+//! What the recorder costs: requests and events through it against the same without it.
+//!
+//! `cargo bench --bench recorder -- --seconds 2` measures each case for two seconds in every round.
+//! Direct and recorded take turns, so that whatever else the machine does falls on both alike.
+
+use std::{
+    error::Error,
+    net::Ipv4Addr,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    http::header,
+    response::IntoResponse,
+    routing::{get, post},
+    serve::ListenerExt,
+};
+use bytes::Bytes;
+use futures_util::stream;
+use green_agent::{
+    recorder::{HopSpec, Masker, Recorder, RecorderOptions},
+    transcript::{Hop, Transcript},
+};
+use tokio::{net::TcpListener, task::JoinSet};
+use url::Url;
+
+const ROUNDS: usize = 3;
+const CONNECTIONS: [usize; 3] = [1, 16, 64];
+const EVENTS: usize = 1000;
+
+const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":"1","method":"message/send","params":{"message":{"kind":"message","messageId":"7f1c","role":"user","parts":[{"kind":"text","text":"Present your opening argument."}]},"configuration":{"blocking":true}}}"#;
+const EVENT: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{\"kind\":\"status-update\",\"taskId\":\"t\",\"contextId\":\"c\",\"status\":{\"state\":\"working\"},\"final\":false}}\n\n";
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// What was measured of one case.
+#[derive(Default)]
+struct Measured {
+    latencies: Vec<Duration>,
+    spent: Duration,
+}
+
+impl Measured {
+    fn add(&mut self, round: Self) {
+        self.latencies.extend(round.latencies);
+        self.spent += round.spent;
+    }
+
+    fn per_second(&self) -> f64 {
+        self.latencies.len() as f64 / self.spent.as_secs_f64()
+    }
+
+    /// The latency under which so many of a hundred requests stayed, in microseconds.
+    fn percentile(&mut self, percent: usize) -> u128 {
+        self.latencies.sort_unstable();
+        let index = self.latencies.len() * percent / 100;
+        self.latencies.get(index).map_or(0, Duration::as_micros)
+    }
+}
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let time = seconds()?;
+    let direct = upstream().await?;
+    let folder = tempfile::tempdir()?;
+    let transcript = Transcript::create(&folder.path().join("transcript.jsonl"), Instant::now())?;
+    let hop = Hop::new("green", "purple");
+    let hops = vec![HopSpec {
+        hop: hop.clone(),
+        upstream: direct.clone(),
+    }];
+    let masker = Masker::new(vec!["a-secret-that-never-comes".to_owned()]);
+    let recorder = Recorder::start(hops, transcript, masker, RecorderOptions::default()).await?;
+    let recorded = recorder.url(&hop).ok_or("the hop is recorded")?;
+
+    println!("{:<24}{:>12}{:>12}{:>8}", "", "direct", "recorded", "ratio");
+    for connections in CONNECTIONS {
+        requests(&direct, &recorded, connections, time).await?;
+    }
+    events(&direct, &recorded, time).await?;
+    recorder.stop().await;
+    Ok(())
+}
+
+/// The value of `--seconds`, else one second. Cargo adds arguments of its own, which are ignored.
+fn seconds() -> Outcome<Duration> {
+    let mut arguments = std::env::args()
+        .skip_while(|argument| argument != "--seconds")
+        .skip(1);
+    let seconds = arguments
+        .next()
+        .map_or(Ok(1.0), |seconds| seconds.parse())?;
+    Ok(Duration::try_from_secs_f64(seconds)?)
+}
+
+/// Echoes messages, and streams events on `/stream`.
+async fn upstream() -> Outcome<Url> {
+    let events = || async {
+        let events = stream::iter((0..EVENTS).map(|_| Ok::<_, std::io::Error>(EVENT)));
+        let headers = [(header::CONTENT_TYPE, "text/event-stream")];
+        (headers, Body::from_stream(events)).into_response()
+    };
+    let echo = |body: Bytes| async { ([(header::CONTENT_TYPE, "application/json")], body) };
+    let app = Router::new()
+        .route("/", post(echo))
+        .route("/stream", get(events));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let url = format!("http://{}/", listener.local_addr()?).parse()?;
+    let listener = listener.tap_io(|connection| {
+        let _ = connection.set_nodelay(true);
+    });
+    tokio::spawn(axum::serve(listener, app).into_future());
+    Ok(url)
+}
+
+async fn requests(direct: &Url, recorded: &Url, connections: usize, time: Duration) -> Outcome<()> {
+    let mut sides = [Measured::default(), Measured::default()];
+    for _ in 0..ROUNDS {
+        for (side, url) in sides.iter_mut().zip([direct, recorded]) {
+            side.add(send_for(url, connections, time).await?);
+        }
+    }
+    let [direct, recorded] = &mut sides;
+    let label = |what: &str| format!("{connections:>2} x {what}");
+    row(
+        &label("requests/s"),
+        direct.per_second(),
+        recorded.per_second(),
+    );
+    for percent in [50, 99] {
+        let [direct, recorded] =
+            [&mut *direct, &mut *recorded].map(|side| side.percentile(percent) as f64);
+        row(&label(&format!("p{percent} in us")), direct, recorded);
+    }
+    Ok(())
+}
+
+async fn send_for(url: &Url, connections: usize, time: Duration) -> Outcome<Measured> {
+    let begun = Instant::now();
+    let mut senders = JoinSet::new();
+    for _ in 0..connections {
+        senders.spawn(sender(url.clone(), begun + time));
+    }
+    let mut measured = Measured::default();
+    while let Some(sent) = senders.join_next().await {
+        measured.latencies.extend(sent??);
+    }
+    measured.spent = begun.elapsed();
+    Ok(measured)
+}
+
+/// Sends messages one after the other over one connection, and gives the time that each took.
+async fn sender(url: Url, until: Instant) -> Outcome<Vec<Duration>> {
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let mut latencies = Vec::new();
+    while Instant::now() < until {
+        let begun = Instant::now();
+        let request = client
+            .post(url.clone())
+            .header(header::CONTENT_TYPE, "application/json");
+        let reply = request.body(MESSAGE).send().await?.error_for_status()?;
+        if reply.bytes().await? != MESSAGE {
+            return Err("the reply is not the echo of the request".into());
+        }
+        latencies.push(begun.elapsed());
+    }
+    Ok(latencies)
+}
+
+async fn events(direct: &Url, recorded: &Url, time: Duration) -> Outcome<()> {
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let mut sides = [(0_usize, Duration::ZERO); 2];
+    for _ in 0..ROUNDS {
+        for (side, url) in sides.iter_mut().zip([direct, recorded]) {
+            let begun = Instant::now();
+            while begun.elapsed() < time {
+                let reply = client
+                    .get(url.join("stream")?)
+                    .send()
+                    .await?
+                    .error_for_status()?;
+                side.0 += reply.bytes().await?.len() / EVENT.len();
+            }
+            side.1 += begun.elapsed();
+        }
+    }
+    let [direct, recorded] = sides.map(|(events, spent)| events as f64 / spent.as_secs_f64());
+    row("events/s, one stream", direct, recorded);
+    Ok(())
+}
+
+fn row(label: &str, direct: f64, recorded: f64) {
+    println!(
+        "{label:<24}{direct:>12.0}{recorded:>12.0}{:>8.2}",
+        recorded / direct
+    );
+}

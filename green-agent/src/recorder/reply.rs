@@ -1,0 +1,175 @@
+//! Passes the replies of a hop back and records them as they pass.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, Method, StatusCode, header},
+    response::Response,
+};
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+
+use super::{
+    body::{self, Collected},
+    card,
+    exchange::Exchange,
+    headers,
+    proxy::Proxy,
+    relay::{self, Pieces},
+};
+
+/// What of a request decides how its reply is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Whether the reply has no body whatever its headers say.
+    pub(super) head_only: bool,
+    /// Where in the reply an agent card stands.
+    pub(super) card_at: CardAt,
+}
+
+/// Where a reply may hold an agent card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CardAt {
+    /// Not at all.
+    Nowhere,
+    /// The body is one.
+    Body,
+    /// The result of a JSON-RPC reply is one.
+    Result,
+}
+
+/// How the body of a reply is passed back.
+enum Form {
+    /// Read as a whole, if it is not too large.
+    Whole,
+    /// Event by event.
+    Events,
+    /// Unread, since it is encoded, as the text says.
+    Encoded(String),
+}
+
+impl Asked {
+    /// `kept` is the request's body as the transcript has it.
+    pub(super) fn new(method: &Method, path: &str, kept: Option<&crate::transcript::Body>) -> Self {
+        let request = kept.and_then(crate::transcript::Body::json);
+        let card_at = if method == Method::GET && card::is_card_path(path) {
+            CardAt::Body
+        } else if request.is_some_and(card::asks_for_card) {
+            CardAt::Result
+        } else {
+            CardAt::Nowhere
+        };
+        Self {
+            head_only: method == Method::HEAD,
+            card_at,
+        }
+    }
+}
+
+impl Proxy {
+    /// Passes a reply back whose head has come.
+    pub(super) async fn pass_back(
+        &self,
+        asked: Asked,
+        exchange: Exchange,
+        reply: reqwest::Response,
+    ) -> Response {
+        let (status, theirs) = (reply.status(), reply.headers().clone());
+        let mut ours = headers::to_caller(&theirs, &self.origins);
+        if asked.card_at != CardAt::Nowhere {
+            // A rewritten card has another length, and the server puts it in its place.
+            ours.remove(header::CONTENT_LENGTH);
+        }
+        let length = headers::content_length(&theirs);
+        let pieces = reply.bytes_stream().boxed();
+        let body = match form(asked, status, &theirs) {
+            Form::Events => {
+                exchange.reply(status, &theirs, None);
+                relay::events(pieces, length, exchange, self.body_limit)
+            }
+            Form::Encoded(coding) => {
+                let why = format!("encoded with {coding}");
+                let kept = body::omit(length.unwrap_or_default(), why);
+                exchange.reply(status, &theirs, Some(kept));
+                relay::bytes(pieces, length, exchange)
+            }
+            Form::Whole => {
+                let card_at = if status.is_success() {
+                    asked.card_at
+                } else {
+                    CardAt::Nowhere
+                };
+                self.whole(pieces, exchange, status, &theirs, card_at).await
+            }
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = ours;
+        response
+    }
+
+    /// Reads a body to its end and records it; one that is too large is only passed on.
+    async fn whole(
+        &self,
+        mut pieces: Pieces,
+        exchange: Exchange,
+        status: StatusCode,
+        headers: &HeaderMap,
+        card_at: CardAt,
+    ) -> Body {
+        match body::collect(&mut pieces, self.body_limit).await {
+            Collected::Whole(bytes) => {
+                exchange.reply(status, headers, body::keep(&bytes, &self.book.masker));
+                exchange.close();
+                let rewritten = self.rewritten(card_at, &bytes);
+                rewritten.map_or_else(|| Body::from(bytes), Body::from)
+            }
+            Collected::Larger(beginning) => {
+                exchange.reply(status, headers, Some(body::too_large(headers, &beginning)));
+                let length = headers::content_length(headers);
+                let all = stream::once(async { Ok(beginning) }).chain(pieces);
+                relay::bytes(all.boxed(), length, exchange)
+            }
+            Collected::Broken(beginning, error) => {
+                exchange.reply(status, headers, Some(body::cut_short(&beginning)));
+                let error = relay::broke_off(error);
+                exchange.fail(&error);
+                relay::broken(beginning, error)
+            }
+        }
+    }
+
+    /// A reply with its card rewritten; `None` where there is no card or nothing to change in it.
+    fn rewritten(&self, card_at: CardAt, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut reply: Value = match card_at {
+            CardAt::Nowhere => return None,
+            CardAt::Body | CardAt::Result => serde_json::from_slice(bytes).ok()?,
+        };
+        let card = match card_at {
+            CardAt::Nowhere | CardAt::Body => &mut reply,
+            CardAt::Result => reply.get_mut("result")?,
+        };
+        let outcome = card::rewrite(card, &self.origins);
+        for url in outcome.elsewhere {
+            let hop = &self.book.hop;
+            tracing::warn!(%hop, %url, "the agent's card leads past the recorder: what goes there is not recorded");
+        }
+        if outcome.changed {
+            serde_json::to_vec(&reply).ok()
+        } else {
+            None
+        }
+    }
+}
+
+fn form(asked: Asked, status: StatusCode, headers: &HeaderMap) -> Form {
+    let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if asked.head_only || bodiless {
+        Form::Whole
+    } else if let Some(coding) = headers::content_coding(headers) {
+        Form::Encoded(coding.to_owned())
+    } else if headers::is_event_stream(headers) {
+        Form::Events
+    } else {
+        Form::Whole
+    }
+}
