@@ -1,0 +1,142 @@
+//! The places in which secrets stand, known by their names.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use regex::{Captures, Regex};
+
+use super::MASK;
+
+/// The names of JSON members that hold secrets, in lowercase and without `-` and `_`.
+const SECRET_MEMBERS: [&str; 10] = [
+    "accesstoken",
+    "apikey",
+    "authorization",
+    "clientsecret",
+    "credentials",
+    "idtoken",
+    "password",
+    "refreshtoken",
+    "secret",
+    "token",
+];
+
+/// HTTP authentication schemes, in lowercase. Of another first word nobody knows that it is no secret.
+const SCHEMES: [&str; 5] = ["basic", "bearer", "digest", "dpop", "negotiate"];
+
+/// Words that follow `Bearer` in messages and headers about authentication, and are no tokens.
+const WORDS_AFTER_BEARER: [&str; 8] = [
+    "auth",
+    "authentication",
+    "authorization",
+    "error=",
+    "realm=",
+    "scope=",
+    "token",
+    "tokens",
+];
+
+static BEARER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)(?-u:\b)(bearer\s+)([a-z0-9._~+/=-]+)"));
+
+/// A quoted name with a quoted value, as JSON and Python write them.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?i)(["']([a-z_-]+)["']\s*:\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"#)
+});
+
+/// `NAME=value`, as shells, logs and queries write it; the name's last part counts.
+static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|password|secret|token|credentials)=)[^\s&"'<>;,]+"#,
+    )
+});
+
+/// Masks what follows `Bearer`, and the values of members and assignments with telling names.
+pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
+    let text = replace(text, &BEARER, |found| {
+        let word = found[2].trim_end_matches('.').to_ascii_lowercase();
+        let is_token = !WORDS_AFTER_BEARER.contains(&word.as_str());
+        is_token.then(|| format!("{}{MASK}", &found[1]))
+    });
+    // Most texts have neither sign, and looking for one is much faster than matching.
+    let text = if text.contains(':') {
+        replace(text, &MEMBER, |found| {
+            let quote = &found[3][..1];
+            is_secret_member(&found[2]).then(|| format!("{}{quote}{MASK}{quote}", &found[1]))
+        })
+    } else {
+        text
+    };
+    if text.contains('=') {
+        replace(text, &ASSIGNMENT, |found| {
+            Some(format!("{}{MASK}", &found[1]))
+        })
+    } else {
+        text
+    }
+}
+
+/// Replaces the matches for which `masked` gives another text. A text without any stays borrowed.
+fn replace<'a>(
+    text: Cow<'a, str>,
+    pattern: &Regex,
+    masked: impl Fn(&Captures<'_>) -> Option<String>,
+) -> Cow<'a, str> {
+    let replaced = pattern.replace_all(&text, |found: &Captures<'_>| {
+        masked(found).unwrap_or_else(|| found[0].to_owned())
+    });
+    let replaced = match replaced {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(replaced) => Some(replaced),
+    };
+    replaced.map_or(text, Cow::Owned)
+}
+
+/// Whether a JSON member or a query parameter of this name holds a secret.
+pub(super) fn is_secret_member(name: &str) -> bool {
+    let name: String = name
+        .chars()
+        .filter(|letter| !matches!(letter, '-' | '_'))
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect();
+    SECRET_MEMBERS.contains(&name.as_str())
+}
+
+/// Whether the header of this lowercase name holds a secret.
+pub(super) fn is_secret_header(name: &str) -> bool {
+    const NAMES: [&str; 4] = [
+        "authorization",
+        "proxy-authorization",
+        "cookie",
+        "set-cookie",
+    ];
+    const ENDINGS: [&str; 3] = ["-token", "-key", "-secret"];
+    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Masks the whole of `xyz`, and of `Bearer xyz` all but the scheme.
+pub(super) fn mask_credentials(value: &str) -> String {
+    match value.split_once(' ') {
+        Some((scheme, _)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => {
+            format!("{scheme} {MASK}")
+        }
+        Some(_) | None => MASK.to_owned(),
+    }
+}
+
+/// Masks the value of one `name=value` of a query. Google's APIs call the key just `key`.
+pub(super) fn mask_parameter(parameter: &str) -> String {
+    match parameter.split_once('=') {
+        Some((name, _)) if is_secret_member(name) || name.eq_ignore_ascii_case("key") => {
+            format!("{name}={MASK}")
+        }
+        Some(_) | None => parameter.to_owned(),
+    }
+}
+
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and the tests use them all"
+)]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a pattern of this module")
+}
