@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use green_agent::participant::keeper;
+use green_agent::{cli, participant::keeper};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|first| first == keeper::KEEP) {
         return keeper::keep(args);
     }
-    ExitCode::SUCCESS
+    cli::main()
 }

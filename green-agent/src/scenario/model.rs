@@ -1,6 +1,6 @@
 //! A scenario as the file says it: agents, the evaluation's configuration, and how the harness treats it.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -22,6 +22,17 @@ pub struct Scenario {
     pub config: Map<String, Value>,
     /// The `[harness]` table.
     pub harness: Harness,
+}
+
+impl Scenario {
+    /// Its agents in the order in which they are started: the green one last, after those it calls.
+    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
+        let green = match &self.green {
+            Green::Agent(agent) => Some(agent),
+            Green::Builtin(_) => None,
+        };
+        self.participants.iter().chain(green)
+    }
 }
 
 /// The evaluator of a scenario.
@@ -101,6 +112,17 @@ pub enum Requirement {
     Npm(String),
     /// `command:NAME`: a program on the PATH.
     Command(String),
+}
+
+impl fmt::Display for Requirement {
+    /// As it stands in the file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Python(package) => write!(f, "python:{package}"),
+            Self::Npm(package) => write!(f, "npm:{package}"),
+            Self::Command(name) => write!(f, "command:{name}"),
+        }
+    }
 }
 
 /// The `[harness]` table, which AgentBeats' own parsers ignore.

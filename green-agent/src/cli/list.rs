@@ -1,0 +1,87 @@
+//! `green-agent list`: what there is to run.
+
+use super::Paths;
+use crate::{
+    exit::Exit,
+    scenario::{
+        files::Found,
+        model::{Evaluator, Green, Requirement, Scenario},
+        parse,
+    },
+    snapshot,
+};
+
+pub(super) fn execute(paths: &Paths) -> Exit {
+    let found = match paths.collect() {
+        Ok(found) => found,
+        Err(exit) => return exit,
+    };
+    let rows: Vec<[String; 4]> = found.iter().map(row).collect();
+    let header = ["SCENARIO", "AGENTS", "SNAPSHOT", "REQUIRES"].map(str::to_owned);
+    let all: Vec<&[String; 4]> = std::iter::once(&header).chain(&rows).collect();
+    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max();
+    let widths = [0, 1, 2].map(|column| width(column).unwrap_or_default());
+    for [name, agents, snapshot, requires] in all {
+        let [a, b, c] = widths;
+        println!(
+            "{}",
+            format!("{name:a$}  {agents:b$}  {snapshot:c$}  {requires}").trim_end()
+        );
+    }
+    Exit::Passed
+}
+
+fn row(found: &Found) -> [String; 4] {
+    match parse::read(&found.path) {
+        Ok(scenario) => [
+            found.name.clone(),
+            agents(&scenario),
+            snapshot_of(&scenario).to_owned(),
+            requires(&scenario),
+        ],
+        Err(errors) => {
+            let count = format!("{} errors", errors.0.len());
+            [
+                found.name.clone(),
+                "cannot be read".to_owned(),
+                String::new(),
+                count,
+            ]
+        }
+    }
+}
+
+fn agents(scenario: &Scenario) -> String {
+    let green = match &scenario.green {
+        Green::Agent(_) => "green",
+        Green::Builtin(Evaluator::Conversation(_)) => "conversation",
+    };
+    let roles = scenario
+        .participants
+        .iter()
+        .map(|agent| agent.role.as_str());
+    format!("{green} -> {}", roles.collect::<Vec<_>>().join(", "))
+}
+
+fn snapshot_of(scenario: &Scenario) -> &'static str {
+    match (
+        &scenario.harness.snapshot,
+        snapshot::path_for(&scenario.path).exists(),
+    ) {
+        (None, _) => "off",
+        (Some(_), true) => "kept",
+        (Some(_), false) => "missing",
+    }
+}
+
+fn requires(scenario: &Scenario) -> String {
+    let agents = scenario.agents().flat_map(|agent| &agent.requires);
+    let all: Vec<String> = scenario
+        .harness
+        .requires
+        .iter()
+        .chain(agents)
+        .map(Requirement::to_string)
+        .collect();
+    all.join(" ")
+}

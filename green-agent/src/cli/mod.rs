@@ -1,0 +1,122 @@
+//! The command line: one command, one file. Flags become options; the library does the work.
+
+mod check;
+mod list;
+mod new;
+mod run;
+mod stop;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    exit::Exit,
+    scenario::files::{CollectError, Found, collect},
+};
+
+/// Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A,
+/// records every hop, compares with snapshots, and exits with a code that tells the truth.
+#[derive(Debug, Parser)]
+#[command(name = "green-agent", version, about, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// How the program's own log is written, on standard error
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  green-agent run scenarios/ --install       run all, installing what they require
+  green-agent run debate.toml --show-logs    run one and see what its agents print
+  green-agent new my-scenario.toml           write a scenario to begin with
+
+Exit codes:
+  0  every scenario passed
+  1  an expectation, a snapshot or the evaluation failed
+  2  the command line is wrong
+  3  a scenario could not be read
+  4  infrastructure: an agent crashed, was never ready or hung; a requirement is missing
+Of several, 4 wins over 3 over 1 over 0. The log's level is set by RUST_LOG, such as RUST_LOG=debug.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run scenarios and judge them
+    Run(run::Run),
+    /// Read scenarios and say what is wrong with them, without running anything
+    Check(Paths),
+    /// List scenarios with their agents, requirements and snapshots
+    List(Paths),
+    /// Write a scenario to begin with
+    New(new::New),
+    /// Print the JSON Schema of scenario files
+    Schema,
+}
+
+#[derive(Debug, Args)]
+struct Paths {
+    /// Scenario files, or folders that are searched for them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only scenarios with this in their name
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormat {
+    /// For a person
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// What the program does, from its arguments to its exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log(cli.log_format);
+    match cli.command {
+        Command::Run(command) => command.execute(),
+        Command::Check(paths) => check::execute(&paths),
+        Command::List(paths) => list::execute(&paths),
+        Command::New(command) => command.execute(),
+        Command::Schema => {
+            println!("{:#}", crate::scenario::schema::schema());
+            Exit::Passed
+        }
+    }
+    .into()
+}
+
+fn log(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.with_ansi(false).init(),
+        LogFormat::Json => builder.json().init(),
+    }
+}
+
+impl Paths {
+    /// The scenarios that are meant, or the exit code when there are none.
+    fn collect(&self) -> Result<Vec<Found>, Exit> {
+        collect(&self.paths, self.filter.as_deref()).map_err(|error| {
+            let exit = match error {
+                CollectError::Sidecar(_) => Exit::Unreadable,
+                _ => Exit::Usage,
+            };
+            complain(&error);
+            exit
+        })
+    }
+}
+
+/// Says on standard error what is wrong.
+fn complain(error: &dyn std::fmt::Display) {
+    anstream::eprintln!("error: {error}");
+}

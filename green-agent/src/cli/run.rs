@@ -1,0 +1,168 @@
+//! `green-agent run`: runs scenarios and judges them.
+
+use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+
+use clap::Args;
+
+use super::{Paths, complain, stop};
+use crate::{
+    exit::Exit,
+    install::{self, Installer},
+    participant::{Keeper, ports::PortPool},
+    report::{json, terminal::Terminal},
+    run::{self, RunOptions, RunReport},
+    scenario::{files::Found, parse},
+    snapshot::SnapshotMode,
+};
+
+/// Run scenarios and judge them
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    paths: Paths,
+    /// What is done with snapshots
+    #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
+    snapshots: SnapshotMode,
+    /// How many scenarios run at a time
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+    /// How often each scenario runs, whatever it says itself
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    trials: Option<u32>,
+    /// The seed, whatever the scenarios say
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Install what scenarios require, into a cache folder that is used again
+    #[arg(long)]
+    install: bool,
+    /// Where installed requirements are kept [default: green-agent in the user's cache folder]
+    #[arg(long, value_name = "DIR", env = "GREEN_AGENT_CACHE")]
+    cache: Option<PathBuf>,
+    /// Show what agents print
+    #[arg(long)]
+    show_logs: bool,
+    /// Start the agents of one scenario and keep them until Ctrl-C; evaluate nothing
+    #[arg(long)]
+    serve_only: bool,
+    /// Where transcripts and the agents' output are kept, a folder a run
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    runs: PathBuf,
+    /// Write a report, such as json=report.json
+    #[arg(long, value_name = "KIND=FILE")]
+    report: Vec<Report>,
+}
+
+/// A report to write: `json=FILE`.
+#[derive(Clone, Debug)]
+struct Report(PathBuf);
+
+impl FromStr for Report {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("json", file)) if !file.is_empty() => Ok(Self(file.into())),
+            _ => Err("expected json=FILE".to_owned()),
+        }
+    }
+}
+
+impl Run {
+    pub(super) fn execute(&self) -> Exit {
+        let found = match self.paths.collect() {
+            Ok(found) => found,
+            Err(exit) => return exit,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build();
+        let ended = runtime.and_then(|runtime| runtime.block_on(self.run(&found)));
+        ended.unwrap_or_else(|error| {
+            complain(&error);
+            Exit::Infrastructure
+        })
+    }
+
+    async fn run(&self, found: &[Found]) -> std::io::Result<Exit> {
+        let terminal = Arc::new(Terminal::default());
+        let options = self.options(terminal.clone())?;
+        let ticking = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                terminal.tick();
+            }
+        });
+        let exit = match self.serve_only {
+            true => serve(found, &options).await,
+            false => self.report(&run::run(found, &options).await),
+        };
+        ticking.abort();
+        Ok(exit)
+    }
+
+    fn options(&self, terminal: Arc<Terminal>) -> std::io::Result<RunOptions> {
+        let working_dir = std::env::current_dir()?;
+        let keeper = Keeper::current_exe()?;
+        let cache = self.cache.clone().or_else(install::default_cache);
+        let installer = Installer {
+            // Without a home there is no better place that outlives the run.
+            cache: working_dir.join(cache.unwrap_or_else(|| ".green-agent-cache".into())),
+            keeper: keeper.clone(),
+        };
+        Ok(RunOptions {
+            jobs: self.jobs.into(),
+            trials: self.trials,
+            seed: self.seed,
+            snapshots: self.snapshots,
+            install: self.install,
+            show_logs: self.show_logs || self.serve_only,
+            folder: self.runs.join(stamp()),
+            working_dir,
+            installer,
+            keeper,
+            ports: PortPool::default(),
+            listener: Arc::new(move |event| terminal.show(&event)),
+            interrupt: stop::on_signal()?,
+        })
+    }
+
+    fn report(&self, report: &RunReport) -> Exit {
+        for Report(path) in &self.report {
+            if let Err(error) = json::write(report, path) {
+                complain(&format!("cannot write {}: {error}", path.display()));
+                return Exit::Infrastructure;
+            }
+        }
+        report.exit
+    }
+}
+
+/// A folder name that sorts by time and that no other run has.
+fn stamp() -> String {
+    let now = jiff::Zoned::now();
+    format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id())
+}
+
+async fn serve(found: &[Found], options: &RunOptions) -> Exit {
+    let [one] = found else {
+        complain(&format!(
+            "--serve-only takes one scenario, found {}",
+            found.len()
+        ));
+        return Exit::Usage;
+    };
+    let scenario = match parse::read(&one.path) {
+        Ok(scenario) => scenario,
+        Err(errors) => {
+            complain(&errors);
+            return Exit::Unreadable;
+        }
+    };
+    match run::serve(&scenario, options).await {
+        Ok(()) => Exit::Passed,
+        Err(error) => {
+            complain(&error);
+            error.0.kind.exit()
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Collects what an agent says about one task.
+
+use bridge_client::{Client, ClientError};
+use bridge_protocol::a2a::{
+    GetTaskRequest, Message, Metadata, StreamResponse, Task, TaskState, TaskStatus,
+};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::time::{Duration, sleep};
+
+use crate::assessment::Assessment;
+
+/// How often a task is asked for whose agent does not stream.
+const POLL: Duration = Duration::from_millis(250);
+
+/// A task as far as it was heard of, or the message that came in its place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Collected {
+    pub(super) task: Option<Task>,
+    pub(super) message: Option<Message>,
+    statuses: Vec<TaskStatus>,
+}
+
+impl Collected {
+    /// Takes one more item; returns what it says to a person, if anything.
+    pub(super) fn take(&mut self, item: StreamResponse) -> Option<String> {
+        if let StreamResponse::Message(message) = item {
+            let text = message.text();
+            self.message = Some(message);
+            return Some(text);
+        }
+        match (&mut self.task, item) {
+            (Some(task), item) => task.apply(item),
+            (None, StreamResponse::Task(task)) => self.task = Some(task),
+            // An agent that begins its stream in the middle of things is understood all the same.
+            (None, StreamResponse::StatusUpdate(update)) => {
+                let mut task = unseen(update.task_id.clone(), update.context_id.clone());
+                task.apply_status(update);
+                self.task = Some(task);
+            }
+            (None, StreamResponse::ArtifactUpdate(update)) => {
+                let mut task = unseen(update.task_id.clone(), update.context_id.clone());
+                task.apply_artifact(update);
+                self.task = Some(task);
+            }
+            (None, StreamResponse::Message(_)) => {}
+        }
+        self.note_status()
+    }
+
+    /// A status is noted once, however often it is repeated.
+    fn note_status(&mut self) -> Option<String> {
+        let status = &self.task.as_ref()?.status;
+        if self.statuses.last() == Some(status) {
+            return None;
+        }
+        self.statuses.push(status.clone());
+        status
+            .message
+            .as_ref()
+            .map(Message::text)
+            .filter(|text| !text.is_empty())
+    }
+
+    /// Whether nothing more will come unless somebody says something.
+    pub(super) fn is_settled(&self) -> bool {
+        let settled = |state: &TaskState| state.is_terminal() || state.is_interrupted();
+        self.message.is_some()
+            || self
+                .task
+                .as_ref()
+                .is_some_and(|task| settled(&task.status.state))
+    }
+
+    /// Asks for the task until it is settled. The runner's limits end it if it never is.
+    pub(super) async fn settle(
+        &mut self,
+        client: &Client,
+        mut heard: impl FnMut(&str),
+    ) -> Result<(), ClientError> {
+        while let (false, Some(task)) = (self.is_settled(), &self.task) {
+            let request = GetTaskRequest {
+                tenant: None,
+                id: task.id.clone(),
+                history_length: None,
+                extra: Metadata::new(),
+            };
+            sleep(POLL).await;
+            let task = client.get_task(request).await?;
+            if let Some(text) = self.take(StreamResponse::Task(task)) {
+                heard(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The state it ended in, in the words of A2A 0.3; `message` for a bare message.
+    pub(super) fn state(&self) -> String {
+        match (&self.message, &self.task) {
+            (Some(_), _) => "message".to_owned(),
+            (None, Some(task)) => word(&task.status.state),
+            (None, None) => "nothing".to_owned(),
+        }
+    }
+
+    /// All that was said in it: the status, the artifacts, or the message.
+    pub(super) fn text(&self) -> String {
+        let message = self.message.as_ref().map(Message::text);
+        let task = self.task.iter().flat_map(|task| {
+            let status = task.status.message.as_ref().map(Message::text);
+            let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+            let artifacts = parts.filter_map(|part| part.as_text().map(str::to_owned));
+            status.into_iter().chain(artifacts)
+        });
+        message
+            .into_iter()
+            .chain(task)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// What it means as an assessment. A bare message stands for a task that completed with it.
+    pub(super) fn into_assessment(self) -> Assessment {
+        let state = match self.message {
+            Some(_) => word(&TaskState::Completed),
+            None => self.state(),
+        };
+        let answer = self.message.map(|message| TaskStatus {
+            message: Some(message),
+            ..TaskStatus::new(TaskState::Completed)
+        });
+        let statuses: Vec<_> = self.statuses.into_iter().chain(answer).collect();
+        let artifacts = self.task.map(|task| task.artifacts).unwrap_or_default();
+        Assessment {
+            state,
+            statuses: to_json(&statuses),
+            artifacts: to_json(&artifacts),
+            metrics: Default::default(),
+        }
+    }
+}
+
+/// A task of which only an event was seen.
+fn unseen(id: String, context_id: String) -> Task {
+    Task {
+        id,
+        context_id: Some(context_id),
+        status: TaskStatus::new(TaskState::Unspecified),
+        artifacts: Vec::new(),
+        history: Vec::new(),
+        metadata: None,
+        extra: Metadata::new(),
+    }
+}
+
+/// `input-required` for `TASK_STATE_INPUT_REQUIRED`: the words that scenario files use.
+pub(super) fn word(state: &TaskState) -> String {
+    let name = state.as_str();
+    name.strip_prefix("TASK_STATE_")
+        .unwrap_or(name)
+        .to_lowercase()
+        .replace('_', "-")
+}
+
+/// Protocol objects have string keys and finite numbers, so writing them cannot fail.
+fn to_json(objects: &[impl Serialize]) -> Vec<Value> {
+    objects
+        .iter()
+        .map(|one| serde_json::to_value(one).unwrap_or_default())
+        .collect()
+}

@@ -1,0 +1,242 @@
+//! The built-in evaluator `conversation`: says scripted turns and checks what follows each.
+
+use std::{collections::BTreeMap, pin::pin};
+
+use bridge_client::{Client, ClientError, Options};
+use bridge_protocol::{
+    a2a::{CancelTaskRequest, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse},
+    dialect::Version,
+    wire::Wire as _,
+};
+use futures_util::StreamExt as _;
+use serde_json::json;
+use tokio::time::{Duration, Instant, sleep, timeout_at};
+use uuid::Uuid;
+
+use super::{Evaluation, EvaluationError, Listener, collect::Collected};
+use crate::{
+    assessment::Assessment,
+    scenario::model::{ProtocolVersion, Turn},
+};
+
+/// How long the stream of a canceled task may go on.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
+
+/// Says the turns in order and stops at the first that goes wrong: what follows would mean nothing.
+pub(super) async fn assess(
+    evaluation: &Evaluation<'_>,
+    turns: &[Turn],
+    listener: Listener<'_>,
+) -> Result<Assessment, EvaluationError> {
+    let mut talks: BTreeMap<&str, Collected> = BTreeMap::new();
+    let mut states = Vec::new();
+    let mut wrong = None;
+    for (index, turn) in turns.iter().enumerate() {
+        let talk = talks.entry(&turn.to).or_default();
+        say(evaluation, turn, talk).await?;
+        let state = talk.state();
+        listener(&format!("turn {}, {}: {state}", index + 1, turn.to));
+        states.push(state);
+        wrong = judge(index + 1, turn, talk);
+        if wrong.is_some() {
+            break;
+        }
+    }
+    let passed = states.len() - usize::from(wrong.is_some());
+    Ok(assessment(turns.len(), passed, &states, wrong))
+}
+
+/// What is wrong with the answer to a turn.
+fn judge(number: usize, turn: &Turn, talk: &Collected) -> Option<String> {
+    let place = format!("turn {number} (line {})", turn.line);
+    let state = talk.state();
+    if let Some(wanted) = turn.state.as_ref().filter(|wanted| **wanted != state) {
+        return Some(format!(
+            "{place}: expected {wanted}, got {state}: {}",
+            talk.text()
+        ));
+    }
+    let wanted = turn.contains.as_ref()?;
+    let text = talk.text();
+    let missing = !text.contains(wanted);
+    missing.then(|| format!("{place}: expected an answer with {wanted:?}, got {text:?}"))
+}
+
+fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<String>) -> Assessment {
+    let score = passed as f64 / turns as f64;
+    let result = json!({
+        "artifactId": "result",
+        "name": "Result",
+        "parts": [{"data": {"score": score, "turns": turns, "passed": passed, "states": states}}],
+    });
+    let (state, name) = match wrong {
+        None => ("completed", "TASK_STATE_COMPLETED"),
+        Some(_) => ("failed", "TASK_STATE_FAILED"),
+    };
+    let message = wrong.map(
+        |text| json!({"messageId": "verdict", "role": "ROLE_AGENT", "parts": [{"text": text}]}),
+    );
+    let mut status = json!({"state": name});
+    if let Some(message) = message {
+        status["message"] = message;
+    }
+    Assessment {
+        state: state.to_owned(),
+        statuses: vec![status],
+        artifacts: vec![result],
+        metrics: BTreeMap::from([("score".to_owned(), score)]),
+    }
+}
+
+/// Carries one turn out; `talk` becomes what the agent made of it.
+async fn say(
+    evaluation: &Evaluation<'_>,
+    turn: &Turn,
+    talk: &mut Collected,
+) -> Result<(), EvaluationError> {
+    let url = evaluation
+        .participants
+        .iter()
+        .find(|(role, _)| *role == turn.to);
+    let (_, url) = url.ok_or_else(|| EvaluationError::NoSuchRole(turn.to.clone()))?;
+    let options = Options {
+        version: turn.version.map(version),
+        limits: evaluation.limits(),
+    };
+    let spoken = async {
+        let client = Client::connect(url, &options).await?;
+        speak(&client, turn, talk).await
+    };
+    spoken.await.map_err(|source| EvaluationError::Participant {
+        role: turn.to.clone(),
+        source,
+    })
+}
+
+fn version(version: ProtocolVersion) -> Version {
+    match version {
+        ProtocolVersion::V0_3 => Version::V0_3,
+        ProtocolVersion::V1_0 => Version::V1_0,
+    }
+}
+
+async fn speak(client: &Client, turn: &Turn, talk: &mut Collected) -> Result<(), ClientError> {
+    match (turn.parts.is_empty(), turn.cancel) {
+        (true, _) => {
+            pause(turn).await;
+            cancel(client, talk).await
+        }
+        (false, false) => {
+            pause(turn).await;
+            let request = request(turn, talk);
+            *talk = Collected::default();
+            match turn.stream {
+                true => stream(client, request, talk).await?,
+                false => {
+                    talk.take(client.send_message(request).await?.into());
+                }
+            }
+            talk.settle(client, |_| ()).await
+        }
+        (false, true) => cancel_midway(client, turn, talk).await,
+    }
+}
+
+async fn pause(turn: &Turn) {
+    if let Some(pause) = turn.after {
+        sleep(pause).await;
+    }
+}
+
+async fn stream(
+    client: &Client,
+    request: SendMessageRequest,
+    talk: &mut Collected,
+) -> Result<(), ClientError> {
+    let mut events = client.send_streaming_message(request).await?;
+    while let Some(item) = events.next().await {
+        talk.take(item?);
+    }
+    Ok(())
+}
+
+/// Begins the turn as a stream, waits until the task is known (and `after` has passed), cancels it,
+/// and reads the stream on to its end.
+async fn cancel_midway(
+    client: &Client,
+    turn: &Turn,
+    talk: &mut Collected,
+) -> Result<(), ClientError> {
+    let request = request(turn, talk);
+    *talk = Collected::default();
+    let mut events = client.send_streaming_message(request).await?;
+    while talk.task.is_none() {
+        match events.next().await {
+            Some(item) => talk.take(item?),
+            None => return Ok(()),
+        };
+    }
+    let mut heard = talk.clone();
+    let listening = async {
+        while let Some(Ok(item)) = events.next().await {
+            heard.take(item);
+        }
+    };
+    let canceling = async {
+        pause(turn).await;
+        let canceled = cancel(client, talk).await;
+        (canceled, Instant::now())
+    };
+    // The stream is listened to meanwhile, so that the agent is never kept waiting for its reader.
+    let (mut listening, mut canceling) = (pin!(listening), pin!(canceling));
+    let (canceled, at) = tokio::select! {
+        canceled = &mut canceling => canceled,
+        () = &mut listening => return canceling.await.0,
+    };
+    // Not every agent ends the stream of a task that was canceled.
+    let _ = timeout_at(at + LAST_EVENTS, listening).await;
+    canceled
+}
+
+async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError> {
+    let Some(task) = &talk.task else {
+        return Ok(());
+    };
+    let request = CancelTaskRequest {
+        tenant: None,
+        id: task.id.clone(),
+        metadata: None,
+        extra: Metadata::new(),
+    };
+    let task = client.cancel_task(request).await?;
+    talk.take(StreamResponse::Task(task));
+    Ok(())
+}
+
+/// The message of a turn. It goes on with the role's last task while that is open, and else begins a
+/// new task in the same context; a `fresh` turn begins a new context too.
+fn request(turn: &Turn, talk: &Collected) -> SendMessageRequest {
+    // The scenario's parser has read the parts already, so none is lost here.
+    let parts = turn
+        .parts
+        .iter()
+        .filter_map(|part| Part::read(part.clone()).ok())
+        .collect();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the evaluator drives the conversation"
+    )]
+    let id = Uuid::new_v4().to_string();
+    let mut message = Message::new(id, Role::User, parts);
+    let last = talk.task.as_ref().filter(|_| !turn.fresh);
+    message.context_id = last.and_then(|task| task.context_id.clone());
+    let open = last.filter(|task| !task.status.state.is_terminal());
+    message.task_id = open.map(|task| task.id.clone());
+    SendMessageRequest {
+        tenant: None,
+        message,
+        configuration: None,
+        metadata: None,
+        extra: Metadata::new(),
+    }
+}

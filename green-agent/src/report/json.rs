@@ -1,0 +1,18 @@
+//! The whole run as one JSON document.
+
+use std::{fs, io, path::Path};
+
+use crate::run::RunReport;
+
+/// Writes the report to a file, making the folders that lead to it.
+///
+/// # Errors
+/// What the system says.
+pub fn write(report: &RunReport, path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut text = serde_json::to_string_pretty(report).map_err(io::Error::from)?;
+    text.push('\n');
+    fs::write(path, text)
+}

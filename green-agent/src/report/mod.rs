@@ -1,0 +1,4 @@
+//! Reports: they only consume what the runner tells.
+
+pub mod json;
+pub mod terminal;

@@ -1,0 +1,200 @@
+//! Progress and summary for a person. Colour appears only on a terminal (anstream sees to that).
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{IsTerminal as _, Write as _},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anstream::{eprintln, println};
+use anstyle::{AnsiColor, Style};
+
+use crate::{
+    install::InstallEvent,
+    run::{Phase, RunEvent, RunReport, ScenarioReport, Verdict},
+};
+
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// A scenario that runs for longer than this is mentioned while it runs.
+const LONG: Duration = Duration::from_secs(2);
+
+/// Shows a run: results on standard output, what happens meanwhile on standard error.
+#[derive(Default)]
+pub struct Terminal {
+    running: Mutex<BTreeMap<String, Running>>,
+}
+
+struct Running {
+    since: Instant,
+    phase: Phase,
+    said: String,
+}
+
+impl Terminal {
+    /// Shows one event.
+    pub fn show(&self, event: &RunEvent) {
+        match event {
+            RunEvent::Started { .. } => {}
+            // What is there already is used without a word.
+            RunEvent::Install(InstallEvent::Reused { .. }) => {}
+            RunEvent::Install(event) => eprintln!("{DIM}{event}{DIM:#}"),
+            RunEvent::Phase {
+                scenario, phase, ..
+            } => self.enter(scenario, *phase),
+            RunEvent::Said { scenario, text } => self.said(scenario, text),
+            RunEvent::Output {
+                scenario,
+                role,
+                line,
+            } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {line}"),
+            RunEvent::Serving { role, url } => println!("{role} listening on {url}"),
+            RunEvent::ScenarioEnded(report) => {
+                self.running().remove(&report.name);
+                self.clear_line();
+                show_scenario(report);
+            }
+            RunEvent::Ended(report) => show_summary(report),
+        }
+    }
+
+    /// Mentions what takes long; to be called about once a second.
+    pub fn tick(&self) {
+        let running = self.running();
+        let long = running.iter().filter(|(_, one)| one.since.elapsed() > LONG);
+        let mentions: Vec<String> = long.map(|(name, one)| one.mention(name)).collect();
+        if mentions.is_empty() || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let line: String = mentions.join("; ").chars().take(120).collect();
+        anstream::eprint!("\r\x1b[2K{DIM}{line}{DIM:#}");
+        let _ = std::io::stderr().flush();
+    }
+
+    fn clear_line(&self) {
+        if std::io::stderr().is_terminal() {
+            anstream::eprint!("\r\x1b[2K");
+        }
+    }
+
+    fn enter(&self, scenario: &str, phase: Phase) {
+        let mut running = self.running();
+        let fresh = || Running {
+            since: Instant::now(),
+            phase,
+            said: String::new(),
+        };
+        running
+            .entry(scenario.to_owned())
+            .or_insert_with(fresh)
+            .phase = phase;
+    }
+
+    fn said(&self, scenario: &str, text: &str) {
+        if let Some(one) = self.running().get_mut(scenario) {
+            one.said = text.lines().next().unwrap_or_default().to_owned();
+        }
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn mention(&self, name: &str) -> String {
+        let seconds = self.since.elapsed().as_secs();
+        let what = match (self.phase, self.said.as_str()) {
+            (Phase::Evaluating, said) if !said.is_empty() => said,
+            (phase, _) => phase.title(),
+        };
+        format!("{name}: {what} ({seconds} s)")
+    }
+}
+
+fn show_scenario(report: &ScenarioReport) {
+    let (style, word) = match report.verdict {
+        Verdict::Passed | Verdict::FailedAsExpected => (GREEN, "passed"),
+        Verdict::Failed => (RED, "FAILED"),
+        Verdict::NotRun => (YELLOW, "not run"),
+    };
+    println!(
+        "{style}{word:>7}{style:#}  {}{}",
+        report.name,
+        details(report)
+    );
+    if matches!(report.verdict, Verdict::Failed | Verdict::NotRun) {
+        show_problems(report);
+    }
+}
+
+/// Time, trials and means, as far as they say anything.
+fn details(report: &ScenarioReport) -> String {
+    let seconds: f64 = report.trials.iter().map(|trial| trial.seconds).sum();
+    let mut text = String::new();
+    if seconds > 0.0 {
+        text += &format!("  {DIM}{seconds:.1} s{DIM:#}");
+    }
+    if report.trials.len() > 1 {
+        let passed = report
+            .trials
+            .iter()
+            .filter(|trial| trial.problems.is_empty())
+            .count();
+        text += &format!("  {passed}/{} trials", report.trials.len());
+    }
+    if report.verdict == Verdict::FailedAsExpected {
+        let kinds: BTreeSet<_> = report
+            .problems()
+            .map(|(_, problem)| problem.kind.title())
+            .collect();
+        text += &format!("  as it must: {}", Vec::from_iter(kinds).join(", "));
+        return text;
+    }
+    for (name, mean) in report.means.iter().take(4) {
+        text += &format!("  {name} {}", number(*mean));
+    }
+    text
+}
+
+fn number(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => format!("{value}"),
+        false => format!("{value:.3}"),
+    }
+}
+
+fn show_problems(report: &ScenarioReport) {
+    for (trial, problem) in report.problems() {
+        let which = match report.trials.len() {
+            1 => String::new(),
+            _ => format!("trial {}: ", trial.trial),
+        };
+        let problem = problem.to_string().replace('\n', "\n           ");
+        println!("         {which}{problem}");
+    }
+    for folder in report
+        .trials
+        .iter()
+        .filter_map(|trial| trial.folder.as_ref())
+    {
+        println!(
+            "         {DIM}transcript and output: {}{DIM:#}",
+            folder.display()
+        );
+    }
+}
+
+fn show_summary(report: &RunReport) {
+    let passed = report.count(Verdict::Passed) + report.count(Verdict::FailedAsExpected);
+    let mut line = format!("{passed} passed, {} failed", report.count(Verdict::Failed));
+    match report.count(Verdict::NotRun) {
+        0 => {}
+        not_run => line += &format!(", {not_run} not run"),
+    }
+    println!("\n{line} {DIM}in {:.1} s{DIM:#}", report.seconds);
+}

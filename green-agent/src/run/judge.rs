@@ -1,0 +1,189 @@
+//! The verdict on one trial: the evaluation's state, expectations, snapshot; and what is kept of it.
+
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::{
+    Problem, ProblemKind, TrialReport,
+    trial::{Seen, Trial, chain},
+};
+use crate::{
+    assessment::Assessment,
+    evaluator::EvaluationError,
+    exit::Exit,
+    expect::{self, Subject, results},
+    participant::ready::ReadyError,
+    scenario::model::Scenario,
+    snapshot::{self, SnapshotOutcome},
+    transcript::{
+        Entry, Transcript,
+        canonical::{Names, canonical},
+    },
+};
+
+/// Judges a trial and writes what is kept of it into its folder.
+pub(super) fn judge(
+    trial: &Trial<'_>,
+    transcript: Option<&Transcript>,
+    seen: Seen,
+    took: Duration,
+) -> TrialReport {
+    let entries = transcript.map(Transcript::entries);
+    let mut problems = seen.problems.clone();
+    let assessment = seen.assessment.as_ref();
+    problems.extend(assessment.and_then(verdict));
+    match &entries {
+        Some(Ok(entries)) => problems.extend(compare(trial, entries, &seen, &problems)),
+        Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
+        None => {}
+    }
+    let results = assessment.map(results).unwrap_or_default();
+    let report = TrialReport {
+        trial: trial.number,
+        problems,
+        results,
+        assessment: seen.assessment,
+        seconds: took.as_secs_f64(),
+        folder: Some(trial.folder.clone()),
+    };
+    keep(trial, report)
+}
+
+/// What the evaluator's last word means.
+fn verdict(assessment: &Assessment) -> Option<Problem> {
+    let kind = match assessment.state.as_str() {
+        "completed" => return None,
+        "rejected" => ProblemKind::EvaluationRejected,
+        _ => ProblemKind::EvaluationFailed,
+    };
+    let last = assessment.statuses.last();
+    let parts = last.and_then(|status| status.pointer("/message/parts")?.as_array());
+    let texts = parts
+        .into_iter()
+        .flatten()
+        .filter_map(|part| part["text"].as_str());
+    let text = texts.collect::<Vec<_>>().join("\n");
+    Some(kind.because(format!(
+        "the evaluation ended as {}: {text}",
+        assessment.state
+    )))
+}
+
+/// What the entries do not hold of what the scenario and its snapshot expect.
+fn compare(trial: &Trial<'_>, entries: &[Entry], seen: &Seen, so_far: &[Problem]) -> Vec<Problem> {
+    let scenario = trial.scenario;
+    let mut problems = Vec::new();
+    if let Some(assessment) = &seen.assessment {
+        let subject = Subject {
+            assessment,
+            entries,
+        };
+        let unmet = expect::check(&scenario.harness.expect, &subject);
+        let path = scenario.path.display();
+        problems.extend(unmet.iter().map(|unmet| {
+            ProblemKind::Assertion.because(format!("{path}:{}: {unmet}", unmet.line))
+        }));
+    }
+    // How far a run came that could not be carried out is chance; no snapshot holds that.
+    if so_far
+        .iter()
+        .all(|problem| problem.kind.exit() < Exit::Infrastructure)
+    {
+        problems.extend(compare_snapshot(trial, entries, seen));
+    }
+    problems
+}
+
+fn compare_snapshot(trial: &Trial<'_>, entries: &[Entry], seen: &Seen) -> Option<Problem> {
+    let settings = trial.scenario.harness.snapshot.as_ref()?;
+    let text = canonical(entries, &names(trial.scenario, seen), settings);
+    let path = snapshot::path_for(&trial.scenario.path);
+    match snapshot::compare(trial.snapshots, &path, &text) {
+        Ok(outcome) => different(&path, &outcome),
+        Err(error) => Some(ProblemKind::Harness.because(chain(&error))),
+    }
+}
+
+fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
+    let path = path.display();
+    let accept = "look at it and accept it with --snapshots accept";
+    match outcome {
+        SnapshotOutcome::Same | SnapshotOutcome::NotCompared | SnapshotOutcome::Accepted(_) => None,
+        SnapshotOutcome::Missing { new } => Some(ProblemKind::Snapshot.because(format!(
+            "there is no snapshot {path}; this run's is {}: {accept}",
+            new.display()
+        ))),
+        SnapshotOutcome::Different { diff, new } => Some(ProblemKind::Snapshot.because(format!(
+            "the transcript differs from {path}; this run's is {}: {accept}\n{diff}",
+            new.display()
+        ))),
+    }
+}
+
+fn names(scenario: &Scenario, seen: &Seen) -> Names {
+    let origin = |url: &url::Url| url.origin().ascii_serialization();
+    Names {
+        origins: seen
+            .origins
+            .iter()
+            .map(|(url, role)| (origin(url), role.clone()))
+            .collect(),
+        roles: scenario
+            .participants
+            .iter()
+            .map(|agent| agent.role.clone())
+            .collect(),
+    }
+}
+
+/// Writes `results.json`, as AgentBeats' leaderboards read it, and `report.json`.
+fn keep(trial: &Trial<'_>, mut report: TrialReport) -> TrialReport {
+    let ids: BTreeMap<&str, &str> = trial
+        .scenario
+        .participants
+        .iter()
+        .filter_map(|agent| Some((agent.role.as_str(), agent.agentbeats_id.as_deref()?)))
+        .collect();
+    let results = json!({"participants": ids, "results": report.results});
+    let whole = serde_json::to_value(&report).unwrap_or_default();
+    for (name, value) in [("results.json", results), ("report.json", whole)] {
+        if let Err(error) = write(&trial.folder.join(name), &value) {
+            report.problems.push(ProblemKind::Harness.because(error));
+        }
+    }
+    report
+}
+
+fn write(path: &Path, value: &Value) -> Result<(), String> {
+    let text = format!("{value:#}\n");
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// An agent that ended before it was ready has crashed; one that did not end was never ready.
+pub(super) fn not_ready(error: &ReadyError) -> Problem {
+    let kind = match error {
+        ReadyError::AgentExited { .. } => ProblemKind::AgentCrashed,
+        ReadyError::NeverReady { .. } => ProblemKind::NeverReady,
+        ReadyError::Client(_) => ProblemKind::Harness,
+    };
+    kind.because(chain(error))
+}
+
+/// An evaluation without an assessment: the green agent refused, or somebody broke the protocol.
+pub(super) fn no_assessment(error: &EvaluationError) -> Problem {
+    let kind = match error {
+        EvaluationError::Green(error) => match &error.fault {
+            bridge_client::Fault::Rpc(_) => ProblemKind::EvaluationRejected,
+            bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
+            _ => ProblemKind::Protocol,
+        },
+        EvaluationError::Participant { source, .. } => match &source.fault {
+            bridge_client::Fault::Rpc(_) => ProblemKind::EvaluationFailed,
+            bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
+            _ => ProblemKind::Protocol,
+        },
+        EvaluationError::NoSuchRole(_) => ProblemKind::Harness,
+    };
+    kind.because(error)
+}

@@ -1,0 +1,103 @@
+//! Runs scenarios: several at a time, each trial with agents, ports and a folder of its own.
+//!
+//! - [`event`]: what happens meanwhile, for those who show it
+//! - [`problem`], [`report`]: what came of it
+//! - `scenario`: one scenario, its requirements and trials
+//! - `trial`, `cast`, `watch`, `judge`: one trial, its agents, its limits, its verdict
+
+mod cast;
+pub mod event;
+mod judge;
+pub mod problem;
+pub mod report;
+mod scenario;
+mod serve;
+mod trial;
+mod watch;
+
+use std::{path::PathBuf, sync::Arc, time::Instant};
+
+use futures_util::{StreamExt as _, stream};
+
+pub use event::{Phase, RunEvent};
+pub use problem::{Problem, ProblemKind};
+pub use report::{RunReport, ScenarioReport, TrialReport, Verdict};
+pub use serve::{ServeError, serve};
+
+use crate::{
+    install::Installer,
+    participant::{Keeper, ports::PortPool},
+    scenario::files::Found,
+    snapshot::SnapshotMode,
+};
+
+/// Hears what happens while scenarios run. Called from any task; it must not wait.
+pub type Listener = Arc<dyn Fn(RunEvent) + Send + Sync>;
+
+/// How scenarios are run.
+pub struct RunOptions {
+    /// How many scenarios run at a time.
+    pub jobs: usize,
+    /// So many trials, whatever the file says.
+    pub trials: Option<u32>,
+    /// This seed, whatever the file says.
+    pub seed: Option<u64>,
+    /// What is done with snapshots.
+    pub snapshots: SnapshotMode,
+    /// Install what scenarios require; otherwise what is missing keeps them from running.
+    pub install: bool,
+    /// Pass on every line that agents print.
+    pub show_logs: bool,
+    /// A folder for this run, which gets one for each scenario and trial.
+    pub folder: PathBuf,
+    /// The folder that agents run in, and whose `.env` they get.
+    pub working_dir: PathBuf,
+    /// Installs what scenarios require.
+    pub installer: Installer,
+    /// Makes sure that agents end.
+    pub keeper: Keeper,
+    /// Gives out ports.
+    pub ports: PortPool,
+    /// Hears what happens.
+    pub listener: Listener,
+    /// Becomes true when the run is to end early.
+    pub interrupt: tokio::sync::watch::Receiver<bool>,
+}
+
+impl RunOptions {
+    fn tell(&self, event: RunEvent) {
+        (self.listener)(event);
+    }
+
+    /// Comes when the run is to end early.
+    async fn interrupted(&self) {
+        let mut interrupt = self.interrupt.clone();
+        if interrupt
+            .wait_for(|interrupted| *interrupted)
+            .await
+            .is_err()
+        {
+            std::future::pending().await
+        }
+    }
+}
+
+/// Runs the scenarios and reports on each of them, in their order.
+pub async fn run(found: &[Found], options: &RunOptions) -> RunReport {
+    let begun = Instant::now();
+    options.tell(RunEvent::Started {
+        scenarios: found.len(),
+    });
+    let running = found.iter().map(async |one| {
+        let report = scenario::run(one, options).await;
+        options.tell(RunEvent::ScenarioEnded(Box::new(report.clone())));
+        report
+    });
+    let reports = stream::iter(running)
+        .buffered(options.jobs.max(1))
+        .collect()
+        .await;
+    let report = RunReport::new(reports, begun.elapsed().as_secs_f64());
+    options.tell(RunEvent::Ended(Box::new(report.clone())));
+    report
+}

@@ -1,0 +1,57 @@
+//! `--serve-only`: starts a scenario's agents and keeps them until the user ends it.
+
+use super::{
+    Problem, RunEvent, RunOptions,
+    cast::{Cast, Player},
+    scenario, trial, watch,
+};
+use crate::{participant::ready::wait_ready, scenario::model::Scenario};
+
+/// Why agents could not be served.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ServeError(pub Problem);
+
+/// Starts the scenario's agents and waits; nothing is recorded or evaluated.
+///
+/// # Errors
+/// If an agent cannot be started or does not become ready, or ends by itself.
+pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), ServeError> {
+    let installed = scenario::prepare(scenario, options)
+        .await
+        .map_err(ServeError)?;
+    let folder = options.folder.join(&scenario.name);
+    trial::make_folder(&folder).map_err(ServeError)?;
+    let cast = Cast::prepare(scenario, &installed, 1, &folder, options).map_err(ServeError)?;
+    let mut agents = Vec::new();
+    let served = async {
+        trial::start(&cast, &mut agents)?;
+        for player in &cast.players {
+            ready(player, scenario, &agents, options).await?;
+        }
+        Err(watch::crash_of(&agents).await)
+    };
+    let ended = tokio::select! {
+        ended = served => ended,
+        () = options.interrupted() => Ok(()),
+    };
+    watch::stop(agents, scenario.harness.timeout.stop).await;
+    ended.map_err(ServeError)
+}
+
+async fn ready(
+    player: &Player,
+    scenario: &Scenario,
+    agents: &[crate::participant::AgentProcess],
+    options: &RunOptions,
+) -> Result<(), Problem> {
+    let process = agents.iter().find(|agent| agent.role() == player.role);
+    let limit = scenario.harness.timeout.ready;
+    let ready = wait_ready(&player.role, &player.endpoint, process, limit).await;
+    ready.map_err(|error| super::judge::not_ready(&error))?;
+    options.tell(RunEvent::Serving {
+        role: player.role.clone(),
+        url: player.endpoint.to_string(),
+    });
+    Ok(())
+}

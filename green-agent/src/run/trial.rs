@@ -1,0 +1,296 @@
+//! One trial: agents are started, the evaluator assesses, agents are stopped, the outcome is judged.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use futures_util::future::try_join_all;
+use url::Url;
+
+use super::{
+    Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
+    cast::{Cast, Player, hop_to},
+    judge,
+    scenario::Installed,
+    watch,
+};
+use crate::{
+    assessment::Assessment,
+    evaluator::{Evaluation, EvaluationError},
+    participant::{AgentProcess, ready::wait_ready},
+    recorder::{Recorder, RecorderOptions},
+    scenario::{
+        files::Found,
+        model::{Green, Scenario},
+    },
+    snapshot::SnapshotMode,
+    transcript::{Content, Transcript},
+};
+
+/// What a trial has at hand.
+pub(super) struct Trial<'a> {
+    pub(super) scenario: &'a Scenario,
+    /// What is done with its snapshot.
+    pub(super) snapshots: SnapshotMode,
+    pub(super) number: u32,
+    pub(super) folder: PathBuf,
+    pub(super) options: &'a RunOptions,
+}
+
+/// What was seen in a trial.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) assessment: Option<Assessment>,
+    pub(super) problems: Vec<Problem>,
+    /// The addresses that stood for each role: recorder's and agent's.
+    pub(super) origins: Vec<(Url, String)>,
+}
+
+/// Runs one trial. Whatever happens, its agents have ended when it returns.
+pub(super) async fn run(
+    found: &Found,
+    scenario: &Scenario,
+    installed: &Installed,
+    number: u32,
+    options: &RunOptions,
+) -> TrialReport {
+    let begun = Instant::now();
+    let trial = Trial {
+        scenario,
+        snapshots: snapshots(found, options.snapshots),
+        number,
+        folder: options
+            .folder
+            .join(&scenario.name)
+            .join(format!("trial-{number}")),
+        options,
+    };
+    let mut seen = Seen::default();
+    let transcript = match trial.carry_out(installed, begun, &mut seen).await {
+        Ok(transcript) => Some(transcript),
+        Err(problem) => {
+            seen.problems.push(problem);
+            None
+        }
+    };
+    judge::judge(&trial, transcript.as_ref(), seen, begun.elapsed())
+}
+
+/// A scenario that must fail is never accepted: its snapshot is perhaps what it must fail by. Named on
+/// the command line it can be.
+fn snapshots(found: &Found, mode: SnapshotMode) -> SnapshotMode {
+    match (&found.sidecar, mode) {
+        (Some(_), SnapshotMode::Accept) => SnapshotMode::Check,
+        (_, mode) => mode,
+    }
+}
+
+impl Trial<'_> {
+    async fn carry_out(
+        &self,
+        installed: &Installed,
+        begun: Instant,
+        seen: &mut Seen,
+    ) -> Result<Transcript, Problem> {
+        make_folder(&self.folder)?;
+        self.enter(Phase::Starting);
+        let cast = Cast::prepare(
+            self.scenario,
+            installed,
+            self.number,
+            &self.folder,
+            self.options,
+        )?;
+        let transcript = Transcript::create(&self.folder.join("transcript.jsonl"), begun)
+            .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
+        let recorder = Recorder::start(
+            cast.hops(self.scenario),
+            transcript.clone(),
+            cast.masker.clone(),
+            RecorderOptions::default(),
+        );
+        let recorder = recorder
+            .await
+            .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
+        seen.origins = self.origins(&cast, &recorder);
+        let mut agents = Vec::new();
+        self.perform(&cast, &recorder, &transcript, &mut agents, seen)
+            .await;
+        self.enter(Phase::Stopping);
+        watch::stop(agents, self.scenario.harness.timeout.stop).await;
+        recorder.stop().await;
+        Ok(transcript)
+    }
+
+    /// Everything between the first agent's start and the evaluation's end.
+    async fn perform(
+        &self,
+        cast: &Cast,
+        recorder: &Recorder,
+        transcript: &Transcript,
+        agents: &mut Vec<AgentProcess>,
+        seen: &mut Seen,
+    ) {
+        if let Err(problem) = start(cast, agents) {
+            return seen.problems.push(problem);
+        }
+        self.enter(Phase::WaitingForAgents);
+        let ready = tokio::select! {
+            ready = self.all_ready(cast, agents) => ready,
+            () = self.options.interrupted() => {
+                Err(ProblemKind::Interrupted.because("while agents were starting"))
+            }
+        };
+        if let Err(problem) = ready {
+            return seen.problems.push(problem);
+        }
+        self.enter(Phase::Evaluating);
+        self.evaluate(recorder, transcript, agents, seen).await;
+    }
+
+    async fn all_ready(&self, cast: &Cast, agents: &[AgentProcess]) -> Result<(), Problem> {
+        let limit = self.scenario.harness.timeout.ready;
+        let ready = cast.players.iter().map(|player| {
+            let process = agents.iter().find(|agent| agent.role() == player.role);
+            wait_ready(&player.role, &player.endpoint, process, limit)
+        });
+        try_join_all(ready)
+            .await
+            .map_err(|error| judge::not_ready(&error))?;
+        Ok(())
+    }
+
+    async fn evaluate(
+        &self,
+        recorder: &Recorder,
+        transcript: &Transcript,
+        agents: &[AgentProcess],
+        seen: &mut Seen,
+    ) {
+        let limits = &self.scenario.harness.timeout;
+        let evaluation = self.evaluation(recorder);
+        let name = self.scenario.name.clone();
+        let hear = |text: &str| {
+            self.options.tell(RunEvent::Said {
+                scenario: name.clone(),
+                text: text.to_owned(),
+            });
+        };
+        let assessing = evaluation.assess(&hear);
+        let watched = watch::watch(assessing, agents, transcript, limits, self.options).await;
+        seen.problems.extend(watched.problem);
+        let fault = match watched.outcome {
+            Some(Ok(assessment)) => {
+                let failed = assessment.state != "completed";
+                seen.assessment = Some(assessment);
+                failed
+            }
+            Some(Err(error)) => {
+                seen.problems.push(judge::no_assessment(&error));
+                !matches!(error, EvaluationError::NoSuchRole(_))
+            }
+            None => false,
+        };
+        if fault
+            && seen
+                .problems
+                .iter()
+                .all(|one| one.kind != ProblemKind::AgentCrashed)
+        {
+            self.look_for_crash(transcript, agents, seen).await;
+        }
+    }
+
+    /// A failed evaluation with a broken connection in its transcript is perhaps an agent's crash.
+    async fn look_for_crash(
+        &self,
+        transcript: &Transcript,
+        agents: &[AgentProcess],
+        seen: &mut Seen,
+    ) {
+        let broke = transcript.entries().is_ok_and(|entries| {
+            entries
+                .iter()
+                .any(|entry| matches!(entry.content, Content::Failure { .. }))
+        });
+        if broke {
+            seen.problems.extend(watch::crash_behind(agents).await);
+        }
+    }
+
+    fn evaluation(&self, recorder: &Recorder) -> Evaluation<'_> {
+        let url = |role: &str| recorder.url(&hop_to(self.scenario, role));
+        let participants = self.scenario.participants.iter();
+        Evaluation {
+            green: &self.scenario.green,
+            green_url: match &self.scenario.green {
+                Green::Agent(agent) => url(&agent.role),
+                Green::Builtin(_) => None,
+            },
+            participants: participants
+                .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
+                .collect(),
+            config: &self.scenario.config,
+            limit: self.scenario.harness.timeout.total,
+        }
+    }
+
+    fn origins(&self, cast: &Cast, recorder: &Recorder) -> Vec<(Url, String)> {
+        let of = |player: &Player| {
+            let recorded = recorder.url(&hop_to(self.scenario, &player.role));
+            let own = Some(player.endpoint.clone());
+            recorded
+                .into_iter()
+                .chain(own)
+                .map(|url| (url, player.role.clone()))
+                .collect()
+        };
+        let origins: Vec<Vec<_>> = cast.players.iter().map(of).collect();
+        origins.concat()
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.options.tell(RunEvent::Phase {
+            scenario: self.scenario.name.clone(),
+            trial: self.number,
+            phase,
+        });
+    }
+}
+
+/// Starts the agents one after the other; those that were started stand in `agents` even if a later
+/// one could not be.
+pub(super) fn start(cast: &Cast, agents: &mut Vec<AgentProcess>) -> Result<(), Problem> {
+    for launch in cast
+        .players
+        .iter()
+        .filter_map(|player| player.launch.as_ref())
+    {
+        let started = AgentProcess::start(launch);
+        agents.push(started.map_err(|error| ProblemKind::NotStarted.because(chain(&error)))?);
+    }
+    Ok(())
+}
+
+pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {
+    fs::create_dir_all(folder).map_err(|error| {
+        ProblemKind::Harness.because(format!(
+            "cannot make the folder {}: {error}",
+            folder.display()
+        ))
+    })
+}
+
+/// An error and what caused it, on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        inner = source;
+    }
+    text
+}

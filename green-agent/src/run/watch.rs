@@ -1,0 +1,111 @@
+//! Watches over an evaluation: agents that end by themselves, silence, the clock, the user.
+
+use std::time::Duration;
+
+use futures_util::{
+    FutureExt as _,
+    future::{join_all, select_all},
+};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{Problem, ProblemKind, RunOptions};
+use crate::{
+    participant::{AgentExit, AgentProcess},
+    scenario::model::Timeouts,
+    transcript::Transcript,
+};
+
+/// How long the evaluator may still say what it makes of an agent that crashed.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// How long a broken connection may take to show as the end of the agent's process.
+const CRASH_SHOWS: Duration = Duration::from_secs(1);
+
+/// What became of an evaluation, and what went wrong around it.
+pub(super) struct Watched<T> {
+    pub(super) outcome: Option<T>,
+    pub(super) problem: Option<Problem>,
+}
+
+/// Lets `evaluation` run until it ends or something else ends it.
+pub(super) async fn watch<T>(
+    evaluation: impl Future<Output = T>,
+    agents: &[AgentProcess],
+    transcript: &Transcript,
+    limits: &Timeouts,
+    options: &RunOptions,
+) -> Watched<T> {
+    let mut evaluation = std::pin::pin!(evaluation);
+    let ended = |problem| Watched {
+        outcome: None,
+        problem: Some(problem),
+    };
+    tokio::select! {
+        outcome = &mut evaluation => Watched { outcome: Some(outcome), problem: None },
+        (agent, exit) = first_exit(agents) => Watched {
+            outcome: timeout(LAST_WORDS, &mut evaluation).await.ok(),
+            problem: Some(crashed(agent, exit)),
+        },
+        problem = too_long(transcript, limits) => ended(problem),
+        () = options.interrupted() => ended(ProblemKind::Interrupted.because("during the evaluation")),
+    }
+}
+
+/// An agent whose connection broke has perhaps crashed: waits a moment for its process to show it.
+pub(super) async fn crash_behind(agents: &[AgentProcess]) -> Option<Problem> {
+    timeout(CRASH_SHOWS, crash_of(agents)).await.ok()
+}
+
+/// Comes when one of the agents ends by itself; never if there are none.
+pub(super) async fn crash_of(agents: &[AgentProcess]) -> Problem {
+    let (agent, exit) = first_exit(agents).await;
+    crashed(agent, exit)
+}
+
+async fn first_exit(agents: &[AgentProcess]) -> (&AgentProcess, AgentExit) {
+    if agents.is_empty() {
+        return std::future::pending().await;
+    }
+    let exits = agents
+        .iter()
+        .map(|agent| async move { (agent, agent.wait().await) }.boxed());
+    select_all(exits).await.0
+}
+
+fn crashed(agent: &AgentProcess, exit: AgentExit) -> Problem {
+    let mut message = format!("{} {exit} while the evaluation ran", agent.role());
+    let lines = agent.last_lines();
+    if !lines.is_empty() {
+        message.push_str("; it last printed:\n");
+        message.push_str(&lines.join("\n"));
+    }
+    ProblemKind::AgentCrashed.because(message)
+}
+
+/// Comes when nothing has happened for too long, or the whole has taken too long.
+async fn too_long(transcript: &Transcript, limits: &Timeouts) -> Problem {
+    let end = Instant::now() + limits.total;
+    loop {
+        let silent_since = Instant::from_std(transcript.last_activity()).max(end - limits.total);
+        let silence = silent_since + limits.idle;
+        sleep_until(silence.min(end)).await;
+        let now = Instant::now();
+        if now >= end {
+            let limit = limits.total;
+            return ProblemKind::Hung.because(format!(
+                "the evaluation did not end within {limit:?} (harness.timeout.total)"
+            ));
+        }
+        if Instant::from_std(transcript.last_activity()) + limits.idle <= now && now >= silence {
+            let limit = limits.idle;
+            return ProblemKind::Hung.because(format!(
+                "nothing passed between the agents for {limit:?} (harness.timeout.idle)"
+            ));
+        }
+    }
+}
+
+/// Stops every agent, all at once, the limit being that of each.
+pub(super) async fn stop(agents: Vec<AgentProcess>, grace: Duration) {
+    join_all(agents.iter().map(|agent| agent.stop(grace))).await;
+}
