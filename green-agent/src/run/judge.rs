@@ -44,6 +44,7 @@ pub(super) fn judge(
         problems,
         results,
         assessment: seen.assessment,
+        parties: seen.parties,
         seconds: took.as_secs_f64(),
         folder: Some(trial.folder.clone()),
     };
@@ -122,13 +123,8 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
 }
 
 fn names(scenario: &Scenario, seen: &Seen) -> Names {
-    let origin = |url: &url::Url| url.origin().ascii_serialization();
     Names {
-        origins: seen
-            .origins
-            .iter()
-            .map(|(url, role)| (origin(url), role.clone()))
-            .collect(),
+        origins: seen.parties.clone(),
         roles: scenario
             .participants
             .iter()

@@ -77,7 +77,7 @@ impl RunOptions {
             .await
             .is_err()
         {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

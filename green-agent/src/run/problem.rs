@@ -101,6 +101,10 @@ impl ProblemKind {
     }
 
     /// A problem of this kind.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers have made the message for this and need it no more"
+    )]
     pub fn because(self, message: impl ToString) -> Problem {
         Problem {
             kind: self,

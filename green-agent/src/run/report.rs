@@ -18,6 +18,8 @@ pub struct TrialReport {
     pub assessment: Option<Assessment>,
     /// The results as AgentBeats collects them.
     pub results: Vec<serde_json::Value>,
+    /// Who stood behind each address of the transcript: roles by origin.
+    pub parties: BTreeMap<String, String>,
     /// How long it took, in seconds.
     pub seconds: f64,
     /// Where its transcript and the agents' output lie.
@@ -74,6 +76,7 @@ impl TrialReport {
             problems: vec![problem],
             assessment: None,
             results: Vec::new(),
+            parties: BTreeMap::new(),
             seconds: 0.0,
             folder: None,
         }

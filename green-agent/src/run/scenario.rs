@@ -1,6 +1,6 @@
 //! One scenario: read it, see to what it requires, run its trials, hold them against its sidecar.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use super::{
     Problem, ProblemKind, RunEvent, RunOptions, ScenarioReport, TrialReport, Verdict, trial,
@@ -78,9 +78,9 @@ pub(super) async fn prepare(
     let mut installed = Installed::new();
     for agent in scenario.agents() {
         let set = requirements(scenario, agent);
-        if !installed.contains_key(&set) {
-            let prepared = provide(scenario, &set, options).await?;
-            installed.insert(set, prepared);
+        if let Entry::Vacant(entry) = installed.entry(set) {
+            let prepared = provide(scenario, entry.key(), options).await?;
+            entry.insert(prepared);
         }
     }
     Ok(installed)

@@ -1,6 +1,7 @@
 //! One trial: agents are started, the evaluator assesses, agents are stopped, the outcome is judged.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::Instant,
@@ -11,7 +12,7 @@ use url::Url;
 
 use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
-    cast::{Cast, Player, hop_to},
+    cast::{Cast, hop_to},
     judge,
     scenario::Installed,
     watch,
@@ -44,8 +45,8 @@ pub(super) struct Trial<'a> {
 pub(super) struct Seen {
     pub(super) assessment: Option<Assessment>,
     pub(super) problems: Vec<Problem>,
-    /// The addresses that stood for each role: recorder's and agent's.
-    pub(super) origins: Vec<(Url, String)>,
+    /// Roles by origin: each agent has its own and the recorder's in front of it.
+    pub(super) parties: BTreeMap<String, String>,
 }
 
 /// Runs one trial. Whatever happens, its agents have ended when it returns.
@@ -114,7 +115,7 @@ impl Trial<'_> {
         let recorder = recorder
             .await
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-        seen.origins = self.origins(&cast, &recorder);
+        seen.parties = self.parties(&cast, &recorder);
         let mut agents = Vec::new();
         self.perform(&cast, &recorder, &transcript, &mut agents, seen)
             .await;
@@ -178,7 +179,8 @@ impl Trial<'_> {
                 text: text.to_owned(),
             });
         };
-        let assessing = evaluation.assess(&hear);
+        // On the heap, because a whole conversation's state would weigh on every future around it.
+        let assessing = Box::pin(evaluation.assess(&hear));
         let watched = watch::watch(assessing, agents, transcript, limits, self.options).await;
         seen.problems.extend(watched.problem);
         let fault = match watched.outcome {
@@ -237,18 +239,16 @@ impl Trial<'_> {
         }
     }
 
-    fn origins(&self, cast: &Cast, recorder: &Recorder) -> Vec<(Url, String)> {
-        let of = |player: &Player| {
+    fn parties(&self, cast: &Cast, recorder: &Recorder) -> BTreeMap<String, String> {
+        let origin = |url: &Url| url.origin().ascii_serialization();
+        let mut parties = BTreeMap::new();
+        for player in &cast.players {
             let recorded = recorder.url(&hop_to(self.scenario, &player.role));
-            let own = Some(player.endpoint.clone());
-            recorded
-                .into_iter()
-                .chain(own)
-                .map(|url| (url, player.role.clone()))
-                .collect()
-        };
-        let origins: Vec<Vec<_>> = cast.players.iter().map(of).collect();
-        origins.concat()
+            for url in recorded.iter().chain([&player.endpoint]) {
+                parties.insert(origin(url), player.role.clone());
+            }
+        }
+        parties
     }
 
     fn enter(&self, phase: Phase) {

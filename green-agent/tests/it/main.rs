@@ -1,6 +1,8 @@
 //! What can only be tested with the built program and real processes.
 
 #[cfg(test)]
+mod arrows;
+#[cfg(test)]
 mod install;
 // Only Linux can find descendants that left the process group, and the tests look for them in `/proc`.
 #[cfg(test)]
@@ -8,5 +10,7 @@ mod install;
 mod keeper;
 #[cfg(test)]
 mod process;
+#[cfg(test)]
+mod program;
 #[cfg(test)]
 mod support;

@@ -66,3 +66,9 @@ pub(crate) fn wait_until_gone(pid: i32) {
         (!is_alive(pid)).then_some(())
     });
 }
+
+/// The number that follows `label` in a text, once the line is whole.
+pub(crate) fn pid_in_text(text: &str, label: &str) -> Option<i32> {
+    let (_, rest) = text.split_once(label)?;
+    rest.split_once('\n')?.0.trim().parse().ok()
+}
