@@ -15,6 +15,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod a2a;
+#[cfg(test)]
+mod arbitrary;
 pub mod dialect;
 pub mod jsonrpc;
 pub mod wire;

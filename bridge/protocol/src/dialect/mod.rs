@@ -20,6 +20,8 @@ pub mod call;
 pub mod card;
 pub mod loss;
 pub(crate) mod object;
+#[cfg(test)]
+mod properties;
 pub mod result;
 pub mod v0_3;
 pub mod version;

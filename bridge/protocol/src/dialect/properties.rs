@@ -1,0 +1,171 @@
+//! What must hold for every value: nothing is lost in silence, nothing panics.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{Losses, Version, card, v0_3};
+use crate::{
+    a2a::{
+        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, Operation,
+        StreamResponse, Task,
+    },
+    arbitrary,
+    jsonrpc::{Request, Response, RpcError},
+    wire::{Wire, to_value},
+};
+
+proptest! {
+    #![proptest_config(arbitrary::config())]
+
+    #[test]
+    fn a_stream_item_of_0_3_comes_back(json in arbitrary::v0_3::stream_item()) {
+        let item = Version::V0_3.stream_item_to_v1(json.clone()).unwrap();
+        let back = Version::V0_3.stream_item_from_v1(&item, &mut Losses::new());
+        prop_assert_eq!(back, json);
+    }
+
+    #[test]
+    fn parameters_of_0_3_come_back((method, json) in arbitrary::v0_3::call()) {
+        let operation = Version::V0_3.operation(method).unwrap();
+        let call = Version::V0_3.params_to_v1(operation, json.clone()).unwrap();
+        prop_assert_eq!(Version::V0_3.method(call.operation()), Some(method));
+        let back = Version::V0_3.params_from_v1(&call, &mut Losses::new());
+        prop_assert_eq!(back, json);
+    }
+
+    #[test]
+    fn what_came_from_0_3_is_json_of_1_0(json in arbitrary::v0_3::stream_item()) {
+        let item = Version::V0_3.stream_item_to_v1(json).unwrap();
+        let read = StreamResponse::read(to_value(&item)).unwrap();
+        prop_assert_eq!(read, item);
+    }
+
+    #[test]
+    fn a_stream_item_of_1_0_comes_back(item in arbitrary::v1_0::stream_item()) {
+        let mut losses = Losses::new();
+        let json = Version::V0_3.stream_item_from_v1(&item, &mut losses);
+        let back = Version::V0_3.stream_item_to_v1(json).unwrap();
+        if losses.is_empty() {
+            prop_assert_eq!(back, item);
+        }
+    }
+
+    #[test]
+    fn a_call_of_1_0_comes_back(call in arbitrary::v1_0::call()) {
+        for version in Version::ALL {
+            let mut losses = Losses::new();
+            let json = version.params_from_v1(&call, &mut losses);
+            let back = version.params_to_v1(call.operation(), json).unwrap();
+            if losses.is_empty() {
+                prop_assert_eq!(&back, &call);
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_of_1_0_comes_back(agent in arbitrary::card::card()) {
+        let (read, _) = card::read(to_value(&agent)).unwrap();
+        prop_assert_eq!(&read, &agent);
+        let mut losses = Losses::new();
+        let json = card::to_v0_3(&agent, &mut losses);
+        let (back, _) = card::read(json).unwrap();
+        if losses.is_empty() {
+            prop_assert_eq!(&back, &agent);
+        }
+        // Whatever was lost, nothing more is lost from then on.
+        let (again, _) = card::read(card::to_v0_3(&back, &mut Losses::new())).unwrap();
+        prop_assert_eq!(again, back);
+    }
+
+    #[test]
+    fn a_combined_card_says_in_both_forms_what_each_says_alone(agent in arbitrary::card::card()) {
+        let combined = card::combined(&agent);
+        let pure: AgentCard = Wire::read(to_value(&agent)).unwrap();
+        let mut read: AgentCard = Wire::read(combined.clone()).unwrap();
+        read.extra.retain(|key, _| agent.extra.contains_key(key));
+        for (skill, alone) in read.skills.iter_mut().zip(&agent.skills) {
+            skill.extra.retain(|key, _| alone.extra.contains_key(key));
+        }
+        prop_assert_eq!(read, pure);
+        if agent.supported_interfaces.iter().any(v0_3::card::is_reachable) {
+            prop_assert!(combined["url"].is_string());
+        }
+    }
+
+    #[test]
+    fn no_json_makes_a_reader_panic(json in arbitrary::json()) {
+        read_as_everything(&json);
+    }
+
+    #[test]
+    fn no_broken_document_makes_a_reader_panic(
+        document in arbitrary::v0_3::stream_item(),
+        place in any::<prop::sample::Index>(),
+        broken in arbitrary::json(),
+    ) {
+        let mut document = document;
+        let mut left = place.index(count(&document));
+        replace(&mut document, &mut left, &broken);
+        read_as_everything(&document);
+    }
+}
+
+/// Reads `json` as everything that there is, and writes what could be read.
+fn read_as_everything(json: &Value) {
+    for version in Version::ALL {
+        let mut losses = Losses::new();
+        for operation in Operation::ALL {
+            if let Ok(call) = version.params_to_v1(operation, json.clone()) {
+                version.params_from_v1(&call, &mut losses);
+            }
+        }
+        if let Ok(item) = version.stream_item_to_v1(json.clone()) {
+            version.stream_item_from_v1(&item, &mut losses);
+        }
+        if let Ok(result) = version.send_result_to_v1(json.clone()) {
+            version.send_result_from_v1(&result, &mut losses);
+        }
+        if let Ok(task) = version.task_to_v1(json.clone()) {
+            version.task_from_v1(&task, &mut losses);
+        }
+        if let Ok(configs) = version.push_configs_to_v1(json.clone()) {
+            version.push_configs_from_v1(&configs, &mut losses);
+        }
+    }
+    if let Ok((agent, _)) = card::read(json.clone()) {
+        card::to_v0_3(&agent, &mut Losses::new());
+        card::combined(&agent);
+    }
+    let _ = v0_3::security::scheme_to_v1(json.clone());
+    let _ = Request::from_value(json.clone());
+    let _ = Response::read(json.clone());
+    let _ = RpcError::read(json.clone()).map(|error| error.fields().len());
+    let _ = Task::read(json.clone());
+    let _ = ListTasksResponse::read(json.clone());
+    let _ = ListTaskPushNotificationConfigsResponse::read(json.clone());
+}
+
+fn count(json: &Value) -> usize {
+    match json {
+        Value::Object(map) => 1 + map.values().map(count).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+/// Puts `broken` in the place of the value that is reached after `left` others.
+fn replace(json: &mut Value, left: &mut usize, broken: &Value) {
+    if *left == 0 {
+        *json = broken.clone();
+    }
+    *left = left.wrapping_sub(1);
+    match json {
+        Value::Object(map) => map
+            .values_mut()
+            .for_each(|value| replace(value, left, broken)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| replace(item, left, broken)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
