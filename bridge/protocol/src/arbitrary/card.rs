@@ -12,7 +12,7 @@ use super::{maybe, metadata, text, texts, unknown};
 use crate::a2a::*;
 
 fn extra() -> BoxedStrategy<Metadata> {
-    unknown(&["kind", "transport", "security", "stateTransitionHistory"])
+    unknown(&["kind", "transport", "stateTransitionHistory"])
 }
 
 fn interface() -> impl Strategy<Value = AgentInterface> {

@@ -178,7 +178,8 @@ fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {
     })
 }
 
-/// Writes a card. Interfaces of another version than 0.3 are left out, unless there is no other.
+/// Writes a card. Interfaces of another version than 0.3 are left out, unless there is no other. What a
+/// card of 1.0 says to readers of 0.3 only, such as `security`, stands in its `extra` and is passed on.
 pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     let mut object = Object::default();
     object.put("name", card.name.as_str());
@@ -199,7 +200,7 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     let signatures: Vec<Value> = card.signatures.iter().map(to_value).collect();
     object.list("signatures", &signatures);
     object.some("iconUrl", card.icon_url.clone());
-    object.finish(&card.extra, &["additionalInterfaces", "security"], losses)
+    object.finish(&card.extra, &["additionalInterfaces"], losses)
 }
 
 /// Whether somebody who speaks 0.3 can reach the agent here.
@@ -300,5 +301,5 @@ fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
         security::requirement_from_v1,
     );
     object.list("security", &requirements);
-    object.finish(&skill.extra, &["security"], losses)
+    object.finish(&skill.extra, &[], losses)
 }

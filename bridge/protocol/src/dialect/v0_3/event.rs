@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{message, task};
 use crate::{
     a2a::{
-        Metadata, SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent,
+        Message, Metadata, SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent,
         TaskStatusUpdateEvent,
     },
     dialect::{
@@ -100,12 +100,21 @@ fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
     }
 }
 
+/// Reads a message that is the whole answer. Some come without a role, the specification's own example
+/// (9.2) among them; it can only be the agent who answers.
+fn answer_to_v1(mut value: Value) -> Result<Message, FieldError> {
+    if let Value::Object(fields) = &mut value {
+        fields.entry("role").or_insert_with(|| "agent".into());
+    }
+    message::to_v1(value)
+}
+
 /// Reads the result of `message/send`.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
     match kind_of(&value, KINDS)? {
         Kind::Task => task::to_v1(value).map(SendMessageResponse::Task),
-        Kind::Message => message::to_v1(value).map(SendMessageResponse::Message),
+        Kind::Message => answer_to_v1(value).map(SendMessageResponse::Message),
         Kind::StatusUpdate => Err(FieldError::new(KINDS, "a status update")),
         Kind::ArtifactUpdate => Err(FieldError::new(KINDS, "an artifact update")),
     }
@@ -126,7 +135,7 @@ pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
         "one of task, message, status-update, artifact-update",
     )? {
         Kind::Task => task::to_v1(value).map(StreamResponse::Task),
-        Kind::Message => message::to_v1(value).map(StreamResponse::Message),
+        Kind::Message => answer_to_v1(value).map(StreamResponse::Message),
         Kind::StatusUpdate => status_update_to_v1(value).map(StreamResponse::StatusUpdate),
         Kind::ArtifactUpdate => artifact_update_to_v1(value).map(StreamResponse::ArtifactUpdate),
     }

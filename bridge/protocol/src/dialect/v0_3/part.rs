@@ -172,7 +172,8 @@ pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
         Content::Text(text) => {
             let mut object = Object::of_kind("text");
             object.put("text", text.as_str());
-            write_rest(object, part, losses)
+            object.some("metadata", part.metadata.clone());
+            write_rest(object, part, "text/plain", losses)
         }
         Content::Raw(bytes) => write_file(part, "bytes", &BASE64_STANDARD.encode(bytes), losses),
         Content::Url(url) => write_file(part, "uri", url, losses),
@@ -181,10 +182,13 @@ pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
     }
 }
 
-fn write_rest(mut object: Object, part: &Part, losses: &mut Losses) -> Value {
-    object.some("metadata", part.metadata.clone());
+/// Adds what 0.3 has for files only. The media type that the kind `implies` is no news to its readers.
+fn write_rest(mut object: Object, part: &Part, implies: &str, losses: &mut Losses) -> Value {
     object.skipped("filename", part.filename.as_ref(), losses);
-    object.skipped("mediaType", part.media_type.as_ref(), losses);
+    match part.media_type.as_deref() {
+        Some(media_type) if media_type == implies => object.put("mediaType", media_type),
+        Some(_) | None => object.skipped("mediaType", part.media_type.as_ref(), losses),
+    }
     object.finish(&part.extra, &[], losses)
 }
 
@@ -204,13 +208,7 @@ fn write_data(part: &Part, data: &Value, losses: &mut Losses) -> Value {
     let (data, metadata) = wrap(data, part.metadata.clone(), losses);
     object.put("data", data);
     object.some("metadata", metadata);
-    object.skipped("filename", part.filename.as_ref(), losses);
-    match part.media_type.as_deref() {
-        // JSON is what the kind says already.
-        Some("application/json") => object.put("mediaType", "application/json"),
-        Some(_) | None => object.skipped("mediaType", part.media_type.as_ref(), losses),
-    }
-    object.finish(&part.extra, &[], losses)
+    write_rest(object, part, "application/json", losses)
 }
 
 /// Wraps what is no object. A marker that somebody else set would be misread, and is taken away.
