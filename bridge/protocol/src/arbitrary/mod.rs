@@ -1,13 +1,14 @@
 //! Values of every type, for property tests.
 //!
-//! [`v1_0`] makes values of the types, [`v0_3`] makes JSON as agents of 0.3 write it. Both put fields into
+//! [`v1_0`], [`call`] and [`card`] make values of the types, [`v0_3`] makes JSON as agents of 0.3 write it. Both put fields into
 //! their objects that the protocol does not have, some under names that the other generation does have.
 
+pub(crate) mod call;
 pub(crate) mod card;
 pub(crate) mod v0_3;
 pub(crate) mod v1_0;
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 
 use proptest::{
     collection::{btree_map, vec},
@@ -91,11 +92,11 @@ pub(crate) fn assemble(fields: Value, more: Metadata) -> Value {
     Value::Object(object)
 }
 
-/// A strategy in a box, so that long tuples stay quick to compile.
+/// Something or nothing.
 pub(crate) fn maybe<T: Clone + core::fmt::Debug + 'static>(
     some: impl Strategy<Value = T> + 'static,
 ) -> BoxedStrategy<Option<T>> {
-    Box::new(proptest::option::of(some)).boxed()
+    proptest::option::of(some).boxed()
 }
 
 const PROTOCOL_KEYS: &[&str] = &[

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Losses, Version,
-    v0_3::{self, card::is_reachable},
+    v0_3::{self, interface::is_reachable},
 };
 use crate::{
     a2a::AgentCard,
@@ -99,5 +99,151 @@ impl Generation {
             Self::V0_2 | Self::V0_3 => Version::V0_3,
             Self::V1_0 => Version::V1_0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use serde_json::json;
+    use std::string::ToString;
+
+    /// Address, binding and version of each interface.
+    fn interfaces(card: &AgentCard) -> Vec<(&str, &str, &str)> {
+        let shown = card.supported_interfaces.iter().map(|interface| {
+            let binding = interface.protocol_binding.as_str();
+            (
+                interface.url.as_str(),
+                binding,
+                interface.protocol_version.as_str(),
+            )
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn the_generation_is_told_by_the_form() {
+        for (card, generation) in [
+            (json!({"url": "u"}), Generation::V0_2),
+            (
+                json!({"url": "u", "protocolVersion": "0.2.6"}),
+                Generation::V0_2,
+            ),
+            (
+                json!({"url": "u", "protocolVersion": "0.3.0"}),
+                Generation::V0_3,
+            ),
+            (
+                json!({"url": "u", "supportedInterfaces": []}),
+                Generation::V0_2,
+            ),
+            (
+                json!({
+                    "url": "u", "protocolVersion": "0.3.0",
+                    "supportedInterfaces": [
+                        {"url": "v", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+                    ],
+                }),
+                Generation::V1_0,
+            ),
+        ] {
+            let mut card = card;
+            card["name"] = "n".into();
+            assert_eq!(read(card.clone()).unwrap().1, generation, "{card}");
+        }
+    }
+
+    #[test]
+    fn the_main_url_comes_first_and_once() {
+        let card = json!({
+            "name": "n", "url": "u", "preferredTransport": "GRPC", "protocolVersion": "0.3.0",
+            "additionalInterfaces": [
+                {"url": "u", "transport": "JSONRPC"},
+                {"url": "u", "transport": "GRPC"},
+                {"url": "u", "transport": "JSONRPC"},
+            ],
+        });
+        let (card, _) = read(card).unwrap();
+        assert_eq!(
+            interfaces(&card),
+            [("u", "GRPC", "0.3"), ("u", "JSONRPC", "0.3")]
+        );
+        let (sloppy, _) = read(json!({"name": "n", "url": "u"})).unwrap();
+        assert_eq!(interfaces(&sloppy), [("u", "JSONRPC", "0.2")]);
+    }
+
+    #[test]
+    fn a_sloppy_card_is_read() {
+        let card = json!({
+            "name": "n", "url": "u", "iconUrl": null, "description": null, "capabilities": null,
+            "skills": [{"id": "s"}], "securitySchemes": {"odd": {"type": "handshake"}},
+        });
+        let (read, _) = read(card).unwrap();
+        assert!(read.skills[0].tags.is_empty());
+        assert!(read.security_schemes.is_empty());
+        let written = to_v0_3(&read, &mut Losses::new());
+        assert_eq!(written["securitySchemes"]["odd"]["type"], "handshake");
+    }
+
+    #[test]
+    fn a_card_without_name_or_address_is_refused() {
+        for (card, error) in [
+            (json!([]), "expected an object, found a list"),
+            (
+                json!({"name": "n"}),
+                "expected at least one of supportedInterfaces, or url as in 0.3, found neither",
+            ),
+            (
+                json!({"name": "n", "supportedInterfaces": []}),
+                "expected at least one of supportedInterfaces, or url as in 0.3, found neither",
+            ),
+            (
+                json!({"url": "u"}),
+                "name: expected a string, found nothing",
+            ),
+            (
+                json!({"name": "n", "url": ""}),
+                "url: expected the agent's address, found an empty string",
+            ),
+            (
+                json!({"name": "n", "url": "u", "skills": [{"id": 7}]}),
+                "skills[0].id: expected a string, found the number 7",
+            ),
+        ] {
+            assert_eq!(read(card).unwrap_err().to_string(), error);
+        }
+    }
+
+    #[test]
+    fn a_combined_card_is_read_as_1_0_and_speaks_0_3() {
+        let card = json!({
+            "name": "n",
+            "supportedInterfaces": [
+                {"url": "u", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+                {"url": "u", "protocolBinding": "JSONRPC", "protocolVersion": "0.3"},
+            ],
+            "capabilities": {"extendedAgentCard": true},
+            "securitySchemes": {
+                "key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}},
+            },
+            "securityRequirements": [{"schemes": {"key": {"list": []}}}],
+        });
+        let (card, _) = read(card).unwrap();
+        let combined = combined(&card);
+        assert_eq!(combined["url"], "u");
+        assert_eq!(combined["protocolVersion"], "0.3.0");
+        assert_eq!(combined["preferredTransport"], "JSONRPC");
+        assert_eq!(combined["supportsAuthenticatedExtendedCard"], true);
+        assert_eq!(combined["security"], json!([{"key": []}]));
+        let key = &combined["securitySchemes"]["key"];
+        assert_eq!(
+            (&key["type"], &key["in"]),
+            (&json!("apiKey"), &json!("header"))
+        );
+        let (read, generation) = read(combined).unwrap();
+        assert_eq!(generation, Generation::V1_0);
+        assert_eq!(read.supported_interfaces, card.supported_interfaces);
+        assert_eq!(read.security_schemes, card.security_schemes);
     }
 }

@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_of_1_0_comes_back(call in arbitrary::v1_0::call()) {
+    fn a_call_of_1_0_comes_back(call in arbitrary::call::call()) {
         for version in Version::ALL {
             let mut losses = Losses::new();
             let json = version.params_from_v1(&call, &mut losses);
@@ -87,7 +87,7 @@ proptest! {
             skill.extra.retain(|key, _| alone.extra.contains_key(key));
         }
         prop_assert_eq!(read, pure);
-        if agent.supported_interfaces.iter().any(v0_3::card::is_reachable) {
+        if agent.supported_interfaces.iter().any(v0_3::interface::is_reachable) {
             prop_assert!(combined["url"].is_string());
         }
     }

@@ -150,3 +150,85 @@ pub fn stream_item_from_v1(item: &StreamResponse, losses: &mut Losses) -> Value 
         StreamResponse::ArtifactUpdate(update) => artifact_update_from_v1(update, losses),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::string::ToString;
+
+    #[test]
+    fn final_is_what_the_state_says() {
+        for (state, is_final) in [
+            ("submitted", false),
+            ("working", false),
+            ("unknown", false),
+            ("asleep", false),
+            ("input-required", true),
+            ("auth-required", true),
+            ("completed", true),
+            ("failed", true),
+            ("canceled", true),
+            ("rejected", true),
+        ] {
+            let update = json!({
+                "kind": "status-update", "taskId": "t", "contextId": "c",
+                "status": {"state": state}, "final": !is_final,
+            });
+            let read = status_update_to_v1(update).unwrap();
+            assert!(read.extra.is_empty());
+            let written = status_update_from_v1(&read, &mut Losses::new());
+            assert_eq!(written["final"], is_final, "{state}");
+            assert_eq!(written["status"]["state"], state);
+        }
+    }
+
+    #[test]
+    fn an_answer_without_kind_is_told_by_its_fields() {
+        let status = json!({"state": "working"});
+        for (item, kind) in [
+            (json!({"id": "t", "status": status}), "task"),
+            (
+                json!({"messageId": "m", "role": "agent", "parts": []}),
+                "message",
+            ),
+            (json!({"messageId": "m", "parts": []}), "message"),
+            (json!({"taskId": "t", "status": status}), "status-update"),
+            (
+                json!({"taskId": "t", "artifact": {"artifactId": "a", "parts": []}}),
+                "artifact-update",
+            ),
+        ] {
+            let item = stream_item_to_v1(item).unwrap();
+            assert_eq!(stream_item_from_v1(&item, &mut Losses::new())["kind"], kind);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_none_says_what_it_could_be() {
+        for (item, error) in [
+            (
+                json!(7),
+                "expected one of task, message, found the number 7",
+            ),
+            (
+                json!({}),
+                "expected one of task, message, found an object without kind",
+            ),
+            (
+                json!({"kind": "novel"}),
+                "kind: expected one of task, message, found the string \"novel\"",
+            ),
+            (
+                json!({"kind": "artifact-update"}),
+                "expected one of task, message, found an artifact update",
+            ),
+            (
+                json!({"kind": "task", "id": "t", "status": {"state": 7}}),
+                "status.state: expected a task state such as working, found the number 7",
+            ),
+        ] {
+            assert_eq!(send_result_to_v1(item).unwrap_err().to_string(), error);
+        }
+    }
+}

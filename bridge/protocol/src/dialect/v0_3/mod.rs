@@ -7,7 +7,9 @@
 //! 1.0 to 0.3 and back gives the same value if no loss was reported and empty texts count as absent.
 
 pub mod card;
+mod data;
 pub mod event;
+pub(crate) mod interface;
 pub mod message;
 pub mod method;
 pub mod part;

@@ -1,13 +1,11 @@
 //! Parts: `kind` is `text`, `file` or `data` (0.3, section 6.5).
-//!
-//! The data of a 0.3 part is an object. Other data is wrapped as `{"value": ...}` and marked by
-//! `"data_part_compat": true` in the part's metadata, as the SDKs do; the marker unwraps it again.
 
 use alloc::string::String;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 
+use super::data;
 use crate::{
     a2a::{Content, Metadata, Part, decode_base64},
     dialect::{
@@ -16,9 +14,6 @@ use crate::{
     },
     wire::{FieldError, Fields},
 };
-
-/// Says in metadata that the data stands in a wrapper.
-const MARKER: &str = "data_part_compat";
 
 /// What a part's members are called in 1.0 and not in 0.3.
 const V1_NAMES: [&str; 6] = ["text", "raw", "url", "data", "filename", "mediaType"];
@@ -112,27 +107,13 @@ fn read_file_object(value: Value) -> Result<File, FieldError> {
 }
 
 fn read_data(mut fields: Fields) -> Result<Part, FieldError> {
-    let Some(mut data) = fields.take("data") else {
+    let Some(data) = fields.take("data") else {
         return Err(FieldError::new("an object", "nothing").inside("data"));
     };
-    let mut metadata: Option<Metadata> = fields.optional("metadata")?;
-    if let (Some(value), Some(map)) = (wrapped(&data, metadata.as_ref()), &mut metadata) {
-        data = value;
-        map.remove(MARKER);
-    }
+    let (data, metadata) = data::unwrap(data, fields.optional("metadata")?);
     let mut part = read_rest(fields, Content::Data(data))?;
-    part.metadata = metadata.filter(|map| !map.is_empty());
+    part.metadata = metadata;
     Ok(part)
-}
-
-/// What stands in a wrapper. An object needs none, so one that looks wrapped is left as it is.
-fn wrapped(data: &Value, metadata: Option<&Metadata>) -> Option<Value> {
-    let is_marked = metadata?.get(MARKER) == Some(&Value::Bool(true));
-    let members = data.as_object().filter(|map| is_marked && map.len() == 1)?;
-    members
-        .get("value")
-        .filter(|value| !value.is_object())
-        .cloned()
 }
 
 fn read_unknown(mut fields: Fields) -> Result<Part, FieldError> {
@@ -205,37 +186,10 @@ fn write_file(part: &Part, place: &str, content: &str, losses: &mut Losses) -> V
 
 fn write_data(part: &Part, data: &Value, losses: &mut Losses) -> Value {
     let mut object = Object::of_kind("data");
-    let (data, metadata) = wrap(data, part.metadata.clone(), losses);
+    let (data, metadata) = data::wrap(data, part.metadata.clone(), losses);
     object.put("data", data);
     object.some("metadata", metadata);
     write_rest(object, part, "application/json", losses)
-}
-
-/// Wraps what is no object. A marker that somebody else set would be misread, and is taken away.
-fn wrap(
-    data: &Value,
-    metadata: Option<Metadata>,
-    losses: &mut Losses,
-) -> (Value, Option<Metadata>) {
-    const MARKED: &str = "it would mark the data as wrapped in 0.3, so it was left out";
-    let mut metadata = metadata;
-    let is_wrapped = wrapped(data, metadata.as_ref()).is_some();
-    let has_marker = metadata
-        .as_ref()
-        .is_some_and(|map| map.contains_key(MARKER));
-    if has_marker && (is_wrapped || !data.is_object()) {
-        losses.add("metadata.data_part_compat", MARKED);
-        metadata.as_mut().and_then(|map| map.remove(MARKER));
-    }
-    if data.is_object() {
-        return (data.clone(), metadata);
-    }
-    metadata
-        .get_or_insert_default()
-        .insert(MARKER.into(), Value::Bool(true));
-    let mut wrapper = Map::new();
-    wrapper.insert("value".into(), data.clone());
-    (Value::Object(wrapper), metadata)
 }
 
 fn write_unknown(part: &Part, losses: &mut Losses) -> Value {
@@ -248,5 +202,106 @@ fn write_unknown(part: &Part, losses: &mut Losses) -> Value {
     match kind {
         Some("text" | "file" | "data") => object.finish(&part.extra, &["kind", "file"], losses),
         Some(_) | None => object.finish(&part.extra, &["file"], losses),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::string::ToString;
+
+    #[test]
+    fn each_kind_has_its_form_in_both() {
+        for (v0_3, v1_0) in [
+            (json!({"kind": "text", "text": ""}), json!({"text": ""})),
+            (
+                json!({"kind": "file", "file": {"bytes": "AAE=", "name": "a", "mimeType": "b/c"}}),
+                json!({"raw": "AAE=", "filename": "a", "mediaType": "b/c"}),
+            ),
+            (
+                json!({"kind": "file", "file": {"uri": "u"}, "metadata": {"k": 1}}),
+                json!({"url": "u", "metadata": {"k": 1}}),
+            ),
+            (json!({"kind": "data", "data": {}}), json!({"data": {}})),
+            (
+                json!({"kind": "hologram", "w": 3}),
+                json!({"kind": "hologram", "w": 3}),
+            ),
+            (
+                json!({"kind": "text", "text": "a", "url": "u", "x": 1}),
+                json!({"text": "a", "x": 1, "v0_3": {"url": "u"}}),
+            ),
+            (
+                json!({"kind": "file", "file": {"uri": "u", "size": 7}}),
+                json!({"url": "u", "v0_3": {"file": {"size": 7}}}),
+            ),
+        ] {
+            let part = to_v1(v0_3.clone()).unwrap();
+            assert_eq!(crate::wire::to_value(&part), v1_0);
+            assert_eq!(from_v1(&part, &mut Losses::new()), v0_3);
+        }
+    }
+
+    #[test]
+    fn a_part_without_kind_is_told_by_what_it_holds() {
+        for (part, content) in [
+            (json!({"text": "a"}), Content::Text("a".into())),
+            (json!({"file": {"uri": "u"}}), Content::Url("u".into())),
+            (json!({"data": {"a": 1}}), Content::Data(json!({"a": 1}))),
+        ] {
+            assert_eq!(to_v1(part).unwrap().content, content);
+        }
+    }
+
+    #[test]
+    fn errors_name_the_field_by_its_name_in_0_3() {
+        for (part, error) in [
+            (
+                json!({}),
+                "expected a part of kind text, file or data, found none of them",
+            ),
+            (
+                json!({"kind": 7}),
+                "kind: expected a part of kind text, file or data, found the number 7",
+            ),
+            (
+                json!({"kind": "text"}),
+                "text: expected a string, found nothing",
+            ),
+            (
+                json!({"kind": "file", "file": {}}),
+                "file: expected exactly one of bytes, uri, found neither",
+            ),
+            (
+                json!({"kind": "file", "file": {"bytes": "*"}}),
+                "file.bytes: expected base64, found a string that is not",
+            ),
+            (
+                json!({"kind": "data"}),
+                "data: expected an object, found nothing",
+            ),
+        ] {
+            assert_eq!(to_v1(part).unwrap_err().to_string(), error);
+        }
+    }
+
+    #[test]
+    fn what_0_3_has_no_field_for_is_written_and_reported() {
+        let mut part = Part::text("a");
+        part.media_type = Some("text/markdown".into());
+        part.filename = Some(String::new());
+        let mut losses = Losses::new();
+        let written = from_v1(&part, &mut losses);
+        assert_eq!(
+            written,
+            json!({"kind": "text", "text": "a", "mediaType": "text/markdown"})
+        );
+        let paths: alloc::vec::Vec<_> = losses.iter().map(|loss| loss.path.as_str()).collect();
+        assert_eq!(paths, ["mediaType"]);
+        part.media_type = Some("text/plain".into());
+        let mut losses = Losses::new();
+        from_v1(&part, &mut losses);
+        assert!(losses.is_empty(), "text says as much");
     }
 }

@@ -104,3 +104,39 @@ fn authentication_from_v1(info: &AuthenticationInfo, losses: &mut Losses) -> Val
     object.some("credentials", info.credentials.clone());
     object.finish(&info.extra, &[], losses)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_setting_is_nested_in_0_3_and_flat_in_1_0() {
+        let v0_3 = json!({
+            "taskId": "t", "x": 1,
+            "pushNotificationConfig": {
+                "id": "p", "url": "u", "y": 2,
+                "authentication": {"schemes": ["Bearer", "Basic"], "credentials": "s"},
+            },
+        });
+        let config = to_v1(v0_3.clone()).unwrap();
+        assert_eq!(
+            crate::wire::to_value(&config),
+            json!({
+                "taskId": "t", "id": "p", "url": "u", "x": 1,
+                "authentication": {
+                    "scheme": "Bearer", "credentials": "s", "v0_3": {"schemes": ["Basic"]},
+                },
+                "v0_3": {"pushNotificationConfig": {"y": 2}},
+            })
+        );
+        assert_eq!(from_v1(&config, &mut Losses::new()), v0_3);
+    }
+
+    #[test]
+    fn no_scheme_is_an_empty_list() {
+        let v0_3 = json!({"url": "u", "authentication": {"schemes": []}});
+        let config = config_to_v1(v0_3.clone()).unwrap();
+        assert_eq!(config_from_v1(&config, &mut Losses::new()), v0_3);
+    }
+}

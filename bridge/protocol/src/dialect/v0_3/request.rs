@@ -238,3 +238,40 @@ fn of_task(id: &str, tenant: Option<&String>, losses: &mut Losses) -> Object {
     object.skipped("tenant", tenant, losses);
     object
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn blocking_is_returning_immediately_turned_round() {
+        for (before, at_once, after) in [
+            (json!({}), false, json!({"blocking": true})),
+            (json!({"blocking": null}), false, json!({"blocking": true})),
+            (json!({"blocking": true}), false, json!({"blocking": true})),
+            (json!({"blocking": false}), true, json!({"blocking": false})),
+        ] {
+            let configuration = configuration_to_v1(before).unwrap();
+            assert_eq!(configuration.return_immediately, at_once);
+            assert_eq!(
+                configuration_from_v1(&configuration, &mut Losses::new()),
+                after
+            );
+        }
+    }
+
+    #[test]
+    fn a_tenant_is_written_and_reported() {
+        let request = SubscribeToTaskRequest {
+            tenant: Some("acme".into()),
+            id: "t".into(),
+            extra: Metadata::new(),
+        };
+        let mut losses = Losses::new();
+        let written = subscribe_from_v1(&request, &mut losses);
+        assert_eq!(written, json!({"id": "t", "tenant": "acme"}));
+        assert_eq!(losses.iter().count(), 1);
+        assert_eq!(subscribe_to_v1(written).unwrap(), request);
+    }
+}

@@ -1,0 +1,160 @@
+//! Where an agent is reached (0.3, section 5.5.5 and 5.6).
+//!
+//! 1.0 has a list of interfaces, each with its version. 0.3 has one main `url` and further interfaces, all
+//! of the card's version; the main one may be repeated among them, which means nothing.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::Value;
+
+use crate::{
+    a2a::{AgentCard, AgentInterface, Metadata},
+    dialect::{
+        Losses, Version,
+        object::{self, Object, RESIDUE},
+    },
+    wire::{FieldError, Fields, list},
+};
+
+/// What is meant if a card does not say what is spoken at its `url`.
+const DEFAULT_TRANSPORT: &str = "JSONRPC";
+
+/// What a card speaks that does not say: the field came with 0.2.6.
+const DEFAULT_VERSION: &str = "0.2";
+
+/// Reads where an agent is reached: the main `url` first, then the others without repetitions.
+pub(crate) fn read(
+    fields: &mut Fields,
+    residue: &mut Metadata,
+) -> Result<Vec<AgentInterface>, FieldError> {
+    let url: String = fields.required("url")?;
+    if url.is_empty() {
+        return Err(FieldError::new("the agent's address", "an empty string").inside("url"));
+    }
+    let transport: Option<String> = fields.optional("preferredTransport")?;
+    let version = read_version(fields, residue);
+    let read = |interface| interface_to_v1(interface, &version);
+    let mut others = fields
+        .optional_by("additionalInterfaces", |others| list(others, read))?
+        .unwrap_or_default();
+    let main = AgentInterface {
+        url,
+        protocol_binding: transport.unwrap_or_else(|| DEFAULT_TRANSPORT.into()),
+        tenant: None,
+        protocol_version: version.clone(),
+        extra: Metadata::new(),
+    };
+    // If it is repeated, then the repetition can hold what a bare `url` cannot.
+    let is_main = |other: &AgentInterface| {
+        other.url == main.url && other.protocol_binding == main.protocol_binding
+    };
+    let main = match others.iter().position(is_main) {
+        Some(index) => others.remove(index),
+        None => main,
+    };
+    let mut interfaces = Vec::from([main]);
+    for other in others {
+        if !interfaces.contains(&other) {
+            interfaces.push(other);
+        }
+    }
+    Ok(interfaces)
+}
+
+/// Major and minor; the whole is kept where it cannot be made from them.
+fn read_version(fields: &mut Fields, residue: &mut Metadata) -> String {
+    let whole = fields.text("protocolVersion").unwrap_or_default();
+    let version = match whole.as_str() {
+        "" => DEFAULT_VERSION.into(),
+        whole => major_minor(whole),
+    };
+    if !whole.is_empty() && whole != with_patch(&version) {
+        residue.insert("protocolVersion".into(), whole.into());
+    }
+    version
+}
+
+fn major_minor(version: &str) -> String {
+    let numbers: Vec<&str> = version.split('.').take(2).collect();
+    numbers.join(".")
+}
+
+/// 0.3 cards have three numbers.
+fn with_patch(version: &str) -> String {
+    format!("{version}.0")
+}
+
+fn interface_to_v1(value: Value, version: &str) -> Result<AgentInterface, FieldError> {
+    const V1_NAMES: [&str; 3] = ["protocolBinding", "protocolVersion", "tenant"];
+    let mut fields = Fields::of(value)?;
+    let transport: Option<String> = fields.optional("transport")?;
+    Ok(AgentInterface {
+        url: fields.required("url")?,
+        protocol_binding: transport.unwrap_or_else(|| DEFAULT_TRANSPORT.into()),
+        tenant: fields.text("tenant"),
+        protocol_version: version.to_string(),
+        extra: object::extra(fields, &V1_NAMES, Metadata::new()),
+    })
+}
+
+/// Whether somebody who speaks 0.3 can reach the agent here.
+pub(crate) fn is_reachable(interface: &AgentInterface) -> bool {
+    Version::of(&interface.protocol_version) == Some(Version::V0_3)
+}
+
+/// Writes where an agent is reached by those who speak 0.3, or by nobody of them if there is no such way.
+pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
+    let all = &card.supported_interfaces;
+    let reachable = all.iter().find(|interface| is_reachable(interface));
+    if reachable.is_none() {
+        losses.add("supportedInterfaces", "none speaks 0.3; the first is named");
+    }
+    let Some(main) = reachable.or(all.first()) else {
+        return object.put("url", "");
+    };
+    object.put("url", main.url.as_str());
+    object.put("preferredTransport", main.protocol_binding.as_str());
+    object.put("protocolVersion", write_version(card, main));
+    let mut others = Vec::new();
+    for (index, interface) in all.iter().enumerate() {
+        let path = format!("supportedInterfaces[{index}]");
+        if interface.protocol_version != main.protocol_version {
+            losses.add(&path, "another version, so it was left out");
+        } else if interface != main || needs_room(main) {
+            others.push(losses.inside(&path, |losses| interface_from_v1(interface, losses)));
+        }
+    }
+    object.list("additionalInterfaces", &others);
+}
+
+/// Whether an interface says more than a bare `url` can; then it is repeated in the list.
+fn needs_room(interface: &AgentInterface) -> bool {
+    let has_tenant = interface
+        .tenant
+        .as_ref()
+        .is_some_and(|name| !name.is_empty());
+    has_tenant || !interface.extra.is_empty()
+}
+
+fn write_version(card: &AgentCard, main: &AgentInterface) -> String {
+    let whole = card
+        .extra
+        .get(RESIDUE)
+        .and_then(|residue| residue.get("protocolVersion"));
+    match whole.and_then(Value::as_str) {
+        Some(whole) if major_minor(whole) == main.protocol_version => whole.into(),
+        Some(_) | None => with_patch(&main.protocol_version),
+    }
+}
+
+fn interface_from_v1(interface: &AgentInterface, losses: &mut Losses) -> Value {
+    let mut object = Object::default();
+    object.put("url", interface.url.as_str());
+    object.put("transport", interface.protocol_binding.as_str());
+    object.skipped("tenant", interface.tenant.as_ref(), losses);
+    object.finish(&interface.extra, &[], losses)
+}
