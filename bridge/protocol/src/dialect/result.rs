@@ -1,7 +1,7 @@
 //! What operations answer, in either generation.
 //!
 //! Two answers need no translation: ListTasks exists in 1.0 alone, and deleting a push setting answers
-//! with nothing. Cards are read by [`card::read`](super::card::read), which knows their generation itself.
+//! with nothing. Cards are read by [`card::read`], which knows their generation itself.
 
 use serde_json::{Map, Value};
 

@@ -148,10 +148,10 @@ fn push() {
 #[test]
 fn card() {
     let requirement = json!({"schemes": {"key": {"list": ["s"]}}});
-    let urls =
-        json!({"authorizationUrl": "a", "tokenUrl": "t", "refreshUrl": "r", "scopes": {"s": "d"}});
-    let mut code = urls.clone();
-    code["pkceRequired"] = true.into();
+    let code = json!({
+        "authorizationUrl": "a", "tokenUrl": "t", "refreshUrl": "r", "scopes": {"s": "d"},
+        "pkceRequired": true,
+    });
     let token = json!({"tokenUrl": "t", "refreshUrl": "r", "scopes": {"s": "d"}});
     let implicit = json!({"authorizationUrl": "a", "refreshUrl": "r", "scopes": {"s": "d"}});
     let mut device = token.clone();
