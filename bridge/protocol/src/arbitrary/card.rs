@@ -19,7 +19,9 @@ fn interface() -> impl Strategy<Value = AgentInterface> {
     let binding = select(&["JSONRPC", "HTTP+JSON", "GRPC"]).prop_map(String::from);
     let version = prop_oneof![4 => Just("0.3"), 1 => Just("1.0")].prop_map(String::from);
     let tenant = proptest::option::weighted(0.1, text());
-    (text(), binding, tenant, version, extra()).prop_map(
+    // Few addresses, so that some are named twice.
+    let url = select(&["http://a/", "http://b/"]).prop_map(String::from);
+    (url, binding, tenant, version, extra()).prop_map(
         |(url, protocol_binding, tenant, protocol_version, extra)| AgentInterface {
             url,
             protocol_binding,
@@ -187,7 +189,7 @@ pub(crate) fn card() -> BoxedStrategy<AgentCard> {
         extra,
     });
     let names = (text(), text(), text(), maybe(text()), maybe(text()));
-    let reach = (vec(interface(), 1..3), maybe(provider), capabilities());
+    let reach = (vec(interface(), 1..4), maybe(provider), capabilities());
     let security = (btree_map(text(), scheme(), 0..2), requirements());
     let abilities = (texts(), texts(), vec(skill(), 0..2), vec(signature, 0..2));
     (names, reach, security, abilities, extra())

@@ -29,7 +29,8 @@ const V1_NAMES: &[&str] = &[
     "securityRequirements",
 ];
 
-fn more() -> BoxedStrategy<super::Metadata> {
+/// Unknown fields.
+pub(crate) fn more() -> BoxedStrategy<super::Metadata> {
     unknown(V1_NAMES)
 }
 

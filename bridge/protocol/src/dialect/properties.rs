@@ -78,6 +78,19 @@ proptest! {
     }
 
     #[test]
+    fn a_card_of_0_3_comes_back(agent in arbitrary::card::card(), more in arbitrary::v0_3::more()) {
+        let written = card::to_v0_3(&agent, &mut Losses::new());
+        let mut json = arbitrary::assemble(written, more);
+        let (agent, _) = card::read(json.clone()).unwrap();
+        let mut back = card::to_v0_3(&agent, &mut Losses::new());
+        // There the main interface may be repeated, or not.
+        for card in [&mut json, &mut back] {
+            card.as_object_mut().unwrap().remove("additionalInterfaces");
+        }
+        prop_assert_eq!(back, json);
+    }
+
+    #[test]
     fn a_combined_card_says_in_both_forms_what_each_says_alone(agent in arbitrary::card::card()) {
         let combined = card::combined(&agent);
         let pure: AgentCard = Wire::read(to_value(&agent)).unwrap();

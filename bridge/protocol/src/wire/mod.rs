@@ -2,7 +2,7 @@
 //!
 //! serde's derive loses the path to a bad field as soon as unknown fields are kept (`flatten` buffers
 //! them), and this project promises both. So objects are read from [`Value`] by a few lines of code that
-//! the [`object!`] macro writes from a table of fields. Every type still implements serde's traits.
+//! the `object!` macro writes from a table of fields. Every type still implements serde's traits.
 
 mod object;
 mod open_enum;

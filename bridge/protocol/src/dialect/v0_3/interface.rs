@@ -49,9 +49,7 @@ pub(crate) fn read(
         extra: Metadata::new(),
     };
     // If it is repeated, then the repetition can hold what a bare `url` cannot.
-    let is_main = |other: &AgentInterface| {
-        other.url == main.url && other.protocol_binding == main.protocol_binding
-    };
+    let is_main = |other: &AgentInterface| is_same_place(other, &main);
     let main = match others.iter().position(is_main) {
         Some(index) => others.remove(index),
         None => main,
@@ -124,20 +122,25 @@ pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) 
         let path = format!("supportedInterfaces[{index}]");
         if interface.protocol_version != main.protocol_version {
             losses.add(&path, "another version, so it was left out");
-        } else if interface != main || needs_room(main) {
+        } else if all[..index].contains(interface) {
+            losses.add(&path, "named before, so it was left out");
+        } else if interface != main || needs_room(main, all) {
             others.push(losses.inside(&path, |losses| interface_from_v1(interface, losses)));
         }
     }
     object.list("additionalInterfaces", &others);
 }
 
-/// Whether an interface says more than a bare `url` can; then it is repeated in the list.
-fn needs_room(interface: &AgentInterface) -> bool {
-    let has_tenant = interface
-        .tenant
-        .as_ref()
-        .is_some_and(|name| !name.is_empty());
-    has_tenant || !interface.extra.is_empty()
+/// Whether the main interface is repeated in the list: it says more than a bare `url` can, or another of
+/// the same address would be taken for it.
+fn needs_room(main: &AgentInterface, all: &[AgentInterface]) -> bool {
+    let has_tenant = main.tenant.as_ref().is_some_and(|name| !name.is_empty());
+    let is_double = |other: &AgentInterface| other != main && is_same_place(other, main);
+    has_tenant || !main.extra.is_empty() || all.iter().any(is_double)
+}
+
+fn is_same_place(one: &AgentInterface, other: &AgentInterface) -> bool {
+    one.url == other.url && one.protocol_binding == other.protocol_binding
 }
 
 fn write_version(card: &AgentCard, main: &AgentInterface) -> String {

@@ -18,14 +18,16 @@ use crate::{
 
 /// Reads a setting with its task (`TaskPushNotificationConfig`).
 pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
-    const FLAT: [&str; 4] = ["id", "url", "token", "authentication"];
+    const FLAT: [&str; 5] = ["tenant", "id", "url", "token", "authentication"];
     let mut fields = Fields::of(value)?;
-    let mut config = fields.required_by("pushNotificationConfig", config_to_v1)?;
-    config.task_id = Some(fields.required("taskId")?);
-    config.tenant = fields.text("tenant");
-    let residue = object::residue_under("pushNotificationConfig", config.extra);
-    config.extra = object::extra(fields, &FLAT, residue);
-    Ok(config)
+    let (config, rest) = fields.required_by("pushNotificationConfig", read_config)?;
+    let residue = object::residue_under("pushNotificationConfig", rest.rest());
+    Ok(TaskPushNotificationConfig {
+        task_id: Some(fields.required("taskId")?),
+        tenant: fields.text("tenant"),
+        extra: object::extra(fields, &FLAT, residue),
+        ..config
+    })
 }
 
 /// Writes a setting with its task.
@@ -43,16 +45,28 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
 
 /// Reads a setting without its task (`PushNotificationConfig`).
 pub fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
-    let mut fields = Fields::of(value)?;
+    let (config, mut fields) = read_config(value)?;
     Ok(TaskPushNotificationConfig {
         tenant: fields.text("tenant"),
-        id: fields.optional("id")?,
         task_id: fields.text("taskId"),
+        extra: object::extra(fields, &["tenant", "taskId"], Metadata::new()),
+        ..config
+    })
+}
+
+/// The setting itself, and the fields that it does not know.
+fn read_config(value: Value) -> Result<(TaskPushNotificationConfig, Fields), FieldError> {
+    let mut fields = Fields::of(value)?;
+    let config = TaskPushNotificationConfig {
+        tenant: None,
+        id: fields.optional("id")?,
+        task_id: None,
         url: fields.required("url")?,
         token: fields.optional("token")?,
         authentication: fields.optional_by("authentication", authentication_to_v1)?,
-        extra: object::extra(fields, &["tenant", "taskId"], Metadata::new()),
-    })
+        extra: Metadata::new(),
+    };
+    Ok((config, fields))
 }
 
 /// Writes a setting without its task.
