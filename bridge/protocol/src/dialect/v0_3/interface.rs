@@ -23,7 +23,7 @@ use crate::{
 /// What is meant if a card does not say what is spoken at its `url`.
 const DEFAULT_TRANSPORT: &str = "JSONRPC";
 
-/// What a card speaks that does not say: the field came with 0.2.6.
+/// What a card speaks that does not say: the field came with 0.2.5.
 const DEFAULT_VERSION: &str = "0.2";
 
 /// Reads where an agent is reached: the main `url` first, then the others without repetitions.

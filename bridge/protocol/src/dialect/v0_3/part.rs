@@ -18,6 +18,18 @@ use crate::{
 /// What a part's members are called in 1.0 and not in 0.3.
 const V1_NAMES: [&str; 6] = ["text", "raw", "url", "data", "filename", "mediaType"];
 
+/// The same for a part of unknown kind, with what would make it a file, or metadata that is none.
+const UNKNOWN_NAMES: [&str; 8] = [
+    "text",
+    "raw",
+    "url",
+    "data",
+    "filename",
+    "mediaType",
+    "file",
+    "metadata",
+];
+
 const KINDS: &str = "a part of kind text, file or data";
 
 enum Kind {
@@ -123,18 +135,7 @@ fn read_unknown(mut fields: Fields) -> Result<Part, FieldError> {
         Some(Value::Object(_) | Value::Null) => fields.optional("metadata")?,
         None | Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => None,
     };
-    let [text, raw, url, data, filename_key, media_type_key] = V1_NAMES;
-    let taken = [
-        text,
-        raw,
-        url,
-        data,
-        filename_key,
-        media_type_key,
-        "file",
-        "metadata",
-    ];
-    let extra = object::extra(fields, &taken, Metadata::new());
+    let extra = object::extra(fields, &UNKNOWN_NAMES, Metadata::new());
     if extra.is_empty() {
         return Err(FieldError::new(KINDS, "none of them"));
     }
