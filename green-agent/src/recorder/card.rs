@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_debate_judge_of_agentbeats() {
-        let card = include_str!("../../../snapshots/wire/agentbeats-debate-judge-card.json");
+        let card = include_str!("../../../snapshots/wire/agentbeats/debate-judge-card.json");
         check("debate_judge", serde_json::from_str(card).unwrap());
     }
 
