@@ -1,0 +1,206 @@
+//! What goes wrong is told by agent, operation and field, and within the limits.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use bridge_client::{Client, Limits, Options};
+use bridge_protocol::a2a::StreamResponse;
+use futures_util::{StreamExt as _, stream};
+use serde_json::json;
+use tokio::net::TcpListener;
+use url::Url;
+
+use crate::server::{Answer, card_1_0, hello, reply, result, serve};
+
+const CARD: &str = "/.well-known/agent-card.json";
+
+fn limits() -> Options {
+    Options {
+        limits: Limits {
+            reply: Duration::from_millis(300),
+            idle: Duration::from_millis(300),
+            body: 10_000,
+            ..Limits::default()
+        },
+        ..Options::default()
+    }
+}
+
+async fn client(answer: Answer) -> (Client, Url) {
+    let (url, _) = serve(CARD, card_1_0(), answer).await;
+    (Client::connect(&url, &limits()).await.unwrap(), url)
+}
+
+fn never() -> axum::http::Response<Body> {
+    axum::http::Response::new(Body::from_stream(stream::pending::<
+        Result<Bytes, std::io::Error>,
+    >()))
+}
+
+#[tokio::test]
+async fn every_bad_answer_has_its_own_error() {
+    let cases: [(Answer, &str); 7] = [
+        (
+            || {
+                reply(
+                    200,
+                    "application/json",
+                    r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no parts"}}"#,
+                )
+            },
+            "the agent answered: no parts (-32602)",
+        ),
+        (
+            || result(&json!({"task": {"id": "t"}})),
+            "the answer is not valid: task.status: expected an object, found nothing",
+        ),
+        (
+            || result(&json!({})),
+            "the answer is not valid: expected one of task, message, found neither",
+        ),
+        (|| reply(500, "text/plain", "oops"), "HTTP status 500: oops"),
+        (
+            || reply(200, "text/html", "<html>"),
+            "HTTP status 200: not JSON: <html>",
+        ),
+        (
+            || result(&json!({"message": "x".repeat(20_000)})),
+            "the answer is larger than 10000 bytes",
+        ),
+        (never, "no answer within 300ms"),
+    ];
+    for (answer, expected) in cases {
+        let (client, url) = client(answer).await;
+        let error = client.send_message(hello()).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("SendMessage at {url}: {expected}")
+        );
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    drop(listener);
+    let error = Client::connect(&url, &limits()).await.unwrap_err();
+    let expected = format!("card at {url}: cannot be reached: Connection refused");
+    assert!(error.to_string().starts_with(&expected), "{error}");
+}
+
+#[tokio::test]
+async fn a_page_that_is_no_card_is_told_by_its_field() {
+    let (url, _) = serve(CARD, json!({"name": 7, "url": "URL"}), || result(&json!({}))).await;
+    let error = Client::connect(&url, &limits()).await.unwrap_err();
+    assert!(
+        error.to_string().contains("name: expected a string"),
+        "{error}"
+    );
+}
+
+fn event(item: &serde_json::Value) -> String {
+    let envelope = json!({"jsonrpc": "2.0", "id": 1, "result": item});
+    format!(": keep-alive\n\ndata: {envelope}\n\n")
+}
+
+fn working() -> String {
+    let status = json!({"state": "TASK_STATE_WORKING"});
+    event(&json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": status}}))
+}
+
+#[tokio::test]
+async fn events_come_until_the_stream_ends() {
+    let answer = || reply(200, "text/event-stream", &(working() + &working()));
+    let (client, _) = client(answer).await;
+    let events = client.send_streaming_message(hello()).await.unwrap();
+    let events: Vec<_> = events.map(Result::unwrap).collect().await;
+    assert!(matches!(
+        events[..],
+        [
+            StreamResponse::StatusUpdate(_),
+            StreamResponse::StatusUpdate(_)
+        ]
+    ));
+}
+
+#[tokio::test]
+async fn a_refused_stream_is_told_before_any_event() {
+    let cases: [(Answer, &str); 3] = [
+        (
+            || {
+                reply(
+                    200,
+                    "application/json",
+                    r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no streams"}}"#,
+                )
+            },
+            "the agent answered: no streams (-32004)",
+        ),
+        (
+            || reply(404, "text/plain", "nothing here"),
+            "HTTP status 404: nothing here",
+        ),
+        (
+            || result(&json!({})),
+            "the stream broke: the answer is a single object, not a stream",
+        ),
+    ];
+    for (answer, expected) in cases {
+        let (client, url) = client(answer).await;
+        let error = client.send_streaming_message(hello()).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("SendStreamingMessage at {url}: {expected}")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_goes_wrong_ends_with_its_error() {
+    let cases: [(Answer, &str); 3] = [
+        (
+            || {
+                reply(
+                    200,
+                    "text/event-stream",
+                    &(working() + "data: {\"jsonrpc\":\"2.0\"}\n\n"),
+                )
+            },
+            "the answer is not valid: expected a result or an error, found neither",
+        ),
+        (
+            || {
+                reply(
+                    200,
+                    "text/event-stream",
+                    &(working() + &event(&json!({"tasks": {}}))),
+                )
+            },
+            "the answer is not valid: expected exactly one of task, message, statusUpdate, \
+             artifactUpdate, found none of them",
+        ),
+        (
+            || {
+                let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from(working()))]);
+                let body = Body::from_stream(first.chain(stream::pending()));
+                axum::http::Response::builder()
+                    .header("content-type", "text/event-stream")
+                    .body(body)
+                    .unwrap()
+            },
+            "no answer within 300ms",
+        ),
+    ];
+    for (answer, expected) in cases {
+        let (client, url) = client(answer).await;
+        let events = client.send_streaming_message(hello()).await.unwrap();
+        let events: Vec<_> = events.collect().await;
+        assert!(events[0].is_ok() && events.len() == 2);
+        let error = events[1].as_ref().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("SendStreamingMessage at {url}: {expected}")
+        );
+    }
+}

@@ -1,0 +1,8 @@
+//! The client against servers that behave in every way, over real sockets.
+
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod versions;

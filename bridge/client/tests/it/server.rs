@@ -1,0 +1,86 @@
+//! A server that answers as it is told and remembers what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, Response},
+    routing::{get, post},
+};
+use bridge_protocol::a2a::{Message, Metadata, Part, Role, SendMessageRequest};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use url::Url;
+
+/// What was asked by POST: headers and body.
+pub(crate) type Asked = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
+
+/// How a server answers a POST.
+pub(crate) type Answer = fn() -> Response<Body>;
+
+#[derive(Clone)]
+struct Told {
+    asked: Asked,
+    answer: Answer,
+}
+
+/// Starts a server with this card at this path; `URL` in the card stands for its own address.
+pub(crate) async fn serve(card_path: &str, card: Value, answer: Answer) -> (Url, Asked) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/", listener.local_addr().unwrap());
+    let card = card.to_string().replace("URL", &base);
+    let card: Value = serde_json::from_str(&card).unwrap();
+    let told = Told {
+        asked: Asked::default(),
+        answer,
+    };
+    let asked = told.asked.clone();
+    let app = Router::new()
+        .route(card_path, get(async move || Json(card)))
+        .route("/", post(remember))
+        .with_state(told);
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    (Url::parse(&base).unwrap(), asked)
+}
+
+async fn remember(State(told): State<Told>, headers: HeaderMap, body: Bytes) -> Response<Body> {
+    let body = serde_json::from_slice(&body).unwrap();
+    told.asked.lock().unwrap().push((headers, body));
+    (told.answer)()
+}
+
+pub(crate) fn reply(status: u16, content_type: &str, body: &str) -> Response<Body> {
+    Response::builder()
+        .status(status)
+        .header("content-type", content_type)
+        .body(Body::from(body.to_owned()))
+        .unwrap()
+}
+
+pub(crate) fn result(result: &Value) -> Response<Body> {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "result": result});
+    reply(200, "application/json", &body.to_string())
+}
+
+pub(crate) fn card_1_0() -> Value {
+    json!({"name": "New", "supportedInterfaces": [
+        {"url": "grpc://elsewhere", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+        {"url": "URL", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+    ]})
+}
+
+pub(crate) fn card_0_3() -> Value {
+    json!({"name": "Old", "url": "URL", "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC"})
+}
+
+pub(crate) fn hello() -> SendMessageRequest {
+    SendMessageRequest {
+        tenant: None,
+        message: Message::new("m-1", Role::User, vec![Part::text("hello")]),
+        configuration: None,
+        metadata: None,
+        extra: Metadata::new(),
+    }
+}
