@@ -1,5 +1,7 @@
 //! `green-agent list`: what there is to run.
 
+use std::collections::BTreeSet;
+
 use super::Paths;
 use crate::{
     exit::Exit,
@@ -76,12 +78,6 @@ fn snapshot_of(scenario: &Scenario) -> &'static str {
 
 fn requires(scenario: &Scenario) -> String {
     let agents = scenario.agents().flat_map(|agent| &agent.requires);
-    let all: Vec<String> = scenario
-        .harness
-        .requires
-        .iter()
-        .chain(agents)
-        .map(Requirement::to_string)
-        .collect();
-    all.join(" ")
+    let all: BTreeSet<&Requirement> = scenario.harness.requires.iter().chain(agents).collect();
+    Vec::from_iter(all.into_iter().map(Requirement::to_string)).join(" ")
 }

@@ -15,8 +15,16 @@ use crate::{
     snapshot::SnapshotMode,
 };
 
+const EXAMPLES: &str = "\
+Examples:
+  green-agent run scenarios/ --install --jobs 4
+  green-agent run debate.toml --show-logs --snapshots off
+  green-agent run debate.toml --snapshots accept     keep what this run shows
+  green-agent run debate.toml --serve-only           only start its agents";
+
 /// Run scenarios and judge them
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Run {
     #[command(flatten)]
     paths: Paths,

@@ -29,10 +29,11 @@ pub struct Unmet {
     pub at: Vec<u64>,
 }
 
+/// Begins with the line, so that the file's name can stand before it.
 impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indented = |text: &str| text.replace('\n', "\n            ");
-        writeln!(f, "line {}: {}", self.line, self.expectation)?;
+        writeln!(f, "{}: {}", self.line, self.expectation)?;
         writeln!(f, "  expected: {}", indented(&self.expected))?;
         write!(f, "  actual:   {}", indented(&self.actual))?;
         if !self.at.is_empty() {
@@ -90,7 +91,7 @@ mod tests {
             at: vec![17, 23],
         };
         insta::assert_snapshot!(unmet, @r#"
-        line 14: on = "artifact:Result", path = "/score", ge = 1.0
+        14: on = "artifact:Result", path = "/score", ge = 1.0
           expected: a number of at least 1.0 at /score
           actual:   0.5
                     and more

@@ -82,9 +82,11 @@ fn compare(trial: &Trial<'_>, entries: &[Entry], seen: &Seen, so_far: &[Problem]
         };
         let unmet = expect::check(&scenario.harness.expect, &subject);
         let path = scenario.path.display();
-        problems.extend(unmet.iter().map(|unmet| {
-            ProblemKind::Assertion.because(format!("{path}:{}: {unmet}", unmet.line))
-        }));
+        problems.extend(
+            unmet
+                .iter()
+                .map(|unmet| ProblemKind::Assertion.because(format!("{path}:{unmet}"))),
+        );
     }
     // How far a run came that could not be carried out is chance; no snapshot holds that.
     if so_far

@@ -91,7 +91,10 @@ async fn nobody_there_is_unreachable() {
 
 #[tokio::test]
 async fn a_page_that_is_no_card_is_told_by_its_field() {
-    let (url, _) = serve(CARD, json!({"name": 7, "url": "URL"}), || result(&json!({}))).await;
+    let (url, _) = serve(CARD, json!({"name": 7, "url": "URL"}), || {
+        result(&json!({}))
+    })
+    .await;
     let error = Client::connect(&url, &limits()).await.unwrap_err();
     assert!(
         error.to_string().contains("name: expected a string"),
