@@ -20,3 +20,8 @@ pub use client::Client;
 pub use error::{ClientError, Fault};
 pub use options::{Limits, Options};
 pub use stream::EventStream;
+
+/// The README's example is compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

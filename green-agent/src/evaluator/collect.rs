@@ -79,12 +79,7 @@ impl Collected {
         mut heard: impl FnMut(&str),
     ) -> Result<(), ClientError> {
         while let (false, Some(task)) = (self.is_settled(), &self.task) {
-            let request = GetTaskRequest {
-                tenant: None,
-                id: task.id.clone(),
-                history_length: None,
-                extra: Metadata::new(),
-            };
+            let request = GetTaskRequest::new(task.id.as_str());
             sleep(POLL).await;
             let task = client.get_task(request).await?;
             if let Some(text) = self.take(StreamResponse::Task(task)) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, pin::pin};
 
 use bridge_client::{Client, ClientError, Options};
 use bridge_protocol::{
-    a2a::{CancelTaskRequest, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse},
+    a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, StreamResponse},
     dialect::Version,
     wire::Wire as _,
 };
@@ -202,12 +202,7 @@ async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError
     let Some(task) = &talk.task else {
         return Ok(());
     };
-    let request = CancelTaskRequest {
-        tenant: None,
-        id: task.id.clone(),
-        metadata: None,
-        extra: Metadata::new(),
-    };
+    let request = CancelTaskRequest::new(task.id.as_str());
     let task = client.cancel_task(request).await?;
     talk.take(StreamResponse::Task(task));
     Ok(())
@@ -232,11 +227,5 @@ fn request(turn: &Turn, talk: &Collected) -> SendMessageRequest {
     message.context_id = last.and_then(|task| task.context_id.clone());
     let open = last.filter(|task| !task.status.state.is_terminal());
     message.task_id = open.map(|task| task.id.clone());
-    SendMessageRequest {
-        tenant: None,
-        message,
-        configuration: None,
-        metadata: None,
-        extra: Metadata::new(),
-    }
+    SendMessageRequest::new(message)
 }

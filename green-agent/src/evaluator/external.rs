@@ -1,7 +1,7 @@
 //! A Green agent somewhere: it is sent AgentBeats' assessment request and listened to.
 
 use bridge_client::{Client, ClientError, Options};
-use bridge_protocol::a2a::{Message, Metadata, Part, Role, SendMessageRequest};
+use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use futures_util::StreamExt as _;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::{Map, Value};
@@ -62,13 +62,7 @@ fn request(evaluation: &Evaluation<'_>) -> SendMessageRequest {
         reason = "the evaluator drives the conversation"
     )]
     let id = Uuid::new_v4().to_string();
-    SendMessageRequest {
-        tenant: None,
-        message: Message::new(id, Role::User, vec![Part::text(text)]),
-        configuration: None,
-        metadata: None,
-        extra: Metadata::new(),
-    }
+    SendMessageRequest::new(Message::new(id, Role::User, vec![Part::text(text)]))
 }
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderMap, Response},
     routing::{get, post},
 };
-use bridge_protocol::a2a::{Message, Metadata, Part, Role, SendMessageRequest};
+use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
@@ -76,11 +76,5 @@ pub(crate) fn card_0_3() -> Value {
 }
 
 pub(crate) fn hello() -> SendMessageRequest {
-    SendMessageRequest {
-        tenant: None,
-        message: Message::new("m-1", Role::User, vec![Part::text("hello")]),
-        configuration: None,
-        metadata: None,
-        extra: Metadata::new(),
-    }
+    SendMessageRequest::new(Message::new("m-1", Role::User, vec![Part::text("hello")]))
 }

@@ -158,3 +158,51 @@ object! {
         optional tenant: Option<String> = "tenant",
     }
 }
+
+impl SendMessageRequest {
+    /// A request that says this and asks for nothing special.
+    pub fn new(message: Message) -> Self {
+        Self {
+            tenant: None,
+            message,
+            configuration: None,
+            metadata: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl GetTaskRequest {
+    /// A request for this task with its whole history.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            id: id.into(),
+            history_length: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl CancelTaskRequest {
+    /// A request to cancel this task.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            id: id.into(),
+            metadata: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl SubscribeToTaskRequest {
+    /// A request for this task's events.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            tenant: None,
+            id: id.into(),
+            extra: Metadata::new(),
+        }
+    }
+}
