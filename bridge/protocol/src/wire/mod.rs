@@ -106,6 +106,16 @@ pub fn to_value<T: Serialize + ?Sized>(object: &T) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
+/// Writes a protocol object as the map of its fields; what is no object has none.
+pub(crate) fn to_object<T: Serialize + ?Sized>(object: &T) -> Map<String, Value> {
+    match to_value(object) {
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
+    }
+}
+
 /// Reads a list whose items are read in their own way.
 pub(crate) fn list<T>(
     value: Value,

@@ -1,0 +1,35 @@
+//! What hangs on a message: files and cards.
+
+use alloc::string::String;
+use serde_json::Value;
+
+use crate::wire::object;
+
+object! {
+    /// A file or a card.
+    #[derive(Default)]
+    pub struct Attachment {
+        /// Its media type, such as `image/png` or `application/vnd.microsoft.card.hero`.
+        optional content_type: Option<String> = "contentType",
+        /// Where it can be fetched, or the content itself as `data:` URI.
+        optional content_url: Option<String> = "contentUrl",
+        /// The content itself: a card's object, or a file in base64.
+        optional content: Option<Value> = "content",
+        /// A name for it.
+        optional name: Option<String> = "name",
+        /// Where a small picture of it can be fetched.
+        optional thumbnail_url: Option<String> = "thumbnailUrl",
+    }
+}
+
+impl Attachment {
+    /// Whether it asks the user to sign in.
+    pub fn is_sign_in(&self) -> bool {
+        const CARDS: [&str; 2] = [
+            "application/vnd.microsoft.card.oauth",
+            "application/vnd.microsoft.card.signin",
+        ];
+        let is = |kind: &str| CARDS.iter().any(|card| card.eq_ignore_ascii_case(kind));
+        self.content_type.as_deref().is_some_and(is)
+    }
+}
