@@ -1,12 +1,15 @@
-//! What is said on the wire: A2A types, their older dialects, JSON-RPC.
+//! What is said on the wire: A2A types and their older dialects, activities, JSON-RPC; and the translation
+//! between agents that speak A2A and bots that speak activities.
 //!
 //! The types follow A2A 1.0 (`specification/a2a.proto`, package `lf.a2a.v1`) with the names of its JSON
 //! form; older generations are dialects, translated at the edge. Nothing here reads a clock, opens a
 //! socket or draws a random number: times and ids come in as arguments, and `no_std` keeps it so.
 //!
 //! - [`a2a`]: the types of A2A 1.0
+//! - [`activity`]: the types of the Activity protocol
 //! - [`dialect`]: older generations, to 1.0 and back
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
+//! - [`translate`]: A2A to activities and back
 //! - [`wire`]: how objects are read from JSON, with errors that name the field
 #![no_std]
 
@@ -17,6 +20,8 @@ extern crate std;
 pub mod a2a;
 #[cfg(test)]
 mod arbitrary;
+pub mod activity;
 pub mod dialect;
 pub mod jsonrpc;
+pub mod translate;
 pub mod wire;

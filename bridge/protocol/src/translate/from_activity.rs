@@ -1,0 +1,143 @@
+//! Activities to messages.
+
+use alloc::{string::String, vec::Vec};
+
+use serde_json::Value;
+
+use super::{
+    TurnContext,
+    keys::{ADDRESS, FIELDS, MESSAGE, STREAM},
+    media, patch, skeleton, structured, to_activity,
+};
+use crate::{
+    a2a::{Message, Metadata, Part, Role},
+    activity::{Activity, StreamInfo},
+    wire::to_object,
+};
+
+/// What an activity of a bot says, as a message of the turn's task. [`to_activity::reply`] is the way back.
+///
+/// Text, value, attachments and entities become parts, in this order; everything else stands in the
+/// metadata.
+pub fn message(activity: &Activity, turn: &TurnContext, message_id: String) -> Message {
+    let mut message = Message {
+        context_id: Some(turn.context_id.clone()),
+        task_id: Some(turn.task_id.clone()),
+        ..Message::new(message_id, Role::Agent, parts(activity))
+    };
+    let metadata = metadata(activity, turn, &mut message);
+    message.metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
+    message
+}
+
+/// The message that [`to_activity::message`] made this activity from, if it did.
+pub fn request(activity: &Activity) -> Option<Message> {
+    let skeleton = activity.channel_data.as_ref()?.get(MESSAGE)?;
+    skeleton::restore(skeleton, activity)
+}
+
+/// An activity as data: whole, but for what its turn says already, and without the service URL.
+pub(crate) fn event(activity: &Activity, turn: &TurnContext) -> Metadata {
+    let said = turn.answer();
+    let mut fields = to_object(activity);
+    fields
+        .retain(|key, value| key == "type" || (key != SERVICE_URL && said.get(key) != Some(value)));
+    without_secret(&mut fields, &turn.service_url);
+    fields
+}
+
+/// The fields that say where an activity comes from and where it goes.
+pub(crate) const ADDRESS_FIELDS: [&str; 6] = [
+    "channelId",
+    "conversation",
+    "from",
+    "recipient",
+    "replyToId",
+    SERVICE_URL,
+];
+
+const SERVICE_URL: &str = "serviceUrl";
+
+/// A message must have a part, so that one which says nothing has an empty text.
+fn parts(activity: &Activity) -> Vec<Part> {
+    let mut parts: Vec<Part> = content(activity).collect();
+    if parts.is_empty() {
+        parts.push(Part::text(""));
+    }
+    parts
+}
+
+fn content(activity: &Activity) -> impl Iterator<Item = Part> {
+    let text = activity.text.as_ref().filter(|text| !text.is_empty());
+    let value_type = activity.value_type.as_deref();
+    let value = activity.value.as_ref();
+    let value = value.map(move |value| structured::value(value, value_type));
+    let attachments = activity.attachments.iter().map(media::part);
+    text.map(Part::text)
+        .into_iter()
+        .chain(value)
+        .chain(attachments)
+        .chain(entities(activity))
+}
+
+/// All but the one that says which piece of a stream this is.
+fn entities(activity: &Activity) -> impl Iterator<Item = Part> {
+    let stream = activity
+        .entities
+        .iter()
+        .position(|entity| entity.stream_info().is_some());
+    let others = activity.entities.iter().enumerate();
+    others
+        .filter(move |(index, _)| Some(*index) != stream)
+        .map(|(_, entity)| structured::entity(entity))
+}
+
+/// What the parts do not say: found by reading them back.
+fn metadata(activity: &Activity, turn: &TurnContext, message: &mut Message) -> Metadata {
+    let mut metadata = Metadata::new();
+    if let Some(info) = activity.stream_info() {
+        metadata.insert(STREAM.into(), stream_mark(&info));
+        message.metadata = Some(metadata.clone());
+    }
+    let plain = to_object(&to_activity::content(message));
+    let (mut fields, mut address) = (Metadata::new(), Metadata::new());
+    let said = turn.answer();
+    for (key, value) in patch::diff(&plain, &to_object(activity)) {
+        match key.as_str() {
+            SERVICE_URL => {}
+            key if said.get(key) == Some(&value) => {}
+            // Every message has an id, so a missing one is no news.
+            "id" if value.is_null() => {}
+            key if ADDRESS_FIELDS.contains(&key) => drop(address.insert(key.into(), value)),
+            key => drop(fields.insert(key.into(), value)),
+        }
+    }
+    for (key, mut some) in [(FIELDS, fields), (ADDRESS, address)] {
+        without_secret(&mut some, &turn.service_url);
+        if !some.is_empty() {
+            metadata.insert(key.into(), some.into());
+        }
+    }
+    metadata
+}
+
+fn stream_mark(info: &StreamInfo) -> Value {
+    to_object(info).into()
+}
+
+/// Takes away members that are the service URL, at any depth: references to conversations and traces of
+/// whole activities have it too.
+fn without_secret(fields: &mut Metadata, service_url: &str) {
+    fields.retain(|_, value| value.as_str() != Some(service_url));
+    fields
+        .values_mut()
+        .for_each(|value| hide(value, service_url));
+}
+
+fn hide(value: &mut Value, service_url: &str) {
+    match value {
+        Value::Object(members) => without_secret(members, service_url),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, service_url)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,66 @@
+//! Message ids: the activity's own, or one made from the turn's.
+
+use alloc::{
+    collections::BTreeSet,
+    format,
+    string::{String, ToString},
+};
+
+/// Gives every message of a turn an id of its own.
+pub(crate) struct Ids {
+    turn: String,
+    used: BTreeSet<String>,
+}
+
+impl Ids {
+    /// For the turn that answers this activity.
+    pub(crate) fn new(activity_id: &str) -> Self {
+        Self {
+            turn: activity_id.to_string(),
+            used: BTreeSet::from([activity_id.to_string()]),
+        }
+    }
+
+    /// The id that is wanted if it is free, else the next one made from the turn's. Two messages with one
+    /// id would be one message to a client.
+    pub(crate) fn take(&mut self, wanted: Option<&str>) -> String {
+        let wanted = wanted.filter(|id| !id.is_empty() && !self.used.contains(*id));
+        let id = match wanted {
+            Some(id) => id.to_string(),
+            None => self.next(),
+        };
+        self.used.insert(id.clone());
+        id
+    }
+
+    fn next(&self) -> String {
+        let free = |id: &String| !self.used.contains(id);
+        let mut candidates = (self.used.len()..).map(|count| format!("{}.{count}", self.turn));
+        candidates.find(free).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_id_is_given_twice() {
+        let mut ids = Ids::new("a");
+        let wanted = [
+            Some("b"),
+            Some("b"),
+            Some("a"),
+            None,
+            Some(""),
+            Some("a.7"),
+            None,
+            None,
+        ];
+        let given = wanted.map(|wanted| ids.take(wanted));
+        assert_eq!(
+            given,
+            ["b", "a.2", "a.3", "a.4", "a.5", "a.7", "a.8", "a.9"]
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! `value` and entities: data parts that say what they are.
+//!
+//! As in Microsoft's own hosting their metadata has the media type, the JSON type and a schema.
+
+use alloc::{format, string::String};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    keys::{ENTITY, JSON, MIME_TYPE, SCHEMA, TYPE, VALUE},
+    schema,
+};
+use crate::{
+    a2a::{Content, Metadata, Part},
+    activity::Entity,
+    wire::{Wire, to_value},
+};
+
+/// The data part of an activity's `value`.
+pub(crate) fn value(value: &Value, value_type: Option<&str>) -> Part {
+    let mut part = described(value.clone(), JSON.into());
+    let mark = match value_type {
+        Some(value_type) => json!({ "valueType": value_type }),
+        None => json!({}),
+    };
+    let metadata = part.metadata.get_or_insert_default();
+    metadata.insert(VALUE.into(), mark);
+    part
+}
+
+/// The data part of an entity.
+pub(crate) fn entity(entity: &Entity) -> Part {
+    described(to_value(entity), format!("{ENTITY}{}", entity.kind))
+}
+
+/// The `value` and the `valueType` that a part is, if it is marked so.
+pub(crate) fn as_value(part: &Part) -> Option<(Value, Option<String>)> {
+    let mark = part.metadata.as_ref()?.get(VALUE)?;
+    let value_type = mark.get("valueType").and_then(Value::as_str);
+    Some((data(part)?.clone(), value_type.map(String::from)))
+}
+
+/// The entity that a part is, if its media type says so and it has the type that this names.
+pub(crate) fn as_entity(part: &Part) -> Option<Entity> {
+    let kind = part.media_type.as_deref()?.strip_prefix(ENTITY)?;
+    let entity = Entity::read(data(part)?.clone()).ok()?;
+    Some(entity).filter(|entity| entity.kind == kind)
+}
+
+/// A data part with what others want to know about its data.
+fn described(data: Value, media_type: String) -> Part {
+    let metadata: Metadata = Map::from_iter([
+        (MIME_TYPE.into(), media_type.as_str().into()),
+        (TYPE.into(), schema::type_of(&data).into()),
+        (SCHEMA.into(), schema::of(&data)),
+    ]);
+    Part {
+        metadata: Some(metadata),
+        media_type: Some(media_type),
+        ..Part::data(data)
+    }
+}
+
+fn data(part: &Part) -> Option<&Value> {
+    match &part.content {
+        Content::Data(data) => Some(data),
+        Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
+    }
+}

@@ -1,0 +1,38 @@
+//! The translation between A2A and activities: a case a file, its result beside it.
+
+mod requests;
+mod turns;
+
+use bridge_protocol::{
+    activity::{ChannelAccount, ConversationAccount},
+    translate::TurnContext,
+    wire::Wire,
+};
+use serde_json::{Value, json};
+
+/// The turn of a case: what its file says under `context`, as the bot's request had it, or a usual turn.
+fn context(case: &Value) -> TurnContext {
+    let said = |name: &str, usual: Value| case["context"].get(name).cloned().unwrap_or(usual);
+    let text = |name: &str, usual: &str| String::read(said(name, usual.into())).unwrap();
+    let account = |name: &str, usual: Value| ChannelAccount::read(said(name, usual)).unwrap();
+    let conversation = said("conversation", json!({"id": "task-1"}));
+    TurnContext {
+        task_id: "task-1".into(),
+        context_id: "context-1".into(),
+        channel_id: text("channelId", "a2a"),
+        service_url: text("serviceUrl", "https://bridge.example/secret/"),
+        conversation: ConversationAccount::read(conversation).unwrap(),
+        user: account(
+            "from",
+            json!({"id": "caller-1", "name": "Caller", "role": "user"}),
+        ),
+        bot: account(
+            "recipient",
+            json!({"id": "sample", "name": "Sample", "role": "bot"}),
+        ),
+        activity_id: text("id", "act-1"),
+        now: "2026-11-21T00:00:00Z".into(),
+        locale: Option::read(said("locale", Value::Null)).unwrap(),
+        delivery_mode: None,
+    }
+}

@@ -1,0 +1,38 @@
+//! What a bot gets.
+
+use bridge_protocol::{
+    a2a::{Message, Task},
+    activity::Activity,
+    translate::{TurnContext, from_activity, to_activity},
+    wire::{Wire, to_value},
+};
+use serde_json::{Value, json};
+
+#[test]
+fn each_becomes_an_activity() {
+    insta::glob!("requests/*.json", |path| {
+        let case = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        insta::assert_json_snapshot!(to_value(&activity(&case)));
+    });
+}
+
+fn activity(case: &Value) -> Activity {
+    let turn = super::context(case);
+    let task = json!({"id": "task-1", "contextId": "context-1",
+        "status": {"state": "TASK_STATE_SUBMITTED"}});
+    let task = Task::read(task).unwrap();
+    if case.get("cancel").is_some() {
+        return to_activity::cancel(&task, &turn);
+    }
+    if case.get("firstContact").is_some() {
+        return to_activity::first_contact(&task, &turn);
+    }
+    message(case, &task, &turn)
+}
+
+fn message(case: &Value, task: &Task, turn: &TurnContext) -> Activity {
+    let message = Message::read(case["message"].clone()).unwrap();
+    let activity = to_activity::message(&message, task, turn);
+    assert_eq!(from_activity::request(&activity), Some(message));
+    activity
+}
