@@ -136,3 +136,87 @@ impl Activity {
         self.attachments.iter().any(Attachment::is_sign_in)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        activity::{StreamResult, StreamType},
+        wire::{Wire, to_value},
+    };
+    use serde_json::json;
+    use std::string::ToString;
+
+    fn read(document: Value) -> Activity {
+        Activity::read(document).unwrap()
+    }
+
+    #[test]
+    fn only_the_type_must_be_there() {
+        assert_eq!(read(json!({"type": "message"})), Activity::default());
+        let error = Activity::read(json!({"text": "hi"})).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "type: expected a type of activity such as message, found nothing"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_kept() {
+        let document = json!({"type": "x-vendor", "code": "x", "_channelId": "a", "inputHint": "y",
+            "from": {"id": "a", "x": 1}, "entities": [{"type": "x", "y": null}], "historyDisclosed": false});
+        assert_eq!(to_value(&read(document.clone())), document);
+    }
+
+    #[test]
+    fn both_spellings_of_input_hints_are_understood_and_kept() {
+        for (hint, is_expecting) in [
+            ("expectingInput", true),
+            ("expecting", true),
+            ("acceptingInput", false),
+            ("ignoring", false),
+            ("x", false),
+        ] {
+            let activity = read(json!({"type": "message", "inputHint": hint}));
+            assert_eq!(activity.is_expecting_input(), is_expecting, "{hint}");
+            assert_eq!(to_value(&activity)["inputHint"], hint);
+        }
+    }
+
+    #[test]
+    fn the_first_streaminfo_that_can_be_understood_counts() {
+        let activity = read(json!({"type": "message", "entities": [
+            {"type": "streaminfo", "streamType": "final", "streamSequence": "many"},
+            {"type": "streaminfo", "streamType": "final", "streamId": "s", "streamResult": "timeout"},
+        ]}));
+        let info = activity.stream_info().unwrap();
+        assert_eq!(info.stream_type, StreamType::Final);
+        assert_eq!(info.stream_id.as_deref(), Some("s"));
+        assert_eq!(info.stream_result, Some(StreamResult::Timeout));
+        assert_eq!(activity.entities.get(1), Some(&Entity::from(&info)));
+    }
+
+    #[test]
+    fn citations_stand_in_messages_of_schema_org() {
+        let cited = |kind: &str| {
+            let entity = json!({"type": kind, "citation": [{"position": 1}]});
+            Entity::read(entity).unwrap().citations().len()
+        };
+        assert_eq!(cited("https://schema.org/Message"), 1);
+        assert_eq!(cited("mention"), 0);
+    }
+
+    #[test]
+    fn cards_that_ask_to_sign_in_are_known() {
+        for (card, expected) in [
+            ("oauth", true),
+            ("signin", true),
+            ("OAuth", true),
+            ("hero", false),
+        ] {
+            let kind = std::format!("application/vnd.microsoft.card.{card}");
+            let activity = read(json!({"type": "message", "attachments": [{"contentType": kind}]}));
+            assert_eq!(activity.is_sign_in(), expected, "{card}");
+        }
+    }
+}

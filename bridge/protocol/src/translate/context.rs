@@ -25,7 +25,8 @@ pub struct TurnContext {
     pub user: ChannelAccount,
     /// Who answers.
     pub bot: ChannelAccount,
-    /// The id of the activity that the bot gets; its answers name it in `replyToId`.
+    /// The id of the activity that the bot gets, unique within the task: answers name it in `replyToId`,
+    /// and messages without an id of their own get one made from it.
     pub activity_id: String,
     /// The time, RFC 3339 in UTC.
     pub now: String,

@@ -20,3 +20,27 @@ pub(crate) fn state(code: Option<&EndOfConversationCode>) -> TaskState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_of_both_sets_has_its_state() {
+        for (code, expected) in [
+            ("error", TaskState::Failed),
+            ("channelFailed", TaskState::Failed),
+            ("timedOut", TaskState::Failed),
+            ("botTimedOut", TaskState::Failed),
+            ("botIssuedInvalidMessage", TaskState::Failed),
+            ("agentIssuedInvalidMessage", TaskState::Failed),
+            ("userCancelled", TaskState::Canceled),
+            ("completedSuccessfully", TaskState::Completed),
+            ("unknown", TaskState::Completed),
+            ("x-vendor", TaskState::Completed),
+        ] {
+            assert_eq!(state(Some(&code.into())), expected, "{code}");
+        }
+        assert_eq!(state(None), TaskState::Completed);
+    }
+}

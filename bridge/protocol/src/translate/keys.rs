@@ -15,7 +15,8 @@ pub const ADDRESS: &str = "urn:activity:address";
 pub const STREAM: &str = "urn:activity:stream";
 
 /// In the metadata of a status update: an activity that is no message (an event, a trace, a typing, an
-/// update, a deletion, a type that nobody knows), whole but for what its turn says already.
+/// update, a deletion, a type that nobody knows), whole but for what its turn says already. In the status
+/// that ends a conversation: what the end says beside its text and its result, such as the code.
 pub const EVENT: &str = "urn:activity:event";
 
 /// In the metadata of a part: how the attachment that it was differs from what the part says.

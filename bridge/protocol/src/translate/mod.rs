@@ -8,11 +8,11 @@
 //! or a message is made, read back in the plainest way, and only what that reading does not give stands in
 //! the metadata. So an ordinary message has none, and nothing is lost of an extraordinary one.
 //!
-//! - [`from_activity`]: activities to messages
-//! - [`keys`]: names in metadata and in `channelData`
 //! - [`to_activity`]: messages, cancels and first contacts to activities
 //! - [`turn`]: the machine
+//! - [`from_activity`]: activities to messages
 //! - [`context`]: what a turn's activities have in common
+//! - [`keys`]: names in metadata and in `channelData`
 
 pub mod context;
 mod data_uri;

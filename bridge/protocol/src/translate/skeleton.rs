@@ -90,10 +90,11 @@ fn attached(kind: &str, index: usize, activity: &Activity) -> Option<Value> {
     match kind {
         "data" => Some(attachment.content.clone().unwrap_or_default()),
         "url" => attachment.content_url.clone().map(Value::from),
-        _ => {
+        "raw" => {
             let (_, bytes) = data_uri::read(attachment.content_url.as_deref()?)?;
             let raw = to_object(&Part::new(Content::Raw(bytes)));
             raw.get(kind).cloned()
         }
+        _ => None,
     }
 }

@@ -45,7 +45,8 @@ pub fn cancel(task: &Task, turn: &TurnContext) -> Activity {
     }
 }
 
-/// Tells a bot that wants to know it that a conversation begins, with itself and the user in it.
+/// Tells a bot that wants to know it that a conversation begins, with itself and the user in it. It needs a
+/// turn with an activity id of its own, before that of the first message.
 pub fn first_contact(task: &Task, turn: &TurnContext) -> Activity {
     Activity {
         members_added: vec![turn.bot.clone(), turn.user.clone()],

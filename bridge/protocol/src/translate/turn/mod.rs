@@ -15,7 +15,7 @@
 //! status, with the id under which it was shown. A status that was told at once is not told again.
 
 mod input;
-mod stream_pieces;
+mod pieces;
 mod telling;
 
 use alloc::{collections::VecDeque, string::String};
@@ -120,17 +120,21 @@ impl Turn {
 
     /// A message, a piece of a stream, or a typing that says no more than that.
     fn said(&mut self, activity: &Activity) {
-        let info = activity.stream_info();
-        match info.as_ref().map(|info| (&info.stream_type, info)) {
-            Some((StreamType::Informative, _)) => self.inform(activity),
-            Some((StreamType::Streaming, info)) => self.piece(activity, info, false),
-            Some((StreamType::Final, info)) => self.piece(activity, info, true),
-            Some((StreamType::Unknown(_), _)) | None => {
-                match activity.kind == ActivityType::Message {
-                    true => self.message(activity),
-                    false => self.event(activity),
-                }
-            }
+        let Some(info) = activity.stream_info() else {
+            return self.said_at_once(activity);
+        };
+        match &info.stream_type {
+            StreamType::Informative => self.inform(activity),
+            StreamType::Streaming => self.piece(activity, &info, false),
+            StreamType::Final => self.piece(activity, &info, true),
+            StreamType::Unknown(_) => self.said_at_once(activity),
+        }
+    }
+
+    fn said_at_once(&mut self, activity: &Activity) {
+        match activity.kind == ActivityType::Message {
+            true => self.message(activity),
+            false => self.event(activity),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The translation between A2A and activities: a case a file, its result beside it.
 
+mod arbitrary;
+mod properties;
 mod requests;
 mod turns;
 
