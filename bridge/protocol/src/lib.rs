@@ -18,9 +18,9 @@ extern crate alloc;
 extern crate std;
 
 pub mod a2a;
+pub mod activity;
 #[cfg(test)]
 mod arbitrary;
-pub mod activity;
 pub mod dialect;
 pub mod jsonrpc;
 pub mod translate;

@@ -26,16 +26,20 @@ struct Translated {
 
 #[test]
 fn come_back() {
-    insta::glob!("../../../../snapshots/wire", "**/*.json", |path| {
-        let document = read(path);
-        let translated = translate(&document);
-        let own = match translated.version {
-            Version::V0_3 => &translated.v0_3,
-            Version::V1_0 => &translated.v1_0,
-        };
-        assert_holds(own, payload(&document), &translated.is);
-        insta::assert_json_snapshot!(shown(&translated));
-    });
+    insta::glob!(
+        "../../../../snapshots/wire",
+        "{agentbeats,sdk,specification}/**/*.json",
+        |path| {
+            let document = read(path);
+            let translated = translate(&document);
+            let own = match translated.version {
+                Version::V0_3 => &translated.v0_3,
+                Version::V1_0 => &translated.v1_0,
+            };
+            assert_holds(own, payload(&document), &translated.is);
+            insta::assert_json_snapshot!(shown(&translated));
+        }
+    );
 }
 
 fn read(path: &Path) -> Value {
