@@ -112,7 +112,7 @@ fn we_read_what_insta_writes() {
         ),
         (
             "src/expect/snapshots/green_agent__expect__tests__unmet_expectations_read_well.snap",
-            "line 7: on = ",
+            "7: on = ",
         ),
     ];
     for (file, beginning) in files {
