@@ -39,8 +39,8 @@ impl Endpoint {
         let builder = self.http.post(self.url.clone()).json(&request);
         Ok(match self.version {
             Version::V1_0 => builder.header("A2A-Version", version),
-            // The header came with 1.0; servers of 0.3 do not know it, and its absence means 0.3.
-            Version::V0_3 => builder,
+            // The header came with 1.0; older servers do not know it, and its absence means 0.3.
+            Version::V0_1 | Version::V0_3 => builder,
         })
     }
 

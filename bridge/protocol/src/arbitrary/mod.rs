@@ -1,10 +1,12 @@
 //! Values of every type, for property tests.
 //!
-//! [`v1_0`], [`call`] and [`card`] make values of the types, [`v0_3`] makes JSON as agents of 0.3 write it. Both put fields into
-//! their objects that the protocol does not have, some under names that the other generation does have.
+//! [`v1_0`], [`call`] and [`card`] make values of the types, [`v0_3`] and [`v0_1`] make JSON as older
+//! agents write it. All put fields into their objects that the protocol does not have, some under names that
+//! another generation does have.
 
 pub(crate) mod call;
 pub(crate) mod card;
+pub(crate) mod v0_1;
 pub(crate) mod v0_3;
 pub(crate) mod v1_0;
 
@@ -97,6 +99,39 @@ pub(crate) fn maybe<T: Clone + core::fmt::Debug + 'static>(
     some: impl Strategy<Value = T> + 'static,
 ) -> BoxedStrategy<Option<T>> {
     proptest::option::of(some).boxed()
+}
+
+/// `document` with `broken` in the place of one of its values.
+pub(crate) fn broken(document: Value, place: &prop::sample::Index, broken: &Value) -> Value {
+    let mut document = document;
+    let mut left = place.index(count(&document));
+    replace(&mut document, &mut left, broken);
+    document
+}
+
+fn count(json: &Value) -> usize {
+    match json {
+        Value::Object(map) => 1 + map.values().map(count).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
+}
+
+/// Puts `broken` in the place of the value that is reached after `left` others.
+fn replace(json: &mut Value, left: &mut usize, broken: &Value) {
+    if *left == 0 {
+        *json = broken.clone();
+    }
+    *left = left.wrapping_sub(1);
+    match json {
+        Value::Object(map) => map
+            .values_mut()
+            .for_each(|value| replace(value, left, broken)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| replace(item, left, broken)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 const PROTOCOL_KEYS: &[&str] = &[

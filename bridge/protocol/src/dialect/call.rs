@@ -1,9 +1,9 @@
-//! An operation with its parameters, in either generation.
+//! An operation with its parameters, in every generation.
 
 use serde_json::Value;
 
 use super::{
-    Losses, Version,
+    Losses, Version, v0_1,
     v0_3::{push, request},
 };
 use crate::{
@@ -25,7 +25,7 @@ pub enum Call {
     SendStreamingMessage(SendMessageRequest),
     /// A task as it stands.
     GetTask(GetTaskRequest),
-    /// The caller's tasks. 0.3 cannot ask this.
+    /// The caller's tasks. Neither 0.3 nor 0.1 can ask this.
     ListTasks(ListTasksRequest),
     /// End a task.
     CancelTask(CancelTaskRequest),
@@ -67,9 +67,16 @@ impl Call {
 }
 
 impl Version {
-    /// Reads the parameters of an operation: the server's way.
-    pub fn params_to_v1(self, operation: Operation, params: Value) -> Result<Call, FieldError> {
+    /// Reads the parameters of an operation: the server's way. A message that brings no id, as in 0.1,
+    /// gets `message_id`: the caller sees to it that no other message has had that.
+    pub fn params_to_v1(
+        self,
+        operation: Operation,
+        params: Value,
+        message_id: &str,
+    ) -> Result<Call, FieldError> {
         match self {
+            Self::V0_1 => read_v0_1(operation, params, message_id),
             Self::V0_3 => read_v0_3(operation, params),
             Self::V1_0 => read_v1_0(operation, params),
         }
@@ -79,9 +86,33 @@ impl Version {
     /// method that takes them.
     pub fn params_from_v1(self, call: &Call, losses: &mut Losses) -> Value {
         match self {
+            Self::V0_1 => write_v0_1(call, losses),
             Self::V0_3 => write_v0_3(call, losses),
             Self::V1_0 => write_v1_0(call),
         }
+    }
+}
+
+fn read_v0_1(operation: Operation, params: Value, message_id: &str) -> Result<Call, FieldError> {
+    use v0_1::{push, request};
+    match operation {
+        Operation::SendMessage => request::send_to_v1(params, message_id).map(Call::SendMessage),
+        Operation::SendStreamingMessage => {
+            request::send_to_v1(params, message_id).map(Call::SendStreamingMessage)
+        }
+        Operation::GetTask => request::get_task_to_v1(params).map(Call::GetTask),
+        Operation::CancelTask => request::cancel_task_to_v1(params).map(Call::CancelTask),
+        Operation::SubscribeToTask => request::subscribe_to_v1(params).map(Call::SubscribeToTask),
+        Operation::CreateTaskPushNotificationConfig => {
+            push::to_v1(params).map(Call::CreateTaskPushNotificationConfig)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            push::get_to_v1(params).map(Call::GetTaskPushNotificationConfig)
+        }
+        Operation::ListTasks
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => read_v1_0(operation, params),
     }
 }
 
@@ -133,6 +164,27 @@ fn read_v0_3(operation: Operation, params: Value) -> Result<Call, FieldError> {
         }
         Operation::GetExtendedAgentCard => {
             request::get_card_to_v1(params).map(Call::GetExtendedAgentCard)
+        }
+    }
+}
+
+fn write_v0_1(call: &Call, losses: &mut Losses) -> Value {
+    use v0_1::{push, request};
+    match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
+            request::send_from_v1(request, losses)
+        }
+        Call::GetTask(request) => request::get_task_from_v1(request, losses),
+        Call::CancelTask(request) => request::cancel_task_from_v1(request, losses),
+        Call::SubscribeToTask(request) => request::subscribe_from_v1(request, losses),
+        Call::CreateTaskPushNotificationConfig(config) => push::from_v1(config, losses),
+        Call::GetTaskPushNotificationConfig(request) => push::get_from_v1(request, losses),
+        Call::ListTasks(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_)
+        | Call::GetExtendedAgentCard(_) => {
+            losses.add("", "0.1 cannot ask for this; written as 1.0");
+            write_v1_0(call)
         }
     }
 }

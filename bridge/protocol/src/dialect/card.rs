@@ -1,9 +1,9 @@
-//! Agent cards of 0.2, 0.3 and 1.0, and the card that serves readers of all three.
+//! Agent cards of all generations, and the card that serves readers of 0.2, 0.3 and 1.0.
 
 use serde_json::Value;
 
 use super::{
-    Losses, Version,
+    Losses, Version, v0_1,
     v0_3::{self, interface::is_reachable},
 };
 use crate::{
@@ -14,6 +14,8 @@ use crate::{
 /// The generation in whose form a card is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
+    /// 0.1: one `url`, or `base_url`, with `authentication`; and what python-a2a writes.
+    V0_1,
     /// 0.2: one `url`, and no `protocolVersion` or one of 0.2.
     V0_2,
     /// 0.3: one `url`, perhaps with `additionalInterfaces`.
@@ -30,18 +32,19 @@ pub enum Generation {
 /// # Errors
 /// If there is no name or no address, or a field is there with a type that it cannot have.
 pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
-    const ADDRESS: &str = "at least one of supportedInterfaces, or url as in 0.3";
+    const ADDRESS: &str = "at least one of supportedInterfaces, or url as in 0.3 and before";
     let fields = Fields::of(value)?;
     let interfaces = fields.get("supportedInterfaces");
     let has_none = interfaces
         .and_then(Value::as_array)
         .is_some_and(|list| list.is_empty());
     let is_v1 = fields.has("supportedInterfaces") && !has_none;
-    let is_older = !is_v1 && fields.has("url");
+    let is_older = !is_v1 && (fields.has("url") || fields.has("base_url"));
     let older = older_generation(&fields);
     let value = Value::Object(fields.rest());
     match (is_v1, is_older) {
         (true, _) => Ok((AgentCard::read(value)?, Generation::V1_0)),
+        (false, true) if older == Generation::V0_1 => Ok((v0_1::card::to_v1(value)?, older)),
         (false, true) => Ok((v0_3::card::to_v1(value)?, older)),
         (false, false) => Err(FieldError::new(ADDRESS, "neither")),
     }
@@ -49,6 +52,7 @@ pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
 
 fn older_generation(fields: &Fields) -> Generation {
     match fields.get("protocolVersion").and_then(Value::as_str) {
+        _ if v0_1::card::is_like(fields) => Generation::V0_1,
         None | Some("") => Generation::V0_2,
         Some(version) if version.starts_with("0.2") => Generation::V0_2,
         Some(_) => Generation::V0_3,
@@ -58,6 +62,11 @@ fn older_generation(fields: &Fields) -> Generation {
 /// Writes a card in the form of 0.3.
 pub fn to_v0_3(card: &AgentCard, losses: &mut Losses) -> Value {
     v0_3::card::from_v1(card, losses)
+}
+
+/// Writes a card in the form of 0.1, as `/agent.json` has it.
+pub fn to_v0_1(card: &AgentCard, losses: &mut Losses) -> Value {
+    v0_1::card::from_v1(card, losses)
 }
 
 /// Writes a card that readers of 0.3 and of 1.0 understand: the document of 1.0 with the fields of 0.3
@@ -96,6 +105,7 @@ impl Generation {
     /// The version in which an agent with such a card is talked to, if its interface says nothing else.
     pub fn version(self) -> Version {
         match self {
+            Self::V0_1 => Version::V0_1,
             Self::V0_2 | Self::V0_3 => Version::V0_3,
             Self::V1_0 => Version::V1_0,
         }
@@ -126,6 +136,26 @@ mod tests {
     fn the_generation_is_told_by_the_form() {
         for (card, generation) in [
             (json!({"url": "u"}), Generation::V0_2),
+            (
+                json!({"url": "u", "authentication": {"schemes": ["Bearer"]}}),
+                Generation::V0_1,
+            ),
+            (json!({"base_url": "u"}), Generation::V0_1),
+            (
+                json!({"url": "u", "protocolVersion": "0.1.0"}),
+                Generation::V0_1,
+            ),
+            (
+                json!({
+                    "url": "u", "protocolVersion": "0.3.0",
+                    "capabilities": {"google_a2a_compatible": true},
+                }),
+                Generation::V0_1,
+            ),
+            (
+                json!({"url": "u", "protocolVersion": "0.3.0", "authentication": "none"}),
+                Generation::V0_3,
+            ),
             (
                 json!({"url": "u", "protocolVersion": "0.2.6"}),
                 Generation::V0_2,
@@ -192,11 +222,11 @@ mod tests {
             (json!([]), "expected an object, found a list"),
             (
                 json!({"name": "n"}),
-                "expected at least one of supportedInterfaces, or url as in 0.3, found neither",
+                "expected at least one of supportedInterfaces, or url as in 0.3 and before, found neither",
             ),
             (
                 json!({"name": "n", "supportedInterfaces": []}),
-                "expected at least one of supportedInterfaces, or url as in 0.3, found neither",
+                "expected at least one of supportedInterfaces, or url as in 0.3 and before, found neither",
             ),
             (
                 json!({"url": "u"}),

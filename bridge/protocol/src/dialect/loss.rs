@@ -61,6 +61,16 @@ impl Losses {
         written
     }
 
+    /// Writes what 0.1 says as 0.3 does, and tells of 0.1 what the writer tells of 0.3.
+    pub(crate) fn as_v0_3<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.0.len();
+        let written = write(self);
+        for loss in self.0.iter_mut().skip(before) {
+            loss.what = loss.what.replace("0.3", "0.1");
+        }
+        written
+    }
+
     /// Writes each item of the list under `name`.
     pub(crate) fn each<T, U>(
         &mut self,

@@ -1,20 +1,22 @@
 //! Older generations of A2A, translated to 1.0 and back.
 //!
 //! Everything inside this project speaks 1.0; a [`Version`] stands at the edge and translates. Upwards
-//! nothing is lost: fields that 1.0 does not know stand in `extra`. Downwards nothing fails: what 0.3 has
-//! no word for is written under its 1.0 name, which readers of 0.3 skip, and is reported in [`Losses`].
+//! nothing is lost: fields that 1.0 does not know stand in `extra`. Downwards nothing fails: what 0.3 or 0.1
+//! has no word for is written under its 1.0 name, which its readers skip, and is reported in [`Losses`].
 //!
 //! A client has a [`Call`], asks for [`Version::method`] and [`Version::params_from_v1`], and reads what
 //! comes back with [`Version::send_result_to_v1`] and its like. A server goes the other way.
 //!
 //! - [`call`]: an operation with its parameters
-//! - [`card`]: agent cards of 0.2, 0.3 and 1.0
+//! - [`card`]: agent cards of all generations
 //! - [`loss`]: what the older generation cannot say
 //! - [`result`]: what operations answer
-//! - [`v0_3`]: the types of 0.3, one by one
+//! - [`v0_1`]: the types of 0.1, one by one
+//! - [`v0_3`]: the types of 0.3, and 0.2, one by one
 //! - [`version`]: which generation is spoken
 //!
-//! Error codes need no translation: 0.3 has the codes of 1.0 up to -32007, with the same meanings.
+//! Error codes need no translation: 0.3 has the codes of 1.0 up to -32007 and 0.1 those up to
+//! -32004, with the same meanings.
 
 pub mod call;
 pub mod card;
@@ -23,6 +25,7 @@ pub(crate) mod object;
 #[cfg(test)]
 mod properties;
 pub mod result;
+pub mod v0_1;
 pub mod v0_3;
 pub mod version;
 

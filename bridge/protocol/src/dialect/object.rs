@@ -14,24 +14,76 @@ use crate::{a2a::Metadata, wire::Fields};
 /// The member of `extra` that holds what came from 0.3 and would be misread in 1.0.
 pub(crate) const RESIDUE: &str = "v0_3";
 
-/// Why a field of `extra` was left out.
-const TAKEN: &str = "the name means something else in 0.3, so it was left out";
+/// What differs between older generations in the writing of objects.
+pub(crate) struct Older {
+    /// The member of `extra` that holds what came from it and would be misread in 1.0.
+    residue: &'static str,
+    /// Why a field of `extra` was left out.
+    taken: &'static str,
+    /// Why a field was written under a name that it does not have.
+    pub(crate) skipped: &'static str,
+}
+
+/// 0.3, and 0.2.
+pub(crate) const V0_3: Older = Older {
+    residue: RESIDUE,
+    taken: "the name means something else in 0.3, so it was left out",
+    skipped: SKIPPED,
+};
+
+/// 0.1.
+pub(crate) const V0_1: Older = Older {
+    residue: "v0_1",
+    taken: "the name means something else in 0.1, so it was left out",
+    skipped: "0.1 has no such field; it is written, and readers of 0.1 skip it",
+};
 
 /// Why a field was written under a name that 0.3 does not have.
 pub(crate) const SKIPPED: &str = "0.3 has no such field; it is written, and readers of 0.3 skip it";
 
 /// What is left of `fields` as `extra`: those named in `taken` go to the residue, beside `residue`.
-pub(crate) fn extra(mut fields: Fields, taken: &[&str], mut residue: Metadata) -> Metadata {
-    for key in taken.iter().chain(&[RESIDUE]) {
-        if let Some(value) = fields.take(key) {
-            residue.insert((*key).to_string(), value);
+pub(crate) fn extra(fields: Fields, taken: &[&str], residue: Metadata) -> Metadata {
+    V0_3.extra(fields, taken, residue)
+}
+
+impl Older {
+    /// What is left of `fields` as `extra`: those named in `taken` go to the residue, beside `residue`.
+    pub(crate) fn extra(
+        &self,
+        mut fields: Fields,
+        taken: &[&str],
+        mut residue: Metadata,
+    ) -> Metadata {
+        for key in taken.iter().chain(&[self.residue]) {
+            if let Some(value) = fields.take(key) {
+                residue.insert((*key).to_string(), value);
+            }
         }
+        let mut extra = fields.rest();
+        if !residue.is_empty() {
+            extra.insert(self.residue.into(), Value::Object(residue));
+        }
+        extra
     }
-    let mut extra = fields.rest();
-    if !residue.is_empty() {
-        extra.insert(RESIDUE.into(), Value::Object(residue));
+
+    /// An object to be written in this generation.
+    pub(crate) fn object(&'static self) -> Object {
+        let map = Map::new();
+        Object { map, older: self }
     }
-    extra
+
+    /// Goes on writing an object that is the same in 1.0 up to here.
+    pub(crate) fn object_from(&'static self, value: Value) -> Object {
+        let map = match value {
+            Value::Object(map) => map,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => Map::new(),
+        };
+        Object { map, older: self }
+    }
 }
 
 /// A residue of one object under `key`; none if it is empty.
@@ -42,9 +94,17 @@ pub(crate) fn residue_under(key: &str, rest: Metadata) -> Metadata {
     }
 }
 
-/// An object of 0.3 as it is written.
-#[derive(Default)]
-pub(crate) struct Object(Map<String, Value>);
+/// An object of an older generation as it is written; of 0.3 unless [`Older`] makes it.
+pub(crate) struct Object {
+    map: Map<String, Value>,
+    older: &'static Older,
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        V0_3.object()
+    }
+}
 
 impl Object {
     /// An object with the `kind` that tells it from its siblings.
@@ -56,19 +116,12 @@ impl Object {
 
     /// Goes on writing an object that is the same in both generations up to here.
     pub(crate) fn from_value(value: Value) -> Self {
-        match value {
-            Value::Object(map) => Self(map),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => Self::default(),
-        }
+        V0_3.object_from(value)
     }
 
     /// Writes a field.
     pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
-        self.0.insert(key.to_string(), value.into());
+        self.map.insert(key.to_string(), value.into());
     }
 
     /// Writes a field if there is something to write.
@@ -85,34 +138,44 @@ impl Object {
         }
     }
 
-    /// Writes a text that 0.3 has no field for. An empty one says nothing in 1.0, so it is no loss.
+    /// Writes a text that the older generation has no field for. An empty one says nothing in 1.0, so it is no loss.
     pub(crate) fn skipped(&mut self, key: &str, value: Option<&String>, losses: &mut Losses) {
         if let Some(text) = value.filter(|text| !text.is_empty()) {
             self.put(key, text.as_str());
-            losses.add(key, SKIPPED);
+            losses.add(key, self.older.skipped);
+        }
+    }
+
+    /// Writes a list that the older generation has no field for.
+    pub(crate) fn skipped_list(&mut self, key: &str, items: &[String], losses: &mut Losses) {
+        if !items.is_empty() {
+            self.put(key, items.to_vec());
+            losses.add(key, self.older.skipped);
         }
     }
 
     /// Takes a field out again.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
-        self.0.remove(key)
+        self.map.remove(key)
     }
 
     /// Adds what stands in `extra`. Names that were written already, or that stand in `meant` because
-    /// they mean something in 0.3, are lost.
+    /// they mean something in the older generation, are lost.
     pub(crate) fn finish(mut self, extra: &Metadata, meant: &[&str], losses: &mut Losses) -> Value {
         for (key, value) in extra {
             match (key.as_str(), value) {
-                (RESIDUE, Value::Object(residue)) => merge(&mut self.0, residue),
-                (name, value) if self.0.contains_key(name) || meant.contains(&name) => {
-                    if self.0.get(name) != Some(value) {
-                        losses.add(name, TAKEN);
+                (name, Value::Object(residue)) if name == self.older.residue => {
+                    merge(&mut self.map, residue);
+                }
+                (name, value) if self.map.contains_key(name) || meant.contains(&name) => {
+                    if self.map.get(name) != Some(value) {
+                        losses.add(name, self.older.taken);
                     }
                 }
                 (name, value) => self.put(name, value.clone()),
             }
         }
-        Value::Object(self.0)
+        Value::Object(self.map)
     }
 }
 

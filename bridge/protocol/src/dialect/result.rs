@@ -1,4 +1,4 @@
-//! What operations answer, in either generation.
+//! What operations answer, in every generation.
 //!
 //! Two answers need no translation: ListTasks exists in 1.0 alone, and deleting a push setting answers
 //! with nothing. Cards are read by [`card::read`], which knows their generation itself.
@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Losses, Version, card,
+    Losses, Version, card, v0_1,
     v0_3::{event, push, task},
 };
 use crate::{
@@ -21,6 +21,7 @@ impl Version {
     /// Reads the answer to SendMessage.
     pub fn send_result_to_v1(self, value: Value) -> Result<SendMessageResponse, FieldError> {
         match self {
+            Self::V0_1 => v0_1::event::send_result_to_v1(value),
             Self::V0_3 => event::send_result_to_v1(value),
             Self::V1_0 => Wire::read(value),
         }
@@ -29,6 +30,7 @@ impl Version {
     /// Writes the answer to SendMessage.
     pub fn send_result_from_v1(self, result: &SendMessageResponse, losses: &mut Losses) -> Value {
         match self {
+            Self::V0_1 => v0_1::event::send_result_from_v1(result, losses),
             Self::V0_3 => event::send_result_from_v1(result, losses),
             Self::V1_0 => to_value(result),
         }
@@ -37,6 +39,7 @@ impl Version {
     /// Reads one item of a stream: of SendStreamingMessage, SubscribeToTask or a push notification.
     pub fn stream_item_to_v1(self, value: Value) -> Result<StreamResponse, FieldError> {
         match self {
+            Self::V0_1 => v0_1::event::stream_item_to_v1(value),
             Self::V0_3 => event::stream_item_to_v1(value),
             Self::V1_0 => Wire::read(value),
         }
@@ -45,6 +48,7 @@ impl Version {
     /// Writes one item of a stream.
     pub fn stream_item_from_v1(self, item: &StreamResponse, losses: &mut Losses) -> Value {
         match self {
+            Self::V0_1 => v0_1::event::stream_item_from_v1(item, losses),
             Self::V0_3 => event::stream_item_from_v1(item, losses),
             Self::V1_0 => to_value(item),
         }
@@ -53,6 +57,7 @@ impl Version {
     /// Reads the answer to GetTask and CancelTask.
     pub fn task_to_v1(self, value: Value) -> Result<Task, FieldError> {
         match self {
+            Self::V0_1 => v0_1::task::to_v1(value),
             Self::V0_3 => task::to_v1(value),
             Self::V1_0 => Wire::read(value),
         }
@@ -61,6 +66,7 @@ impl Version {
     /// Writes the answer to GetTask and CancelTask.
     pub fn task_from_v1(self, task: &Task, losses: &mut Losses) -> Value {
         match self {
+            Self::V0_1 => v0_1::task::from_v1(task, losses),
             Self::V0_3 => task::from_v1(task, losses),
             Self::V1_0 => to_value(task),
         }
@@ -69,6 +75,7 @@ impl Version {
     /// Reads the answer to CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
     pub fn push_config_to_v1(self, value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
         match self {
+            Self::V0_1 => v0_1::push::to_v1(value),
             Self::V0_3 => push::to_v1(value),
             Self::V1_0 => Wire::read(value),
         }
@@ -81,12 +88,14 @@ impl Version {
         losses: &mut Losses,
     ) -> Value {
         match self {
+            Self::V0_1 => v0_1::push::from_v1(config, losses),
             Self::V0_3 => push::from_v1(config, losses),
             Self::V1_0 => to_value(config),
         }
     }
 
-    /// Reads the answer to ListTaskPushNotificationConfigs, which is a bare list in 0.3.
+    /// Reads the answer to ListTaskPushNotificationConfigs, which is a bare list in 0.3, and of which
+    /// 0.1 knows nothing.
     pub fn push_configs_to_v1(
         self,
         value: Value,
@@ -97,7 +106,7 @@ impl Version {
                 next_page_token: None,
                 extra: Metadata::new(),
             }),
-            Self::V1_0 => Wire::read(value),
+            Self::V0_1 | Self::V1_0 => Wire::read(value),
         }
     }
 
@@ -114,7 +123,7 @@ impl Version {
                     .each("configs", &response.configs, push::from_v1)
                     .into()
             }
-            Self::V1_0 => to_value(response),
+            Self::V0_1 | Self::V1_0 => to_value(response),
         }
     }
 
@@ -122,13 +131,14 @@ impl Version {
     pub fn deleted(self) -> Value {
         match self {
             Self::V0_3 => Value::Null,
-            Self::V1_0 => Value::Object(Map::new()),
+            Self::V0_1 | Self::V1_0 => Value::Object(Map::new()),
         }
     }
 
     /// Writes a card: the answer to GetExtendedAgentCard.
     pub fn card_from_v1(self, card: &AgentCard, losses: &mut Losses) -> Value {
         match self {
+            Self::V0_1 => card::to_v0_1(card, losses),
             Self::V0_3 => card::to_v0_3(card, losses),
             Self::V1_0 => to_value(card),
         }

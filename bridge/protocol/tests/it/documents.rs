@@ -33,6 +33,7 @@ fn come_back() {
             let document = read(path);
             let translated = translate(&document);
             let own = match translated.version {
+                Version::V0_1 => panic!("{} is told to be of 0.1", path.display()),
                 Version::V0_3 => &translated.v0_3,
                 Version::V1_0 => &translated.v1_0,
             };
@@ -98,8 +99,13 @@ fn translate_card(document: &Value) -> Translated {
 fn translate_request(document: &Value) -> Translated {
     let request = Request::from_value(document.clone()).unwrap();
     let spoken = |version: Version| Some((version, version.operation(&request.method)?));
-    let (version, operation) = Version::ALL.into_iter().find_map(spoken).unwrap();
-    let call = version.params_to_v1(operation, request.params).unwrap();
+    let (version, operation) = [Version::V0_3, Version::V1_0]
+        .into_iter()
+        .find_map(spoken)
+        .unwrap();
+    let call = version
+        .params_to_v1(operation, request.params, "m")
+        .unwrap();
     let mut losses = Losses::new();
     Translated {
         is: format!("parameters of {operation}"),

@@ -6,3 +6,4 @@ mod activity;
 mod documents;
 mod names;
 mod translate;
+mod v0_1;

@@ -1,6 +1,10 @@
 //! Agent cards (0.3, section 5.5). Cards of 0.2 are the same without signatures.
 
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use serde_json::{Map, Value};
 
@@ -13,7 +17,7 @@ use crate::{
         Losses,
         object::{self, Object},
     },
-    wire::{FieldError, Fields, list, to_value},
+    wire::{FieldError, Fields, Wire, list, to_value},
 };
 
 /// Reads a card. What it says about itself may be missing; its name and `url` may not.
@@ -56,10 +60,10 @@ fn read_schemes(
     fields: &mut Fields,
     residue: &mut Metadata,
 ) -> Result<BTreeMap<String, SecurityScheme>, FieldError> {
-    let all: BTreeMap<String, Value> = fields.optional("securitySchemes")?;
+    let all = fields.optional_by("securitySchemes", named_schemes)?;
     let mut schemes = BTreeMap::new();
     let mut unreadable = Metadata::new();
-    for (name, scheme) in all {
+    for (name, scheme) in all.unwrap_or_default() {
         match security::scheme_to_v1(scheme.clone()) {
             Ok(scheme) => drop(schemes.insert(name, scheme)),
             Err(_) => drop(unreadable.insert(name, scheme)),
@@ -67,6 +71,19 @@ fn read_schemes(
     }
     residue.extend(object::residue_under("securitySchemes", unreadable));
     Ok(schemes)
+}
+
+/// Schemes by name. Some write a list with the names inside; one without has its place for a name.
+fn named_schemes(value: Value) -> Result<BTreeMap<String, Value>, FieldError> {
+    let Value::Array(items) = value else {
+        return Wire::read(value);
+    };
+    let named = |(place, scheme): (usize, Value)| {
+        let name = scheme.get("name").and_then(Value::as_str);
+        let name = name.map_or_else(|| place.to_string(), String::from);
+        (name, scheme)
+    };
+    Ok(items.into_iter().enumerate().map(named).collect())
 }
 
 fn read_requirements(fields: &mut Fields) -> Result<Vec<SecurityRequirement>, FieldError> {

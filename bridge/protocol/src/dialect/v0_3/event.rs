@@ -5,12 +5,13 @@ use serde_json::Value;
 use super::{message, task};
 use crate::{
     a2a::{
-        Message, Metadata, SendMessageResponse, StreamResponse, TaskArtifactUpdateEvent,
+        Message, Metadata, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent,
         TaskStatusUpdateEvent,
     },
     dialect::{
         Losses,
         object::{self, Object},
+        v0_1,
     },
     wire::{FieldError, Fields},
 };
@@ -109,9 +110,25 @@ fn answer_to_v1(mut value: Value) -> Result<Message, FieldError> {
     message::to_v1(value)
 }
 
-/// Reads the result of `message/send`.
+/// The task in an answer that wraps it as 1.0 does: `{"task": {..}}`.
+fn wrapped_task(value: &Value) -> Option<&Value> {
+    let task = value.get("task").filter(|task| task.is_object());
+    task.filter(|_| value.get("kind").is_none())
+}
+
+/// A wrapped task is of no generation: often its state stands in the place of its status and its
+/// artifacts have no ids, which the reader of 0.1 understands.
+fn wrapped_task_to_v1(task: &Value) -> Result<Task, FieldError> {
+    let read = task::to_v1(task.clone()).or_else(|_| v0_1::task::to_v1(task.clone()));
+    read.map_err(|error| error.inside("task"))
+}
+
+/// Reads the result of `message/send`. A wrapped task is understood.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
+    if let Some(task) = wrapped_task(&value) {
+        return wrapped_task_to_v1(task).map(SendMessageResponse::Task);
+    }
     match kind_of(&value, KINDS)? {
         Kind::Task => task::to_v1(value).map(SendMessageResponse::Task),
         Kind::Message => answer_to_v1(value).map(SendMessageResponse::Message),

@@ -45,7 +45,7 @@ pub fn from_v1(message: &Message, losses: &mut Losses) -> Value {
     object.finish(&message.extra, &[], losses)
 }
 
-fn role_to_v1(value: Value) -> Result<Role, FieldError> {
+pub(crate) fn role_to_v1(value: Value) -> Result<Role, FieldError> {
     match value {
         Value::String(role) => Ok(match role.as_str() {
             "user" => Role::User,
@@ -56,7 +56,7 @@ fn role_to_v1(value: Value) -> Result<Role, FieldError> {
     }
 }
 
-fn role_from_v1(role: &Role, losses: &mut Losses) -> String {
+pub(crate) fn role_from_v1(role: &Role, losses: &mut Losses) -> String {
     match role {
         Role::User => "user".into(),
         Role::Agent => "agent".into(),

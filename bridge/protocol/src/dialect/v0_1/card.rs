@@ -1,0 +1,285 @@
+//! Agent cards, the forms of others among them.
+//!
+//! A card of the specification has one `url`, where JSON-RPC is spoken, and `authentication`. Others have
+//! `base_url` instead, below which each method has a path of its own; so has python-a2a, whose cards claim
+//! 0.3 but whose servers know no method of it.
+
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::Value;
+
+use crate::{
+    a2a::{
+        AgentCard, AgentInterface, AgentProvider, AgentSkill, HttpAuthSecurityScheme, Metadata,
+        SecurityRequirement, SecurityScheme, StringList,
+    },
+    dialect::{
+        Losses, Version,
+        object::{self, Object},
+    },
+    wire::{FieldError, Fields, Wire, list, to_value},
+};
+
+/// What python-a2a, and nobody else, says among a card's capabilities.
+const PYTHON_FLAGS: [&str; 2] = ["google_a2a_compatible", "parts_array_format"];
+
+/// HTTP's schemes that a card can name. Other names say nothing that a caller could follow.
+const HTTP_SCHEMES: [&str; 3] = ["basic", "bearer", "digest"];
+
+/// Whether a card with a single address is one of 0.1: it says so, or it has what no other generation has.
+pub(crate) fn is_like(fields: &Fields) -> bool {
+    let capabilities = fields.get("capabilities");
+    let is_pythons = capabilities.is_some_and(|capabilities| {
+        PYTHON_FLAGS
+            .iter()
+            .any(|key| capabilities.get(key).is_some())
+    });
+    let version = fields.get("protocolVersion").and_then(Value::as_str);
+    match version {
+        None | Some("") => is_pythons || fields.has("authentication") || fields.has("base_url"),
+        Some(version) => is_pythons || Version::of(version) == Some(Version::V0_1),
+    }
+}
+
+/// Whether each method of the agent has a path of its own, such as `{url}/tasks/send`. Such agents take
+/// the parameters alone or in the envelope of JSON-RPC, and answer in kind.
+pub fn has_paths(card: &AgentCard) -> bool {
+    let flags = &card.capabilities.extra;
+    card.extra.contains_key("base_url") || PYTHON_FLAGS.iter().any(|key| flags.contains_key(*key))
+}
+
+/// Reads a card. Only its name and address must be there.
+pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
+    const V1_NAMES: [&str; 4] = [
+        "supportedInterfaces",
+        "securityRequirements",
+        "securitySchemes",
+        "signatures",
+    ];
+    let mut fields = Fields::of(value)?;
+    let names = authentication_names(fields.get("authentication"));
+    Ok(AgentCard {
+        name: fields.required("name")?,
+        description: fields.optional("description")?,
+        supported_interfaces: [read_interface(&mut fields)?].into(),
+        provider: fields.optional_by("provider", read_provider)?,
+        version: fields.optional("version")?,
+        documentation_url: fields.optional("documentationUrl")?,
+        capabilities: fields.optional("capabilities")?,
+        security_requirements: names.iter().map(|name| requirement(name)).collect(),
+        security_schemes: names.into_iter().map(scheme).collect(),
+        default_input_modes: fields.optional("defaultInputModes")?,
+        default_output_modes: fields.optional("defaultOutputModes")?,
+        skills: fields
+            .optional_by("skills", |skills| list(skills, skill_to_v1))?
+            .unwrap_or_default(),
+        signatures: Vec::new(),
+        icon_url: fields.optional("iconUrl")?,
+        extra: object::V0_1.extra(fields, &V1_NAMES, Metadata::new()),
+    })
+}
+
+/// The address. A `base_url` stays among the unknown fields too, since it says that there are paths.
+fn read_interface(fields: &mut Fields) -> Result<AgentInterface, FieldError> {
+    let base = fields.get("base_url").and_then(Value::as_str);
+    let base = base.map(String::from);
+    let url = match (fields.optional("url")?, base) {
+        (Some(url), _) | (None, Some(url)) => url,
+        (None, None) => return Err(FieldError::new("a string", "nothing").inside("url")),
+    };
+    if url.is_empty() {
+        return Err(FieldError::new("the agent's address", "an empty string").inside("url"));
+    }
+    Ok(AgentInterface {
+        url,
+        protocol_binding: BINDING.into(),
+        tenant: None,
+        protocol_version: Version::V0_1.as_str().into(),
+        extra: Metadata::new(),
+    })
+}
+
+/// The only binding that there is.
+const BINDING: &str = "JSONRPC";
+
+/// Some write no more than the name.
+fn read_provider(value: Value) -> Result<AgentProvider, FieldError> {
+    match value {
+        Value::String(organization) => Ok(AgentProvider {
+            url: String::new(),
+            organization,
+            extra: Metadata::new(),
+        }),
+        other => Wire::read(other),
+    }
+}
+
+fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(AgentSkill {
+        id: fields.required("id")?,
+        name: fields.optional("name")?,
+        description: fields.optional("description")?,
+        tags: fields.optional("tags")?,
+        examples: fields.optional("examples")?,
+        input_modes: fields.optional("inputModes")?,
+        output_modes: fields.optional("outputModes")?,
+        security_requirements: Vec::new(),
+        extra: object::V0_1.extra(fields, &["securityRequirements"], Metadata::new()),
+    })
+}
+
+/// The schemes of HTTP that `authentication` names.
+fn authentication_names(authentication: Option<&Value>) -> Vec<String> {
+    let schemes = authentication.and_then(|authentication| authentication.get("schemes"));
+    let names = schemes.and_then(Value::as_array).into_iter().flatten();
+    let is_http = |name: &&str| {
+        HTTP_SCHEMES
+            .iter()
+            .any(|scheme| scheme.eq_ignore_ascii_case(name))
+    };
+    let mut names: Vec<String> = names
+        .filter_map(Value::as_str)
+        .filter(is_http)
+        .map(String::from)
+        .collect();
+    names.dedup();
+    names
+}
+
+fn scheme(name: String) -> (String, SecurityScheme) {
+    let scheme = SecurityScheme::HttpAuth(HttpAuthSecurityScheme {
+        description: None,
+        scheme: name.clone(),
+        bearer_format: None,
+        extra: Metadata::new(),
+    });
+    (name, scheme)
+}
+
+/// Any one of them will do.
+fn requirement(name: &str) -> SecurityRequirement {
+    let scopes = StringList {
+        list: Vec::new(),
+        extra: Metadata::new(),
+    };
+    SecurityRequirement {
+        schemes: BTreeMap::from_iter([(name.to_string(), scopes)]),
+        extra: Metadata::new(),
+    }
+}
+
+/// Writes a card, with one address: where 0.1 is spoken, or else the first.
+pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
+    const UNSIGNED: &str = "it signs the card of 1.0, so it was left out";
+    let mut object = object::V0_1.object();
+    object.put("name", card.name.as_str());
+    object.put("description", card.description.as_str());
+    write_url(&mut object, card, losses);
+    object.some("provider", card.provider.as_ref().map(to_value));
+    object.put("version", card.version.as_str());
+    object.some("documentationUrl", card.documentation_url.clone());
+    object.put("capabilities", write_capabilities(card, losses));
+    write_authentication(&mut object, card, losses);
+    object.put("defaultInputModes", card.default_input_modes.clone());
+    object.put("defaultOutputModes", card.default_output_modes.clone());
+    object.put("skills", losses.each("skills", &card.skills, skill_from_v1));
+    for index in 0..card.signatures.len() {
+        losses.add(&format!("signatures[{index}]"), UNSIGNED);
+    }
+    object.skipped("iconUrl", card.icon_url.as_ref(), losses);
+    object.finish(&card.extra, &["authentication"], losses)
+}
+
+fn write_url(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
+    const NO_PLACE: &str = "0.1 has one address, of JSON-RPC, so it was left out";
+    let all = &card.supported_interfaces;
+    let speaks = |one: &AgentInterface| Version::of(&one.protocol_version) == Some(Version::V0_1);
+    let main = all.iter().position(speaks);
+    if main.is_none() {
+        losses.add("supportedInterfaces", "none speaks 0.1; the first is named");
+    }
+    let main = main.unwrap_or_default();
+    for (index, interface) in all.iter().enumerate() {
+        let bare = AgentInterface {
+            protocol_binding: BINDING.into(),
+            tenant: None,
+            protocol_version: Version::V0_1.as_str().into(),
+            extra: Metadata::new(),
+            ..interface.clone()
+        };
+        if index != main || bare != *interface {
+            losses.add(&format!("supportedInterfaces[{index}]"), NO_PLACE);
+        }
+    }
+    let url = all.get(main).map_or("", |interface| interface.url.as_str());
+    object.put("url", url);
+}
+
+fn write_capabilities(card: &AgentCard, losses: &mut Losses) -> Value {
+    let capabilities = &card.capabilities;
+    for (key, is_lost) in [
+        ("extensions", !capabilities.extensions.is_empty()),
+        (
+            "extendedAgentCard",
+            capabilities.extended_agent_card.is_some(),
+        ),
+    ] {
+        if is_lost {
+            losses.add(&format!("capabilities.{key}"), object::V0_1.skipped);
+        }
+    }
+    to_value(capabilities)
+}
+
+/// `authentication` as it came if it still says what the card says, or else the names of HTTP's schemes.
+fn write_authentication(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
+    const HTTP_ONLY: &str = "0.1 names schemes of HTTP and nothing else";
+    let names = |authentication| {
+        let names = authentication_names(Some(authentication));
+        let requirements: Vec<_> = names.iter().map(|name| requirement(name)).collect();
+        let schemes: BTreeMap<_, _> = names.into_iter().map(scheme).collect();
+        schemes == card.security_schemes && requirements == card.security_requirements
+    };
+    let own = card.extra.get("authentication");
+    if own.is_some_and(names) {
+        return object.some("authentication", own.cloned());
+    }
+    let required = card.security_requirements.iter();
+    let required = required.flat_map(|requirement| requirement.schemes.keys());
+    let http = required.filter_map(|name| match card.security_schemes.get(name)? {
+        SecurityScheme::HttpAuth(scheme) => Some(scheme.scheme.clone()),
+        SecurityScheme::ApiKey(_)
+        | SecurityScheme::OAuth2(_)
+        | SecurityScheme::OpenIdConnect(_)
+        | SecurityScheme::MutualTls(_) => None,
+    });
+    let schemes: Vec<String> = http.collect();
+    let authentication = Some(serde_json::json!({"schemes": schemes}));
+    let authentication = authentication.filter(|_| !schemes.is_empty());
+    if !names(authentication.as_ref().unwrap_or(&Value::Null)) {
+        losses.add("securitySchemes", HTTP_ONLY);
+    }
+    object.some("authentication", authentication);
+}
+
+fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
+    const NO_PLACE: &str = "0.1 has no requirements of skills, so they were left out";
+    let mut object = object::V0_1.object();
+    object.put("id", skill.id.as_str());
+    object.put("name", skill.name.as_str());
+    object.put("description", skill.description.as_str());
+    object.put("tags", skill.tags.clone());
+    object.list("examples", &skill.examples);
+    object.list("inputModes", &skill.input_modes);
+    object.list("outputModes", &skill.output_modes);
+    if !skill.security_requirements.is_empty() {
+        losses.add("securityRequirements", NO_PLACE);
+    }
+    object.finish(&skill.extra, &[], losses)
+}

@@ -1,0 +1,37 @@
+//! A2A 0.1 (`specification/json/a2a.json` before v0.2.0), a family of types a file.
+//!
+//! `to_v1` reads 0.1 and `from_v1` writes it; as with 0.3 there are no types for it. Clients choose the
+//! ids of tasks, tasks belong to sessions, messages have no ids and artifacts are numbered:
+//!
+//! | 0.1 | 1.0 |
+//! |-|-|
+//! | `id` beside a `message` | the message's `taskId` |
+//! | `sessionId` | `contextId` |
+//! | `index` of an artifact | `artifactId`, by the rule in [`artifact`] |
+//! | no id of a message | given by the caller, or made by the rule in [`identity`] |
+//!
+//! Ids that 0.1 has no field for (`messageId`, and `taskId` and `contextId` of a message, `artifactId`
+//! where a number cannot say it) are written under their 1.0 names. That is no loss: they tell nothing
+//! that the objects around them do not tell, and readers of 0.1 skip them.
+//!
+//! 0.1 to 1.0 and back gives the same JSON, but for the spellings that 0.3 has too, `index` and `final`,
+//! which are always written, and python-a2a's own forms, which become those of the specification (see
+//! `python`). 1.0 to 0.1 and back gives the same value if no loss was reported, and empty texts and an
+//! empty configuration count as absent.
+//!
+//! The parameters also come as a whole body, posted to `{base}/tasks/send` and the like, and are answered
+//! with a bare task then; readers and writers are the same.
+
+pub mod artifact;
+pub mod card;
+pub mod event;
+pub mod identity;
+pub mod message;
+pub mod method;
+pub mod part;
+#[cfg(test)]
+mod properties;
+pub mod push;
+mod python;
+pub mod request;
+pub mod task;

@@ -1,0 +1,62 @@
+//! Push notification settings: those of 0.3 without ids, one a task.
+
+use serde_json::Value;
+
+use crate::{
+    a2a::{GetTaskPushNotificationConfigRequest, Metadata, TaskPushNotificationConfig},
+    dialect::{
+        Losses, object,
+        v0_3::push::{config_from_v1, config_to_v1},
+    },
+    wire::{FieldError, Fields},
+};
+
+/// Reads a setting with its task (`TaskPushNotificationConfig`).
+pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
+    const FLAT: [&str; 5] = ["tenant", "taskId", "url", "token", "authentication"];
+    let mut fields = Fields::of(value)?;
+    let id = fields.required("id")?;
+    let config = fields.required_by(NESTED, config_to_v1)?;
+    let residue = object::residue_under(NESTED, config.extra);
+    Ok(TaskPushNotificationConfig {
+        task_id: Some(id),
+        extra: object::V0_1.extra(fields, &FLAT, residue),
+        ..config
+    })
+}
+
+const NESTED: &str = "pushNotificationConfig";
+
+/// Writes a setting with its task.
+pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
+    let mut object = object::V0_1.object();
+    object.put("id", config.task_id.as_deref().unwrap_or_default());
+    let inner = TaskPushNotificationConfig {
+        task_id: None,
+        extra: Metadata::new(),
+        ..config.clone()
+    };
+    let inner = losses.as_v0_3(|losses| config_from_v1(&inner, losses));
+    object.put(NESTED, inner);
+    object.finish(&config.extra, &[], losses)
+}
+
+/// Reads the parameters of `tasks/pushNotification/get`: the task, which has one setting.
+pub fn get_to_v1(value: Value) -> Result<GetTaskPushNotificationConfigRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(GetTaskPushNotificationConfigRequest {
+        tenant: fields.text("tenant"),
+        task_id: fields.required("id")?,
+        id: fields.optional("pushNotificationConfigId")?,
+        extra: object::V0_1.extra(fields, &["tenant", "taskId"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/pushNotification/get`.
+pub fn get_from_v1(request: &GetTaskPushNotificationConfigRequest, losses: &mut Losses) -> Value {
+    let mut object = object::V0_1.object();
+    object.put("id", request.task_id.as_str());
+    object.skipped("tenant", request.tenant.as_ref(), losses);
+    object.skipped("pushNotificationConfigId", Some(&request.id), losses);
+    object.finish(&request.extra, &["pushNotificationConfigId"], losses)
+}

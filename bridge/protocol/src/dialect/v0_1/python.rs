@@ -1,0 +1,68 @@
+//! The forms that python-a2a (0.5) has for itself, rewritten in those of the specification.
+//!
+//! - A message has one `content` in the place of `parts`, and its id is `message_id`, beside the parts
+//!   or in their metadata; a reader of the first form understands the second.
+//! - Contents and parts of type `function_call`, `function_response` and `error` become data, as
+//!   python-a2a itself writes them when it speaks to others: `{"function_call": {"name", "parameters"}}`.
+//! - A status that failed has a message that is nothing but `{"error": "..."}`.
+//! - `conversation_id` names the conversation; `sessionId` is another with every task unless one is set.
+//! - The state `waiting` is what others call working.
+
+use serde_json::{Map, Value, json};
+
+use crate::a2a::{Message, Metadata};
+
+/// A message in the form of the specification.
+pub(super) fn rewrite_message(message: &mut Metadata) {
+    if message.contains_key("parts") {
+        return;
+    }
+    match (message.get("content"), message.get("error")) {
+        (Some(Value::Object(_)), _) => {
+            let content = message.remove("content");
+            message.insert("parts".into(), Value::from_iter(content));
+        }
+        (_, Some(Value::String(error))) => {
+            let part = json!({"type": "error", "message": error});
+            message.insert("parts".into(), json!([part]));
+            message.remove("error");
+            message.entry("role").or_insert("agent".into());
+        }
+        (_, _) => {}
+    }
+}
+
+/// A part in the form of the specification.
+pub(super) fn rewrite_part(part: &mut Metadata) {
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+    let data = match kind {
+        "function_call" => json!({"function_call": without_type(part)}),
+        "function_response" => json!({"function_response": without_type(part)}),
+        "error" => json!({"error": part.get("message")}),
+        _ => return,
+    };
+    *part = Map::from_iter([("type".into(), "data".into()), ("data".into(), data)]);
+}
+
+fn without_type(part: &Metadata) -> Metadata {
+    let mut part = part.clone();
+    part.remove("type");
+    part
+}
+
+/// The id that a message brings along under python-a2a's name.
+pub(super) fn message_id(message: &Message) -> Option<&str> {
+    named(message, "message_id")
+}
+
+/// The conversation that a message says it belongs to.
+pub(super) fn conversation_id(message: &Message) -> Option<&str> {
+    named(message, "conversation_id")
+}
+
+fn named<'a>(message: &'a Message, key: &str) -> Option<&'a str> {
+    let metadata = message.metadata.as_ref();
+    let value = message.extra.get(key);
+    let value = value.or_else(|| metadata.and_then(|metadata| metadata.get(key)));
+    value.and_then(Value::as_str).filter(|id| !id.is_empty())
+}

@@ -1,0 +1,259 @@
+//! The parameters of the operations.
+//!
+//! What 1.0 has in a configuration stands beside the message here. Clients choose the ids of tasks: the
+//! first message of a task names one that the agent does not know yet.
+
+use alloc::string::String;
+
+use serde_json::Value;
+
+use super::{identity::MessageId, message, python};
+use crate::{
+    a2a::{
+        CancelTaskRequest, GetTaskRequest, Message, Metadata, SendMessageConfiguration,
+        SendMessageRequest, SubscribeToTaskRequest,
+    },
+    dialect::{
+        Losses,
+        object::{self, Object},
+        v0_3::push::{config_from_v1, config_to_v1},
+    },
+    wire::{FieldError, Fields},
+};
+
+/// Reads the parameters of `tasks/send` and `tasks/sendSubscribe` (`TaskSendParams`). The message gets
+/// `message_id` if it brings no id, so it must be one that was not used before.
+///
+/// Some name no task; theirs is made by the agent, as in 1.0.
+/// A conversation that the message names (python-a2a) is its context, or else the session is.
+pub fn send_to_v1(value: Value, message_id: &str) -> Result<SendMessageRequest, FieldError> {
+    const V1_NAMES: [&str; 2] = ["tenant", "configuration"];
+    let given = MessageId::Given(message_id);
+    let mut fields = Fields::of(value)?;
+    let id: String = fields.optional("id")?;
+    let mut message = fields.required_by("message", |value| message::to_v1(value, given))?;
+    message.task_id = Some(id).filter(|id| !id.is_empty());
+    message.context_id = read_context(&mut fields, &message)?;
+    Ok(SendMessageRequest {
+        tenant: fields.text("tenant"),
+        message,
+        configuration: read_configuration(&mut fields)?,
+        metadata: fields.optional("metadata")?,
+        extra: object::V0_1.extra(fields, &V1_NAMES, Metadata::new()),
+    })
+}
+
+/// The session stays where it is if it is not the context, so that it is known on the way back.
+fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>, FieldError> {
+    if let Some(conversation) = python::conversation_id(message) {
+        return Ok(Some(conversation.into()));
+    }
+    let session: String = fields.optional("sessionId")?;
+    let session = Some(session).filter(|session| !session.is_empty());
+    Ok(session.or_else(|| message.context_id.clone()))
+}
+
+fn read_configuration(fields: &mut Fields) -> Result<Option<SendMessageConfiguration>, FieldError> {
+    let configuration = SendMessageConfiguration {
+        accepted_output_modes: fields.optional("acceptedOutputModes")?,
+        task_push_notification_config: fields.optional_by("pushNotification", config_to_v1)?,
+        history_length: fields.optional("historyLength")?,
+        return_immediately: false,
+        extra: Metadata::new(),
+    };
+    let is_empty = configuration.accepted_output_modes.is_empty()
+        && configuration.task_push_notification_config.is_none()
+        && configuration.history_length.is_none();
+    Ok(Some(configuration).filter(|_| !is_empty))
+}
+
+/// Writes the parameters of `tasks/send` and `tasks/sendSubscribe`. A message that begins a task lends
+/// it its id, since somebody must choose one.
+pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
+    let mut object = object::V0_1.object();
+    write_ids(&mut object, &request.message, losses);
+    object.skipped("tenant", request.tenant.as_ref(), losses);
+    let said = Message {
+        task_id: None,
+        context_id: None,
+        ..request.message.clone()
+    };
+    let message = losses.inside("message", |losses| message::from_v1(&said, None, losses));
+    object.put("message", message);
+    if let Some(configuration) = &request.configuration {
+        losses.inside("configuration", |losses| {
+            write_configuration(&mut object, configuration, losses);
+        });
+    }
+    object.some("metadata", request.metadata.clone());
+    object.finish(&request.extra, &BESIDE, losses)
+}
+
+/// What stands beside the message in 0.1.
+const BESIDE: [&str; 3] = ["acceptedOutputModes", "pushNotification", "historyLength"];
+
+fn write_ids(object: &mut Object, message: &Message, losses: &mut Losses) {
+    const CHOSEN: &str = "0.1 leaves no choice to the agent; the message's id is the task's";
+    if message.task_id.is_none() {
+        losses.add("message.taskId", CHOSEN);
+    }
+    let task = message.task_id.as_ref().unwrap_or(&message.message_id);
+    object.put("id", task.as_str());
+    write_session(object, message, losses);
+}
+
+fn write_session(object: &mut Object, message: &Message, losses: &mut Losses) {
+    const NAMED: &str = "the message names another conversation, which 0.1 takes for its context";
+    let context = message.context_id.as_deref();
+    match python::conversation_id(message) {
+        Some(named) if Some(named) == context => {}
+        Some(_) => {
+            losses.add("message.contextId", NAMED);
+            object.some("sessionId", context);
+        }
+        None => object.some("sessionId", context),
+    }
+}
+
+fn write_configuration(
+    object: &mut Object,
+    configuration: &SendMessageConfiguration,
+    losses: &mut Losses,
+) {
+    const NO_PLACE: &str = "0.1 has no place for it, so it was left out";
+    object.list("acceptedOutputModes", &configuration.accepted_output_modes);
+    let config = configuration.task_push_notification_config.as_ref();
+    let config = config.map(|config| {
+        losses.inside("taskPushNotificationConfig", |losses| {
+            losses.as_v0_3(|losses| config_from_v1(config, losses))
+        })
+    });
+    object.some("pushNotification", config);
+    object.some("historyLength", configuration.history_length);
+    if configuration.return_immediately {
+        losses.add("returnImmediately", NO_PLACE);
+    }
+    for key in configuration.extra.keys() {
+        losses.add(key, NO_PLACE);
+    }
+}
+
+/// Reads the parameters of `tasks/get` (`TaskQueryParams`).
+pub fn get_task_to_v1(value: Value) -> Result<GetTaskRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(GetTaskRequest {
+        tenant: fields.text("tenant"),
+        id: fields.required("id")?,
+        history_length: fields.optional("historyLength")?,
+        extra: object::V0_1.extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/get`.
+pub fn get_task_from_v1(request: &GetTaskRequest, losses: &mut Losses) -> Value {
+    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
+    object.some("historyLength", request.history_length);
+    object.finish(&request.extra, &["historyLength"], losses)
+}
+
+/// Reads the parameters of `tasks/cancel` (`TaskIdParams`).
+pub fn cancel_task_to_v1(value: Value) -> Result<CancelTaskRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(CancelTaskRequest {
+        tenant: fields.text("tenant"),
+        id: fields.required("id")?,
+        metadata: fields.optional("metadata")?,
+        extra: object::V0_1.extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/cancel`.
+pub fn cancel_task_from_v1(request: &CancelTaskRequest, losses: &mut Losses) -> Value {
+    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
+    object.some("metadata", request.metadata.clone());
+    object.finish(&request.extra, &[], losses)
+}
+
+/// Reads the parameters of `tasks/resubscribe` (`TaskQueryParams`).
+pub fn subscribe_to_v1(value: Value) -> Result<SubscribeToTaskRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(SubscribeToTaskRequest {
+        tenant: fields.text("tenant"),
+        id: fields.required("id")?,
+        extra: object::V0_1.extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Writes the parameters of `tasks/resubscribe`.
+pub fn subscribe_from_v1(request: &SubscribeToTaskRequest, losses: &mut Losses) -> Value {
+    of_task(&request.id, request.tenant.as_ref(), losses).finish(&request.extra, &[], losses)
+}
+
+/// What these parameters begin with: the task, and the tenant that 0.1 does not know.
+fn of_task(id: &str, tenant: Option<&String>, losses: &mut Losses) -> Object {
+    let mut object = object::V0_1.object();
+    object.put("id", id);
+    object.skipped("tenant", tenant, losses);
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::a2a::{Part, Role};
+    use serde_json::json;
+
+    fn params(more: Value) -> Value {
+        let mut params = json!({
+            "id": "t", "message": {"role": "user", "parts": [{"type": "text", "text": "hi"}]},
+        });
+        params
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        params
+    }
+
+    #[test]
+    fn what_stands_beside_the_message_is_read() {
+        let beside = json!({
+            "sessionId": "s", "acceptedOutputModes": ["text"], "historyLength": 3,
+            "pushNotification": {"url": "u"},
+        });
+        let request = send_to_v1(params(beside), "m").unwrap();
+        let message = &request.message;
+        assert_eq!(message.message_id, "m");
+        assert_eq!(message.task_id.as_deref(), Some("t"));
+        assert_eq!(message.context_id.as_deref(), Some("s"));
+        let configuration = request.configuration.unwrap();
+        assert_eq!(configuration.history_length, Some(3));
+        assert_eq!(configuration.accepted_output_modes, ["text"]);
+        let config = configuration.task_push_notification_config.unwrap();
+        assert_eq!(config.url, "u");
+    }
+
+    #[test]
+    fn a_conversation_is_told_from_the_session_of_one_task() {
+        let mut params = params(json!({"sessionId": "s"}));
+        params["message"]["conversation_id"] = "c".into();
+        params["message"]["message_id"] = "own".into();
+        let request = send_to_v1(params.clone(), "m").unwrap();
+        assert_eq!(request.message.context_id.as_deref(), Some("c"));
+        assert_eq!(send_from_v1(&request, &mut Losses::new()), params);
+    }
+
+    #[test]
+    fn a_message_that_begins_a_task_lends_it_its_id() {
+        let request = SendMessageRequest {
+            tenant: None,
+            message: Message::new("m", Role::User, [Part::text("hi")].into()),
+            configuration: None,
+            metadata: None,
+            extra: Metadata::new(),
+        };
+        let mut losses = Losses::new();
+        let written = send_from_v1(&request, &mut losses);
+        assert_eq!(written["id"], "m");
+        assert_eq!(losses.iter().next().unwrap().path, "message.taskId");
+    }
+}

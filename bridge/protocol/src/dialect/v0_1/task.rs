@@ -1,0 +1,176 @@
+//! Tasks and their states.
+
+use alloc::string::String;
+
+use serde_json::Value;
+
+use super::{artifact, identity::MessageId, message};
+use crate::{
+    a2a::{Metadata, Task, TaskState, TaskStatus},
+    dialect::{Losses, object},
+    wire::{FieldError, Fields, list},
+};
+
+/// Reads a task. Agents in the field write `state` where `status` should be; they are understood.
+pub fn to_v1(value: Value) -> Result<Task, FieldError> {
+    let mut fields = Fields::of(value)?;
+    let id: String = fields.required("id")?;
+    let made = MessageId::Made { task: &id };
+    let history = |items| list(items, |item| message::to_v1(item, made));
+    let session: String = fields.optional("sessionId")?;
+    Ok(Task {
+        context_id: Some(session).filter(|session| !session.is_empty()),
+        status: read_status(&mut fields, made)?,
+        artifacts: fields
+            .optional_by("artifacts", artifact::list_to_v1)?
+            .unwrap_or_default(),
+        history: fields.optional_by("history", history)?.unwrap_or_default(),
+        metadata: fields.optional("metadata")?,
+        extra: object::V0_1.extra(fields, &["contextId"], Metadata::new()),
+        id,
+    })
+}
+
+fn read_status(fields: &mut Fields, id: MessageId<'_>) -> Result<TaskStatus, FieldError> {
+    if fields.has("status") || !fields.has("state") {
+        return fields.required_by("status", |status| status_to_v1(status, id));
+    }
+    let state = fields.required_by("state", state_to_v1)?;
+    Ok(TaskStatus::new(state))
+}
+
+/// Writes a task.
+pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
+    let mut object = object::V0_1.object();
+    object.put("id", task.id.as_str());
+    object.some("sessionId", task.context_id.clone());
+    let status = losses.inside("status", |losses| {
+        status_from_v1(&task.status, &task.id, losses)
+    });
+    object.put("status", status);
+    let artifacts = artifact::list_from_v1(&task.artifacts, losses);
+    object.list("artifacts", &artifacts);
+    let history = losses.each("history", &task.history, |message, losses| {
+        message::from_v1(message, Some(&task.id), losses)
+    });
+    object.list("history", &history);
+    object.some("metadata", task.metadata.clone());
+    object.finish(&task.extra, &["sessionId", "artifacts", "history"], losses)
+}
+
+/// Reads a status; `id` says where the id of its message comes from.
+pub fn status_to_v1(value: Value, id: MessageId<'_>) -> Result<TaskStatus, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(TaskStatus {
+        state: fields.required_by("state", state_to_v1)?,
+        message: fields.optional_by("message", |message| message::to_v1(message, id))?,
+        timestamp: fields.optional("timestamp")?,
+        extra: object::V0_1.extra(fields, &[], Metadata::new()),
+    })
+}
+
+/// Writes the status of the `task`.
+pub fn status_from_v1(status: &TaskStatus, task: &str, losses: &mut Losses) -> Value {
+    let mut object = object::V0_1.object();
+    object.put("state", state_from_v1(&status.state, losses));
+    let message = status.message.as_ref().map(|message| {
+        losses.inside("message", |losses| {
+            message::from_v1(message, Some(task), losses)
+        })
+    });
+    object.some("message", message);
+    object.some("timestamp", status.timestamp.clone());
+    object.finish(&status.extra, &[], losses)
+}
+
+fn state_to_v1(value: Value) -> Result<TaskState, FieldError> {
+    match value {
+        Value::String(state) => Ok(named_state(&state)),
+        other => Err(FieldError::unexpected(
+            "a task state such as working",
+            &other,
+        )),
+    }
+}
+
+/// The states that came with 0.2 are understood; `waiting` is python-a2a's.
+fn named_state(name: &str) -> TaskState {
+    match name {
+        "unknown" => TaskState::Unspecified,
+        "submitted" => TaskState::Submitted,
+        "working" | "waiting" => TaskState::Working,
+        "completed" => TaskState::Completed,
+        "failed" => TaskState::Failed,
+        "canceled" => TaskState::Canceled,
+        "input-required" => TaskState::InputRequired,
+        "rejected" => TaskState::Rejected,
+        "auth-required" => TaskState::AuthRequired,
+        other => TaskState::from(other),
+    }
+}
+
+/// Readers of 0.1 refuse states that they do not know, so the nearest one is said.
+fn state_from_v1(state: &TaskState, losses: &mut Losses) -> String {
+    let name = match state {
+        TaskState::Unspecified => "unknown",
+        TaskState::Submitted => "submitted",
+        TaskState::Working => "working",
+        TaskState::Completed => "completed",
+        TaskState::Failed => "failed",
+        TaskState::Canceled => "canceled",
+        TaskState::InputRequired => "input-required",
+        TaskState::Rejected => {
+            losses.add("state", "0.1 cannot say rejected; failed is said");
+            "failed"
+        }
+        TaskState::AuthRequired => {
+            losses.add(
+                "state",
+                "0.1 cannot say auth-required; input-required is said",
+            );
+            "input-required"
+        }
+        TaskState::Unknown(name) => {
+            losses.add("state", "0.1 has no such state; it is written as it came");
+            name
+        }
+    };
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_message_keeps_its_id_when_it_moves_to_the_history() {
+        let said = json!({"role": "agent", "parts": [{"type": "text", "text": "Which one?"}]});
+        let asking = json!({"id": "t", "status": {"state": "input-required", "message": said}});
+        let done = json!({"id": "t", "status": {"state": "completed"}, "history": [said]});
+        let (asking, done) = (to_v1(asking).unwrap(), to_v1(done).unwrap());
+        assert_eq!(asking.status.message.as_ref(), done.history.first());
+    }
+
+    #[test]
+    fn a_state_in_the_place_of_a_status_is_understood() {
+        let task = to_v1(json!({"id": "t", "state": "completed", "history": []})).unwrap();
+        assert_eq!(task.status, TaskStatus::new(TaskState::Completed));
+        let error = to_v1(json!({"id": "t"})).unwrap_err();
+        assert_eq!(error.path, "status");
+    }
+
+    #[test]
+    fn newer_states_are_said_as_near_as_can_be() {
+        for (state, said, is_lost) in [
+            (TaskState::Working, "working", false),
+            (TaskState::Rejected, "failed", true),
+            (TaskState::AuthRequired, "input-required", true),
+        ] {
+            let mut losses = Losses::new();
+            let written = status_from_v1(&TaskStatus::new(state), "t", &mut losses);
+            assert_eq!(written, json!({"state": said}));
+            assert_eq!(!losses.is_empty(), is_lost, "{said}");
+        }
+    }
+}
