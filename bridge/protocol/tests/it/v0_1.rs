@@ -76,6 +76,9 @@ fn shown_error(document: &Value) -> Value {
 /// An answer that wraps its task comes from an agent of 0.3.
 fn shown_reply(document: &Value) -> Value {
     let result = Response::read(document.clone()).unwrap().outcome.unwrap();
+    if result.get("final").or(result.get("artifact")).is_some() {
+        return shown_item(&result);
+    }
     let version = match result.get("task") {
         Some(_) => Version::V0_3,
         None => V0_1,

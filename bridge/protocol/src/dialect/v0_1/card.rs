@@ -95,17 +95,19 @@ fn read_interface(fields: &mut Fields) -> Result<AgentInterface, FieldError> {
     if url.is_empty() {
         return Err(FieldError::new("the agent's address", "an empty string").inside("url"));
     }
-    Ok(AgentInterface {
+    Ok(interface_at(url))
+}
+
+/// JSON-RPC is the only binding that there is.
+fn interface_at(url: String) -> AgentInterface {
+    AgentInterface {
         url,
-        protocol_binding: BINDING.into(),
+        protocol_binding: "JSONRPC".into(),
         tenant: None,
         protocol_version: Version::V0_1.as_str().into(),
         extra: Metadata::new(),
-    })
+    }
 }
-
-/// The only binding that there is.
-const BINDING: &str = "JSONRPC";
 
 /// Some write no more than the name.
 fn read_provider(value: Value) -> Result<AgentProvider, FieldError> {
@@ -197,7 +199,8 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
 }
 
 fn write_url(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
-    const NO_PLACE: &str = "0.1 has one address, of JSON-RPC, so it was left out";
+    const NO_PLACE: &str = "0.1 has one address, so it was left out";
+    const NO_MORE: &str = "0.1 says no more of an interface than its address";
     let all = &card.supported_interfaces;
     let speaks = |one: &AgentInterface| Version::of(&one.protocol_version) == Some(Version::V0_1);
     let main = all.iter().position(speaks);
@@ -206,15 +209,11 @@ fn write_url(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
     }
     let main = main.unwrap_or_default();
     for (index, interface) in all.iter().enumerate() {
-        let bare = AgentInterface {
-            protocol_binding: BINDING.into(),
-            tenant: None,
-            protocol_version: Version::V0_1.as_str().into(),
-            extra: Metadata::new(),
-            ..interface.clone()
-        };
-        if index != main || bare != *interface {
-            losses.add(&format!("supportedInterfaces[{index}]"), NO_PLACE);
+        let path = format!("supportedInterfaces[{index}]");
+        if index != main {
+            losses.add(&path, NO_PLACE);
+        } else if *interface != interface_at(interface.url.clone()) {
+            losses.add(&path, NO_MORE);
         }
     }
     let url = all.get(main).map_or("", |interface| interface.url.as_str());
@@ -282,4 +281,80 @@ fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
         losses.add("securityRequirements", NO_PLACE);
     }
     object.finish(&skill.extra, &[], losses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_address_is_found_under_either_name() {
+        for (card, url, paths) in [
+            (json!({"name": "n", "url": "u"}), "u", false),
+            (json!({"name": "n", "base_url": "b"}), "b", true),
+            (json!({"name": "n", "url": "u", "base_url": "b"}), "u", true),
+            (
+                json!({"name": "n", "url": "u", "capabilities": {"parts_array_format": false}}),
+                "u",
+                true,
+            ),
+        ] {
+            let card = to_v1(card).unwrap();
+            assert_eq!(card.supported_interfaces[0].url, url);
+            assert_eq!(has_paths(&card), paths, "{url}");
+        }
+    }
+
+    #[test]
+    fn schemes_of_http_are_understood_and_others_are_kept() {
+        for (authentication, schemes) in [
+            (
+                json!({"schemes": ["Bearer", "basic"]}),
+                ["Bearer", "basic"].as_slice(),
+            ),
+            (json!({"schemes": ["apiKey"], "credentials": "k"}), &[]),
+            (json!({"type": "none"}), &[]),
+            (json!("none"), &[]),
+        ] {
+            let card = json!({"name": "n", "url": "u", "authentication": authentication});
+            let card = to_v1(card).unwrap();
+            let names: Vec<&str> = card.security_schemes.keys().map(String::as_str).collect();
+            assert_eq!(names, schemes);
+            assert_eq!(card.security_requirements.len(), schemes.len());
+            let mut losses = Losses::new();
+            assert_eq!(
+                from_v1(&card, &mut losses)["authentication"],
+                authentication
+            );
+            assert!(losses.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_0_1_cannot_say_is_told() {
+        let card = json!({
+            "name": "n", "iconUrl": "i", "capabilities": {"extendedAgentCard": true},
+            "supportedInterfaces": [
+                {"url": "u", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+                {"url": "v", "protocolBinding": "JSONRPC", "protocolVersion": "0.1"},
+            ],
+            "securitySchemes": {"key": {"apiKeySecurityScheme": {"location": "header", "name": "k"}}},
+            "signatures": [{"protected": "p", "signature": "s"}],
+        });
+        let card: AgentCard = Wire::read(card).unwrap();
+        let mut losses = Losses::new();
+        assert_eq!(from_v1(&card, &mut losses)["url"], "v");
+        let paths: Vec<&str> = losses.iter().map(|loss| loss.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            [
+                "supportedInterfaces[0]",
+                "capabilities.extendedAgentCard",
+                "securitySchemes",
+                "signatures[0]",
+                "iconUrl"
+            ]
+        );
+    }
 }

@@ -214,3 +214,79 @@ pub fn stream_item_from_v1(item: &StreamResponse, losses: &mut Losses) -> Value 
         StreamResponse::ArtifactUpdate(update) => artifact_update_from_v1(update, losses),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::a2a::{Part, Role};
+    use alloc::string::ToString;
+    use serde_json::json;
+
+    #[test]
+    fn an_item_is_told_by_its_fields() {
+        let status = json!({"state": "working"});
+        for (item, kind) in [
+            (json!({"id": "t", "status": status}), "statusUpdate"),
+            (
+                json!({"id": "t", "status": status, "final": false}),
+                "statusUpdate",
+            ),
+            (
+                json!({"id": "t", "status": status, "sessionId": "s"}),
+                "task",
+            ),
+            (
+                json!({"id": "t", "status": status, "artifacts": []}),
+                "task",
+            ),
+            (json!({"task": {"id": "t", "state": "working"}}), "task"),
+            (
+                json!({"id": "t", "artifact": {"parts": []}}),
+                "artifactUpdate",
+            ),
+            (json!({"role": "agent", "parts": []}), "message"),
+        ] {
+            let read = stream_item_to_v1(item.clone()).unwrap();
+            let written = crate::wire::to_value(&read);
+            assert!(written.get(kind).is_some(), "{item} became {written}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        for (item, error) in [
+            (json!(7), "expected a task, found the number 7"),
+            (json!({}), "expected a task, found an object without status"),
+            (
+                json!({"id": "t", "artifact": {"parts": []}}),
+                "expected a task, found an artifact update",
+            ),
+        ] {
+            assert_eq!(send_result_to_v1(item).unwrap_err().to_string(), error);
+        }
+    }
+
+    #[test]
+    fn a_message_is_said_by_a_task_that_is_completed() {
+        let mut message = Message::new("m", Role::Agent, [Part::text("hi")].into());
+        message.task_id = Some("t".into());
+        let mut losses = Losses::new();
+        let answer = SendMessageResponse::Message(message.clone());
+        let task = send_result_from_v1(&answer, &mut losses);
+        assert_eq!(task["id"], "t");
+        assert_eq!(task["status"]["state"], "completed");
+        let item = stream_item_from_v1(&StreamResponse::Message(message), &mut losses);
+        assert_eq!(item["final"], true);
+        assert_eq!(losses.iter().count(), 2);
+    }
+
+    #[test]
+    fn the_flags_of_an_update_stand_in_its_artifact() {
+        let artifact = json!({"index": 2, "parts": [], "append": true, "lastChunk": true});
+        let update = json!({"id": "t", "artifact": artifact});
+        let read = artifact_update_to_v1(update.clone()).unwrap();
+        assert!(read.append && read.last_chunk);
+        assert_eq!(read.artifact.artifact_id, "2");
+        assert_eq!(artifact_update_from_v1(&read, &mut Losses::new()), update);
+    }
+}

@@ -1,12 +1,12 @@
 //! Tasks and their states.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use serde_json::Value;
 
 use super::{artifact, identity::MessageId, message};
 use crate::{
-    a2a::{Metadata, Task, TaskState, TaskStatus},
+    a2a::{Artifact, Metadata, Task, TaskState, TaskStatus},
     dialect::{Losses, object},
     wire::{FieldError, Fields, list},
 };
@@ -56,6 +56,27 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     object.list("history", &history);
     object.some("metadata", task.metadata.clone());
     object.finish(&task.extra, &["sessionId", "artifacts", "history"], losses)
+}
+
+/// The task as python-a2a's clients need it, which look for the answer among the artifacts and nowhere
+/// else, and send the message again elsewhere if they find none: the status message of a task without
+/// artifacts is shown as one. For answers on a path such as `{base}/tasks/send`; see
+/// [`has_paths`](super::card::has_paths).
+pub fn with_answer_as_artifact(task: Task) -> Task {
+    let said = task.status.message.as_ref();
+    let said = said.filter(|_| task.artifacts.is_empty());
+    let answer = said.map(|message| Artifact {
+        artifact_id: "0".into(),
+        name: None,
+        description: None,
+        parts: message.parts.clone(),
+        metadata: None,
+        extensions: Vec::new(),
+        extra: Metadata::new(),
+    });
+    let mut task = task;
+    task.artifacts.extend(answer);
+    task
 }
 
 /// Reads a status; `id` says where the id of its message comes from.
@@ -150,6 +171,16 @@ mod tests {
         let done = json!({"id": "t", "status": {"state": "completed"}, "history": [said]});
         let (asking, done) = (to_v1(asking).unwrap(), to_v1(done).unwrap());
         assert_eq!(asking.status.message.as_ref(), done.history.first());
+    }
+
+    #[test]
+    fn an_answer_is_shown_as_an_artifact_if_there_is_none() {
+        let said = json!({"role": "agent", "parts": [{"type": "text", "text": "42"}]});
+        let status = json!({"state": "completed", "message": said});
+        let task = to_v1(json!({"id": "t", "status": status})).unwrap();
+        let shown = with_answer_as_artifact(task);
+        assert_eq!(shown.artifacts[0].parts[0].as_text(), Some("42"));
+        assert_eq!(with_answer_as_artifact(shown.clone()), shown);
     }
 
     #[test]
