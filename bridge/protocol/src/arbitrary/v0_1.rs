@@ -29,15 +29,11 @@ fn more() -> BoxedStrategy<Metadata> {
     unknown(V1_NAMES)
 }
 
+/// An object with `metadata`, if there is some, and `more`.
 fn with_metadata(object: Value, metadata: Option<Metadata>, more: Metadata) -> Value {
-    let metadata = assemble(json!({"metadata": metadata}), Metadata::new());
-    let Value::Object(mut fields) = metadata else {
-        unreachable!()
-    };
-    for (key, value) in more {
-        fields.entry(key).or_insert(value);
-    }
-    assemble(object, fields)
+    let mut more = more;
+    more.extend(metadata.map(|metadata| ("metadata".into(), Value::Object(metadata))));
+    assemble(object, more)
 }
 
 fn part() -> BoxedStrategy<Value> {

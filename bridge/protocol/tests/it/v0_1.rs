@@ -61,7 +61,7 @@ fn shown_call(call: &Call) -> Value {
         assert_eq!(&again.unwrap(), call);
     }
     let newer = Version::V1_0.params_from_v1(call, &mut Losses::new());
-    both(&format!("parameters of {name}"), older, newer, &losses)
+    both(&format!("parameters of {name}"), &older, &newer, &losses)
 }
 
 fn shown_error(document: &Value) -> Value {
@@ -90,7 +90,7 @@ fn shown_reply(document: &Value) -> Value {
     let SendMessageResponse::Task(task) = &answer else {
         panic!("{document} is no task");
     };
-    both("task", older, to_value(task), &losses)
+    both("task", &older, &to_value(task), &losses)
 }
 
 fn shown_item(document: &Value) -> Value {
@@ -98,7 +98,7 @@ fn shown_item(document: &Value) -> Value {
     let mut losses = Losses::new();
     let older = V0_1.stream_item_from_v1(&item, &mut losses);
     assert_eq!(V0_1.stream_item_to_v1(older.clone()).as_ref(), Ok(&item));
-    both("stream item", older, to_value(&item), &losses)
+    both("stream item", &older, &to_value(&item), &losses)
 }
 
 fn shown_card(document: &Value) -> Value {
@@ -112,10 +112,10 @@ fn shown_card(document: &Value) -> Value {
         );
     }
     let is = format!("card of generation {generation:?}");
-    both(&is, older, to_value(&agent), &losses)
+    both(&is, &older, &to_value(&agent), &losses)
 }
 
-fn both(is: &str, older: Value, newer: Value, losses: &Losses) -> Value {
+fn both(is: &str, older: &Value, newer: &Value, losses: &Losses) -> Value {
     let losses = losses.iter().map(ToString::to_string);
     json!({
         "is": is,

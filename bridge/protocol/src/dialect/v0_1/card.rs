@@ -4,20 +4,13 @@
 //! `base_url` instead, below which each method has a path of its own; so has python-a2a, whose cards claim
 //! 0.3 but whose servers know no method of it.
 
-use alloc::{
-    collections::BTreeMap,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{format, string::String, vec::Vec};
 
 use serde_json::Value;
 
+use super::authentication;
 use crate::{
-    a2a::{
-        AgentCard, AgentInterface, AgentProvider, AgentSkill, HttpAuthSecurityScheme, Metadata,
-        SecurityRequirement, SecurityScheme, StringList,
-    },
+    a2a::{AgentCard, AgentInterface, AgentProvider, AgentSkill, Metadata},
     dialect::{
         Losses, Version,
         object::{self, Object},
@@ -28,9 +21,6 @@ use crate::{
 /// What python-a2a, and nobody else, says among a card's capabilities.
 const PYTHON_FLAGS: [&str; 2] = ["google_a2a_compatible", "parts_array_format"];
 
-/// HTTP's schemes that a card can name. Other names say nothing that a caller could follow.
-const HTTP_SCHEMES: [&str; 3] = ["basic", "bearer", "digest"];
-
 /// Whether a card with a single address is one of 0.1: it says so, or it has what no other generation has.
 pub(crate) fn is_like(fields: &Fields) -> bool {
     let capabilities = fields.get("capabilities");
@@ -39,11 +29,13 @@ pub(crate) fn is_like(fields: &Fields) -> bool {
             .iter()
             .any(|key| capabilities.get(key).is_some())
     });
+    let is_bases = fields.has("base_url") && !fields.has("url");
     let version = fields.get("protocolVersion").and_then(Value::as_str);
-    match version {
-        None | Some("") => is_pythons || fields.has("authentication") || fields.has("base_url"),
-        Some(version) => is_pythons || Version::of(version) == Some(Version::V0_1),
-    }
+    let is_old = match version {
+        None | Some("") => fields.has("authentication"),
+        Some(version) => Version::of(version) == Some(Version::V0_1),
+    };
+    is_pythons || is_bases || is_old
 }
 
 /// Whether each method of the agent has a path of its own, such as `{url}/tasks/send`. Such agents take
@@ -62,7 +54,8 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
         "signatures",
     ];
     let mut fields = Fields::of(value)?;
-    let names = authentication_names(fields.get("authentication"));
+    let (security_schemes, security_requirements) =
+        authentication::to_v1(fields.get("authentication"));
     Ok(AgentCard {
         name: fields.required("name")?,
         description: fields.optional("description")?,
@@ -71,8 +64,8 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
         version: fields.optional("version")?,
         documentation_url: fields.optional("documentationUrl")?,
         capabilities: fields.optional("capabilities")?,
-        security_requirements: names.iter().map(|name| requirement(name)).collect(),
-        security_schemes: names.into_iter().map(scheme).collect(),
+        security_schemes,
+        security_requirements,
         default_input_modes: fields.optional("defaultInputModes")?,
         default_output_modes: fields.optional("defaultOutputModes")?,
         skills: fields
@@ -86,12 +79,10 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
 
 /// The address. A `base_url` stays among the unknown fields too, since it says that there are paths.
 fn read_interface(fields: &mut Fields) -> Result<AgentInterface, FieldError> {
+    let url: Option<String> = fields.optional("url")?;
     let base = fields.get("base_url").and_then(Value::as_str);
-    let base = base.map(String::from);
-    let url = match (fields.optional("url")?, base) {
-        (Some(url), _) | (None, Some(url)) => url,
-        (None, None) => return Err(FieldError::new("a string", "nothing").inside("url")),
-    };
+    let url = url.or_else(|| base.map(String::from));
+    let url = url.ok_or_else(|| FieldError::new("a string", "nothing").inside("url"))?;
     if url.is_empty() {
         return Err(FieldError::new("the agent's address", "an empty string").inside("url"));
     }
@@ -136,46 +127,6 @@ fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {
     })
 }
 
-/// The schemes of HTTP that `authentication` names.
-fn authentication_names(authentication: Option<&Value>) -> Vec<String> {
-    let schemes = authentication.and_then(|authentication| authentication.get("schemes"));
-    let names = schemes.and_then(Value::as_array).into_iter().flatten();
-    let is_http = |name: &&str| {
-        HTTP_SCHEMES
-            .iter()
-            .any(|scheme| scheme.eq_ignore_ascii_case(name))
-    };
-    let mut names: Vec<String> = names
-        .filter_map(Value::as_str)
-        .filter(is_http)
-        .map(String::from)
-        .collect();
-    names.dedup();
-    names
-}
-
-fn scheme(name: String) -> (String, SecurityScheme) {
-    let scheme = SecurityScheme::HttpAuth(HttpAuthSecurityScheme {
-        description: None,
-        scheme: name.clone(),
-        bearer_format: None,
-        extra: Metadata::new(),
-    });
-    (name, scheme)
-}
-
-/// Any one of them will do.
-fn requirement(name: &str) -> SecurityRequirement {
-    let scopes = StringList {
-        list: Vec::new(),
-        extra: Metadata::new(),
-    };
-    SecurityRequirement {
-        schemes: BTreeMap::from_iter([(name.to_string(), scopes)]),
-        extra: Metadata::new(),
-    }
-}
-
 /// Writes a card, with one address: where 0.1 is spoken, or else the first.
 pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     const UNSIGNED: &str = "it signs the card of 1.0, so it was left out";
@@ -187,7 +138,7 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     object.put("version", card.version.as_str());
     object.some("documentationUrl", card.documentation_url.clone());
     object.put("capabilities", write_capabilities(card, losses));
-    write_authentication(&mut object, card, losses);
+    object.some("authentication", authentication::from_v1(card, losses));
     object.put("defaultInputModes", card.default_input_modes.clone());
     object.put("defaultOutputModes", card.default_output_modes.clone());
     object.put("skills", losses.each("skills", &card.skills, skill_from_v1));
@@ -236,37 +187,6 @@ fn write_capabilities(card: &AgentCard, losses: &mut Losses) -> Value {
     to_value(capabilities)
 }
 
-/// `authentication` as it came if it still says what the card says, or else the names of HTTP's schemes.
-fn write_authentication(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
-    const HTTP_ONLY: &str = "0.1 names schemes of HTTP and nothing else";
-    let names = |authentication| {
-        let names = authentication_names(Some(authentication));
-        let requirements: Vec<_> = names.iter().map(|name| requirement(name)).collect();
-        let schemes: BTreeMap<_, _> = names.into_iter().map(scheme).collect();
-        schemes == card.security_schemes && requirements == card.security_requirements
-    };
-    let own = card.extra.get("authentication");
-    if own.is_some_and(names) {
-        return object.some("authentication", own.cloned());
-    }
-    let required = card.security_requirements.iter();
-    let required = required.flat_map(|requirement| requirement.schemes.keys());
-    let http = required.filter_map(|name| match card.security_schemes.get(name)? {
-        SecurityScheme::HttpAuth(scheme) => Some(scheme.scheme.clone()),
-        SecurityScheme::ApiKey(_)
-        | SecurityScheme::OAuth2(_)
-        | SecurityScheme::OpenIdConnect(_)
-        | SecurityScheme::MutualTls(_) => None,
-    });
-    let schemes: Vec<String> = http.collect();
-    let authentication = Some(serde_json::json!({"schemes": schemes}));
-    let authentication = authentication.filter(|_| !schemes.is_empty());
-    if !names(authentication.as_ref().unwrap_or(&Value::Null)) {
-        losses.add("securitySchemes", HTTP_ONLY);
-    }
-    object.some("authentication", authentication);
-}
-
 fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
     const NO_PLACE: &str = "0.1 has no requirements of skills, so they were left out";
     let mut object = object::V0_1.object();
@@ -303,31 +223,6 @@ mod tests {
             let card = to_v1(card).unwrap();
             assert_eq!(card.supported_interfaces[0].url, url);
             assert_eq!(has_paths(&card), paths, "{url}");
-        }
-    }
-
-    #[test]
-    fn schemes_of_http_are_understood_and_others_are_kept() {
-        for (authentication, schemes) in [
-            (
-                json!({"schemes": ["Bearer", "basic"]}),
-                ["Bearer", "basic"].as_slice(),
-            ),
-            (json!({"schemes": ["apiKey"], "credentials": "k"}), &[]),
-            (json!({"type": "none"}), &[]),
-            (json!("none"), &[]),
-        ] {
-            let card = json!({"name": "n", "url": "u", "authentication": authentication});
-            let card = to_v1(card).unwrap();
-            let names: Vec<&str> = card.security_schemes.keys().map(String::as_str).collect();
-            assert_eq!(names, schemes);
-            assert_eq!(card.security_requirements.len(), schemes.len());
-            let mut losses = Losses::new();
-            assert_eq!(
-                from_v1(&card, &mut losses)["authentication"],
-                authentication
-            );
-            assert!(losses.is_empty());
         }
     }
 

@@ -23,6 +23,7 @@
 //! with a bare task then; readers and writers are the same.
 
 pub mod artifact;
+mod authentication;
 pub mod card;
 pub mod event;
 pub mod identity;

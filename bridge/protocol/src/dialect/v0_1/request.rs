@@ -203,7 +203,7 @@ mod tests {
     use crate::a2a::{Part, Role};
     use serde_json::json;
 
-    fn params(more: Value) -> Value {
+    fn params(more: &Value) -> Value {
         let mut params = json!({
             "id": "t", "message": {"role": "user", "parts": [{"type": "text", "text": "hi"}]},
         });
@@ -220,7 +220,7 @@ mod tests {
             "sessionId": "s", "acceptedOutputModes": ["text"], "historyLength": 3,
             "pushNotification": {"url": "u"},
         });
-        let request = send_to_v1(params(beside), "m").unwrap();
+        let request = send_to_v1(params(&beside), "m").unwrap();
         let message = &request.message;
         assert_eq!(message.message_id, "m");
         assert_eq!(message.task_id.as_deref(), Some("t"));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_conversation_is_told_from_the_session_of_one_task() {
-        let mut params = params(json!({"sessionId": "s"}));
+        let mut params = params(&json!({"sessionId": "s"}));
         params["message"]["conversation_id"] = "c".into();
         params["message"]["message_id"] = "own".into();
         let request = send_to_v1(params.clone(), "m").unwrap();

@@ -1,0 +1,133 @@
+//! How callers authenticate: names of schemes, and sometimes credentials (`AgentAuthentication`).
+//!
+//! Upwards those of HTTP become schemes of 1.0, any one of which will do, and `authentication` stays in
+//! `extra` as it came, since much of what is written there has no meaning in 1.0.
+
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    a2a::{
+        AgentCard, HttpAuthSecurityScheme, Metadata, SecurityRequirement, SecurityScheme,
+        StringList,
+    },
+    dialect::Losses,
+};
+
+/// HTTP's schemes that a card can name. Other names say nothing that a caller could follow.
+const HTTP_SCHEMES: [&str; 3] = ["basic", "bearer", "digest"];
+
+type Security = (BTreeMap<String, SecurityScheme>, Vec<SecurityRequirement>);
+
+/// Reads what a card's `authentication` says about HTTP.
+pub(super) fn to_v1(authentication: Option<&Value>) -> Security {
+    let names = http_names(authentication);
+    let requirements = names.iter().map(|name| requirement(name)).collect();
+    (names.into_iter().map(scheme).collect(), requirements)
+}
+
+/// The schemes of HTTP that `authentication` names.
+fn http_names(authentication: Option<&Value>) -> Vec<String> {
+    let schemes = authentication.and_then(|authentication| authentication.get("schemes"));
+    let names = schemes.and_then(Value::as_array).into_iter().flatten();
+    let is_http = |name: &&str| {
+        HTTP_SCHEMES
+            .iter()
+            .any(|scheme| scheme.eq_ignore_ascii_case(name))
+    };
+    let mut names: Vec<String> = names
+        .filter_map(Value::as_str)
+        .filter(is_http)
+        .map(String::from)
+        .collect();
+    names.dedup();
+    names
+}
+
+fn scheme(name: String) -> (String, SecurityScheme) {
+    let scheme = SecurityScheme::HttpAuth(HttpAuthSecurityScheme {
+        description: None,
+        scheme: name.clone(),
+        bearer_format: None,
+        extra: Metadata::new(),
+    });
+    (name, scheme)
+}
+
+/// Any one of them will do.
+fn requirement(name: &str) -> SecurityRequirement {
+    let scopes = StringList {
+        list: Vec::new(),
+        extra: Metadata::new(),
+    };
+    SecurityRequirement {
+        schemes: BTreeMap::from_iter([(name.to_string(), scopes)]),
+        extra: Metadata::new(),
+    }
+}
+
+/// `authentication` as it came if it still says what the card says, or else the names of HTTP's schemes.
+pub(super) fn from_v1(card: &AgentCard, losses: &mut Losses) -> Option<Value> {
+    const HTTP_ONLY: &str = "0.1 names schemes of HTTP and nothing else";
+    let says = |authentication: &Value| {
+        let (schemes, requirements) = to_v1(Some(authentication));
+        schemes == card.security_schemes && requirements == card.security_requirements
+    };
+    let own = card.extra.get("authentication").filter(|own| says(own));
+    if own.is_some() {
+        return own.cloned();
+    }
+    let schemes = required_http(card);
+    let authentication = json!({"schemes": schemes});
+    if !says(&authentication) {
+        losses.add("securitySchemes", HTTP_ONLY);
+    }
+    Some(authentication).filter(|_| !schemes.is_empty())
+}
+
+/// The schemes of HTTP that callers are asked for.
+fn required_http(card: &AgentCard) -> Vec<String> {
+    let required = card.security_requirements.iter();
+    let required = required.flat_map(|requirement| requirement.schemes.keys());
+    let http = required.filter_map(|name| match card.security_schemes.get(name)? {
+        SecurityScheme::HttpAuth(scheme) => Some(scheme.scheme.clone()),
+        SecurityScheme::ApiKey(_)
+        | SecurityScheme::OAuth2(_)
+        | SecurityScheme::OpenIdConnect(_)
+        | SecurityScheme::MutualTls(_) => None,
+    });
+    http.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::v0_1::card;
+
+    #[test]
+    fn schemes_of_http_are_understood_and_others_are_kept() {
+        for (authentication, schemes) in [
+            (
+                json!({"schemes": ["Bearer", "basic"]}),
+                ["Bearer", "basic"].as_slice(),
+            ),
+            (json!({"schemes": ["apiKey"], "credentials": "k"}), &[]),
+            (json!({"type": "none"}), &[]),
+            (json!("none"), &[]),
+        ] {
+            let card = json!({"name": "n", "url": "u", "authentication": authentication});
+            let card = card::to_v1(card).unwrap();
+            let names: Vec<&str> = card.security_schemes.keys().map(String::as_str).collect();
+            assert_eq!(names, schemes);
+            assert_eq!(card.security_requirements.len(), schemes.len());
+            let mut losses = Losses::new();
+            assert_eq!(from_v1(&card, &mut losses), Some(authentication));
+            assert!(losses.is_empty());
+        }
+    }
+}
