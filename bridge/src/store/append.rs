@@ -1,0 +1,79 @@
+//! What is written: events that go into a task's log together.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::{Event, Seq, StoreError, Stored, event::in_millis};
+
+/// Events that are appended to a task, all or none. They are one record, so they cost one write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Append {
+    /// The task.
+    pub task: String,
+    /// The number of the last event that the writer knows of; 0 creates the task.
+    pub expected: Seq,
+    /// When they happen. Kept in milliseconds; a status among them gets it as its timestamp.
+    pub time: Timestamp,
+    /// At least one.
+    pub events: Vec<Event>,
+}
+
+impl Append {
+    /// Refuses what makes no sense by itself, and gives statuses their time: the first step of every
+    /// backend.
+    pub(crate) fn checked(mut self) -> Result<Self, StoreError> {
+        let mut ids = BTreeSet::new();
+        if self.events.is_empty() {
+            return Err(self.invalid("there are none"));
+        }
+        if self.message_ids().any(|(id, _)| !ids.insert(id)) {
+            return Err(self.invalid("two messages have the same id"));
+        }
+        self.time = in_millis(self.time);
+        let timestamp = format!("{:.3}", self.time);
+        for event in &mut self.events {
+            if let Event::Status { status, .. } = event {
+                status.timestamp = Some(timestamp.clone());
+            }
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn invalid(&self, reason: impl Into<String>) -> StoreError {
+        StoreError::Invalid {
+            task: self.task.clone(),
+            reason: reason.into(),
+        }
+    }
+
+    /// The events with their numbers.
+    pub(crate) fn into_stored(self) -> Vec<Stored> {
+        let number = |(seq, event)| Stored {
+            seq,
+            time: self.time,
+            event,
+        };
+        (self.expected + 1..).zip(self.events).map(number).collect()
+    }
+
+    /// The number of the last event.
+    pub(crate) fn last(&self) -> Seq {
+        self.expected + self.events.len() as Seq
+    }
+
+    /// The ids of the messages among the events, with the numbers that they get.
+    pub(crate) fn message_ids(&self) -> impl Iterator<Item = (&str, Seq)> {
+        let numbered = (self.expected + 1..).zip(&self.events);
+        numbered.filter_map(|(seq, event)| match event {
+            Event::Message(message) => Some((message.message_id.as_str(), seq)),
+            Event::Created(_)
+            | Event::TurnQueued { .. }
+            | Event::TurnStarted { .. }
+            | Event::TurnEnded { .. }
+            | Event::Status { .. }
+            | Event::Artifact { .. }
+            | Event::Metadata { .. } => None,
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! What can happen to a task.
+
+use bridge_protocol::a2a::{
+    Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskStatus,
+    TaskStatusUpdateEvent,
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Seq;
+use crate::caller::Caller;
+
+/// One thing that happened to a task: the closed set that everything else is computed from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Event {
+    /// It came to be. The first event of every task, and of no task a later one.
+    Created(Created),
+    /// The caller said something.
+    Message(Message),
+    /// A turn waits for the agent: it starts when those before it have ended, after a restart too.
+    #[serde(rename_all = "camelCase")]
+    TurnQueued {
+        /// Counts the task's turns, from 1.
+        turn: u64,
+        /// The message that the turn answers.
+        message_id: String,
+    },
+    /// The agent is called. It may have seen the message from here on, so it is not called again.
+    #[serde(rename_all = "camelCase")]
+    TurnStarted {
+        /// The turn.
+        turn: u64,
+        /// Until when an agent outside of this process may still answer; absent for one inside, whose
+        /// turn dies with the process.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            with = "optional_millis"
+        )]
+        open_until: Option<Timestamp>,
+        /// By what the agent's later calls are known to belong to this turn, in the agent's own terms.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reference: Option<Metadata>,
+    },
+    /// The agent has answered, failed, or will not be waited for any longer; or a queued turn was given
+    /// up.
+    TurnEnded {
+        /// The turn.
+        turn: u64,
+    },
+    /// The task stands differently.
+    Status {
+        /// How. The store sets its timestamp to the append's time.
+        status: TaskStatus,
+        /// Free-form data, merged into the task's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Metadata>,
+    },
+    /// The task produced something.
+    #[serde(rename_all = "camelCase")]
+    Artifact {
+        /// The artifact, or a piece of it.
+        artifact: Artifact,
+        /// Its parts are added to those of the artifact of the same id; otherwise they replace it.
+        append: bool,
+        /// No further piece follows.
+        last_chunk: bool,
+        /// Free-form data about this event; no part of the task.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Metadata>,
+    },
+    /// Free-form data, merged into the task's.
+    Metadata {
+        /// The entries that are new or other.
+        metadata: Metadata,
+    },
+}
+
+/// How a task came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Created {
+    /// The agent that works on it, by the name under which it is hosted.
+    pub agent: String,
+    /// To whom it belongs: the caller of the append.
+    pub owner: Caller,
+    /// The conversation that it belongs to.
+    pub context_id: String,
+    /// The id that the client chose for it (A2A 0.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Free-form data about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+}
+
+/// An event with its place in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Its number in the task.
+    pub seq: Seq,
+    /// When it was appended, in milliseconds.
+    pub time: Timestamp,
+    /// What happened.
+    pub event: Event,
+}
+
+impl Event {
+    /// What streams show of it (specification 3.1.2): nothing, unless a status or an artifact changed.
+    pub fn into_stream_response(
+        self,
+        task_id: String,
+        context_id: String,
+    ) -> Option<StreamResponse> {
+        match self {
+            Self::Status { status, metadata } => {
+                Some(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+                    task_id,
+                    context_id,
+                    status,
+                    metadata,
+                    extra: Metadata::new(),
+                }))
+            }
+            Self::Artifact {
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+            } => Some(StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+                task_id,
+                context_id,
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+                extra: Metadata::new(),
+            })),
+            Self::Created(_)
+            | Self::Message(_)
+            | Self::TurnQueued { .. }
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. }
+            | Self::Metadata { .. } => None,
+        }
+    }
+}
+
+/// The time without what the store does not keep: milliseconds are what A2A timestamps have
+/// (specification 5.6.1).
+pub(crate) fn in_millis(time: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
+}
+
+/// Times are kept as milliseconds since 1970.
+pub(crate) mod millis {
+    use jiff::Timestamp;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(crate) fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_i64(time.as_millisecond())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        Timestamp::from_millisecond(i64::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// Like [`millis`], for a time that may be absent.
+pub(crate) mod optional_millis {
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serialize as _, Serializer, de::Error as _};
+
+    pub(crate) fn serialize<S: Serializer>(
+        time: &Option<Timestamp>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(Timestamp::as_millisecond).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        let millis = Option::<i64>::deserialize(from)?;
+        let time = millis.map(Timestamp::from_millisecond).transpose();
+        time.map_err(D::Error::custom)
+    }
+}

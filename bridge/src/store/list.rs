@@ -1,0 +1,131 @@
+//! Lists of tasks: what is asked for, and where a page begins.
+
+use bridge_protocol::a2a::TaskState;
+use jiff::Timestamp;
+
+use super::{Head, Snapshot, StoreError};
+
+/// Which tasks, and which page of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListQuery {
+    /// The agent that works on them.
+    pub agent: String,
+    /// Only of this context.
+    pub context_id: Option<String>,
+    /// Only in this state.
+    pub state: Option<TaskState>,
+    /// Only with a status of this time or later.
+    pub after: Option<Timestamp>,
+    /// The last page's `next`; empty for the first page.
+    pub page_token: String,
+    /// At most so many tasks, at least one.
+    pub page_size: usize,
+}
+
+impl ListQuery {
+    /// The first page of all tasks of an agent.
+    pub fn of(agent: impl Into<String>) -> Self {
+        Self {
+            agent: agent.into(),
+            context_id: None,
+            state: None,
+            after: None,
+            page_token: String::new(),
+            page_size: 50,
+        }
+    }
+
+    /// Whether a task of the agent belongs to the list.
+    pub(crate) fn matches(&self, head: &Head) -> bool {
+        self.context_id
+            .as_ref()
+            .is_none_or(|wanted| *wanted == head.context_id)
+            && self
+                .state
+                .as_ref()
+                .is_none_or(|wanted| *wanted == head.state)
+            && self.reaches(head.status_time.as_millisecond())
+    }
+
+    /// Whether a status of this time is not too old.
+    pub(crate) fn reaches(&self, millis: i64) -> bool {
+        let after = self.after.map(Timestamp::as_millisecond);
+        after.is_none_or(|after| millis >= after)
+    }
+}
+
+/// Tasks, newest status first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// As they stand.
+    pub tasks: Vec<Snapshot>,
+    /// Asks for the next page; empty at the end.
+    pub next: String,
+    /// How many tasks there are on all pages.
+    pub total: usize,
+}
+
+/// A task's place in a list, which pages continue from. As page token it is `MILLISECONDS.TASK`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Since when the task stands as it does, in milliseconds since 1970.
+    pub(crate) millis: i64,
+    /// The task, which decides between equal times.
+    pub(crate) task: String,
+}
+
+impl Position {
+    pub(crate) fn of(head: &Head) -> Self {
+        Self {
+            millis: head.status_time.as_millisecond(),
+            task: head.task.clone(),
+        }
+    }
+
+    pub(crate) fn token(&self) -> String {
+        format!("{}.{}", self.millis, self.task)
+    }
+
+    /// `None` for the empty token, which asks for the first page.
+    pub(crate) fn parse(token: &str) -> Result<Option<Self>, StoreError> {
+        if token.is_empty() {
+            return Ok(None);
+        }
+        let position = token.split_once('.').and_then(|(millis, task)| {
+            Some(Self {
+                millis: millis.parse().ok()?,
+                task: task.into(),
+            })
+        });
+        let token = || StoreError::PageToken {
+            token: token.into(),
+        };
+        position.map(Some).ok_or_else(token)
+    }
+}
+
+impl Ord for Position {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let newest_first = other.millis.cmp(&self.millis);
+        newest_first.then_with(|| self.task.cmp(&other.task))
+    }
+}
+
+impl PartialOrd for Position {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Cuts a list, of which one more than a page was taken, to the page, and says where the next begins.
+pub(crate) fn cut(mut positions: Vec<Position>, page_size: usize) -> (Vec<Position>, String) {
+    let more = positions.len() > page_size;
+    positions.truncate(page_size);
+    match positions.last() {
+        Some(last) if more => {
+            let next = last.token();
+            (positions, next)
+        }
+        Some(_) | None => (positions, String::new()),
+    }
+}

@@ -1,0 +1,162 @@
+//! The task log: what was said and done, kept before anyone is shown it.
+//!
+//! A task is an append-only list of numbered events; the Task object of A2A is what you get by applying
+//! them. Nobody keeps a second truth: the waiting reply, streams, push and lists all read this log.
+//! No transport is known here. Time and ids come in with each operation.
+//!
+//! - [`Store`]: what a backend does, and what its callers rely on
+//! - [`Append`], [`Event`], [`Stored`]: what goes in and comes out
+//! - [`Head`], [`Turn`]: what must be known of a task to continue it
+//! - [`Snapshot`], [`ListQuery`], [`Page`]: the task as it stands, one or many
+//! - [`Watch`], [`Changes`]: being told of news without asking again and again
+//! - [`MemoryStore`], [`SledStore`]: the backends
+//! - `testing`: the suite that every backend passes (feature `testing`)
+
+mod append;
+mod cache;
+mod error;
+mod event;
+mod feed;
+mod head;
+mod lease;
+mod list;
+mod memory;
+mod record;
+mod sled;
+mod snapshot;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use self::sled::{SledSettings, SledStore};
+pub use append::Append;
+pub use error::StoreError;
+pub use event::{Created, Event, Stored};
+pub use feed::{Change, ChangeError, Changes, Watch};
+pub use head::{Head, Turn, TurnState};
+pub use list::{ListQuery, Page};
+pub use memory::MemoryStore;
+pub use record::RecordKey;
+pub use snapshot::Snapshot;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::caller::Caller;
+
+/// The number of an event in its task: 1 for the first, without gaps. 0 stands before all of them.
+pub type Seq = u64;
+
+/// A place where tasks are kept.
+///
+/// Every operation says who asks; what belongs to another caller is [`StoreError::NotFound`], as if it
+/// did not exist. [`Store::open_tasks`] and [`Store::changes`] serve the program itself, not a caller.
+#[async_trait]
+pub trait Store: Send + Sync + std::fmt::Debug {
+    /// Adds events to a task, all or none, and answers with the number of the last one.
+    ///
+    /// They are durable when this returns, and what it returns is true for every reader: a message id or
+    /// client's task id among them can be looked up. Nothing was written after any error but
+    /// [`StoreError::Io`], [`StoreError::Full`] and [`StoreError::Closed`], which leave it open.
+    ///
+    /// Errors: `Conflict` if the task has moved on (read it, decide again), `Duplicate` or `Taken` if
+    /// an id was used before, `Ended` and `Invalid` if the events cannot follow, `TooLarge`.
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Seq, StoreError>;
+
+    /// The events after `after`, oldest first, at most `limit`: fewer only if there are no more.
+    async fn read(
+        &self,
+        caller: &Caller,
+        task: &str,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Stored>, StoreError>;
+
+    /// What must be known to continue the task.
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Head, StoreError>;
+
+    /// The task as it stands.
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError>;
+
+    /// A page of the caller's tasks, newest status first, ties by task id.
+    ///
+    /// A task whose status changes between two pages moves to the front; no other is shown twice or left
+    /// out. Each task is shown as it stands when the page is made.
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError>;
+
+    /// The task and event that hold the caller's message with this id, if the agent got it before.
+    async fn find_message(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        message_id: &str,
+    ) -> Result<Option<(String, Seq)>, StoreError>;
+
+    /// The task that a client knows under an id of its own (A2A 0.1).
+    async fn find_client_task(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        client_id: &str,
+    ) -> Result<Option<String>, StoreError>;
+
+    /// Tasks of all callers that a restart must look at ([`Head::is_open`]), by task id, from after
+    /// `after` (empty for the beginning), at most `limit`.
+    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
+
+    /// Tells of new events of a task. The number that it starts with counts what was there before.
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;
+
+    /// Tells of new events of all tasks, from now on.
+    fn changes(&self) -> Changes;
+
+    /// Takes or renews the right to run the task's turns until `until`. Several machines on one store
+    /// agree by it who does; `holder` names the machine.
+    ///
+    /// Errors: `Leased` while another holds it.
+    async fn acquire(
+        &self,
+        caller: &Caller,
+        task: &str,
+        holder: &str,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Like [`Store::acquire`], for one who holds the lease already.
+    ///
+    /// Errors: `LeaseLost` if it ran out or another has it: stop running the task's turns.
+    async fn renew(
+        &self,
+        caller: &Caller,
+        task: &str,
+        holder: &str,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// Gives a lease back. Nothing happens if another holds it.
+    async fn release(&self, caller: &Caller, task: &str, holder: &str) -> Result<(), StoreError>;
+
+    /// Keeps a small record, in place of one with the same key. Durable when it returns.
+    async fn put_record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError>;
+
+    /// A record, if there is one.
+    async fn record(&self, caller: &Caller, key: &RecordKey)
+    -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Removes a record; says whether there was one. Durable when it returns.
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError>;
+
+    /// The records of a kind that belong to one scope, with their ids, in the order of the ids.
+    async fn records(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        scope: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+}

@@ -1,0 +1,186 @@
+//! Where what stands in the database: every key, and what its value is.
+//!
+//! All keys are in one tree, because only within one are batches atomic.
+//!
+//! | key | value |
+//! |-|-|
+//! | `v` | the format's number, 32 bits |
+//! | `h` task | the task's [`Head`], JSON behind a version byte |
+//! | `e` (task) last | the events of one append, see `codec`; `last` is the number of the last one |
+//! | `m` hash of (agent) (caller) (message id) | number of the event, task |
+//! | `i` hash of (agent) (caller) (client's task id) | task |
+//! | `t` (caller) (agent) (state) newest task | nothing: the tasks of a caller at an agent, as lists show them |
+//! | `c` (caller) (agent) (context) (state) newest task | nothing: the same within a context |
+//! | `n` (caller) (agent) state | how many tasks `t` has there, 64 bits |
+//! | `o` task | nothing: the task is open, see [`Head::is_open`] |
+//! | `f` hash | nothing: an event stands in the file of this name |
+//! | `r` (caller) (kind) (scope) id | a small record |
+//!
+//! A name in brackets has its length before it, so no name can reach into the next. Numbers are big
+//! endian, so their order is the order of the keys; `newest` is a time turned round.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    caller::Caller,
+    store::{Head, RecordKey, Seq, list::Position},
+};
+
+pub(super) type Key = Vec<u8>;
+
+pub(super) const FORMAT: &[u8] = b"v";
+pub(super) const OPEN: &[u8] = b"o";
+
+pub(super) fn head(task: &str) -> Key {
+    plain(b'h', task)
+}
+
+pub(super) fn open(task: &str) -> Key {
+    plain(b'o', task)
+}
+
+pub(super) fn content(hash: &str) -> Key {
+    plain(b'f', hash)
+}
+
+/// All records of a task's log begin with this.
+pub(super) fn log(task: &str) -> Key {
+    named(b'e', &[task])
+}
+
+pub(super) fn events(task: &str, last: Seq) -> Key {
+    let mut key = log(task);
+    key.extend(last.to_be_bytes());
+    key
+}
+
+pub(super) fn message(caller: &Caller, agent: &str, id: &str) -> Key {
+    hashed(b'm', &[agent, &caller.id, id])
+}
+
+pub(super) fn client_task(caller: &Caller, agent: &str, id: &str) -> Key {
+    hashed(b'i', &[agent, &caller.id, id])
+}
+
+/// The count of one state; those of all states begin with [`counts`].
+pub(super) fn count(caller: &Caller, agent: &str, state: &str) -> Key {
+    let mut key = counts(caller, agent);
+    key.extend(state.as_bytes());
+    key
+}
+
+pub(super) fn counts(caller: &Caller, agent: &str) -> Key {
+    named(b'n', &[&caller.id, agent])
+}
+
+/// The tasks of one state begin with this, in the order of lists.
+pub(super) fn lane(caller: &Caller, agent: &str, context: Option<&str>, state: &str) -> Key {
+    match context {
+        None => named(b't', &[&caller.id, agent, state]),
+        Some(context) => named(b'c', &[&caller.id, agent, context, state]),
+    }
+}
+
+/// The two places at which lists have the task.
+pub(super) fn listed(head: &Head) -> [Key; 2] {
+    let position = Position::of(head);
+    [None, Some(head.context_id.as_str())].map(|context| {
+        let lane = lane(&head.owner, &head.agent, context, head.state.as_str());
+        at(lane, &position)
+    })
+}
+
+/// A place in a lane.
+pub(super) fn at(mut lane: Key, position: &Position) -> Key {
+    lane.extend(newest_first(position.millis).to_be_bytes());
+    lane.extend(position.task.as_bytes());
+    lane
+}
+
+/// The place that stands behind the lane's `prefix`; `None` if it is none.
+pub(super) fn position(key: &[u8], prefix: &[u8]) -> Option<Position> {
+    let (time, task) = key.strip_prefix(prefix)?.split_first_chunk()?;
+    Some(Position {
+        millis: newest_first_back(u64::from_be_bytes(*time)),
+        task: String::from_utf8(task.to_vec()).ok()?,
+    })
+}
+
+pub(super) fn record(caller: &Caller, key: &RecordKey) -> Key {
+    let mut start = records(caller, &key.kind, &key.scope);
+    start.extend(key.id.as_bytes());
+    start
+}
+
+pub(super) fn records(caller: &Caller, kind: &str, scope: &str) -> Key {
+    named(b'r', &[&caller.id, kind, scope])
+}
+
+/// Later times are smaller numbers; the sign bit is turned so that negative times come last.
+fn newest_first(millis: i64) -> u64 {
+    !(millis.cast_unsigned() ^ (1 << 63))
+}
+
+fn newest_first_back(number: u64) -> i64 {
+    (!number ^ (1 << 63)).cast_signed()
+}
+
+fn plain(kind: u8, name: &str) -> Key {
+    let mut key = vec![kind];
+    key.extend(name.as_bytes());
+    key
+}
+
+fn named(kind: u8, names: &[&str]) -> Key {
+    let mut key = vec![kind];
+    for name in names {
+        key.extend((name.len() as u32).to_be_bytes());
+        key.extend(name.as_bytes());
+    }
+    key
+}
+
+/// Clients choose these ids, of any length; as a hash they make keys of one length.
+fn hashed(kind: u8, names: &[&str]) -> Key {
+    let mut key = vec![kind];
+    key.extend(Sha256::digest(named(kind, names)));
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(millis: i64, task: &str) -> Position {
+        Position {
+            millis,
+            task: task.into(),
+        }
+    }
+
+    #[test]
+    fn the_order_of_keys_is_the_order_of_lists() {
+        let ordered = [
+            position(i64::MAX, "a"),
+            position(7, "a"),
+            position(7, "b"),
+            position(0, ""),
+            position(-1, "z"),
+            position(i64::MIN, "a"),
+        ];
+        let keys = ordered.clone().map(|one| at(b"lane".to_vec(), &one));
+        assert!(ordered.is_sorted() && keys.is_sorted());
+        for (key, one) in keys.iter().zip(&ordered) {
+            assert_eq!(super::position(key, b"lane").as_ref(), Some(one));
+        }
+    }
+
+    #[test]
+    fn names_do_not_reach_into_each_other() {
+        let caller = Caller::new("a");
+        assert!(!counts(&caller, "bc").starts_with(&counts(&caller, "b")));
+        let (one, other) = (("ab", "c"), ("a", "bc"));
+        let key = |(agent, id)| message(&caller, agent, id);
+        assert_ne!(key(one), key(other));
+    }
+}

@@ -1,0 +1,75 @@
+//! The task as it stands: its events, applied.
+
+use std::sync::Arc;
+
+use bridge_protocol::a2a::{Message, Metadata, Task, TaskState, TaskStatus};
+
+use super::{Event, Head, Seq, Stored};
+
+/// A task after a certain event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The task, shared with the store's cache.
+    pub task: Arc<Task>,
+    /// The last event that it contains.
+    pub seq: Seq,
+}
+
+impl Snapshot {
+    /// The task before its first event: what [`Snapshot::apply`] starts with.
+    pub fn empty(head: &Head) -> Self {
+        let task = Task {
+            id: head.task.clone(),
+            context_id: Some(head.context_id.clone()),
+            status: TaskStatus::new(TaskState::Submitted),
+            artifacts: Vec::new(),
+            history: Vec::new(),
+            metadata: None,
+            extra: Metadata::new(),
+        };
+        Self {
+            task: Arc::new(task),
+            seq: 0,
+        }
+    }
+
+    /// The task after the next event. The caller keeps the order; an event that it contains already
+    /// changes nothing.
+    pub fn apply(&mut self, stored: Stored) {
+        if stored.seq <= self.seq {
+            return;
+        }
+        self.seq = stored.seq;
+        let task = Arc::make_mut(&mut self.task);
+        match stored.event {
+            Event::Created(created) => {
+                task.status.timestamp = Some(format!("{:.3}", stored.time));
+                task.metadata = created.metadata;
+            }
+            Event::Message(message) => hear(task, message),
+            Event::Metadata { metadata } => task.metadata.get_or_insert_default().extend(metadata),
+            Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}
+            shown @ (Event::Status { .. } | Event::Artifact { .. }) => show(task, shown),
+        }
+    }
+}
+
+/// What streams show changes the task as it changes the copies of those who watch them.
+fn show(task: &mut Task, event: Event) {
+    let context_id = task.context_id.clone().unwrap_or_default();
+    if let Some(update) = event.into_stream_response(task.id.clone(), context_id) {
+        task.apply(update);
+    }
+}
+
+/// The user's message goes to the history, behind what it answers: that must leave the status, where it
+/// would follow its own answer when the status is replaced.
+fn hear(task: &mut Task, message: Message) {
+    if let Some(answered) = task.status.message.take() {
+        let known = |one: &Message| one.message_id == answered.message_id;
+        if !task.history.iter().any(known) {
+            task.history.push(answered);
+        }
+    }
+    task.history.push(message);
+}

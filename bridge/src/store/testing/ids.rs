@@ -1,0 +1,71 @@
+//! Ids that clients make: of messages, and of tasks in A2A 0.1.
+
+use super::{
+    Backend,
+    sample::{AGENT, Sample, said},
+};
+use crate::{
+    caller::Caller,
+    store::{Event, StoreError},
+};
+
+/// A message id leads to the first event that has it; of two writers with the same id one wins.
+pub async fn messages_are_stored_once(backend: &impl Backend) {
+    let store = backend.open();
+    let create = |number: usize| {
+        let (store, sample) = (store.clone(), Sample::new(format!("t{number}")));
+        let append = sample.append(0, 1, vec![sample.created(), said("same", "hi")]);
+        tokio::spawn(async move { store.append(&sample.caller, append).await })
+    };
+    let mut duplicates = Vec::new();
+    for writer in (0..8).map(create).collect::<Vec<_>>() {
+        match writer.await.unwrap() {
+            Ok(seq) => assert_eq!(seq, 2),
+            Err(StoreError::Duplicate { task, seq: 2, .. }) => duplicates.push(task),
+            Err(other) => panic!("expected a duplicate, found {other}"),
+        }
+    }
+    assert_eq!(duplicates.len(), 7);
+    let alice = Caller::new("alice");
+    let (task, seq) = store
+        .find_message(&alice, AGENT, "same")
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(seq == 2 && duplicates.iter().all(|one| *one == task));
+    let bob = Sample::new("b").of(Caller::new("bob"));
+    let append = bob.append(0, 1, vec![bob.created(), said("same", "hi")]);
+    store.append(&bob.caller, append).await.unwrap();
+    let other = store.find_message(&alice, "other", "same").await.unwrap();
+    assert_eq!(other, None);
+}
+
+/// An id that a client chose leads to our task; it can be chosen once by each caller.
+pub async fn client_tasks_are_found(backend: &impl Backend) {
+    let store = backend.open();
+    let create = async |task: &str, caller: &str| {
+        let sample = Sample::new(task).of(Caller::new(caller));
+        let Event::Created(mut created) = sample.created() else {
+            unreachable!()
+        };
+        created.client_id = Some("mine".into());
+        let append = sample.append(0, 1, vec![Event::Created(created)]);
+        store.append(&sample.caller, append).await
+    };
+    create("a", "alice").await.unwrap();
+    create("b", "bob").await.unwrap();
+    let error = create("c", "alice").await.unwrap_err();
+    assert!(matches!(error, StoreError::Taken { task, .. } if task == "a"));
+    for (caller, id, task) in [
+        ("alice", "mine", Some("a")),
+        ("bob", "mine", Some("b")),
+        ("alice", "other", None),
+        ("carol", "mine", None),
+    ] {
+        let caller = Caller::new(caller);
+        let found = store.find_client_task(&caller, AGENT, id).await.unwrap();
+        assert_eq!(found.as_deref(), task);
+    }
+    // Later events of the task are no second choice of its id.
+    Sample::new("a").then(&*store, 2, said("m", "more")).await;
+}

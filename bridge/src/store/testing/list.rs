@@ -1,0 +1,105 @@
+//! Lists: order, filters, pages.
+
+use bridge_protocol::a2a::TaskState;
+
+use super::{
+    Backend,
+    sample::{AGENT, Sample, at, status},
+};
+use crate::store::{ListQuery, Page, Store, StoreError};
+
+/// Context, state and time narrow a list and its total, alone and together.
+pub async fn filters_narrow_the_list(backend: &impl Backend) {
+    let store = backend.open();
+    let create = async |task: &str, context: &str, millis: i64, state: TaskState| {
+        let sample = Sample::new(task).within(context);
+        sample.create(&*store, 1).await;
+        sample
+            .then(&*store, millis, status(state, "so it is"))
+            .await;
+    };
+    create("a", "x", 10, TaskState::Working).await;
+    create("b", "x", 40, TaskState::Completed).await;
+    create("c", "y", 30, TaskState::Working).await;
+    create("d", "x", 20, TaskState::Working).await;
+    create("e", "y", 40, TaskState::InputRequired).await;
+    let all = ListQuery::of(AGENT);
+    let context = |query: &ListQuery| ListQuery {
+        context_id: Some("x".into()),
+        ..query.clone()
+    };
+    let working = |query: &ListQuery| ListQuery {
+        state: Some(TaskState::Working),
+        ..query.clone()
+    };
+    let later = |query: &ListQuery| ListQuery {
+        after: Some(at(20)),
+        ..query.clone()
+    };
+    for (query, expected) in [
+        (all.clone(), "b e c d a"),
+        (context(&all), "b d a"),
+        (working(&all), "c d a"),
+        (later(&all), "b e c d"),
+        (working(&context(&all)), "d a"),
+        (later(&working(&context(&all))), "d"),
+        (
+            ListQuery {
+                state: Some(TaskState::Failed),
+                ..all.clone()
+            },
+            "",
+        ),
+    ] {
+        let page = list(&*store, &query).await;
+        assert_eq!(names(&page), expected, "{query:?}");
+        assert_eq!(page.total, expected.split_whitespace().count(), "{query:?}");
+        assert_eq!(page.next, "");
+    }
+    let nonsense = ListQuery {
+        page_token: "nonsense".into(),
+        ..all
+    };
+    let error = store.list(&Sample::new("a").caller, &nonsense).await;
+    assert!(matches!(error, Err(StoreError::PageToken { .. })));
+}
+
+/// While tasks move to the front and new ones come, the pages show each other task exactly once.
+pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
+    let store = backend.open();
+    for index in 0..10 {
+        // Pairs have equal times, so that ties are cut by pages too.
+        let sample = Sample::new(format!("t{index}"));
+        sample.create(&*store, 100 - index / 2).await;
+    }
+    let mut query = ListQuery {
+        page_size: 3,
+        ..ListQuery::of(AGENT)
+    };
+    let mut seen = Vec::new();
+    for round in 0.. {
+        let page = list(&*store, &query).await;
+        assert_eq!(page.total, 10 + round);
+        seen.push(names(&page));
+        if page.next.is_empty() {
+            break;
+        }
+        query.page_token = page.next;
+        let event = status(TaskState::Working, "moved");
+        let moved = ["t0", "t8", "t9"][round.min(2)];
+        Sample::new(moved).then(&*store, 200, event).await;
+        Sample::new(format!("new{round}"))
+            .create(&*store, 300)
+            .await;
+    }
+    assert_eq!(seen, ["t0 t1 t2", "t3 t4 t5", "t6 t7 t9"]);
+}
+
+async fn list(store: &dyn Store, query: &ListQuery) -> Page {
+    store.list(&Sample::new("").caller, query).await.unwrap()
+}
+
+fn names(page: &Page) -> String {
+    let names: Vec<&str> = page.tasks.iter().map(|one| one.task.id.as_str()).collect();
+    names.join(" ")
+}
