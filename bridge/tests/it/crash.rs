@@ -1,0 +1,260 @@
+//! A process is killed while it writes, again and again, on the same store.
+//!
+//! This test binary runs itself as the writer, which reports each append when it is acknowledged. After
+//! the kill everything that was acknowledged must be there as it was written, and nothing by halves.
+//! `BRIDGE_CRASH_ROUNDS=50` kills that often.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
+
+use bridge::{
+    caller::Caller,
+    store::{Append, Created, Event, ListQuery, Seq, SledSettings, SledStore, Store},
+};
+use bridge_protocol::a2a::{Message, Metadata, Part, Role, TaskState, TaskStatus};
+use jiff::Timestamp;
+
+/// Tells the writer where its store is.
+const FOLDER: &str = "BRIDGE_CRASH_FOLDER";
+/// Tells the writer which round it is, so that its tasks are new.
+const ROUND: &str = "BRIDGE_CRASH_ROUND";
+const ROUNDS: &str = "BRIDGE_CRASH_ROUNDS";
+/// Tasks that are written at the same time.
+const WRITERS: usize = 16;
+/// The first append has three events, the others two, the last completes the task.
+const APPENDS: u64 = 6;
+/// The writer stops by itself after so many tasks each, should nobody kill it.
+const TASKS: usize = 2_000;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Figures {
+    kills: usize,
+    acknowledged: usize,
+    tasks: usize,
+    lost: usize,
+    changed: usize,
+    torn: usize,
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_acknowledged() {
+    let rounds = std::env::var(ROUNDS).map_or(5, |rounds| rounds.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let mut acknowledged = BTreeMap::new();
+    let mut figures = Figures::default();
+    for round in 0..rounds {
+        // Somewhere between the first and the two thousandth acknowledgement, scattered.
+        let kill_after = (round * 7919 + 13) % 2_000;
+        figures.acknowledged += run_and_kill(folder.path(), round, kill_after, &mut acknowledged);
+        figures.kills += 1;
+        verify(folder.path(), &acknowledged, &mut figures);
+    }
+    println!("{figures:?}");
+    assert_eq!((figures.lost, figures.changed, figures.torn), (0, 0, 0));
+}
+
+/// Runs the writer, kills it after so many acknowledgements, and takes down all that it made.
+fn run_and_kill(
+    folder: &Path,
+    round: usize,
+    kill_after: usize,
+    acknowledged: &mut BTreeMap<String, Seq>,
+) -> usize {
+    let mut child = start_writer(folder, round);
+    let lines = BufReader::new(child.stdout.take().unwrap()).split(b'\n');
+    let mut count = 0;
+    for line in lines.map(Result::unwrap) {
+        let line = String::from_utf8(line).unwrap();
+        if let Some((task, seq)) = acknowledgement(&line) {
+            acknowledged.insert(task, seq);
+            count += 1;
+        }
+        if count == kill_after + 1 {
+            child.kill().unwrap();
+        }
+    }
+    assert!(
+        !child.wait().unwrap().success(),
+        "the writer was not killed"
+    );
+    count
+}
+
+fn start_writer(folder: &Path, round: usize) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([
+            "crash::writer",
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+        ])
+        .env(FOLDER, folder)
+        .env(ROUND, round.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// A line that the kill tore has no full stop at its end.
+fn acknowledgement(line: &str) -> Option<(String, Seq)> {
+    let (task, seq) = line
+        .strip_prefix("ack ")?
+        .strip_suffix('.')?
+        .split_once(' ')?;
+    Some((task.into(), seq.parse().unwrap()))
+}
+
+/// Opens the store as a restart would and compares it with what was acknowledged in all rounds.
+fn verify(folder: &Path, acknowledged: &BTreeMap<String, Seq>, figures: &mut Figures) {
+    runtime().block_on(async {
+        let store = open(folder);
+        for (task, seq) in acknowledged {
+            let there = store.head(&caller(), task).await;
+            figures.lost += usize::from(there.map_or(0, |head| head.seq) < *seq);
+        }
+        let tasks = all_tasks(&store).await;
+        figures.tasks = tasks.len();
+        for task in tasks {
+            verify_task(&store, &task, figures).await;
+        }
+    });
+}
+
+/// Every task that lists show, acknowledged or not, must be the beginning of what was to be written.
+async fn verify_task(store: &SledStore, task: &str, figures: &mut Figures) {
+    let events = store.read(&caller(), task, 0, 999).await.unwrap();
+    let mut seq = 0;
+    for append in plan(task) {
+        if seq == events.len() {
+            break;
+        }
+        let written: Vec<_> = events[seq..].iter().take(append.len()).collect();
+        let pairs = written.iter().zip(&append);
+        figures.changed += pairs
+            .filter(|(stored, event)| stored.event != **event)
+            .count();
+        figures.torn += usize::from(written.len() < append.len());
+        seq += written.len();
+    }
+    let head = store.head(&caller(), task).await.unwrap();
+    let snapshot = store.task(&caller(), task).await.unwrap();
+    figures.torn += usize::from(head.seq != seq as Seq || snapshot.seq != head.seq);
+    figures.torn += usize::from(snapshot.task.status.state != head.state);
+    for stored in &events {
+        if let Event::Message(message) = &stored.event {
+            let found = store
+                .find_message(&caller(), "agent", &message.message_id)
+                .await;
+            figures.torn += usize::from(found.unwrap() != Some((task.into(), stored.seq)));
+        }
+    }
+}
+
+/// Walks all pages; their total must be what is on them.
+async fn all_tasks(store: &SledStore) -> Vec<String> {
+    let mut query = ListQuery {
+        page_size: 100,
+        ..ListQuery::of("agent")
+    };
+    let mut tasks = Vec::new();
+    loop {
+        let page = store.list(&caller(), &query).await.unwrap();
+        tasks.extend(page.tasks.iter().map(|one| one.task.id.clone()));
+        if page.next.is_empty() {
+            assert_eq!(page.total, tasks.len());
+            return tasks;
+        }
+        query.page_token = page.next;
+    }
+}
+
+/// Not a test by itself: what [`start_writer`] runs.
+#[test]
+fn writer() {
+    let (Ok(folder), Ok(round)) = (std::env::var(FOLDER), std::env::var(ROUND)) else {
+        return;
+    };
+    // The test harness has begun a line.
+    println!();
+    runtime().block_on(async {
+        let store = Arc::new(open(Path::new(&folder)));
+        let start = |number: usize| {
+            let (store, round) = (Arc::clone(&store), round.clone());
+            tokio::spawn(async move {
+                for task in 0..TASKS {
+                    write(&store, &format!("{round}-{number}-{task}")).await;
+                }
+            })
+        };
+        for writer in (0..WRITERS).map(start).collect::<Vec<_>>() {
+            writer.await.unwrap();
+        }
+    });
+}
+
+async fn write(store: &SledStore, task: &str) {
+    let mut expected = 0;
+    for events in plan(task) {
+        let append = Append {
+            task: task.into(),
+            expected,
+            time: Timestamp::UNIX_EPOCH,
+            events,
+        };
+        expected = store.append(&caller(), append).await.unwrap();
+        let line = format!("ack {task} {expected}.\n");
+        std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
+    }
+}
+
+/// All that is written to a task, append by append; it follows from the task's name.
+fn plan(task: &str) -> Vec<Vec<Event>> {
+    let created = Event::Created(Created {
+        agent: "agent".into(),
+        owner: caller(),
+        context_id: "context".into(),
+        client_id: None,
+        metadata: None,
+    });
+    let mut appends: Vec<_> = (1..=APPENDS).map(|number| pair(task, number)).collect();
+    appends[0].insert(0, created);
+    appends
+}
+
+/// A message and a status; the fifth message of every eighth task is too large for the database.
+fn pair(task: &str, number: u64) -> Vec<Event> {
+    let large = number == 5 && task.ends_with('7');
+    let text = format!("{task}/{number} ").repeat(if large { 5_000 } else { 40 });
+    let id = format!("{task}/{number}");
+    let state = match number {
+        APPENDS => TaskState::Completed,
+        _ => TaskState::Working,
+    };
+    let mut status = TaskStatus::new(state);
+    status.timestamp = Some("1970-01-01T00:00:00.000Z".into());
+    vec![
+        Event::Message(Message::new(id, Role::User, vec![Part::text(text)])),
+        Event::Status {
+            status,
+            metadata: Some(Metadata::new()),
+        },
+    ]
+}
+
+fn caller() -> Caller {
+    Caller::new("caller")
+}
+
+fn open(folder: &Path) -> SledStore {
+    SledStore::open(&SledSettings::in_folder(folder)).unwrap()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().unwrap()
+}

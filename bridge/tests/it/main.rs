@@ -1,0 +1,4 @@
+//! What needs more than one process, or the whole of the crate.
+
+#[cfg(test)]
+mod crash;
