@@ -1,6 +1,6 @@
 //! What a store answers instead of doing what it was asked.
 
-use std::{io, path::PathBuf};
+use std::{fmt::Display, io, path::PathBuf};
 
 use jiff::Timestamp;
 
@@ -141,7 +141,7 @@ impl StoreError {
         Self::NotFound { task: task.into() }
     }
 
-    pub(crate) fn corrupt(what: impl Into<String>, reason: impl ToString) -> Self {
+    pub(crate) fn corrupt(what: impl Into<String>, reason: &(impl Display + ?Sized)) -> Self {
         Self::Corrupt {
             what: what.into(),
             reason: reason.to_string(),

@@ -11,6 +11,8 @@
 //! JSON costs a third more bytes than a binary form would, but it keeps the objects of the protocol with
 //! all their unknown fields as they are.
 
+use std::fmt::Display;
+
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
@@ -44,7 +46,7 @@ pub(super) enum Body<'a> {
 
 /// The events of an append as they are written.
 pub(super) fn body(append: &Append) -> Result<Vec<u8>, StoreError> {
-    let corrupt = |error| StoreError::corrupt(format!("an event of task {}", append.task), error);
+    let corrupt = |error| StoreError::corrupt(format!("an event of task {}", append.task), &error);
     serde_json::to_vec(&append.events).map_err(corrupt)
 }
 
@@ -90,10 +92,10 @@ impl Record {
         let (header, rest) = self.bytes.split_first_chunk::<HEADER>().ok_or_else(torn)?;
         let [version, place, time @ .., a, b, c, d] = *header;
         if version != VERSION {
-            return Err(self.corrupt(format!("version {version} is unknown")));
+            return Err(self.corrupt(&format!("version {version} is unknown")));
         }
         let time = Timestamp::from_millisecond(i64::from_be_bytes(time));
-        let time = time.map_err(|error| self.corrupt(error))?;
+        let time = time.map_err(|error| self.corrupt(&error))?;
         let count = u64::from(u32::from_be_bytes([a, b, c, d]));
         if count == 0 || count > self.last {
             return Err(self.corrupt("it has another number of events than it says"));
@@ -101,12 +103,12 @@ impl Record {
         let body = match place {
             HERE => Body::Here(rest),
             IN_FILE => Body::File(rest.try_into().map_err(|_| torn())?),
-            other => return Err(self.corrupt(format!("place {other} is unknown"))),
+            other => return Err(self.corrupt(&format!("place {other} is unknown"))),
         };
         Ok((time, count, body))
     }
 
-    fn corrupt(&self, reason: impl ToString) -> StoreError {
+    fn corrupt(&self, reason: &(impl Display + ?Sized)) -> StoreError {
         StoreError::corrupt(format!("the append up to event {}", self.last), reason)
     }
 }
@@ -114,7 +116,7 @@ impl Record {
 /// A head as it is written.
 pub(super) fn write_head(head: &Head) -> Result<Vec<u8>, StoreError> {
     let mut bytes = vec![VERSION];
-    let corrupt = |error| StoreError::corrupt(format!("the head of task {}", head.task), error);
+    let corrupt = |error| StoreError::corrupt(format!("the head of task {}", head.task), &error);
     serde_json::to_writer(&mut bytes, head).map_err(corrupt)?;
     Ok(bytes)
 }
@@ -125,14 +127,14 @@ pub(super) fn read_head(bytes: &[u8], task: &str) -> Result<Head, StoreError> {
         Some((&VERSION, json)) => read_json(json, &what()),
         Some((version, _)) => {
             let reason = format!("version {version} is unknown");
-            Err(StoreError::corrupt(what(), reason))
+            Err(StoreError::corrupt(what(), &reason))
         }
         None => Err(StoreError::corrupt(what(), "it is empty")),
     }
 }
 
 fn read_json<T: DeserializeOwned>(json: &[u8], what: &str) -> Result<T, StoreError> {
-    serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, error))
+    serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, &error))
 }
 
 /// A number as it is written.
@@ -158,7 +160,7 @@ pub(super) fn read_place(bytes: &[u8]) -> Result<(String, Seq), StoreError> {
 
 pub(super) fn read_text(bytes: &[u8], what: &str) -> Result<String, StoreError> {
     let text = str::from_utf8(bytes).map(str::to_owned);
-    text.map_err(|error| StoreError::corrupt(what, error))
+    text.map_err(|error| StoreError::corrupt(what, &error))
 }
 
 #[cfg(test)]

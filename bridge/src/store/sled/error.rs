@@ -10,7 +10,7 @@ pub(super) fn sled_error(doing: &str) -> impl FnOnce(sled::Error) -> StoreError 
         sled::Error::Io(error) => StoreError::io(format!("{doing} the database"), error),
         sled::Error::Corruption { at, .. } => {
             let place = at.map_or("an unknown place".into(), |at| format!("{at:?}"));
-            StoreError::corrupt("the database", place)
+            StoreError::corrupt("the database", &place)
         }
         error @ (sled::Error::CollectionNotFound(_)
         | sled::Error::Unsupported(_)

@@ -78,3 +78,44 @@ impl Flight {
         self.aboard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::{Pin, pin},
+        task::{Context, Poll, Waker},
+    };
+
+    use super::*;
+
+    fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[tokio::test]
+    async fn only_what_is_aboard_waits_and_only_for_its_own_batch() {
+        let flight = Flight::new();
+        flight.start([b"a".to_vec()].into());
+        assert!(flight.settled(b"b").await.is_ok());
+        let mut waiting = pin!(flight.settled(b"a"));
+        assert!(poll(waiting.as_mut()).is_pending());
+        flight.land();
+        flight.start([b"a".to_vec()].into());
+        assert!(matches!(poll(waiting), Poll::Ready(Ok(()))));
+    }
+
+    #[tokio::test]
+    async fn what_may_be_lost_is_shown_to_nobody() {
+        let flight = Flight::new();
+        flight.start([b"a".to_vec()].into());
+        let mut waiting = pin!(flight.settled(b"a"));
+        assert!(poll(waiting.as_mut()).is_pending());
+        flight.crash();
+        assert!(matches!(waiting.await, Err(StoreError::Closed)));
+        assert!(matches!(
+            flight.settled(b"a").await,
+            Err(StoreError::Closed)
+        ));
+        assert!(flight.settled(b"b").await.is_ok());
+    }
+}

@@ -175,7 +175,7 @@ impl SledStore {
             true => Ok(()),
             false => Err(StoreError::corrupt(
                 format!("task {}", head.task),
-                format!("the events after {before} are missing"),
+                &format!("the events after {before} are missing"),
             )),
         }
     }

@@ -57,7 +57,7 @@ impl Reader {
             if last - record.count()?.min(last) > covered {
                 let what = format!("task {task}");
                 let reason = format!("the events after {covered} are missing");
-                return Err(StoreError::corrupt(what, reason));
+                return Err(StoreError::corrupt(what, &reason));
             }
             covered = last;
             records.push(record);
