@@ -1,0 +1,193 @@
+//! The one seam to an agent: it gets a turn and says how the task changes.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus};
+use tokio::sync::watch;
+
+use crate::{
+    caller::Caller,
+    store::Event,
+    turns::{EmitError, TaskHandle},
+};
+
+/// An agent as the bridge sees it. Bot-style agents are one kind; anything that can answer a message is
+/// another.
+#[async_trait]
+pub trait Executor: Send + Sync + 'static {
+    /// Works on one turn and returns the changes that end it; they are logged together with the end of
+    /// the turn. What should be seen earlier is emitted through the turn's [`TaskHandle`].
+    ///
+    /// It is never called twice for the same message. If it panics, or takes longer than the agent's turn
+    /// may take, the task fails and says so; what it emits after that is refused.
+    async fn execute(&self, turn: Turn) -> Vec<Update>;
+
+    /// The caller has canceled the task. It is canceled already: this is for cleaning up.
+    async fn canceled(&self, task: Arc<Task>, caller: Caller) {
+        let _ = (task, caller);
+    }
+}
+
+/// What an executor gets: one message, to be answered.
+#[derive(Debug)]
+pub struct Turn {
+    /// Counts the task's turns, from 1.
+    pub number: u64,
+    /// What the caller said; its task and context ids are set.
+    pub message: Message,
+    /// The task as it stands, the message in its history.
+    pub task: Arc<Task>,
+    /// Who said it.
+    pub caller: Caller,
+    /// Emits changes while the turn runs, and afterwards.
+    pub handle: TaskHandle,
+    /// What arrives meanwhile.
+    pub inbox: Inbox,
+}
+
+/// Tells a running turn that its task was canceled.
+#[derive(Clone, Debug)]
+pub struct Inbox(watch::Receiver<bool>);
+
+impl Inbox {
+    pub(crate) fn new(canceled: watch::Receiver<bool>) -> Self {
+        Self(canceled)
+    }
+
+    /// Comes when the task is canceled; never otherwise.
+    pub async fn canceled(&mut self) {
+        if self.0.wait_for(|canceled| *canceled).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Whether the task was canceled.
+    pub fn is_canceled(&self) -> bool {
+        *self.0.borrow()
+    }
+}
+
+/// A change that an executor makes to its task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Update {
+    /// The task stands differently.
+    Status {
+        /// The new state.
+        state: TaskState,
+        /// What is said about it.
+        message: Option<Message>,
+        /// Free-form data, merged into the task's.
+        metadata: Option<Metadata>,
+    },
+    /// The task produced something, or a further piece of it.
+    Artifact {
+        /// The artifact or the piece.
+        artifact: Artifact,
+        /// Its parts are added to those of the artifact of the same id; otherwise they replace it.
+        append: bool,
+        /// No further piece follows.
+        last_chunk: bool,
+        /// Free-form data about this change.
+        metadata: Option<Metadata>,
+    },
+    /// Free-form data, merged into the task's.
+    Metadata(Metadata),
+}
+
+impl Update {
+    /// A state without a message.
+    pub fn state(state: TaskState) -> Self {
+        Self::Status {
+            state,
+            message: None,
+            metadata: None,
+        }
+    }
+
+    /// A state, with a text that the agent says about it.
+    pub fn said(state: TaskState, message_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Status {
+            state,
+            message: Some(Message::new(
+                message_id,
+                Role::Agent,
+                vec![Part::text(text)],
+            )),
+            metadata: None,
+        }
+    }
+
+    /// A whole artifact.
+    pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
+        Self::Artifact {
+            artifact: Artifact {
+                artifact_id: id.into(),
+                name: Some(name.into()),
+                description: None,
+                parts,
+                metadata: None,
+                extensions: Vec::new(),
+                extra: Metadata::new(),
+            },
+            append: false,
+            last_chunk: true,
+            metadata: None,
+        }
+    }
+
+    /// The change as the log keeps it. A message is made to belong to its task.
+    pub(crate) fn into_event(self, task: &str, context: &str) -> Event {
+        match self {
+            Self::Status {
+                state,
+                message,
+                metadata,
+            } => Event::Status {
+                status: TaskStatus {
+                    message: message.map(|message| belonging(message, task, context)),
+                    ..TaskStatus::new(state)
+                },
+                metadata,
+            },
+            Self::Artifact {
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+            } => Event::Artifact {
+                artifact,
+                append,
+                last_chunk,
+                metadata,
+            },
+            Self::Metadata(metadata) => Event::Metadata { metadata },
+        }
+    }
+}
+
+fn belonging(mut message: Message, task: &str, context: &str) -> Message {
+    message.task_id = Some(task.to_owned());
+    message.context_id = Some(context.to_owned());
+    message
+}
+
+/// An executor made of a function that answers a text with a text and so completes the task.
+///
+/// For tests and first steps.
+pub struct Answer<F>(pub F);
+
+#[async_trait]
+impl<F> Executor for Answer<F>
+where
+    F: Fn(&str) -> String + Send + Sync + 'static,
+{
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let text = (self.0)(&turn.message.text());
+        let id = format!("{}-answer", turn.message.message_id);
+        vec![Update::said(TaskState::Completed, id, text)]
+    }
+}
+
+/// So that an executor may give up with `?` when its task has ended.
+pub type Emitted = Result<(), EmitError>;

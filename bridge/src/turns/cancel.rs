@@ -1,0 +1,80 @@
+//! The caller has enough: the task is canceled at once, and the agent is told afterwards.
+
+use std::sync::Arc;
+
+use bridge_protocol::a2a::{Task, TaskState};
+use tokio::time::{Duration, timeout};
+
+use super::{EmitError, TaskHandle, TurnError, Turns, submit::key};
+use crate::{
+    agent::Agent,
+    caller::Caller,
+    executor::Update,
+    store::{Event, Head, Snapshot},
+};
+
+/// How long an agent may take to clean up after a task that was canceled.
+const CLEANING: Duration = Duration::from_secs(30);
+
+impl Turns {
+    /// Cancels a task. It overtakes a running turn: what the agent still says is dropped.
+    ///
+    /// # Errors
+    /// [`TurnError::Ended`] if the task is terminal.
+    pub async fn cancel(
+        &self,
+        agent: &str,
+        caller: &Caller,
+        task: &str,
+    ) -> Result<Snapshot, TurnError> {
+        let agent = self.known_agent(agent)?.clone();
+        let head = self.0.store.head(caller, task).await?;
+        if head.agent != agent.name {
+            return Err(TurnError::NotFound { task: task.into() });
+        }
+        let context = head.context_id.clone();
+        let handle = TaskHandle::new(
+            self.0.store.clone(),
+            caller.clone(),
+            task.into(),
+            context.clone(),
+        );
+        let canceled = handle.append(|head| Some(cancelation(&handle, head))).await;
+        canceled.map_err(|error| match error {
+            EmitError::Ended { task } => TurnError::Ended { task },
+            EmitError::Store(error) => error.into(),
+        })?;
+        self.0
+            .queues
+            .cancel(&key(&agent, caller, task, &context), task);
+        let snapshot = self.0.store.task(caller, task).await?;
+        tell(agent, snapshot.task.clone(), caller.clone());
+        Ok(snapshot)
+    }
+}
+
+/// The task is canceled, and with it every turn that has not ended.
+fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
+    let ended = head
+        .turns
+        .iter()
+        .map(|turn| Event::TurnEnded { turn: turn.turn });
+    let canceled = handle.events(vec![Update::state(TaskState::Canceled)]);
+    canceled.into_iter().chain(ended).collect()
+}
+
+/// Tells the agent, without anybody waiting for it.
+fn tell(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
+    tokio::spawn(async move {
+        let id = task.id.clone();
+        if timeout(CLEANING, agent.executor.canceled(task, caller))
+            .await
+            .is_err()
+        {
+            tracing::warn!(
+                task = id,
+                "the agent takes too long to clean up after a canceled task"
+            );
+        }
+    });
+}

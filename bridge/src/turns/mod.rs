@@ -1,0 +1,123 @@
+//! Turns: messages are logged, agents are called one after the other, what they say is logged.
+//!
+//! A turn is queued in the log before it starts and started in the log before the agent is called, so
+//! a restart knows which agents may have seen their message. Turns of one conversation run one at a
+//! time, in the order in which their messages came.
+//!
+//! - `submit`: a message comes in
+//! - `run`: one turn, from the call of the agent to its end
+//! - `cancel`: the caller has enough
+//! - `recover`: after a restart
+//! - [`TaskHandle`]: how an agent changes its task
+//! - [`Follower`]: how everybody else reads it
+
+mod cancel;
+mod follow;
+mod handle;
+mod queue;
+mod recover;
+mod run;
+mod submit;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+pub use follow::Follower;
+pub use handle::{EmitError, TaskHandle};
+pub use submit::{Incoming, Submitted};
+
+use crate::{
+    agent::Agent,
+    store::{Store, StoreError},
+};
+use queue::Queues;
+
+/// Runs the turns of all agents on one store.
+#[derive(Clone, Debug)]
+pub struct Turns(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    store: Arc<dyn Store>,
+    agents: BTreeMap<String, Arc<Agent>>,
+    queues: Queues,
+}
+
+/// Why a turn was not taken, or a task not canceled.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnError {
+    /// There is no such task, or it belongs to another caller or agent.
+    #[error("there is no task {task}")]
+    NotFound {
+        /// The task.
+        task: String,
+    },
+    /// The task has ended, so nothing can be said in it.
+    #[error("task {task} has ended: send the message without taskId to begin another")]
+    Ended {
+        /// The task.
+        task: String,
+    },
+    /// The message names a context that is not its task's.
+    #[error("task {task} belongs to context {actual}, not {named}")]
+    OtherContext {
+        /// The task.
+        task: String,
+        /// Its context.
+        actual: String,
+        /// The one that the message names.
+        named: String,
+    },
+    /// Too many turns wait already.
+    #[error("{waiting} turns wait in this conversation already: send the message again later")]
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
+    /// There is no such agent.
+    #[error("there is no agent {agent}")]
+    NoAgent {
+        /// Its name.
+        agent: String,
+    },
+    /// The store failed.
+    #[error("the task log failed: {0}")]
+    Store(#[source] StoreError),
+}
+
+impl From<StoreError> for TurnError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { task } => Self::NotFound { task },
+            StoreError::Ended { task } => Self::Ended { task },
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl Turns {
+    /// Turns of these agents, kept in this store.
+    pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
+        let named = |agent: Agent| (agent.name.clone(), Arc::new(agent));
+        Self(Arc::new(Shared {
+            store,
+            agents: agents.into_iter().map(named).collect(),
+            queues: Queues::default(),
+        }))
+    }
+
+    /// The log that everything is kept in.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// An agent by name.
+    pub fn agent(&self, name: &str) -> Option<&Arc<Agent>> {
+        self.0.agents.get(name)
+    }
+
+    fn known_agent(&self, name: &str) -> Result<&Arc<Agent>, TurnError> {
+        self.agent(name).ok_or_else(|| TurnError::NoAgent {
+            agent: name.to_owned(),
+        })
+    }
+}

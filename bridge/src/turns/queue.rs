@@ -1,0 +1,98 @@
+//! Which conversations are busy, what waits in them, and how a running turn hears of its end.
+//!
+//! This is only the order of work within the process: what must survive it stands in the log.
+
+use std::{
+    collections::{
+        BTreeMap, VecDeque,
+        btree_map::{Entry, VacantEntry},
+    },
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::watch;
+
+use crate::caller::Caller;
+
+/// A turn that waits or runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Job {
+    pub(super) agent: String,
+    pub(super) caller: Caller,
+    pub(super) task: String,
+    pub(super) turn: u64,
+}
+
+/// What a conversation is known by: turns of the same key run one at a time.
+pub(super) type Key = (String, Caller, String);
+
+#[derive(Debug)]
+struct Lane {
+    running: Job,
+    canceled: watch::Sender<bool>,
+    waiting: VecDeque<Job>,
+}
+
+/// The conversations in which something runs.
+#[derive(Debug, Default)]
+pub(super) struct Queues(Mutex<BTreeMap<Key, Lane>>);
+
+impl Queues {
+    /// Takes the conversation for a turn if nothing runs in it; else tells how many turns wait. What
+    /// comes back on success tells the turn of its cancelation.
+    pub(super) fn try_start(&self, key: &Key, job: &Job) -> Result<watch::Receiver<bool>, usize> {
+        match self.lock().entry(key.clone()) {
+            Entry::Occupied(lane) => Err(lane.get().waiting.len()),
+            Entry::Vacant(place) => Ok(begin(place, job.clone())),
+        }
+    }
+
+    /// Takes the conversation for a turn, or has it wait behind the others.
+    pub(super) fn enter(&self, key: &Key, job: Job) -> Option<watch::Receiver<bool>> {
+        match self.lock().entry(key.clone()) {
+            Entry::Occupied(mut lane) => {
+                lane.get_mut().waiting.push_back(job);
+                None
+            }
+            Entry::Vacant(place) => Some(begin(place, job)),
+        }
+    }
+
+    /// Gives the place to the next, if there is one.
+    pub(super) fn leave(&self, key: &Key) -> Option<(Job, watch::Receiver<bool>)> {
+        let mut lanes = self.lock();
+        let lane = lanes.get_mut(key)?;
+        let Some(next) = lane.waiting.pop_front() else {
+            lanes.remove(key);
+            return None;
+        };
+        let (canceled, receiver) = watch::channel(false);
+        lane.running = next.clone();
+        lane.canceled = canceled;
+        Some((next, receiver))
+    }
+
+    /// Tells the running turn of a task that it was canceled, and forgets those that wait.
+    pub(super) fn cancel(&self, key: &Key, task: &str) {
+        if let Some(lane) = self.lock().get_mut(key) {
+            lane.waiting.retain(|job| job.task != task);
+            if lane.running.task == task {
+                lane.canceled.send_replace(true);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Lane>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn begin(place: VacantEntry<'_, Key, Lane>, job: Job) -> watch::Receiver<bool> {
+    let (canceled, receiver) = watch::channel(false);
+    place.insert(Lane {
+        running: job,
+        canceled,
+        waiting: VecDeque::new(),
+    });
+    receiver
+}

@@ -1,0 +1,74 @@
+//! After a restart: turns that waited start, turns whose agent had been called fail, and say so.
+
+use super::{
+    EmitError, TaskHandle, TurnError, Turns,
+    queue::Job,
+    run::{end, failed},
+    submit::key,
+};
+use crate::store::{Head, TurnState};
+
+/// How many tasks are looked at at a time.
+const PAGE: usize = 256;
+
+impl Turns {
+    /// Brings every open task into a truthful state and takes up what waited. To be called once, before
+    /// anything is served; tells how many tasks were looked at.
+    pub async fn recover(&self) -> Result<usize, TurnError> {
+        let mut seen = 0;
+        let mut after = String::new();
+        loop {
+            let heads = self.0.store.open_tasks(&after, PAGE).await?;
+            let Some(last) = heads.last() else {
+                return Ok(seen);
+            };
+            after = last.task.clone();
+            seen += heads.len();
+            for head in &heads {
+                self.recover_task(head).await?;
+            }
+        }
+    }
+
+    async fn recover_task(&self, head: &Head) -> Result<(), TurnError> {
+        let Some(agent) = self.agent(&head.agent) else {
+            tracing::warn!(
+                task = head.task,
+                agent = head.agent,
+                "an open task of an unknown agent"
+            );
+            return Ok(());
+        };
+        for turn in &head.turns {
+            let job = Job {
+                agent: head.agent.clone(),
+                caller: head.owner.clone(),
+                task: head.task.clone(),
+                turn: turn.turn,
+            };
+            match turn.state {
+                // The agent may have seen the message, and may have acted on it: it is not called again.
+                TurnState::Started { .. } => self.fail(head, &job).await?,
+                TurnState::Queued => {
+                    let key = key(agent, &head.owner, &head.task, &head.context_id);
+                    self.wait_or_run(key, job);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn fail(&self, head: &Head, job: &Job) -> Result<(), TurnError> {
+        let handle = TaskHandle::new(
+            self.0.store.clone(),
+            head.owner.clone(),
+            head.task.clone(),
+            head.context_id.clone(),
+        );
+        let text = "The bridge was restarted while the agent worked on this message.";
+        match end(&handle, job.turn, failed(job, text)).await {
+            Ok(()) | Err(EmitError::Ended { .. }) => Ok(()),
+            Err(EmitError::Store(error)) => Err(error.into()),
+        }
+    }
+}

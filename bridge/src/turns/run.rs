@@ -1,0 +1,176 @@
+//! One turn, from the call of the agent to the end that is logged.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use bridge_protocol::a2a::{Message, TaskState};
+use futures_util::FutureExt as _;
+use tokio::{sync::watch, time::timeout};
+
+use super::{
+    EmitError, TaskHandle, Turns,
+    queue::{Job, Key},
+    submit::started,
+};
+use crate::{
+    agent::Agent,
+    executor::{Inbox, Turn, Update},
+    store::{Event, Head, StoreError, TurnState},
+};
+
+impl Turns {
+    /// Runs a turn in a task of its own, then those that wait behind it.
+    pub(super) fn spawn(&self, key: Key, job: Job, canceled: watch::Receiver<bool>) {
+        let turns = self.clone();
+        tokio::spawn(async move {
+            let mut next = Some((job, canceled));
+            while let Some((job, canceled)) = next {
+                turns.run(&job, canceled).await;
+                next = turns.0.queues.leave(&key);
+            }
+        });
+    }
+
+    /// A turn that had the conversation could not be logged: the next one may run.
+    pub(super) fn go_on(&self, key: &Key) {
+        if let Some((job, canceled)) = self.0.queues.leave(key) {
+            self.spawn(key.clone(), job, canceled);
+        }
+    }
+
+    /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless the store is
+    /// broken; then a restart finds it open.
+    async fn run(&self, job: &Job, canceled: watch::Receiver<bool>) {
+        let Some(agent) = self.agent(&job.agent).cloned() else {
+            return;
+        };
+        let ended = match self.open(job).await {
+            Ok(Some(opened)) => self.call(&agent, job, opened, canceled).await,
+            // It was canceled while it waited.
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok(()) | Err(EmitError::Ended { .. }) => {}
+            Err(EmitError::Store(error)) => {
+                tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
+            }
+        }
+    }
+
+    /// Logs the start of a turn, unless that is done, and gathers what the agent is told.
+    async fn open(&self, job: &Job) -> Result<Option<Opened>, EmitError> {
+        let store = &self.0.store;
+        let head = store
+            .head(&job.caller, &job.task)
+            .await
+            .map_err(EmitError::Store)?;
+        let handle = TaskHandle::new(
+            store.clone(),
+            job.caller.clone(),
+            job.task.clone(),
+            head.context_id.clone(),
+        );
+        if is_queued(&head, job.turn) {
+            let start = |head: &Head| is_queued(head, job.turn).then(|| started(job.turn).into());
+            handle.append(start).await?;
+        }
+        let snapshot = store
+            .task(&job.caller, &job.task)
+            .await
+            .map_err(EmitError::Store)?;
+        let head = store
+            .head(&job.caller, &job.task)
+            .await
+            .map_err(EmitError::Store)?;
+        let open = head.turns.iter().find(|turn| turn.turn == job.turn);
+        let Some(open) = open else {
+            return Ok(None);
+        };
+        let said = |message: &&Message| message.message_id == open.message_id;
+        let message = snapshot.task.history.iter().rev().find(said).cloned();
+        let message = message.ok_or_else(|| {
+            EmitError::Store(StoreError::Corrupt {
+                what: format!("task {}", job.task),
+                reason: format!("turn {} answers no message", job.turn),
+            })
+        })?;
+        Ok(Some(Opened {
+            handle,
+            message,
+            task: snapshot.task,
+        }))
+    }
+
+    /// Calls the agent and logs how the turn ends.
+    async fn call(
+        &self,
+        agent: &Arc<Agent>,
+        job: &Job,
+        opened: Opened,
+        canceled: watch::Receiver<bool>,
+    ) -> Result<(), EmitError> {
+        let Opened {
+            handle,
+            message,
+            task,
+        } = opened;
+        let turn = Turn {
+            number: job.turn,
+            message,
+            task,
+            caller: job.caller.clone(),
+            handle: handle.clone(),
+            inbox: Inbox::new(canceled),
+        };
+        let executing = AssertUnwindSafe(agent.executor.execute(turn)).catch_unwind();
+        let last = match timeout(agent.settings.limit, executing).await {
+            Ok(Ok(updates)) => updates,
+            Ok(Err(_)) => failed(job, "The agent broke down while it worked on this message."),
+            Err(_) => {
+                let limit = agent.settings.limit;
+                failed(job, &format!("The agent did not answer within {limit:?}."))
+            }
+        };
+        end(&handle, job.turn, last).await
+    }
+}
+
+/// What the agent is told of a turn, and how it may answer.
+struct Opened {
+    handle: TaskHandle,
+    message: Message,
+    task: Arc<bridge_protocol::a2a::Task>,
+}
+
+fn is_queued(head: &Head, turn: u64) -> bool {
+    let queued = |one: &crate::store::Turn| one.turn == turn && one.state == TurnState::Queued;
+    head.turns.iter().any(queued)
+}
+
+/// The change that a turn ends with when its agent did not end it. The id is the turn's, so that it is
+/// the same however often it is tried.
+pub(super) fn failed(job: &Job, text: &str) -> Vec<Update> {
+    let id = format!("{}-turn-{}-failed", job.task, job.turn);
+    vec![Update::said(TaskState::Failed, id, text)]
+}
+
+/// Logs the last changes of a turn together with its end. A task that has ended meanwhile takes no
+/// changes any more, but the turn ends all the same.
+pub(super) async fn end(
+    handle: &TaskHandle,
+    turn: u64,
+    last: Vec<Update>,
+) -> Result<(), EmitError> {
+    let last = handle.events(last);
+    let ending = |head: &Head| {
+        let open = head.turns.iter().any(|one| one.turn == turn);
+        let changes = match head.state.is_terminal() {
+            true => Vec::new(),
+            false => last.clone(),
+        };
+        let end = open.then_some(Event::TurnEnded { turn });
+        let events: Vec<Event> = changes.into_iter().chain(end).collect();
+        (!events.is_empty()).then_some(events)
+    };
+    handle.append(ending).await.map(|_| ())
+}

@@ -1,0 +1,268 @@
+//! A message comes in: it is logged, and its turn starts or waits.
+
+use bridge_protocol::a2a::{Message, Metadata, TaskState, TaskStatus};
+
+use super::{
+    TurnError, Turns,
+    queue::{Job, Key},
+};
+use crate::{
+    agent::{Agent, Conversation},
+    caller::Caller,
+    clock,
+    store::{Append, Created, Event, Head, Seq, StoreError},
+};
+
+/// How often a message is tried again after somebody else's append came first.
+const ATTEMPTS: usize = 64;
+
+/// A message for an agent.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// The agent's name.
+    pub agent: String,
+    /// Who says it.
+    pub caller: Caller,
+    /// What is said.
+    pub message: Message,
+    /// The id that the client chose for the task (A2A 0.1).
+    pub client_id: Option<String>,
+    /// Free-form data for the task, if one is made.
+    pub metadata: Option<Metadata>,
+}
+
+/// Where a message stands in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    /// The task.
+    pub task: String,
+    /// The message's event.
+    pub message: Seq,
+    /// The last event that was logged with it.
+    pub last: Seq,
+    /// The turn that answers it.
+    pub turn: u64,
+    /// It had come before: nothing was logged and nothing runs because of it.
+    pub repeated: bool,
+}
+
+impl Turns {
+    /// Logs a message and has it answered. A message that came before is found, not answered again.
+    ///
+    /// It is carried through even if the future is dropped: a client that leaves must not leave a
+    /// conversation behind that waits for a turn that never runs.
+    pub async fn submit(&self, incoming: Incoming) -> Result<Submitted, TurnError> {
+        let turns = self.clone();
+        let submitting = tokio::spawn(async move { turns.carry_through(&incoming).await });
+        submitting
+            .await
+            .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+
+    async fn carry_through(&self, incoming: &Incoming) -> Result<Submitted, TurnError> {
+        let agent = self.known_agent(&incoming.agent)?.clone();
+        for _ in 0..ATTEMPTS {
+            match self.try_submit(&agent, incoming).await {
+                Err(TurnError::Store(StoreError::Conflict { .. })) => {}
+                // Another message to the same 0.1 task came first: this one goes on with it.
+                Err(TurnError::Store(StoreError::Taken { .. })) => {}
+                Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
+                    return self.find(incoming, task, seq).await;
+                }
+                done => return done,
+            }
+        }
+        Err(TurnError::Busy { waiting: ATTEMPTS })
+    }
+
+    async fn try_submit(&self, agent: &Agent, incoming: &Incoming) -> Result<Submitted, TurnError> {
+        let head = self.addressed(incoming).await?;
+        let task = head
+            .as_ref()
+            .map_or_else(clock::new_id, |head| head.task.clone());
+        let context = match &head {
+            Some(head) => head.context_id.clone(),
+            None => incoming
+                .message
+                .context_id
+                .clone()
+                .unwrap_or_else(clock::new_id),
+        };
+        let turn = head.as_ref().map_or(1, |head| head.last_turn + 1);
+        let job = Job {
+            agent: agent.name.clone(),
+            caller: incoming.caller.clone(),
+            task: task.clone(),
+            turn,
+        };
+        let key = key(agent, &incoming.caller, &task, &context);
+        let place = self.0.queues.try_start(&key, &job);
+        if let Err(waiting) = place
+            && waiting >= agent.settings.queue
+        {
+            return Err(TurnError::Busy { waiting });
+        }
+        let mut events = Vec::with_capacity(5);
+        if head.is_none() {
+            events.push(Event::Created(created(agent, incoming, &context)));
+        }
+        events.extend(said(&incoming.message, &task, &context, turn));
+        // A turn that can start does so in the same append: one write less before the agent is called.
+        if place.is_ok() {
+            events.extend(started(turn));
+        }
+        let expected = head.as_ref().map_or(0, |head| head.seq);
+        let append = Append {
+            task: task.clone(),
+            expected,
+            time: clock::now(),
+            events,
+        };
+        let appended = self.0.store.append(&incoming.caller, append).await;
+        match (place, &appended) {
+            (Ok(canceled), Ok(_)) => self.spawn(key, job, canceled),
+            (Ok(_), Err(_)) => self.go_on(&key),
+            (Err(_), Ok(_)) => self.wait_or_run(key, job),
+            (Err(_), Err(_)) => {}
+        }
+        Ok(Submitted {
+            task,
+            message: expected + 1 + Seq::from(head.is_none()),
+            last: appended?,
+            turn,
+            repeated: false,
+        })
+    }
+
+    /// What was logged as queued waits in the process too, or runs if the conversation became free.
+    pub(super) fn wait_or_run(&self, key: Key, job: Job) {
+        if let Some(canceled) = self.0.queues.enter(&key, job.clone()) {
+            self.spawn(key, job, canceled);
+        }
+    }
+
+    /// The task that the message is for, if it names one.
+    async fn addressed(&self, incoming: &Incoming) -> Result<Option<Head>, TurnError> {
+        let Incoming {
+            agent,
+            caller,
+            message,
+            client_id,
+            ..
+        } = incoming;
+        let task = match (&message.task_id, client_id) {
+            (Some(task), _) => task.clone(),
+            (None, Some(client_id)) => {
+                match self
+                    .0
+                    .store
+                    .find_client_task(caller, agent, client_id)
+                    .await?
+                {
+                    Some(task) => task,
+                    None => return Ok(None),
+                }
+            }
+            (None, None) => return Ok(None),
+        };
+        let head = self.0.store.head(caller, &task).await?;
+        // Another agent's task does not exist for this one.
+        if head.agent != *agent {
+            return Err(TurnError::NotFound { task });
+        }
+        // A repeated message is recognised even when its task has ended since.
+        if head.state.is_terminal() {
+            let known = self
+                .0
+                .store
+                .find_message(caller, agent, &message.message_id)
+                .await?;
+            return Err(match known {
+                Some((task, seq)) => TurnError::Store(StoreError::Duplicate {
+                    message_id: message.message_id.clone(),
+                    task,
+                    seq,
+                }),
+                None => TurnError::Ended { task },
+            });
+        }
+        match &message.context_id {
+            Some(named) if *named != head.context_id => Err(TurnError::OtherContext {
+                task,
+                actual: head.context_id,
+                named: named.clone(),
+            }),
+            Some(_) | None => Ok(Some(head)),
+        }
+    }
+
+    /// The turn of a message that came before.
+    async fn find(
+        &self,
+        incoming: &Incoming,
+        task: String,
+        message: Seq,
+    ) -> Result<Submitted, TurnError> {
+        let next = self
+            .0
+            .store
+            .read(&incoming.caller, &task, message, 1)
+            .await?;
+        let turn = next.iter().find_map(|stored| match stored.event {
+            Event::TurnQueued { turn, .. } => Some(turn),
+            _ => None,
+        });
+        Ok(Submitted {
+            task,
+            message,
+            last: message + 1,
+            turn: turn.unwrap_or(1),
+            repeated: true,
+        })
+    }
+}
+
+/// What is logged when a message comes.
+fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
+    let mut message = message.clone();
+    message.task_id = Some(task.to_owned());
+    message.context_id = Some(context.to_owned());
+    let message_id = message.message_id.clone();
+    [
+        Event::Message(message),
+        Event::TurnQueued { turn, message_id },
+    ]
+}
+
+/// What is logged when a turn starts.
+pub(super) fn started(turn: u64) -> [Event; 2] {
+    let start = Event::TurnStarted {
+        turn,
+        open_until: None,
+        reference: None,
+    };
+    let working = Event::Status {
+        status: TaskStatus::new(TaskState::Working),
+        metadata: None,
+    };
+    [start, working]
+}
+
+/// Whose turns come one after the other.
+pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> Key {
+    let conversation = match agent.settings.conversation {
+        Conversation::Task => task,
+        Conversation::Context => context,
+    };
+    (agent.name.clone(), caller.clone(), conversation.to_owned())
+}
+
+fn created(agent: &Agent, incoming: &Incoming, context: &str) -> Created {
+    Created {
+        agent: agent.name.clone(),
+        owner: incoming.caller.clone(),
+        context_id: context.to_owned(),
+        client_id: incoming.client_id.clone(),
+        metadata: incoming.metadata.clone(),
+    }
+}
