@@ -1,0 +1,58 @@
+//! What goes wrong below, in the protocol's words.
+
+use bridge_protocol::{
+    a2a::{Error, ErrorKind},
+    wire::FieldError,
+};
+
+use crate::{store::StoreError, turns::TurnError};
+
+/// A turn that was not taken, as its caller is told.
+pub(super) fn of_turn(error: TurnError) -> Error {
+    match error {
+        TurnError::NotFound { task } => Error::task_not_found(&task),
+        TurnError::Ended { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        TurnError::OtherContext { actual, named, .. } => {
+            let expected = format!("the task's context {actual:?}, or none");
+            let error = FieldError::new(expected, format!("{named:?}"));
+            error.inside("contextId").inside("message").into()
+        }
+        TurnError::Busy { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        TurnError::NoAgent { .. } => Error::new(ErrorKind::InvalidRequest, error.to_string()),
+        TurnError::Store(error) => of_store(error),
+    }
+}
+
+/// A store that did not do what it was asked. What is its own affair is logged, and only its being broken
+/// is told: paths and reasons of this machine are nobody's business.
+pub(super) fn of_store(error: StoreError) -> Error {
+    match error {
+        StoreError::NotFound { task } => Error::task_not_found(&task),
+        StoreError::PageToken { .. } => {
+            let error = FieldError::new("the nextPageToken of the last page", "something else");
+            error.inside("pageToken").into()
+        }
+        StoreError::TooLarge { size, limit, .. } => {
+            let found = format!("{size} bytes");
+            FieldError::new(format!("at most {limit} bytes"), found)
+                .inside("message")
+                .into()
+        }
+        StoreError::Ended { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        StoreError::Conflict { .. }
+        | StoreError::Duplicate { .. }
+        | StoreError::Taken { .. }
+        | StoreError::Invalid { .. }
+        | StoreError::Leased { .. }
+        | StoreError::LeaseLost { .. }
+        | StoreError::Corrupt { .. }
+        | StoreError::InUse { .. }
+        | StoreError::Newer { .. }
+        | StoreError::Full { .. }
+        | StoreError::Io { .. }
+        | StoreError::Closed => {
+            tracing::error!(%error, "the task log failed");
+            Error::new(ErrorKind::Internal, "the task log failed")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Streams: a task as it stands, then what the log says further.
+
+use std::sync::Arc;
+
+use bridge_protocol::a2a::{Error, StreamResponse};
+use futures_util::{StreamExt as _, stream};
+
+use super::{Context, Item, Items, Position, Service, error, task::with_history};
+use crate::{
+    caller::Caller,
+    store::{Event, Seq, Snapshot, Store, StoreError, Stored},
+    turns::Follower,
+};
+
+/// How many events of a log are read at a time.
+const PAGE: usize = 256;
+
+/// When a stream ends: a stream never goes on after the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// With this turn.
+    Turn(u64),
+    /// With the task.
+    Task,
+}
+
+/// The task as it stood at a position, then what came later. Whoever starts from the same position is
+/// shown the same, however fast or slow it reads.
+pub(super) async fn from(
+    service: &Service,
+    context: &Context,
+    position: Position,
+    end: End,
+    history: Option<i32>,
+) -> Result<Items, Error> {
+    let snapshot = snapshot_at(service, context, &position).await?;
+    let task = with_history(snapshot.task, history);
+    let first = Item {
+        response: StreamResponse::Task(Arc::unwrap_or_clone(task)),
+        position: position.clone(),
+    };
+    let first = stream::once(std::future::ready(Ok(first)));
+    Ok(first.chain(after(service, context, position, end)).boxed())
+}
+
+/// What came after a position.
+pub(super) fn after(service: &Service, context: &Context, position: Position, end: End) -> Items {
+    let store = service.turns.store().clone();
+    let caller = context.caller.clone();
+    let reader = Reader {
+        follower: Follower::new(
+            store.clone(),
+            caller.clone(),
+            position.task.clone(),
+            position.seq,
+        ),
+        store,
+        caller,
+        position,
+        bounds: None,
+        end,
+    };
+    stream::unfold(Some(reader), read).boxed()
+}
+
+struct Reader {
+    follower: Follower,
+    store: Arc<dyn Store>,
+    caller: Caller,
+    /// The last event that was read.
+    position: Position,
+    bounds: Option<Bounds>,
+    end: End,
+}
+
+/// What is looked up once, when the first event is asked for.
+#[derive(Clone)]
+struct Bounds {
+    context_id: String,
+    /// The last event to read, if the stream's end had come before it began.
+    last: Option<Seq>,
+}
+
+async fn read(reader: Option<Reader>) -> Option<(Result<Item, Error>, Option<Reader>)> {
+    let mut reader = reader?;
+    match reader.next().await {
+        Ok(Some((item, ends))) => Some((Ok(item), (!ends).then_some(reader))),
+        Ok(None) => None,
+        Err(error) => Some((Err(error::of_store(error)), None)),
+    }
+}
+
+impl Reader {
+    /// The next event that streams show, and whether the stream ends with it.
+    async fn next(&mut self) -> Result<Option<(Item, bool)>, StoreError> {
+        let bounds = self.bounds().await?;
+        while bounds.last.is_none_or(|last| self.position.seq < last) {
+            let Some(Stored { seq, event, .. }) = self.follower.next().await? else {
+                return Ok(None);
+            };
+            self.position.seq = seq;
+            if matches!((&event, self.end), (Event::TurnEnded { turn }, End::Turn(own)) if *turn == own)
+            {
+                return Ok(None);
+            }
+            let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
+            let context_id = bounds.context_id.clone();
+            let shown = event.into_stream_response(self.position.task.clone(), context_id);
+            if let Some(response) = shown {
+                let position = self.position.clone();
+                return Ok(Some((Item { position, response }, ends)));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn bounds(&mut self) -> Result<Bounds, StoreError> {
+        if let Some(bounds) = &self.bounds {
+            return Ok(bounds.clone());
+        }
+        let head = self.store.head(&self.caller, &self.position.task).await?;
+        let over = match self.end {
+            End::Turn(own) => head.turns.iter().all(|open| open.turn != own),
+            End::Task => false,
+        };
+        let bounds = Bounds {
+            last: (over || head.state.is_terminal()).then_some(head.seq),
+            context_id: head.context_id,
+        };
+        self.bounds = Some(bounds.clone());
+        Ok(bounds)
+    }
+}
+
+/// The task as it stood at a position: what the store shows now, if that is just it, or else the log
+/// applied up to there.
+async fn snapshot_at(
+    service: &Service,
+    context: &Context,
+    position: &Position,
+) -> Result<Snapshot, Error> {
+    let store = service.turns.store();
+    let caller = &context.caller;
+    let now = store
+        .task(caller, &position.task)
+        .await
+        .map_err(error::of_store)?;
+    if now.seq == position.seq {
+        return Ok(now);
+    }
+    let head = store
+        .head(caller, &position.task)
+        .await
+        .map_err(error::of_store)?;
+    let mut snapshot = Snapshot::empty(&head);
+    while snapshot.seq < position.seq {
+        let page = store.read(caller, &position.task, snapshot.seq, PAGE).await;
+        let page = page.map_err(error::of_store)?;
+        if page.is_empty() {
+            break;
+        }
+        page.into_iter()
+            .filter(|one| one.seq <= position.seq)
+            .for_each(|one| snapshot.apply(one));
+    }
+    Ok(snapshot)
+}

@@ -1,0 +1,80 @@
+//! ListTasks (specification 3.1.4).
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    a2a::{Error, ListTasksRequest, ListTasksResponse, Metadata, Task},
+    wire::FieldError,
+};
+use jiff::Timestamp;
+
+use super::{Context, Service, error, task::with_history};
+use crate::store::{ListQuery, Snapshot};
+
+const LARGEST_PAGE: i32 = 100;
+const USUAL_PAGE: i32 = 50;
+
+impl Service {
+    /// The caller's tasks with this agent, newest status first.
+    pub async fn list_tasks(
+        &self,
+        context: &Context,
+        request: ListTasksRequest,
+    ) -> Result<ListTasksResponse, Error> {
+        let page_size = page_size(request.page_size)?;
+        if request.history_length.is_some_and(|length| length < 0) {
+            return Err(FieldError::new("0 or more", "less")
+                .inside("historyLength")
+                .into());
+        }
+        let query = ListQuery {
+            agent: context.agent.clone(),
+            context_id: request.context_id,
+            state: request.status,
+            after: after(request.status_timestamp_after.as_deref())?,
+            page_token: request.page_token.unwrap_or_default(),
+            page_size: page_size.unsigned_abs() as usize,
+        };
+        let page = self.turns.store().list(&context.caller, &query).await;
+        let page = page.map_err(error::of_store)?;
+        let artifacts = request.include_artifacts.unwrap_or(false);
+        let shown = |one: Snapshot| shown(one, artifacts, request.history_length);
+        Ok(ListTasksResponse {
+            tasks: page.tasks.into_iter().map(shown).collect(),
+            next_page_token: page.next,
+            page_size,
+            total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
+            extra: Metadata::new(),
+        })
+    }
+}
+
+fn shown(snapshot: Snapshot, artifacts: bool, history: Option<i32>) -> Task {
+    let mut task = Arc::unwrap_or_clone(with_history(snapshot.task, history));
+    if !artifacts {
+        task.artifacts.clear();
+    }
+    task
+}
+
+fn page_size(wanted: Option<i32>) -> Result<i32, Error> {
+    match wanted.unwrap_or(USUAL_PAGE) {
+        size @ 1..=LARGEST_PAGE => Ok(size),
+        other => {
+            let expected = format!("a number from 1 to {LARGEST_PAGE}");
+            Err(FieldError::new(expected, other.to_string())
+                .inside("pageSize")
+                .into())
+        }
+    }
+}
+
+fn after(wanted: Option<&str>) -> Result<Option<Timestamp>, Error> {
+    let Some(text) = wanted else {
+        return Ok(None);
+    };
+    text.parse().map(Some).map_err(|_| {
+        let error = FieldError::new("a time such as 2026-01-31T12:00:00Z", format!("{text:?}"));
+        error.inside("statusTimestampAfter").into()
+    })
+}

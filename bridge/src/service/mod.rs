@@ -1,0 +1,172 @@
+//! The operations of A2A, one function each: the only room where turns and store meet.
+//!
+//! Whatever the binding, an operation comes here in the types of 1.0 with its [`Context`]: which agent is
+//! asked, and by whom. What belongs to another caller or agent does not exist.
+
+mod error;
+mod events;
+mod list;
+mod send;
+mod task;
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_protocol::{
+    a2a::{
+        AgentCard, Error, ErrorKind, ListTasksResponse, SendMessageResponse, StreamResponse, Task,
+    },
+    dialect::Call,
+};
+use futures_util::stream::BoxStream;
+
+use crate::{caller::Caller, store::Seq, turns::Turns};
+
+/// The operations of all hosted agents.
+#[derive(Clone, Debug)]
+pub struct Service {
+    turns: Turns,
+    settings: Settings,
+}
+
+/// How the service answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How long a waiting send waits; then it answers with the task as it stands.
+    pub wait: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            wait: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Which agent is asked, and by whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The agent's name.
+    pub agent: String,
+    /// Who asks.
+    pub caller: Caller,
+    /// The client's last event of the stream that it takes up again: `Last-Event-ID`.
+    pub last_event: Option<Position>,
+    /// The id that the client chose for the task (A2A 0.1).
+    pub client_id: Option<String>,
+}
+
+/// A place in a task's log, `TASK/SEQUENCE` as an SSE id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The task.
+    pub task: String,
+    /// The event.
+    pub seq: Seq,
+}
+
+/// One item of a stream, with its place in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Where it stands.
+    pub position: Position,
+    /// What it is.
+    pub response: StreamResponse,
+}
+
+/// The items of a stream. It ends after an error.
+pub type Items = BoxStream<'static, Result<Item, Error>>;
+
+/// What an operation answers.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is read at once by whoever asked"
+)]
+pub enum Reply {
+    /// To SendMessage.
+    Message(SendMessageResponse),
+    /// To GetTask and CancelTask.
+    Task(Arc<Task>),
+    /// To ListTasks.
+    Tasks(ListTasksResponse),
+    /// To SendStreamingMessage and SubscribeToTask.
+    Stream(Items),
+}
+
+impl Context {
+    /// Without anything special.
+    pub fn new(agent: impl Into<String>, caller: Caller) -> Self {
+        Self {
+            agent: agent.into(),
+            caller,
+            last_event: None,
+            client_id: None,
+        }
+    }
+}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.task, self.seq)
+    }
+}
+
+impl std::str::FromStr for Position {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let parsed = text.rsplit_once('/').and_then(|(task, seq)| {
+            let (task, seq) = (task.to_owned(), seq.parse().ok()?);
+            Some(Self { task, seq })
+        });
+        parsed.ok_or_else(|| {
+            let message = format!("Last-Event-ID: expected TASK/SEQUENCE, found {text:?}");
+            Error::new(ErrorKind::InvalidParams, message)
+        })
+    }
+}
+
+impl Service {
+    /// The operations on these turns.
+    pub fn new(turns: Turns, settings: Settings) -> Self {
+        Self { turns, settings }
+    }
+
+    /// The turns and the store below.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    /// An agent's card as it was given, without interfaces.
+    pub fn card(&self, agent: &str) -> Option<&AgentCard> {
+        self.turns.agent(agent).map(|agent| &agent.card)
+    }
+
+    /// Carries out any operation.
+    pub async fn call(&self, context: &Context, call: Call) -> Result<Reply, Error> {
+        match call {
+            Call::SendMessage(request) => self
+                .send_message(context, request)
+                .await
+                .map(Reply::Message),
+            Call::SendStreamingMessage(request) => self
+                .send_streaming_message(context, request)
+                .await
+                .map(Reply::Stream),
+            Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
+            Call::ListTasks(request) => self.list_tasks(context, request).await.map(Reply::Tasks),
+            Call::CancelTask(request) => self.cancel_task(context, request).await.map(Reply::Task),
+            Call::SubscribeToTask(request) => self
+                .subscribe_to_task(context, request)
+                .await
+                .map(Reply::Stream),
+            Call::CreateTaskPushNotificationConfig(_)
+            | Call::GetTaskPushNotificationConfig(_)
+            | Call::ListTaskPushNotificationConfigs(_)
+            | Call::DeleteTaskPushNotificationConfig(_) => {
+                Err(ErrorKind::PushNotificationNotSupported.into())
+            }
+            Call::GetExtendedAgentCard(_) => Err(ErrorKind::ExtendedAgentCardNotConfigured.into()),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! SendMessage and SendStreamingMessage (specification 3.1.1, 3.1.2).
+
+use bridge_protocol::{
+    a2a::{Error, SendMessageRequest, SendMessageResponse},
+    wire::FieldError,
+};
+use tokio::time::timeout;
+
+use super::{Context, Items, Position, Service, error, events, task::with_history};
+use crate::{
+    store::Event,
+    turns::{Follower, Incoming, Submitted},
+};
+
+impl Service {
+    /// Says something and answers with the task: at once if asked so, else at the first state that ends
+    /// or interrupts it after the message, or at the limit with the task as it stands.
+    ///
+    /// # Errors
+    /// Those of the protocol; so for all operations.
+    pub async fn send_message(
+        &self,
+        context: &Context,
+        request: SendMessageRequest,
+    ) -> Result<SendMessageResponse, Error> {
+        let configuration = request.configuration.as_ref();
+        let returns_at_once = configuration.is_some_and(|wanted| wanted.return_immediately);
+        let history = configuration.and_then(|wanted| wanted.history_length);
+        let submitted = self.submit(context, request).await?;
+        if !returns_at_once {
+            // Over the limit, the task is shown as it stands.
+            let settled = self.settled(context, &submitted);
+            timeout(self.settings.wait, settled)
+                .await
+                .unwrap_or(Ok(()))?;
+        }
+        let store = self.turns.store();
+        let snapshot = store.task(&context.caller, &submitted.task).await;
+        let task = snapshot.map_err(error::of_store)?.task;
+        let task = with_history(task, history);
+        Ok(SendMessageResponse::Task(std::sync::Arc::unwrap_or_clone(
+            task,
+        )))
+    }
+
+    /// Says something and shows the task's changes until its turn has ended.
+    ///
+    /// With `Last-Event-ID` the old turn is taken up again: only later events are shown.
+    pub async fn send_streaming_message(
+        &self,
+        context: &Context,
+        request: SendMessageRequest,
+    ) -> Result<Items, Error> {
+        let history = request
+            .configuration
+            .as_ref()
+            .and_then(|wanted| wanted.history_length);
+        let submitted = self.submit(context, request).await?;
+        let end = events::End::Turn(submitted.turn);
+        match &context.last_event {
+            Some(last) if last.task == submitted.task => {
+                Ok(events::after(self, context, last.clone(), end))
+            }
+            Some(_) | None => {
+                let Submitted {
+                    task, last: seq, ..
+                } = submitted;
+                events::from(self, context, Position { task, seq }, end, history).await
+            }
+        }
+    }
+
+    async fn submit(
+        &self,
+        context: &Context,
+        request: SendMessageRequest,
+    ) -> Result<Submitted, Error> {
+        check(&request)?;
+        let incoming = Incoming {
+            agent: context.agent.clone(),
+            caller: context.caller.clone(),
+            message: request.message,
+            client_id: context.client_id.clone(),
+            metadata: request.metadata,
+        };
+        self.turns.submit(incoming).await.map_err(error::of_turn)
+    }
+
+    /// Waits for the first event after the message that ends or interrupts the task, or its turn.
+    async fn settled(&self, context: &Context, submitted: &Submitted) -> Result<(), Error> {
+        let store = self.turns.store().clone();
+        let task = submitted.task.clone();
+        let mut follower = Follower::new(store, context.caller.clone(), task, submitted.message);
+        while let Some(stored) = follower.next().await.map_err(error::of_store)? {
+            let settled = match stored.event {
+                Event::Status { status, .. } => {
+                    status.state.is_terminal() || status.state.is_interrupted()
+                }
+                Event::TurnEnded { turn } => turn == submitted.turn,
+                Event::Created(_)
+                | Event::Message(_)
+                | Event::TurnQueued { .. }
+                | Event::TurnStarted { .. }
+                | Event::Artifact { .. }
+                | Event::Metadata { .. } => false,
+            };
+            if settled {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the types cannot say of a request.
+fn check(request: &SendMessageRequest) -> Result<(), Error> {
+    let message = &request.message;
+    if message.message_id.is_empty() {
+        let error = FieldError::new("an id", "an empty string");
+        return Err(error.inside("messageId").inside("message").into());
+    }
+    if message.parts.is_empty() {
+        let error = FieldError::new("at least one part", "an empty list");
+        return Err(error.inside("parts").inside("message").into());
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! GetTask, CancelTask and SubscribeToTask (specification 3.1.3, 3.1.5, 3.1.6).
+
+use std::sync::Arc;
+
+use bridge_protocol::a2a::{
+    CancelTaskRequest, Error, ErrorKind, GetTaskRequest, SubscribeToTaskRequest, Task,
+};
+
+use super::{Context, Items, Position, Service, error, events};
+use crate::{store::Head, turns::TurnError};
+
+impl Service {
+    /// A task as it stands.
+    pub async fn get_task(
+        &self,
+        context: &Context,
+        request: GetTaskRequest,
+    ) -> Result<Arc<Task>, Error> {
+        let head = self.head(context, &request.id).await?;
+        let store = self.turns.store();
+        let snapshot = store
+            .task(&context.caller, &head.task)
+            .await
+            .map_err(error::of_store)?;
+        Ok(with_history(snapshot.task, request.history_length))
+    }
+
+    /// Ends a task at once; its agent is told afterwards.
+    pub async fn cancel_task(
+        &self,
+        context: &Context,
+        request: CancelTaskRequest,
+    ) -> Result<Arc<Task>, Error> {
+        let head = self.head(context, &request.id).await?;
+        let canceled = self
+            .turns
+            .cancel(&context.agent, &context.caller, &head.task)
+            .await;
+        match canceled {
+            Ok(snapshot) => Ok(snapshot.task),
+            Err(TurnError::Ended { task }) => {
+                let message = format!("task {task} has ended already");
+                Err(Error::new(ErrorKind::TaskNotCancelable, message))
+            }
+            Err(error) => Err(error::of_turn(error)),
+        }
+    }
+
+    /// A task as it stands, then its further events until it ends. With `Last-Event-ID` only what came
+    /// later, of an ended task too.
+    pub async fn subscribe_to_task(
+        &self,
+        context: &Context,
+        request: SubscribeToTaskRequest,
+    ) -> Result<Items, Error> {
+        let head = self.head(context, &request.id).await?;
+        match &context.last_event {
+            Some(last) if last.task == head.task => {
+                return Ok(events::after(
+                    self,
+                    context,
+                    last.clone(),
+                    events::End::Task,
+                ));
+            }
+            Some(_) | None => {}
+        }
+        if head.state.is_terminal() {
+            let message = format!("task {} has ended: get it instead", head.task);
+            return Err(Error::new(ErrorKind::UnsupportedOperation, message));
+        }
+        let (task, seq) = (head.task, head.seq);
+        events::from(
+            self,
+            context,
+            Position { task, seq },
+            events::End::Task,
+            None,
+        )
+        .await
+    }
+
+    /// Whether a client knows a task of this agent under an id of its own (A2A 0.1).
+    pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool, Error> {
+        let store = self.turns.store();
+        let found = store
+            .find_client_task(&context.caller, &context.agent, id)
+            .await;
+        Ok(found.map_err(error::of_store)?.is_some())
+    }
+
+    /// The task that a request names, by our id or, for 0.1, by the client's own.
+    async fn head(&self, context: &Context, id: &str) -> Result<Head, Error> {
+        let store = self.turns.store();
+        let known = match &context.client_id {
+            Some(client_id) => {
+                let found = store.find_client_task(&context.caller, &context.agent, client_id);
+                found.await.map_err(error::of_store)?
+            }
+            None => None,
+        };
+        let id = known.as_deref().unwrap_or(id);
+        let head = store
+            .head(&context.caller, id)
+            .await
+            .map_err(error::of_store)?;
+        match head.agent == context.agent {
+            true => Ok(head),
+            false => Err(Error::task_not_found(id)),
+        }
+    }
+}
+
+/// The task with at most so many of its latest messages; all of them if nobody says how many.
+pub(super) fn with_history(mut task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
+    let Some(length) = length else {
+        return task;
+    };
+    let length = usize::try_from(length).unwrap_or(0);
+    if task.history.len() > length {
+        let cut = Arc::make_mut(&mut task);
+        cut.history.drain(..cut.history.len() - length);
+    }
+    task
+}
