@@ -1,7 +1,22 @@
 //! Hosts bot-style agents behind A2A, every task kept.
 //!
+//! It is not a bot framework: bots are programs of any kind that speak activities, or a Rust trait.
+//!
+//! From below:
 //! - [`caller`]: who asks
-//! - [`store`]: the task log, and what is computed from it
+//! - [`store`]: the task log
+//! - [`agent`], [`executor`]: what is hosted, and the one seam to it
+//! - [`turns`]: calls agents, one turn after the other
+//! - [`service`]: the operations of A2A, one function each
+//! - [`server`]: how they are reached over HTTP
+//! - [`host`]: puts all of it together
 
+pub mod agent;
 pub mod caller;
+mod clock;
+pub mod executor;
+pub mod host;
+pub mod server;
+pub mod service;
 pub mod store;
+pub mod turns;

@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod crash;
+#[cfg(test)]
+mod server;

@@ -1,0 +1,99 @@
+//! Agent cards: the pure 1.0 document for those who ask for it, else one that 0.3 readers know too.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{
+        HeaderMap, HeaderValue, StatusCode, Uri,
+        header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY},
+    },
+    response::{IntoResponse as _, Response},
+};
+use bridge_protocol::{
+    a2a::{AgentCard, AgentInterface, Metadata},
+    dialect::{Version, card},
+    wire::to_value,
+};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::{Endpoint, reply, version};
+
+/// How long a card may be used without asking again.
+const CACHE: &str = "public, max-age=60";
+
+/// The card at `/.well-known/agent-card.json`.
+pub(super) async fn current(
+    State(endpoint): State<Arc<Endpoint>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    let named = match version::named(&headers, &uri) {
+        Ok(named) => named,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    let document = endpoint.card().map(|mine| match named {
+        Some(Version::V1_0) => to_value(&mine),
+        Some(Version::V0_1 | Version::V0_3) | None => card::combined(&mine),
+    });
+    serve(document, &headers)
+}
+
+/// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it.
+pub(super) async fn legacy(State(endpoint): State<Arc<Endpoint>>, headers: HeaderMap) -> Response {
+    let document = endpoint.card().map(|mine| {
+        let mut document = card::combined(&mine);
+        let old = reply::translated(|losses| card::to_v0_1(&mine, losses));
+        if let (Value::Object(document), Value::Object(old)) = (&mut document, old) {
+            for (key, value) in old {
+                document.entry(key).or_insert(value);
+            }
+        }
+        document
+    });
+    serve(document, &headers)
+}
+
+impl Endpoint {
+    /// The agent's card with where it is reached.
+    fn card(&self) -> Option<AgentCard> {
+        let mut card = self.service.card(&self.agent)?.clone();
+        let interface = |version: Version| AgentInterface {
+            url: self.public_url.clone(),
+            protocol_binding: "JSONRPC".to_owned(),
+            tenant: None,
+            protocol_version: version.as_str().to_owned(),
+            extra: Metadata::new(),
+        };
+        card.supported_interfaces = vec![interface(Version::V1_0), interface(Version::V0_3)];
+        card.capabilities.streaming = Some(true);
+        card.capabilities.push_notifications = Some(false);
+        Some(card)
+    }
+}
+
+fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
+    let Some(document) = document else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let body = document.to_string();
+    let etag = format!("\"{:x}\"", Sha256::digest(&body));
+    let known = headers
+        .get(IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok());
+    let unchanged = known.is_some_and(|known| known.split(',').any(|one| one.trim() == etag));
+    let mut response = match unchanged {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => Body::from(body).into_response(),
+    };
+    let found = response.headers_mut();
+    found.insert(CACHE_CONTROL, HeaderValue::from_static(CACHE));
+    found.insert(VARY, HeaderValue::from_static("A2A-Version"));
+    found.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        found.insert(ETAG, etag);
+    }
+    response
+}

@@ -1,0 +1,119 @@
+//! JSON-RPC 2.0 over HTTP, in every version at one address (specification, section 9).
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri},
+    response::{IntoResponse as _, Response},
+};
+use bridge_protocol::{
+    a2a::{Error, Operation},
+    dialect::{Call, Version},
+    jsonrpc::{BadRequest, Request},
+};
+use serde_json::Value;
+
+use super::{Asker, Endpoint, reply, version};
+use crate::{clock, service::Context};
+
+/// Takes a request and answers it. The HTTP status is 200 whatever comes of it: the error is in the body.
+pub(super) async fn post(
+    State(endpoint): State<Arc<Endpoint>>,
+    Asker(caller): Asker,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Bytes,
+) -> Response {
+    let request = match Request::from_slice(&body) {
+        Ok(request) => request,
+        Err(BadRequest { id, error }) => return reply::error(id, error),
+    };
+    // Nobody waits for the answer to a notification, and A2A has no use for one.
+    let Some(id) = request.id else {
+        return StatusCode::ACCEPTED.into_response();
+    };
+    let mut context = Context::new(endpoint.agent.clone(), caller);
+    let answered = async {
+        let named = version::named(&headers, &uri)?;
+        let (version, operation) = version::operation(named, &request.method)?;
+        context.last_event = last_event(&headers)?;
+        let version = endpoint
+            .spoken(&context, named, version, operation, &request.params)
+            .await?;
+        let call = endpoint.read(&mut context, version, operation, request.params)?;
+        let reply = endpoint.service.call(&context, call).await?;
+        Ok((version, reply))
+    };
+    match answered.await {
+        Ok((version, reply)) => reply::reply(version, id, reply, context.client_id.as_deref()),
+        Err(error) => reply::error(id, error),
+    }
+}
+
+fn last_event(headers: &HeaderMap) -> Result<Option<crate::service::Position>, Error> {
+    let header = headers
+        .get("last-event-id")
+        .and_then(|value| value.to_str().ok());
+    header
+        .filter(|text| !text.is_empty())
+        .map(str::parse)
+        .transpose()
+}
+
+impl Endpoint {
+    /// 0.1 and 0.3 share the names of some methods: who asks for a task by an id of its own speaks 0.1.
+    async fn spoken(
+        &self,
+        context: &Context,
+        named: Option<Version>,
+        version: Version,
+        operation: Operation,
+        params: &Value,
+    ) -> Result<Version, Error> {
+        let shared = Version::V0_1.method(operation) == Version::V0_3.method(operation);
+        let id = params.get("id").and_then(Value::as_str);
+        match (named, version, id) {
+            (None, Version::V0_3, Some(id)) if shared => {
+                let known = self.service.knows_client_task(context, id).await?;
+                Ok(if known { Version::V0_1 } else { version })
+            }
+            _ => Ok(version),
+        }
+    }
+
+    /// Reads the parameters. In 0.1 the client chooses the task's id, and messages need not have one.
+    pub(super) fn read(
+        &self,
+        context: &mut Context,
+        version: Version,
+        operation: Operation,
+        params: Value,
+    ) -> Result<Call, Error> {
+        if version != Version::V0_1 {
+            return Ok(version.params_to_v1(operation, params, "")?);
+        }
+        let mut call = version.params_to_v1(operation, params, &clock::new_id())?;
+        context.client_id = client_id(&mut call);
+        Ok(call)
+    }
+}
+
+/// The client's own id of the task that a call is about. In a message it would be taken for ours.
+fn client_id(call: &mut Call) -> Option<String> {
+    match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
+            request.message.task_id.take()
+        }
+        Call::GetTask(request) => Some(request.id.clone()),
+        Call::CancelTask(request) => Some(request.id.clone()),
+        Call::SubscribeToTask(request) => Some(request.id.clone()),
+        Call::ListTasks(_)
+        | Call::CreateTaskPushNotificationConfig(_)
+        | Call::GetTaskPushNotificationConfig(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_)
+        | Call::GetExtendedAgentCard(_) => None,
+    }
+}

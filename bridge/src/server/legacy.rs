@@ -1,0 +1,69 @@
+//! `POST {base}/tasks/send`: A2A 0.1 as python-a2a speaks it, bare or in a JSON-RPC envelope.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri},
+    response::{IntoResponse as _, Response},
+};
+use bridge_protocol::{
+    a2a::{Error, ErrorKind, Operation, SendMessageResponse},
+    dialect::{Version, v0_1::task::with_answer_as_artifact},
+};
+use serde_json::{Value, json};
+
+use super::{Asker, Endpoint, jsonrpc, reply};
+use crate::{
+    caller::Caller,
+    service::{Context, Reply},
+};
+
+/// Takes a task to be sent and answers with the task: bare if it came bare.
+pub(super) async fn send(
+    State(endpoint): State<Arc<Endpoint>>,
+    Asker(caller): Asker,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Bytes,
+) -> Response {
+    let parsed: Result<Value, _> = serde_json::from_slice(&body);
+    match parsed {
+        Ok(params) if params.get("jsonrpc").is_none() => bare(&endpoint, caller, params).await,
+        // What is not JSON at all is answered as JSON-RPC does.
+        Ok(_) | Err(_) => jsonrpc::post(State(endpoint), Asker(caller), headers, uri, body).await,
+    }
+}
+
+async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
+    let mut context = Context::new(endpoint.agent.clone(), caller);
+    let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
+    let answered = async { endpoint.service.call(&context, call?).await };
+    match answered.await {
+        Ok(Reply::Message(answer)) => {
+            Json(shown(answer, context.client_id.as_deref())).into_response()
+        }
+        Ok(Reply::Task(_) | Reply::Tasks(_) | Reply::Stream(_)) => {
+            refusal(&ErrorKind::Internal.into())
+        }
+        Err(error) => refusal(&error),
+    }
+}
+
+/// The answer where python-a2a's clients look for it, under the id that they know.
+fn shown(answer: SendMessageResponse, client_id: Option<&str>) -> Value {
+    let answer = match answer {
+        SendMessageResponse::Task(task) => SendMessageResponse::Task(with_answer_as_artifact(task)),
+        message @ SendMessageResponse::Message(_) => message,
+    };
+    let answer = reply::translated(|losses| Version::V0_1.send_result_from_v1(&answer, losses));
+    reply::under_own_id(answer, client_id)
+}
+
+fn refusal(error: &Error) -> Response {
+    let status = StatusCode::from_u16(error.kind.http_status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let body = json!({"error": {"code": error.kind.code(), "message": error.message}});
+    (status, Json(body)).into_response()
+}

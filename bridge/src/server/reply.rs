@@ -1,0 +1,100 @@
+//! Answers in the version that was asked in.
+
+use axum::{
+    body::Body,
+    http::{Response as HttpResponse, StatusCode, header::CONTENT_TYPE},
+    response::Response,
+};
+use bridge_protocol::{
+    a2a::{Error, StreamResponse},
+    dialect::{Losses, Version},
+    jsonrpc::{Id, Response as RpcResponse, RpcError},
+    wire::to_value,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::sse;
+use crate::service::Reply;
+
+/// The answer to a request.
+pub(super) fn reply(version: Version, id: Id, reply: Reply, client_id: Option<&str>) -> Response {
+    let result = match reply {
+        Reply::Stream(items) => {
+            return sse::stream(version, id, items, client_id.map(str::to_owned));
+        }
+        Reply::Message(message) if version == Version::V1_0 => return json(id, message),
+        Reply::Task(task) if version == Version::V1_0 => return json(id, task.as_ref()),
+        Reply::Tasks(tasks) => return json(id, tasks),
+        Reply::Message(message) => {
+            translated(|losses| version.send_result_from_v1(&message, losses))
+        }
+        Reply::Task(task) => translated(|losses| version.task_from_v1(&task, losses)),
+    };
+    json(id, under_own_id(result, client_id))
+}
+
+/// An error in the body of a response that is otherwise in order.
+pub(super) fn error(id: Id, error: Error) -> Response {
+    let outcome: Result<(), RpcError> = Err(error.into());
+    body(&RpcResponse { id, outcome })
+}
+
+/// One item of a stream as a JSON-RPC response.
+pub(super) fn item(
+    version: Version,
+    id: &Id,
+    item: &StreamResponse,
+    client_id: Option<&str>,
+) -> String {
+    let id = id.clone();
+    match version {
+        Version::V1_0 => text(&RpcResponse {
+            id,
+            outcome: Ok(item),
+        }),
+        Version::V0_1 | Version::V0_3 => {
+            let item = translated(|losses| version.stream_item_from_v1(item, losses));
+            text(&RpcResponse {
+                id,
+                outcome: Ok(under_own_id(item, client_id)),
+            })
+        }
+    }
+}
+
+/// What an older version cannot say is noted for whoever looks for it.
+pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
+    let mut losses = Losses::new();
+    let value = write(&mut losses);
+    for loss in &losses {
+        tracing::debug!(%loss, "not sayable in the client's version");
+    }
+    value
+}
+
+/// A 0.1 client knows its tasks by ids of its own.
+pub(super) fn under_own_id(mut object: Value, client_id: Option<&str>) -> Value {
+    if let (Some(client_id), Some(id)) = (client_id, object.get_mut("id")) {
+        *id = client_id.into();
+    }
+    object
+}
+
+fn json<T: Serialize>(id: Id, result: T) -> Response {
+    let outcome: Result<T, RpcError> = Ok(result);
+    body(&RpcResponse { id, outcome })
+}
+
+fn body<T: Serialize>(response: &RpcResponse<T>) -> Response {
+    let mut http = HttpResponse::new(Body::from(text(response)));
+    *http.status_mut() = StatusCode::OK;
+    let json = axum::http::HeaderValue::from_static("application/json");
+    http.headers_mut().insert(CONTENT_TYPE, json);
+    http
+}
+
+/// Protocol objects have string keys and finite numbers, so writing them cannot fail.
+pub(super) fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| to_value(&()).to_string())
+}

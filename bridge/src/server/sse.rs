@@ -1,0 +1,54 @@
+//! Streams as server-sent events, each with its place in the log as id.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::response::{
+    IntoResponse as _, Response,
+    sse::{Event, KeepAlive, Sse},
+};
+use bridge_protocol::{
+    dialect::Version,
+    jsonrpc::{Id, Response as RpcResponse, RpcError},
+};
+use futures_util::StreamExt as _;
+
+use super::reply;
+use crate::service::Items;
+
+/// How often a silent stream shows that it lives.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// A stream of JSON-RPC responses.
+pub(super) fn stream(
+    version: Version,
+    id: Id,
+    items: Items,
+    client_id: Option<String>,
+) -> Response {
+    let events = items.map(move |item| {
+        Ok::<_, Infallible>(match item {
+            Ok(item) => Event::default()
+                .id(item.position.to_string())
+                .data(reply::item(
+                    version,
+                    &id,
+                    &item.response,
+                    client_id.as_deref(),
+                )),
+            Err(error) => {
+                let outcome: Result<(), RpcError> = Err(error.into());
+                Event::default().data(reply::text(&RpcResponse {
+                    id: id.clone(),
+                    outcome,
+                }))
+            }
+        })
+    });
+    let mut response = Sse::new(events)
+        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
+        .into_response();
+    // Proxies that buffer would keep the events back.
+    let no = axum::http::HeaderValue::from_static("no");
+    response.headers_mut().insert("x-accel-buffering", no);
+    response
+}
