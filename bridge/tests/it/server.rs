@@ -13,34 +13,14 @@ use bridge::{
     host::Host,
     store::MemoryStore,
 };
-use bridge_protocol::a2a::{AgentCapabilities, AgentCard, Metadata};
+use bridge_protocol::a2a::AgentCard;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
-
-fn card() -> AgentCard {
-    AgentCard {
-        name: "Echo".to_owned(),
-        description: "Says it again.".to_owned(),
-        supported_interfaces: Vec::new(),
-        provider: None,
-        version: "1.0.0".to_owned(),
-        documentation_url: None,
-        capabilities: AgentCapabilities::default(),
-        security_schemes: Default::default(),
-        security_requirements: Vec::new(),
-        default_input_modes: vec!["text/plain".to_owned()],
-        default_output_modes: vec!["text/plain".to_owned()],
-        skills: Vec::new(),
-        signatures: Vec::new(),
-        icon_url: None,
-        extra: Metadata::new(),
-    }
-}
 
 async fn app() -> Router {
     let agent = Agent {
         name: "echo".to_owned(),
-        card: card(),
+        card: AgentCard::named("Echo", "Says it again."),
         executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
         settings: TurnSettings::default(),
     };

@@ -136,3 +136,27 @@ impl AgentCapabilities {
         self.streaming == Some(true)
     }
 }
+
+impl AgentCard {
+    /// A card with a name and a description, for text in and out, and nothing else yet.
+    pub fn named(name: impl Into<String>, description: impl Into<String>) -> Self {
+        let text = || Vec::from([String::from("text/plain")]);
+        Self {
+            name: name.into(),
+            description: description.into(),
+            supported_interfaces: Vec::new(),
+            provider: None,
+            version: String::from("1.0.0"),
+            documentation_url: None,
+            capabilities: AgentCapabilities::default(),
+            security_schemes: BTreeMap::new(),
+            security_requirements: Vec::new(),
+            default_input_modes: text(),
+            default_output_modes: text(),
+            skills: Vec::new(),
+            signatures: Vec::new(),
+            icon_url: None,
+            extra: Metadata::new(),
+        }
+    }
+}
