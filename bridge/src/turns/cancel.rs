@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Task, TaskState};
 use tokio::time::{Duration, timeout};
 
-use super::{EmitError, TaskHandle, TurnError, Turns, submit::key};
+use super::{TurnError, Turns, submit::key};
 use crate::{
     agent::Agent,
     caller::Caller,
-    executor::Update,
+    executor::{EmitError, TaskHandle, Update},
     store::{Event, Head, Snapshot},
 };
 

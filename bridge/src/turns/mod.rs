@@ -8,12 +8,10 @@
 //! - `run`: one turn, from the call of the agent to its end
 //! - `cancel`: the caller has enough
 //! - `recover`: after a restart
-//! - [`TaskHandle`]: how an agent changes its task
 //! - [`Follower`]: how everybody else reads it
 
 mod cancel;
 mod follow;
-mod handle;
 mod queue;
 mod recover;
 mod run;
@@ -22,7 +20,7 @@ mod submit;
 use std::{collections::BTreeMap, sync::Arc};
 
 pub use follow::Follower;
-pub use handle::{EmitError, TaskHandle};
+
 pub use submit::{Incoming, Submitted};
 
 use crate::{

@@ -1,12 +1,15 @@
 //! After a restart: turns that waited start, turns whose agent had been called fail, and say so.
 
 use super::{
-    EmitError, TaskHandle, TurnError, Turns,
+    TurnError, Turns,
     queue::Job,
     run::{end, failed},
     submit::key,
 };
-use crate::store::{Head, TurnState};
+use crate::{
+    executor::{EmitError, TaskHandle},
+    store::{Head, TurnState},
+};
 
 /// How many tasks are looked at at a time.
 const PAGE: usize = 256;

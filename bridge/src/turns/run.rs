@@ -7,13 +7,13 @@ use futures_util::FutureExt as _;
 use tokio::{sync::watch, time::timeout};
 
 use super::{
-    EmitError, TaskHandle, Turns,
+    Turns,
     queue::{Job, Key},
     submit::started,
 };
 use crate::{
     agent::Agent,
-    executor::{Inbox, Turn, Update},
+    executor::{EmitError, Inbox, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Update;
 use crate::{
     caller::Caller,
     clock,
-    executor::Update,
     store::{Append, Event, Seq, Store, StoreError},
 };
 
@@ -37,7 +37,7 @@ pub enum EmitError {
 }
 
 impl TaskHandle {
-    pub(super) fn new(
+    pub(crate) fn new(
         store: Arc<dyn Store>,
         caller: Caller,
         task: String,
@@ -73,14 +73,14 @@ impl TaskHandle {
         self.append(|_| Some(events.clone())).await.map(|_| ())
     }
 
-    pub(super) fn events(&self, updates: Vec<Update>) -> Vec<Event> {
+    pub(crate) fn events(&self, updates: Vec<Update>) -> Vec<Event> {
         let event = |update: Update| update.into_event(&self.task, &self.context);
         updates.into_iter().map(event).collect()
     }
 
     /// Appends what `events` makes of the task's head, again if somebody else's append came first.
     /// Nothing is appended if it makes nothing.
-    pub(super) async fn append(
+    pub(crate) async fn append(
         &self,
         events: impl Fn(&crate::store::Head) -> Option<Vec<Event>> + Send,
     ) -> Result<Option<Seq>, EmitError> {

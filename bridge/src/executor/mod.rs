@@ -1,16 +1,16 @@
 //! The one seam to an agent: it gets a turn and says how the task changes.
 
+mod handle;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus};
 use tokio::sync::watch;
 
-use crate::{
-    caller::Caller,
-    store::Event,
-    turns::{EmitError, TaskHandle},
-};
+pub use handle::{EmitError, TaskHandle};
+
+use crate::{caller::Caller, store::Event};
 
 /// An agent as the bridge sees it. Bot-style agents are one kind; anything that can answer a message is
 /// another.
