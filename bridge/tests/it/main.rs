@@ -4,3 +4,5 @@
 mod crash;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod turns;

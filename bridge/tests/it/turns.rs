@@ -1,0 +1,380 @@
+//! Turns as callers live through them, with virtual time: agents that panic, hang, are slow, are
+//! canceled, and a process that ends in the middle.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge::{
+    agent::{Agent, Conversation, TurnSettings},
+    caller::Caller,
+    executor::{Executor, Turn, Update},
+    service::{Context, Reply, Service, Settings},
+    store::{Append, Created, Event, MemoryStore, Store},
+    turns::Turns,
+};
+use bridge_protocol::{
+    a2a::{
+        AgentCard, CancelTaskRequest, Error, ErrorKind, GetTaskRequest, Message, Part, Role,
+        SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse,
+        SubscribeToTaskRequest, Task, TaskState,
+    },
+    dialect::Call,
+    wire::Wire as _,
+};
+use futures_util::StreamExt as _;
+use serde_json::json;
+
+/// Does what it is told: `panic`, `hang`, `slow`, `ask`, or completes. Notes what it heard.
+#[derive(Clone, Default)]
+struct Obedient(Arc<Mutex<Vec<String>>>);
+
+impl Obedient {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Executor for Obedient {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let text = turn.message.text();
+        self.note(format!("begins {text}"));
+        let progress = Update::said(TaskState::Working, format!("{text}-1"), "I am at it.");
+        let _ = turn.handle.emit(vec![progress]).await;
+        match text.as_str() {
+            "panic" => panic!("as I was told"),
+            "hang" => std::future::pending().await,
+            "slow" => tokio::time::sleep(Duration::from_secs(2)).await,
+            _ => {}
+        }
+        self.note(format!("ends {text}"));
+        let state = match text.as_str() {
+            "ask" => TaskState::InputRequired,
+            _ => TaskState::Completed,
+        };
+        vec![Update::said(
+            state,
+            format!("{text}-2"),
+            format!("done with {text}"),
+        )]
+    }
+
+    async fn canceled(&self, task: Arc<Task>, _: Caller) {
+        self.note(format!("hears that {} was canceled", task.history.len()));
+    }
+}
+
+struct World {
+    service: Service,
+    agent: Obedient,
+}
+
+fn world(store: Arc<dyn Store>, conversation: Conversation) -> World {
+    let agent = Obedient::default();
+    let hosted = Agent {
+        name: "agent".to_owned(),
+        card: AgentCard::named("Obedient", "Does what it is told."),
+        executor: Arc::new(agent.clone()),
+        settings: TurnSettings {
+            limit: Duration::from_secs(60),
+            queue: 2,
+            conversation,
+        },
+    };
+    let service = Service::new(Turns::new(store, [hosted]), Settings::default());
+    World { service, agent }
+}
+
+fn fresh() -> World {
+    world(Arc::new(MemoryStore::new()), Conversation::Task)
+}
+
+fn me() -> Context {
+    Context::new("agent", Caller::new("me"))
+}
+
+fn say(text: &str, task: Option<&Task>) -> SendMessageRequest {
+    let mut message = Message::new(format!("m-{text}"), Role::User, vec![Part::text(text)]);
+    message.task_id = task.map(|task| task.id.clone());
+    SendMessageRequest::new(message)
+}
+
+fn at_once(text: &str, context: Option<&str>) -> SendMessageRequest {
+    let mut request = say(text, None);
+    request.message.context_id = context.map(str::to_owned);
+    let configuration = json!({"returnImmediately": true});
+    request.configuration = Some(SendMessageConfiguration::read(configuration).unwrap());
+    request
+}
+
+async fn send(world: &World, request: SendMessageRequest) -> Result<Task, Error> {
+    match world
+        .service
+        .call(&me(), Call::SendMessage(request))
+        .await?
+    {
+        Reply::Message(SendMessageResponse::Task(task)) => Ok(task),
+        _ => panic!("not a task"),
+    }
+}
+
+async fn state_of(world: &World, task: &Task) -> TaskState {
+    let got = world
+        .service
+        .get_task(&me(), GetTaskRequest::new(task.id.as_str()))
+        .await;
+    got.unwrap().status.state.clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_fails_the_task_and_what_was_said_before_stands() {
+    let world = fresh();
+    let task = send(&world, say("panic", None)).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Failed);
+    let said = task.status.message.as_ref().unwrap().text();
+    assert_eq!(
+        said,
+        "The agent broke down while it worked on this message."
+    );
+    assert_eq!(task.history.last().unwrap().text(), "I am at it.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_hangs_fails_at_its_limit() {
+    let world = fresh();
+    let task = send(&world, say("hang", None)).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Failed);
+    let said = task.status.message.as_ref().unwrap().text();
+    assert_eq!(said, "The agent did not answer within 60s.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_send_that_does_not_wait_returns_at_once() {
+    let world = fresh();
+    let task = send(&world, at_once("slow", None)).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Working);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(state_of(&world, &task).await, TaskState::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_of_one_conversation_run_one_after_the_other() {
+    let world = world(Arc::new(MemoryStore::new()), Conversation::Context);
+    for text in ["slow", "a", "b"] {
+        send(&world, at_once(text, Some("c-1"))).await.unwrap();
+    }
+    let full = send(&world, at_once("c", Some("c-1"))).await.unwrap_err();
+    assert_eq!(full.kind, ErrorKind::UnsupportedOperation, "{full}");
+    send(&world, at_once("other", Some("c-2"))).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let heard = world.agent.heard();
+    let of_first: Vec<_> = heard
+        .iter()
+        .filter(|what| !what.contains("other"))
+        .collect();
+    let expected = [
+        "begins slow",
+        "ends slow",
+        "begins a",
+        "ends a",
+        "begins b",
+        "ends b",
+    ];
+    assert_eq!(of_first, expected);
+    let place = |what: &str| heard.iter().position(|one| one == what).unwrap();
+    assert!(place("ends other") < place("ends slow"), "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancel_overtakes_a_running_turn() {
+    let world = fresh();
+    let task = send(&world, at_once("slow", None)).await.unwrap();
+    let request = SubscribeToTaskRequest::new(task.id.as_str());
+    let watching = world
+        .service
+        .subscribe_to_task(&me(), request)
+        .await
+        .unwrap();
+    let cancel = CancelTaskRequest::new(task.id.as_str());
+    let canceled = world
+        .service
+        .cancel_task(&me(), cancel.clone())
+        .await
+        .unwrap();
+    assert_eq!(canceled.status.state, TaskState::Canceled);
+    // The agent says more after two seconds, and nobody hears it.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(state_of(&world, &task).await, TaskState::Canceled);
+    assert!(
+        world
+            .agent
+            .heard()
+            .contains(&"hears that 2 was canceled".to_owned())
+    );
+    let last = watching
+        .map(Result::unwrap)
+        .collect::<Vec<_>>()
+        .await
+        .pop()
+        .unwrap();
+    let StreamResponse::StatusUpdate(last) = last.response else {
+        panic!("not a status");
+    };
+    assert_eq!(last.status.state, TaskState::Canceled);
+    let again = world.service.cancel_task(&me(), cancel).await.unwrap_err();
+    assert_eq!(again.kind, ErrorKind::TaskNotCancelable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_goes_on_where_it_asked() {
+    let world = fresh();
+    let asked = send(&world, say("ask", None)).await.unwrap();
+    assert_eq!(asked.status.state, TaskState::InputRequired);
+    let done = send(&world, say("answer", Some(&asked))).await.unwrap();
+    assert_eq!(
+        (&done.id, done.status.state.clone()),
+        (&asked.id, TaskState::Completed)
+    );
+    let said: Vec<String> = done.history.iter().map(Message::text).collect();
+    assert_eq!(
+        said,
+        [
+            "ask",
+            "I am at it.",
+            "done with ask",
+            "answer",
+            "I am at it."
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_callers_task_does_not_exist() {
+    let world = fresh();
+    let task = send(&world, say("ask", None)).await.unwrap();
+    let other = Context::new("agent", Caller::new("somebody else"));
+    let unknown = "no such task".to_owned();
+    for id in [&task.id, &unknown] {
+        let expected = format!("there is no task {id} (-32001)");
+        let id = id.as_str();
+        let got = world
+            .service
+            .get_task(&other, GetTaskRequest::new(id))
+            .await;
+        assert_eq!(got.unwrap_err().to_string(), expected);
+        let canceled = world
+            .service
+            .cancel_task(&other, CancelTaskRequest::new(id))
+            .await;
+        assert_eq!(canceled.unwrap_err().to_string(), expected);
+        let request = SubscribeToTaskRequest::new(id);
+        let subscribed = world.service.subscribe_to_task(&other, request).await;
+        assert_eq!(subscribed.err().unwrap().to_string(), expected);
+        let mut request = say("more", None);
+        request.message.task_id = Some(id.to_owned());
+        let sent = world.service.send_message(&other, request).await;
+        assert_eq!(sent.unwrap_err().to_string(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_stream_of_a_task_shows_the_same() {
+    let world = fresh();
+    let request = say("slow", None);
+    let first = world
+        .service
+        .send_streaming_message(&me(), request.clone())
+        .await
+        .unwrap();
+    let second = world
+        .service
+        .send_streaming_message(&me(), request)
+        .await
+        .unwrap();
+    let (first, second) = tokio::join!(
+        first.map(Result::unwrap).collect::<Vec<_>>(),
+        second.map(Result::unwrap).collect::<Vec<_>>()
+    );
+    assert_eq!(first.len(), 3);
+    assert_eq!(first[1..], second[second.len() - 2..]);
+    assert_eq!(
+        world.agent.heard(),
+        ["begins slow", "ends slow"],
+        "it ran twice"
+    );
+}
+
+/// A task as a process left it: one turn begun, and one that waits.
+async fn left_open(store: &dyn Store) {
+    let message = |id: &str| Message::new(id, Role::User, vec![Part::text(id)]);
+    let queued = |turn, id: &str| Event::TurnQueued {
+        turn,
+        message_id: id.to_owned(),
+    };
+    let created = |context: &str| {
+        Event::Created(Created {
+            agent: "agent".to_owned(),
+            owner: Caller::new("me"),
+            context_id: context.to_owned(),
+            client_id: None,
+            metadata: None,
+        })
+    };
+    let started = Event::TurnStarted {
+        turn: 1,
+        open_until: None,
+        reference: None,
+    };
+    let begun = vec![
+        created("c-1"),
+        Event::Message(message("one")),
+        queued(1, "one"),
+        started,
+    ];
+    let waiting = vec![
+        created("c-2"),
+        Event::Message(message("two")),
+        queued(1, "two"),
+    ];
+    for (task, events) in [("begun", begun), ("waiting", waiting)] {
+        let append = Append {
+            task: task.to_owned(),
+            expected: 0,
+            time: "2026-01-01T00:00:00Z".parse().unwrap(),
+            events,
+        };
+        store.append(&Caller::new("me"), append).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_what_had_begun_fails_and_what_waited_starts() {
+    let store = Arc::new(MemoryStore::new());
+    left_open(store.as_ref()).await;
+    let world = world(store, Conversation::Task);
+    assert_eq!(world.service.turns().recover().await.unwrap(), 2);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let get = async |id: &str| {
+        world
+            .service
+            .get_task(&me(), GetTaskRequest::new(id))
+            .await
+            .unwrap()
+    };
+    let begun = get("begun").await;
+    assert_eq!(begun.status.state, TaskState::Failed);
+    let said = begun.status.message.as_ref().unwrap().text();
+    assert_eq!(
+        said,
+        "The bridge was restarted while the agent worked on this message."
+    );
+    assert_eq!(get("waiting").await.status.state, TaskState::Completed);
+    assert_eq!(world.agent.heard(), ["begins two", "ends two"]);
+}
