@@ -78,10 +78,6 @@ pub(crate) fn choose(
         Some(version) => vec![version],
         None => vec![Version::V1_0, Version::V0_3],
     };
-    let speaks = |interface: &&AgentInterface, version| {
-        interface.protocol_binding.eq_ignore_ascii_case("JSONRPC")
-            && Version::of(&interface.protocol_version) == Some(version)
-    };
     let find = |version| {
         let interface = card
             .supported_interfaces
@@ -97,6 +93,16 @@ pub(crate) fn choose(
             offered: offered(card),
             needed: needed(&versions),
         })
+}
+
+fn speaks(interface: &AgentInterface, version: Version) -> bool {
+    let json_rpc = interface.protocol_binding.eq_ignore_ascii_case("JSONRPC");
+    let spoken = match version {
+        // Cards had no place for it yet, so whoever wants 0.1 tries it at the address there is.
+        Version::V0_1 => true,
+        Version::V0_3 | Version::V1_0 => Version::of(&interface.protocol_version) == Some(version),
+    };
+    json_rpc && spoken
 }
 
 fn offered(card: &AgentCard) -> String {

@@ -1,9 +1,7 @@
 //! Collects what an agent says about one task.
 
 use bridge_client::{Client, ClientError};
-use bridge_protocol::a2a::{
-    GetTaskRequest, Message, Metadata, StreamResponse, Task, TaskState, TaskStatus,
-};
+use bridge_protocol::a2a::{GetTaskRequest, Message, StreamResponse, Task, TaskState, TaskStatus};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Duration, sleep};
@@ -29,21 +27,10 @@ impl Collected {
             self.message = Some(message);
             return Some(text);
         }
-        match (&mut self.task, item) {
-            (Some(task), item) => task.apply(item),
-            (None, StreamResponse::Task(task)) => self.task = Some(task),
+        match &mut self.task {
+            Some(task) => task.apply(item),
             // An agent that begins its stream in the middle of things is understood all the same.
-            (None, StreamResponse::StatusUpdate(update)) => {
-                let mut task = unseen(update.task_id.clone(), update.context_id.clone());
-                task.apply_status(update);
-                self.task = Some(task);
-            }
-            (None, StreamResponse::ArtifactUpdate(update)) => {
-                let mut task = unseen(update.task_id.clone(), update.context_id.clone());
-                task.apply_artifact(update);
-                self.task = Some(task);
-            }
-            (None, StreamResponse::Message(_)) => {}
+            none => *none = Task::begun_by(item),
         }
         self.note_status()
     }
@@ -132,19 +119,6 @@ impl Collected {
             artifacts: to_json(&artifacts),
             metrics: Default::default(),
         }
-    }
-}
-
-/// A task of which only an event was seen.
-fn unseen(id: String, context_id: String) -> Task {
-    Task {
-        id,
-        context_id: Some(context_id),
-        status: TaskStatus::new(TaskState::Unspecified),
-        artifacts: Vec::new(),
-        history: Vec::new(),
-        metadata: None,
-        extra: Metadata::new(),
     }
 }
 

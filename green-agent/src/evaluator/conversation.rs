@@ -115,6 +115,7 @@ async fn say(
 
 fn version(version: ProtocolVersion) -> Version {
     match version {
+        ProtocolVersion::V0_1 => Version::V0_1,
         ProtocolVersion::V0_3 => Version::V0_3,
         ProtocolVersion::V1_0 => Version::V1_0,
     }

@@ -8,7 +8,6 @@ pub(crate) mod layout;
 mod reader;
 pub mod rest;
 pub mod task;
-mod upgrade;
 pub mod wire;
 mod writer;
 

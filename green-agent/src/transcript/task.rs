@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
-
-use super::{
-    Entry, upgrade,
-    wire::{self, Said},
+use bridge_protocol::{
+    a2a::{StreamResponse, Task},
+    dialect::Version,
+    wire::to_value,
 };
+use serde_json::Value;
+
+use super::{Content, Entry, wire};
 
 /// A task and where it was seen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,124 +23,81 @@ pub struct TaskView {
 /// The task that the agent in a role spoke of last: the last whole Task that it sent, with the status
 /// and artifact updates that came after. An update without a Task before it begins one.
 pub fn last_task(entries: &[Entry], role: &str) -> Option<TaskView> {
-    let mut tasks: BTreeMap<String, TaskView> = BTreeMap::new();
+    let mut tasks: BTreeMap<String, (Option<Task>, Vec<u64>)> = BTreeMap::new();
     let mut last = None;
-    for (entry, said) in answers(entries).filter(|(entry, _)| entry.hop.to == role) {
-        let Some(id) = task_id(said) else { continue };
-        let view = tasks.entry(id.clone()).or_default();
-        view.at.push(entry.seq);
-        apply(&mut view.task, &id, said);
+    for (entry, item) in answers(entries).filter(|(entry, _)| entry.hop.to == role) {
+        let Some(id) = task_id(&item).map(str::to_owned) else {
+            continue;
+        };
+        let (task, at) = tasks.entry(id.clone()).or_default();
+        at.push(entry.seq);
+        match task {
+            Some(task) => task.apply(item),
+            none => *none = Task::begun_by(item),
+        }
         last = Some(id);
     }
-    tasks.remove(&last?)
+    let (task, at) = tasks.remove(&last?)?;
+    let task = to_value(&task?);
+    Some(TaskView { task, at })
 }
 
 /// The roles of the agents that showed a task, in order of their names.
 pub fn roles_with_tasks(entries: &[Entry]) -> Vec<&str> {
-    let with_task = answers(entries).filter(|(_, said)| task_id(*said).is_some());
+    let with_task = answers(entries).filter(|(_, item)| task_id(item).is_some());
     let mut roles: Vec<&str> = with_task.map(|(entry, _)| entry.hop.to.as_str()).collect();
     roles.sort_unstable();
     roles.dedup();
     roles
 }
 
-fn answers(entries: &[Entry]) -> impl Iterator<Item = (&Entry, Said<'_>)> {
+fn answers(entries: &[Entry]) -> impl Iterator<Item = (&Entry, StreamResponse)> {
     entries.iter().filter_map(|entry| {
-        if matches!(entry.content, super::Content::Request { .. }) {
+        if matches!(entry.content, Content::Request { .. }) {
             return None;
         }
-        let said = wire::said(entry.content.body()?.json()?)?;
-        Some((entry, said))
+        let item = read(wire::payload(entry.content.body()?.json()?))?;
+        Some((entry, item))
     })
 }
 
-fn task_id(said: Said<'_>) -> Option<String> {
-    let id = match said {
-        Said::Task(task) => task.get("id"),
-        Said::Status(update) | Said::Artifact(update) => {
-            update.get("taskId").or_else(|| update.get("id"))
-        }
-        Said::Message(_) => None,
+/// What an answer says, in whichever generation it was said: 0.3 names its kind, 1.0 wraps it, and what
+/// does neither is 0.1 or the bare Task of 1.0. What is none of A2A's answers says nothing.
+fn read(answer: &Value) -> Option<StreamResponse> {
+    let read = |version: Version| version.stream_item_to_v1(answer.clone()).ok();
+    if answer.get("kind").is_some() {
+        return read(Version::V0_3);
+    }
+    let bare = || {
+        Version::V1_0
+            .task_to_v1(answer.clone())
+            .ok()
+            .filter(is_of_1_0)
     };
-    id?.as_str().map(str::to_owned)
+    read(Version::V1_0)
+        .or_else(|| bare().map(StreamResponse::Task))
+        .or_else(|| read(Version::V0_1))
 }
 
-fn apply(task: &mut Value, id: &str, said: Said<'_>) {
-    if let Said::Task(whole) = said {
-        *task = upgrade::task(whole);
-        return;
-    }
-    if !task.is_object() {
-        *task = json!({"id": id});
-    }
-    let Value::Object(task) = task else { return };
-    match said {
-        Said::Status(update) => apply_status(task, update),
-        Said::Artifact(update) => apply_artifact(task, update),
-        Said::Task(_) | Said::Message(_) => {}
-    }
+/// A task of 0.1 reads like one of 1.0 but for the names of its states.
+fn is_of_1_0(task: &Task) -> bool {
+    task.status.state.as_str().starts_with("TASK_STATE_")
 }
 
-/// The message of the status that is replaced goes to the history, so that nothing said is lost.
-fn apply_status(task: &mut Map<String, Value>, update: &Value) {
-    adopt_context(task, update);
-    let new = update.get("status").map(upgrade::status);
-    let old = task.insert("status".to_owned(), new.unwrap_or_default());
-    let message = old.and_then(|mut old| Some(old.get_mut("message")?.take()));
-    if let Some(message) = message.filter(|message| !message.is_null()) {
-        let history = list(task, "history");
-        if !history.contains(&message) {
-            history.push(message);
-        }
+fn task_id(item: &StreamResponse) -> Option<&str> {
+    match item {
+        StreamResponse::Task(task) => Some(&task.id),
+        StreamResponse::StatusUpdate(update) => Some(&update.task_id),
+        StreamResponse::ArtifactUpdate(update) => Some(&update.task_id),
+        StreamResponse::Message(_) => None,
     }
-}
-
-/// Parts of an `append` are added to the artifact of the same id; without it they replace it.
-fn apply_artifact(task: &mut Map<String, Value>, update: &Value) {
-    adopt_context(task, update);
-    let Some(wire) = update.get("artifact") else {
-        return;
-    };
-    // 0.1 has `append` inside the artifact.
-    let append = update.get("append").or_else(|| wire.get("append")) == Some(&json!(true));
-    let mut new = upgrade::artifact(wire);
-    let artifacts = list(task, "artifacts");
-    let old = artifacts
-        .iter_mut()
-        .find(|old| old.get("artifactId") == new.get("artifactId"));
-    match old {
-        Some(old) if append => extend_parts(old, &mut new),
-        Some(old) => *old = new,
-        None => artifacts.push(new),
-    }
-}
-
-fn extend_parts(artifact: &mut Value, more: &mut Value) {
-    if let (Some(parts), Some(more)) = (
-        artifact.get_mut("parts").and_then(Value::as_array_mut),
-        more.get_mut("parts").and_then(Value::as_array_mut),
-    ) {
-        parts.append(more);
-    }
-}
-
-fn adopt_context(task: &mut Map<String, Value>, update: &Value) {
-    if let Some(context) = update.get("contextId") {
-        task.entry("contextId").or_insert_with(|| context.clone());
-    }
-}
-
-fn list<'a>(task: &'a mut Map<String, Value>, key: &str) -> &'a mut Vec<Value> {
-    let member = task.entry(key).or_insert_with(|| json!([]));
-    if !member.is_array() {
-        *member = json!([]);
-    }
-    member.as_array_mut().expect("it was made an array above")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
     use crate::transcript::fixture::{Script, debate, event, result, rpc, stream};
 
     #[test]

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use super::{
-    Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
+    Artifact, Metadata, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    TaskStatusUpdateEvent,
 };
 
 impl Task {
@@ -39,6 +40,35 @@ impl Task {
             StreamResponse::StatusUpdate(update) => self.apply_status(update),
             StreamResponse::ArtifactUpdate(update) => self.apply_artifact(update),
             StreamResponse::Message(_) => {}
+        }
+    }
+
+    /// The task that begins with this item: itself, or one of which only a change was seen. None begins
+    /// with a message.
+    pub fn begun_by(item: StreamResponse) -> Option<Self> {
+        let mut task = match &item {
+            StreamResponse::Task(_) => Self::unseen("", ""),
+            StreamResponse::StatusUpdate(update) => {
+                Self::unseen(&update.task_id, &update.context_id)
+            }
+            StreamResponse::ArtifactUpdate(update) => {
+                Self::unseen(&update.task_id, &update.context_id)
+            }
+            StreamResponse::Message(_) => return None,
+        };
+        task.apply(item);
+        Some(task)
+    }
+
+    fn unseen(id: &str, context_id: &str) -> Self {
+        Self {
+            id: id.into(),
+            context_id: Some(context_id).filter(|id| !id.is_empty()).map(Into::into),
+            status: TaskStatus::new(TaskState::Unspecified),
+            artifacts: Vec::new(),
+            history: Vec::new(),
+            metadata: None,
+            extra: Metadata::new(),
         }
     }
 
