@@ -7,12 +7,16 @@
 //! - [`store`]: the task log
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
+//! - [`bot`]: bot-style agents in this process
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
 //! - [`host`]: puts all of it together
+//! - [`cli`]: the program
 
 pub mod agent;
+pub mod bot;
 pub mod caller;
+pub mod cli;
 mod clock;
 pub mod executor;
 pub mod host;

@@ -55,6 +55,11 @@ impl Inbox {
         Self(canceled)
     }
 
+    /// An inbox of no turn: nothing changes in it any more.
+    pub(crate) fn fixed(is_canceled: bool) -> Self {
+        Self(watch::channel(is_canceled).1)
+    }
+
     /// Comes when the task is canceled; never otherwise.
     pub async fn canceled(&mut self) {
         if self.0.wait_for(|canceled| *canceled).await.is_err() {

@@ -58,8 +58,7 @@ fn shown(answer: SendMessageResponse, client_id: Option<&str>) -> Value {
         SendMessageResponse::Task(task) => SendMessageResponse::Task(with_answer_as_artifact(task)),
         message @ SendMessageResponse::Message(_) => message,
     };
-    let answer = reply::translated(|losses| Version::V0_1.send_result_from_v1(&answer, losses));
-    reply::under_own_id(answer, client_id)
+    reply::message_result(Version::V0_1, answer, client_id)
 }
 
 fn refusal(error: &Error) -> Response {

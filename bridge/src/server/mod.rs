@@ -7,6 +7,7 @@
 mod card;
 mod jsonrpc;
 mod legacy;
+mod own;
 mod reply;
 mod sse;
 mod version;

@@ -1,12 +1,14 @@
 //! Answers in the version that was asked in.
 
+use std::sync::Arc;
+
 use axum::{
     body::Body,
     http::{Response as HttpResponse, StatusCode, header::CONTENT_TYPE},
     response::Response,
 };
 use bridge_protocol::{
-    a2a::{Error, StreamResponse},
+    a2a::{Error, SendMessageResponse, StreamResponse},
     dialect::{Losses, Version},
     jsonrpc::{Id, Response as RpcResponse, RpcError},
     wire::to_value,
@@ -14,7 +16,7 @@ use bridge_protocol::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::sse;
+use super::{own, sse};
 use crate::service::Reply;
 
 /// The answer to a request.
@@ -26,12 +28,26 @@ pub(super) fn reply(version: Version, id: Id, reply: Reply, client_id: Option<&s
         Reply::Message(message) if version == Version::V1_0 => return json(id, message),
         Reply::Task(task) if version == Version::V1_0 => return json(id, task.as_ref()),
         Reply::Tasks(tasks) => return json(id, tasks),
-        Reply::Message(message) => {
-            translated(|losses| version.send_result_from_v1(&message, losses))
+        Reply::Message(message) => message_result(version, message, client_id),
+        Reply::Task(task) => {
+            let task = own::task(Arc::unwrap_or_clone(task), client_id);
+            translated(|losses| version.task_from_v1(&task, losses))
         }
-        Reply::Task(task) => translated(|losses| version.task_from_v1(&task, losses)),
     };
-    json(id, under_own_id(result, client_id))
+    json(id, result)
+}
+
+/// The answer to SendMessage in an older version.
+pub(super) fn message_result(
+    version: Version,
+    answer: SendMessageResponse,
+    client_id: Option<&str>,
+) -> Value {
+    let answer = match answer {
+        SendMessageResponse::Task(task) => SendMessageResponse::Task(own::task(task, client_id)),
+        message @ SendMessageResponse::Message(_) => message,
+    };
+    translated(|losses| version.send_result_from_v1(&answer, losses))
 }
 
 /// An error in the body of a response that is otherwise in order.
@@ -44,7 +60,7 @@ pub(super) fn error(id: Id, error: Error) -> Response {
 pub(super) fn item(
     version: Version,
     id: &Id,
-    item: &StreamResponse,
+    item: StreamResponse,
     client_id: Option<&str>,
 ) -> String {
     let id = id.clone();
@@ -54,10 +70,11 @@ pub(super) fn item(
             outcome: Ok(item),
         }),
         Version::V0_1 | Version::V0_3 => {
-            let item = translated(|losses| version.stream_item_from_v1(item, losses));
+            let item = own::item(item, client_id);
+            let item = translated(|losses| version.stream_item_from_v1(&item, losses));
             text(&RpcResponse {
                 id,
-                outcome: Ok(under_own_id(item, client_id)),
+                outcome: Ok(item),
             })
         }
     }
@@ -71,14 +88,6 @@ pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
         tracing::debug!(%loss, "not sayable in the client's version");
     }
     value
-}
-
-/// A 0.1 client knows its tasks by ids of its own.
-pub(super) fn under_own_id(mut object: Value, client_id: Option<&str>) -> Value {
-    if let (Some(client_id), Some(id)) = (client_id, object.get_mut("id")) {
-        *id = client_id.into();
-    }
-    object
 }
 
 fn json<T: Serialize>(id: Id, result: T) -> Response {

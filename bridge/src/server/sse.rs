@@ -32,7 +32,7 @@ pub(super) fn stream(
                 .data(reply::item(
                     version,
                     &id,
-                    &item.response,
+                    item.response,
                     client_id.as_deref(),
                 )),
             Err(error) => {

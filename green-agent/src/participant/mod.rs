@@ -8,8 +8,10 @@
 //! - [`process`]: one agent, from its start to its end
 //! - [`ready`]: waiting for an agent's card
 //! - [`keeper`]: the supervisor between the runner and an agent, which outlives the runner
+//! - [`booth`]: a built-in bot, hosted in this process
 //! - [`exit`], [`output`], [`path`], [`tree`]: what those are made of
 
+pub mod booth;
 pub mod environment;
 pub mod exit;
 pub mod keeper;
@@ -21,6 +23,7 @@ pub mod process;
 pub mod ready;
 pub mod tree;
 
+pub use booth::Booth;
 pub use exit::AgentExit;
 pub use keeper::Keeper;
 pub use launch::{Launch, StartError};

@@ -12,12 +12,12 @@ use super::{
 };
 use crate::{
     participant::{
-        AgentLine, Launch,
+        AgentLine, Booth, Launch,
         environment::{Environment, EnvironmentError, Resolved},
         ports::{PortLease, is_free, replace_port, with_port},
     },
     recorder::{HopSpec, Masker},
-    scenario::model::{Agent, Green, Ports, Scenario},
+    scenario::model::{Agent, Green, Ports, Scenario, Start},
     transcript::Hop,
 };
 
@@ -28,10 +28,21 @@ const SHOWN_LINES: usize = 1024;
 pub(super) struct Player {
     pub(super) role: String,
     pub(super) endpoint: Url,
-    /// How it is started; `None` if it runs already.
-    pub(super) launch: Option<Launch>,
-    /// Held for as long as the trial lasts, so that no other trial takes the port.
-    _port: Option<PortLease>,
+    pub(super) part: Part,
+}
+
+/// What has to be done for an agent to listen.
+pub(super) enum Part {
+    /// Nothing: it runs already.
+    None,
+    /// A program is started.
+    Program {
+        launch: Box<Launch>,
+        /// Held for as long as the trial lasts, so that no other trial takes the port.
+        _port: Option<PortLease>,
+    },
+    /// A built-in bot is hosted.
+    Builtin(Booth),
 }
 
 /// Everybody in one trial, and what must not be shown.
@@ -113,21 +124,31 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     fn player(&self, agent: &Agent, env: Resolved) -> Result<Player, Problem> {
-        let Some(cmd) = &agent.cmd else {
-            return Ok(Player {
-                role: agent.role.clone(),
-                endpoint: agent.endpoint.clone(),
-                launch: None,
-                _port: None,
-            });
+        let role = agent.role.clone();
+        let (endpoint, part) = match &agent.start {
+            Start::Running { endpoint } => (endpoint.clone(), Part::None),
+            Start::Builtin { name } => {
+                let stage = Booth::open(name.clone());
+                let booth = stage.map_err(|error| ProblemKind::Harness.because(error))?;
+                (booth.url().clone(), Part::Builtin(booth))
+            }
+            Start::Program { endpoint, cmd } => {
+                let mut argv = cmd.clone();
+                let (endpoint, port) = self.place(agent, endpoint, &mut argv)?;
+                let launch = Box::new(self.launch(agent, argv, env));
+                (
+                    endpoint,
+                    Part::Program {
+                        launch,
+                        _port: port,
+                    },
+                )
+            }
         };
-        let mut argv = cmd.clone();
-        let (endpoint, port) = self.place(agent, &mut argv)?;
         Ok(Player {
-            role: agent.role.clone(),
+            role,
             endpoint,
-            launch: Some(self.launch(agent, argv, env)),
-            _port: port,
+            part,
         })
     }
 
@@ -170,12 +191,13 @@ impl Stage<'_> {
     fn place(
         &self,
         agent: &Agent,
+        endpoint: &Url,
         argv: &mut [String],
     ) -> Result<(Url, Option<PortLease>), Problem> {
-        let from = agent.endpoint.port_or_known_default().unwrap_or_default();
+        let from = endpoint.port_or_known_default().unwrap_or_default();
         if self.scenario.harness.ports == Ports::Fixed {
             return match is_free(from) {
-                true => Ok((agent.endpoint.clone(), None)),
+                true => Ok((endpoint.clone(), None)),
                 false => Err(taken(agent, from)),
             };
         }
@@ -183,7 +205,7 @@ impl Stage<'_> {
         let lease = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         match replace_port(argv, from, lease.port()) {
             0 => Err(not_named(agent, from)),
-            _ => Ok((with_port(&agent.endpoint, lease.port()), Some(lease))),
+            _ => Ok((with_port(endpoint, lease.port()), Some(lease))),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     scenario::{
         expected::ExpectedFailure,
         files::Found,
-        model::{Agent, Requirement, Scenario},
+        model::{Agent, Requirement, Scenario, Start},
         parse,
     },
 };
@@ -58,15 +58,15 @@ async fn trials(found: &Found, options: &RunOptions) -> Vec<TrialReport> {
 
 /// What one agent requires: its own and the scenario's. What runs already requires nothing.
 pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requirement> {
-    match agent.cmd {
-        Some(_) => scenario
+    match agent.start {
+        Start::Program { .. } => scenario
             .harness
             .requires
             .iter()
             .chain(&agent.requires)
             .cloned()
             .collect(),
-        None => BTreeSet::new(),
+        Start::Running { .. } | Start::Builtin { .. } => BTreeSet::new(),
     }
 }
 

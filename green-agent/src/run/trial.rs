@@ -12,7 +12,7 @@ use url::Url;
 
 use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
-    cast::{Cast, hop_to},
+    cast::{Cast, Part, hop_to},
     judge,
     scenario::Installed,
     watch,
@@ -263,13 +263,17 @@ impl Trial<'_> {
 /// Starts the agents one after the other; those that were started stand in `agents` even if a later
 /// one could not be.
 pub(super) fn start(cast: &Cast, agents: &mut Vec<AgentProcess>) -> Result<(), Problem> {
-    for launch in cast
-        .players
-        .iter()
-        .filter_map(|player| player.launch.as_ref())
-    {
-        let started = AgentProcess::start(launch);
-        agents.push(started.map_err(|error| ProblemKind::NotStarted.because(chain(&error)))?);
+    for player in &cast.players {
+        match &player.part {
+            Part::None => {}
+            Part::Builtin(booth) => booth.serve(),
+            Part::Program { launch, .. } => {
+                let started = AgentProcess::start(launch);
+                let started =
+                    started.map_err(|error| ProblemKind::NotStarted.because(chain(&error)));
+                agents.push(started?);
+            }
+        }
     }
     Ok(())
 }

@@ -58,14 +58,34 @@ pub struct Agent {
     pub role: String,
     /// Its id in AgentBeats' results file.
     pub agentbeats_id: Option<String>,
-    /// Where it listens.
-    pub endpoint: Url,
-    /// The words of `cmd`, split as a shell would; `None` for an agent that runs already.
-    pub cmd: Option<Vec<String>>,
+    /// Where it listens and what starts it.
+    pub start: Start,
     /// `env`, with `${NAME}` not yet replaced.
     pub env: BTreeMap<String, String>,
     /// What this agent alone needs, beside what the whole scenario needs.
     pub requires: Vec<Requirement>,
+}
+
+/// How an agent comes to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// It runs already.
+    Running {
+        /// Where it listens.
+        endpoint: Url,
+    },
+    /// A program is started.
+    Program {
+        /// Where it will listen.
+        endpoint: Url,
+        /// The words of `cmd`, split as a shell would.
+        cmd: Vec<String>,
+    },
+    /// `builtin`: one of the bridge's own bots, hosted in the runner's process.
+    Builtin {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// One scripted turn: what is said, and what must follow. `[[config.turn]]`.
@@ -97,6 +117,8 @@ pub struct Turn {
 /// The A2A versions that a turn can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolVersion {
+    /// `0.1`
+    V0_1,
     /// `0.3`
     V0_3,
     /// `1.0`

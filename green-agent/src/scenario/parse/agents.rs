@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use bridge::bot::BUILTINS;
 use url::Url;
 
 use super::{turns, values};
 use crate::scenario::{
     error::Problem,
-    model::{Agent, Green},
+    model::{Agent, Green, Start},
     reader::{Node, Table},
 };
 
@@ -135,10 +136,34 @@ fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     Some(Agent {
         role,
         agentbeats_id: agentbeats_id.map(str::to_owned),
-        endpoint: endpoint(table)?,
-        cmd,
+        start: start(table, cmd)?,
         env,
         requires,
+    })
+}
+
+/// Reads how the agent comes to listen: a built-in one, a program, or one that runs already.
+fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
+    if let Some(node) = table.get("builtin") {
+        let names = BUILTINS.map(|(name, _)| name);
+        let expected = format!("a built-in bot: {}", names.join(", "));
+        let name = node.read(&expected, |name| {
+            names.contains(&name).then(|| name.to_owned())
+        })?;
+        for other in ["endpoint", "cmd"] {
+            if let Some(node) = table.get(other) {
+                let advice = "leave it out, for a built-in bot runs inside the harness";
+                let other = "builtin";
+                node.report(Problem::Together { other, advice });
+                return None;
+            }
+        }
+        return Some(Start::Builtin { name });
+    }
+    let endpoint = endpoint(table)?;
+    Some(match cmd {
+        Some(cmd) => Start::Program { endpoint, cmd },
+        None => Start::Running { endpoint },
     })
 }
 
@@ -199,18 +224,20 @@ mod tests {
         let Green::Agent(green) = scenario.green else {
             panic!("the green agent is a program");
         };
-        assert_eq!(green.endpoint.as_str(), "http://127.0.0.1:9009/");
         assert_eq!(green.role, "green");
-        assert_eq!(
-            green.cmd.unwrap(),
-            ["python", "judge.py", "--host", "127.0.0.1"]
-        );
+        let started = Start::Program {
+            endpoint: "http://127.0.0.1:9009/".parse().unwrap(),
+            cmd: ["python", "judge.py", "--host", "127.0.0.1"]
+                .map(str::to_owned)
+                .into(),
+        };
+        assert_eq!(green.start, started);
         let [debater] = &scenario.participants[..] else {
             panic!("there is one participant");
         };
         assert_eq!(debater.role, "pro_debater");
         assert_eq!(debater.agentbeats_id.as_deref(), Some("abc"));
-        assert_eq!(debater.cmd, None);
+        assert!(matches!(debater.start, Start::Running { .. }));
     }
 
     #[test]
@@ -252,6 +279,14 @@ mod tests {
             (
                 "role = 'a'\nimage = 'x'",
                 "a.toml:3:1: participants[0]: only an image",
+            ),
+            (
+                "role = 'a'\nbuiltin = 'x'",
+                "a.toml:5:11: participants[0].builtin: expected a built-in bot: sample, ",
+            ),
+            (
+                "role = 'a'\nbuiltin = 'sample'\ncmd = 'x'",
+                "a.toml:6:7: participants[0].cmd: expected it without builtin",
             ),
             (
                 "role = 'a'\nendpoint = 'h:1'",

@@ -96,7 +96,8 @@ fn parts(table: &mut Table<'_>) -> Vec<Value> {
 }
 
 fn version(node: &Node<'_>) -> Option<ProtocolVersion> {
-    node.read("the text \"0.3\" or \"1.0\"", |text| match text {
+    node.read("the text \"0.1\", \"0.3\" or \"1.0\"", |text| match text {
+        "0.1" => Some(ProtocolVersion::V0_1),
         "0.3" => Some(ProtocolVersion::V0_3),
         "1.0" => Some(ProtocolVersion::V1_0),
         _ => None,
@@ -189,7 +190,7 @@ mod tests {
             ),
             (
                 "to = 'a'\ntext = ''\nversion = '2'",
-                "a.toml:10:11: config.turn[0].version: expected the text \"0.3\" or \"1.0\", found \"2\"",
+                "a.toml:10:11: config.turn[0].version: expected the text \"0.1\", \"0.3\" or \"1.0\", found \"2\"",
             ),
         ] {
             let errors = errors_of(&format!("{HEAD}[[config.turn]]\n{turn}\n"));

@@ -29,15 +29,21 @@ pub(super) struct GreenAgent {
 
 /// An agent that is evaluated.
 #[derive(JsonSchema)]
-#[schemars(extend("anyOf" = [{"required": ["role"]}, {"required": ["name"]}]))]
+#[schemars(extend(
+    "anyOf" = [{"required": ["role"]}, {"required": ["name"]}],
+    "oneOf" = [{"required": ["endpoint"]}, {"required": ["builtin"], "not": {"required": ["cmd"]}}]
+))]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Participant {
     /// What it is called, here and by the evaluator; unique in the file.
     role: Option<Role>,
     /// The same as role, in the words of AgentBeats' leaderboards.
     name: Option<Role>,
-    /// Where it listens.
-    endpoint: Endpoint,
+    /// Where it listens. Needed unless builtin is given.
+    endpoint: Option<Endpoint>,
+    /// One of the bridge's own bots, hosted inside the harness; without endpoint and cmd.
+    #[schemars(extend("enum" = bridge::bot::BUILTINS.map(|(name, _)| name)))]
+    builtin: Option<String>,
     /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
     /// runs already.
     cmd: Option<String>,

@@ -1,0 +1,248 @@
+//! To speak in conversations outside of their turns.
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    a2a::TaskState,
+    activity::{Activity, ActivityType},
+    translate::{Input, SilentEnd, TurnContext as Place},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BotError, TurnContext,
+    drive::{Outcome, drive},
+    hosted::{Hosted, Scene},
+};
+use crate::{
+    caller::Caller,
+    clock,
+    executor::{EmitError, TaskHandle},
+    executor::{Inbox, Update},
+    store::{Append, Created, Event, Head, StoreError},
+};
+
+/// The conversations of one bot, for those who speak without being asked: when work is done that took
+/// longer than a turn, or when something happened.
+#[derive(Clone)]
+pub struct Conversations(Arc<Hosted>);
+
+/// Enough to speak in a conversation later, after a restart too. It is no secret, but it is not checked
+/// either: whoever gives it speaks to this caller in this task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationReference {
+    /// To whom the task belongs.
+    pub caller: Caller,
+    /// The task.
+    pub task: String,
+}
+
+/// Why a conversation was not continued, or not to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ContinueError {
+    /// There is no such task, or it belongs to another caller or agent.
+    #[error("there is no task {task} to continue")]
+    NotFound {
+        /// The task.
+        task: String,
+    },
+    /// The task is terminal.
+    #[error("task {task} has ended: begin another conversation")]
+    Ended {
+        /// The task.
+        task: String,
+    },
+    /// The bot could not say what it wanted; what it had said is logged.
+    #[error("the bot could not continue task {task}: {source}")]
+    Bot {
+        /// The task.
+        task: String,
+        /// What the bot says about it.
+        source: BotError,
+    },
+    /// The store failed.
+    #[error("the task log failed: {0}")]
+    Store(#[source] StoreError),
+}
+
+impl std::fmt::Debug for Conversations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Conversations")
+            .field(&self.0.settings.name)
+            .finish()
+    }
+}
+
+impl Conversations {
+    pub(super) fn new(hosted: Arc<Hosted>) -> Self {
+        Self(hosted)
+    }
+
+    /// Lets `talk` speak in a conversation. What it says is logged when this returns. The turn's activity
+    /// is an event named `ContinueConversation`.
+    ///
+    /// The task stands afterwards as it stood before, unless something was said that changes it: a
+    /// question, or the end of the conversation.
+    ///
+    /// # Errors
+    /// [`ContinueError`]. What was said before an error of `talk` is logged.
+    pub async fn continue_conversation(
+        &self,
+        reference: &ConversationReference,
+        talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
+    ) -> Result<(), ContinueError> {
+        self.speak(reference, "ContinueConversation", talk).await
+    }
+
+    /// Begins a conversation with a caller, who finds it in the list of their tasks, and lets `talk`
+    /// speak in it. It belongs to a context if one is given. The turn's activity is an event named
+    /// `CreateConversation`.
+    ///
+    /// # Errors
+    /// [`ContinueError`]. If `talk` fails, the new task has failed.
+    pub async fn create_conversation(
+        &self,
+        caller: &Caller,
+        context: Option<String>,
+        talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
+    ) -> Result<ConversationReference, ContinueError> {
+        let reference = self.create(caller, context).await?;
+        let spoken = self.speak(&reference, "CreateConversation", talk).await;
+        if let Err(ContinueError::Bot { .. }) = &spoken {
+            self.fail(&reference).await?;
+        }
+        spoken.map(|()| reference)
+    }
+
+    async fn speak(
+        &self,
+        reference: &ConversationReference,
+        name: &str,
+        talk: impl AsyncFnOnce(&mut TurnContext) -> Result<(), BotError>,
+    ) -> Result<(), ContinueError> {
+        let (head, handle) = self.open(reference).await?;
+        let scene = self.scene(reference, name).await?;
+        let (turn, mut pump) = self.0.turn(scene, handle.clone(), silence(&head.state));
+        let outcome = drive(turn, &mut pump, talk).await;
+        let failed = |source| ContinueError::Bot {
+            task: reference.task.clone(),
+            source,
+        };
+        // The bot's trouble is told to whoever called: the user did not ask for anything.
+        let spoken = pump
+            .end(Input::TurnEnded)
+            .map_err(|error| failed(error.into()))?;
+        handle.emit(spoken).await.map_err(refused)?;
+        match outcome {
+            Outcome::Done(memory) => memory.keep().await.map_err(|error| failed(error.into())),
+            Outcome::Failed(error) => Err(failed(error)),
+            Outcome::Panicked(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// The task of a reference, if something can be said in it.
+    async fn open(
+        &self,
+        reference: &ConversationReference,
+    ) -> Result<(Head, TaskHandle), ContinueError> {
+        let ConversationReference { caller, task } = reference;
+        let store = &self.0.store;
+        let head = store.head(caller, task).await.map_err(unread)?;
+        if head.agent != self.0.settings.name {
+            return Err(ContinueError::NotFound { task: task.clone() });
+        }
+        if head.state.is_terminal() {
+            return Err(ContinueError::Ended { task: task.clone() });
+        }
+        let context = head.context_id.clone();
+        let handle = TaskHandle::new(store.clone(), caller.clone(), task.clone(), context);
+        Ok((head, handle))
+    }
+
+    async fn scene(
+        &self,
+        reference: &ConversationReference,
+        name: &str,
+    ) -> Result<Scene, ContinueError> {
+        let ConversationReference { caller, task } = reference;
+        let task = self.0.store.task(caller, task).await.map_err(unread)?.task;
+        let place = self.0.place(&task, caller, clock::new_id());
+        Ok(Scene {
+            activity: event(name, &place),
+            place,
+            task,
+            caller: caller.clone(),
+            inbox: Inbox::fixed(false),
+        })
+    }
+
+    async fn create(
+        &self,
+        caller: &Caller,
+        context: Option<String>,
+    ) -> Result<ConversationReference, ContinueError> {
+        let task = clock::new_id();
+        let created = Event::Created(Created {
+            agent: self.0.settings.name.clone(),
+            owner: caller.clone(),
+            context_id: context.unwrap_or_else(clock::new_id),
+            client_id: None,
+            metadata: None,
+        });
+        let append = Append {
+            task: task.clone(),
+            expected: 0,
+            time: clock::now(),
+            events: vec![created],
+        };
+        self.0.store.append(caller, append).await.map_err(unread)?;
+        let caller = caller.clone();
+        Ok(ConversationReference { caller, task })
+    }
+
+    async fn fail(&self, reference: &ConversationReference) -> Result<(), ContinueError> {
+        let (_, handle) = self.open(reference).await?;
+        let id = format!("{}.failed", reference.task);
+        let text = "The agent could not begin this conversation.";
+        let failed = Update::said(TaskState::Failed, id, text);
+        handle.emit(vec![failed]).await.map_err(refused)
+    }
+}
+
+/// What silence leaves behind: what was there before.
+fn silence(state: &TaskState) -> SilentEnd {
+    match state.is_interrupted() {
+        true => SilentEnd::InputRequired,
+        false => SilentEnd::Working,
+    }
+}
+
+/// An event that tells the bot where it speaks.
+fn event(name: &str, place: &Place) -> Box<Activity> {
+    Box::new(Activity {
+        name: Some(name.into()),
+        id: Some(place.activity_id.clone()),
+        timestamp: Some(place.now.clone()),
+        channel_id: Some(place.channel_id.clone()),
+        service_url: Some(place.service_url.clone()),
+        conversation: Some(place.conversation.clone()),
+        from: Some(place.user.clone()),
+        recipient: Some(place.bot.clone()),
+        locale: place.locale.clone(),
+        ..Activity::new(ActivityType::Event)
+    })
+}
+
+fn unread(error: StoreError) -> ContinueError {
+    match error {
+        StoreError::NotFound { task } => ContinueError::NotFound { task },
+        other => ContinueError::Store(other),
+    }
+}
+
+fn refused(error: EmitError) -> ContinueError {
+    match error {
+        EmitError::Ended { task } => ContinueError::Ended { task },
+        EmitError::Store(error) => ContinueError::Store(error),
+    }
+}

@@ -1,0 +1,30 @@
+//! The bot `echo`: a chat without end.
+
+use async_trait::async_trait;
+use bridge_protocol::{a2a::AgentCard, activity::ActivityType};
+
+use super::{Bot, BotError, TurnContext, card::skill};
+
+/// Repeats what is said and never ends a conversation: what that means for its tasks is the agent's
+/// setting for a silent end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Echo;
+
+#[async_trait]
+impl Bot for Echo {
+    async fn on_activity(&self, turn: &mut TurnContext) -> Result<(), BotError> {
+        if turn.activity().kind == ActivityType::Message {
+            let answer = format!("Echo: {}", turn.text());
+            turn.send_text(answer).await?;
+        }
+        Ok(())
+    }
+
+    fn card(&self, card: AgentCard) -> AgentCard {
+        AgentCard {
+            description: "Repeats what is said, in a conversation without end.".into(),
+            skills: vec![skill("echo", "Echo", "Repeats what is said", &["Hello"])],
+            ..card
+        }
+    }
+}

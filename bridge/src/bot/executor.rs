@@ -1,0 +1,136 @@
+//! A bot as an agent.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bridge_protocol::{
+    a2a::{Task, TaskState},
+    activity::Activity,
+    translate::{TurnContext as Place, to_activity},
+};
+
+use super::{
+    Bot, BotError, BotSettings, Conversations, TurnContext, card,
+    drive::{drive, settle},
+    hosted::{Hosted, Scene},
+};
+use crate::{
+    agent::{Agent, TurnSettings},
+    caller::Caller,
+    executor::{Executor, Inbox, Turn, Update},
+    store::Store,
+};
+
+/// What users are told when the log failed in the middle of a turn.
+const UNKEPT: &str = "What the agent said could not be kept.";
+
+/// Makes an agent of a bot: messages become activities, and what the bot sends becomes changes of its
+/// task.
+#[derive(Clone)]
+pub struct BotExecutor(Arc<Hosted>);
+
+impl BotExecutor {
+    /// A bot that is hosted in this way, and remembers its conversations in this store.
+    pub fn new(bot: Arc<dyn Bot>, store: Arc<dyn Store>, settings: BotSettings) -> Self {
+        Self(Arc::new(Hosted {
+            bot,
+            store,
+            settings,
+        }))
+    }
+
+    /// To speak in the bot's conversations from outside.
+    pub fn conversations(&self) -> Conversations {
+        Conversations::new(self.0.clone())
+    }
+
+    /// The agent, with the card that the bot gives itself.
+    pub fn into_agent(self) -> Agent {
+        let settings = &self.0.settings;
+        Agent {
+            name: settings.name.clone(),
+            card: self.0.bot.card(card::plain(&settings.name)),
+            settings: TurnSettings {
+                conversation: settings.conversation,
+                ..TurnSettings::default()
+            },
+            executor: Arc::new(self),
+        }
+    }
+}
+
+#[async_trait]
+impl Executor for BotExecutor {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let hosted = &self.0;
+        let activity_id = format!("{}.{}", turn.task.id, turn.number);
+        let place = hosted.place(&turn.task, &turn.caller, activity_id);
+        let wants_greeting = turn.number == 1 && hosted.bot.wants_conversation_update();
+        let greeting = wants_greeting.then(|| first_contact(&turn.task, &place));
+        let scene = Scene {
+            activity: Box::new(to_activity::message(&turn.message, &turn.task, &place)),
+            place,
+            task: turn.task.clone(),
+            caller: turn.caller,
+            inbox: turn.inbox.clone(),
+        };
+        let (context, mut pump) = hosted.turn(scene, turn.handle, hosted.settings.silent_end);
+        let bot = hosted.bot.clone();
+        let talk = async move |turn: &mut TurnContext| talk(&*bot, turn, greeting).await;
+        let outcome = drive(context, &mut pump, talk).await;
+        let how = settle(outcome, &turn.task.id, turn.inbox.is_canceled()).await;
+        pump.end(how)
+            .unwrap_or_else(|_| unkept(&turn.task, turn.number))
+    }
+
+    async fn canceled(&self, task: Arc<Task>, caller: Caller) {
+        let hosted = &self.0;
+        let place = hosted.place(&task, &caller, format!("{}.canceled", task.id));
+        let id = task.id.clone();
+        let mut turn = hosted.mute_turn(Scene {
+            activity: Box::new(to_activity::cancel(&task, &place)),
+            place,
+            task,
+            caller,
+            inbox: Inbox::fixed(true),
+        });
+        let told = hosted.bot.on_activity(&mut turn).await;
+        let kept = match told {
+            Ok(()) => turn.close().keep().await.map_err(BotError::from),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = kept {
+            tracing::warn!(task = id, %error, "a bot could not clean up after a canceled task");
+        }
+    }
+}
+
+/// Tells the bot what it is to be told, one after the other.
+async fn talk(
+    bot: &dyn Bot,
+    turn: &mut TurnContext,
+    greeting: Option<Box<Activity>>,
+) -> Result<(), BotError> {
+    if let Some(greeting) = greeting {
+        let message = turn.greet(greeting);
+        bot.on_activity(turn).await?;
+        turn.go_on(message);
+    }
+    bot.on_activity(turn).await
+}
+
+/// How a turn ends of which something is lost.
+fn unkept(task: &Task, turn: u64) -> Vec<Update> {
+    let id = format!("{}.{turn}.unkept", task.id);
+    vec![Update::said(TaskState::Failed, id, UNKEPT)]
+}
+
+/// The activity that comes before the first message, with an id of its own.
+fn first_contact(task: &Task, place: &Place) -> Box<Activity> {
+    let activity_id = format!("{}.0", task.id);
+    let place = Place {
+        activity_id,
+        ..place.clone()
+    };
+    Box::new(to_activity::first_contact(task, &place))
+}

@@ -1,0 +1,146 @@
+//! The log's end of the queue between a bot and the log.
+
+use bridge_protocol::translate::{Dropped, Input, Output, Turn as Machine};
+use tokio::sync::{mpsc, oneshot};
+
+use super::outbox::{ROOM, SendError, Sent, dropped};
+use crate::{
+    executor::Update,
+    executor::{EmitError, TaskHandle},
+};
+
+/// Carries what a bot says through the translation into its task's log, in order.
+///
+/// What is ready together is one append: while one is under way, the next one gathers.
+pub(super) struct Pump {
+    machine: Machine,
+    handle: TaskHandle,
+    queue: mpsc::Receiver<Sent>,
+    /// Said, but not logged yet.
+    updates: Vec<Update>,
+    /// Those who wait until it is.
+    waiting: Vec<oneshot::Sender<Result<(), SendError>>>,
+    fate: Fate,
+}
+
+/// What became of the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// It takes what is said.
+    Open,
+    /// The task has ended: what is said is dropped.
+    Ended,
+    /// It failed: what was said is, at least in part, lost.
+    Broken,
+}
+
+impl Pump {
+    pub(super) fn new(machine: Machine, handle: TaskHandle, queue: mpsc::Receiver<Sent>) -> Self {
+        Self {
+            machine,
+            handle,
+            queue,
+            updates: Vec::new(),
+            waiting: Vec::new(),
+            fate: Fate::Open,
+        }
+    }
+
+    /// Logs what the bot says until it can say no more. What it said last is not logged yet: that is
+    /// done together with the end of the turn.
+    pub(super) async fn run(&mut self) {
+        let mut batch = Vec::with_capacity(ROOM);
+        while self.queue.recv_many(&mut batch, ROOM).await > 0 {
+            batch.drain(..).for_each(|sent| self.take(sent));
+            if self.queue.is_closed() && self.queue.is_empty() {
+                return;
+            }
+            self.log().await;
+        }
+    }
+
+    /// The changes that end the turn in this way, with those that were not logged yet.
+    ///
+    /// # Errors
+    /// [`SendError::Unkept`] if something that was said before them is lost.
+    pub(super) fn end(mut self, how: Input) -> Result<Vec<Update>, SendError> {
+        if self.fate == Fate::Broken {
+            let task = self.handle.task_id().to_owned();
+            return Err(SendError::Unkept { task });
+        }
+        self.handle(how);
+        Ok(self.updates)
+    }
+
+    fn take(&mut self, sent: Sent) {
+        match sent {
+            Sent::Activity(activity) => self.handle(Input::Activity(*activity)),
+            Sent::Flush(done) => self.waiting.push(done),
+        }
+    }
+
+    fn handle(&mut self, input: Input) {
+        if let Err(Dropped { activity }) = self.machine.handle(input) {
+            dropped(self.handle.task_id(), &activity);
+        }
+        let outputs = std::iter::from_fn(|| self.machine.poll());
+        self.updates.extend(outputs.filter_map(update));
+    }
+
+    async fn log(&mut self) {
+        let updates = std::mem::take(&mut self.updates);
+        if self.fate == Fate::Open {
+            self.fate = match self.handle.emit(updates).await {
+                Ok(()) => Fate::Open,
+                Err(EmitError::Ended { .. }) => Fate::Ended,
+                Err(EmitError::Store(error)) => {
+                    let task = self.handle.task_id();
+                    tracing::error!(task, %error, "what a bot said could not be logged");
+                    self.queue.close();
+                    Fate::Broken
+                }
+            };
+        }
+        for done in self.waiting.drain(..) {
+            // Whoever asked may have gone.
+            let _ = done.send(told(self.fate, self.handle.task_id()));
+        }
+    }
+}
+
+fn told(fate: Fate, task: &str) -> Result<(), SendError> {
+    let task = task.to_owned();
+    match fate {
+        Fate::Open => Ok(()),
+        Fate::Ended => Err(SendError::Ended { task }),
+        Fate::Broken => Err(SendError::Unkept { task }),
+    }
+}
+
+/// The change of the task that is to be logged, if it is one.
+fn update(output: Output) -> Option<Update> {
+    match output {
+        Output::Status {
+            state,
+            message,
+            metadata,
+        } => Some(Update::Status {
+            state,
+            message,
+            metadata,
+        }),
+        Output::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata,
+        } => Some(Update::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata,
+        }),
+        Output::Metadata(metadata) => Some(Update::Metadata(metadata)),
+        Output::Ended => None,
+    }
+}

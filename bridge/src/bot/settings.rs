@@ -1,0 +1,34 @@
+//! How a bot is hosted.
+
+use bridge_protocol::translate::SilentEnd;
+
+use crate::agent::Conversation;
+
+/// How a bot is hosted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BotSettings {
+    /// The agent's name; the bot's account has it too.
+    pub name: String,
+    /// The channel that the bot believes to be on. Some bots only stream on channels that they know,
+    /// such as `webchat`.
+    pub channel_id: String,
+    /// The language that the users speak, such as `en-US`, if that is known.
+    pub locale: Option<String>,
+    /// What the bot's conversations, and so its states, are.
+    pub conversation: Conversation,
+    /// What a turn means that ends without saying so.
+    pub silent_end: SilentEnd,
+}
+
+impl BotSettings {
+    /// On the channel `a2a`, each task a conversation, in which the user may always go on.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            channel_id: "a2a".into(),
+            locale: None,
+            conversation: Conversation::default(),
+            silent_end: SilentEnd::default(),
+        }
+    }
+}

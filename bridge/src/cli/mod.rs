@@ -1,0 +1,70 @@
+//! The command line: one command, one file. Flags become settings; the library does the work.
+
+mod serve;
+mod store;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+/// Puts bot-style agents behind A2A: tasks, streams and turns, in 1.0, 0.3 and 0.1, every task on disk.
+#[derive(Debug, Parser)]
+#[command(name = "bridge", version, about, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// How the program's own log is written, on standard error
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bridge serve                                 host the built-in sample at http://localhost:3978/a2a
+  bridge serve --builtin echo --store memory   host another one, keeping nothing
+  bridge serve --listen 127.0.0.1:0            on any free port; the address is told when it is ready
+
+Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong.
+The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Host agents until Ctrl-C or SIGTERM
+    Serve(serve::Serve),
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormat {
+    /// For a person
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// What the program does, from its arguments to its exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log(cli.log_format);
+    let done = match cli.command {
+        Command::Serve(serve) => serve.execute(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn log(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.with_ansi(false).init(),
+        LogFormat::Json => builder.json().init(),
+    }
+}

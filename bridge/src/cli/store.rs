@@ -1,0 +1,57 @@
+//! Where tasks are kept: `memory` or `sled:FOLDER`.
+
+use std::{path::PathBuf, str::FromStr, sync::Arc};
+
+use crate::store::{MemoryStore, SledSettings, SledStore, Store, StoreError};
+
+/// A store as the command line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum StoreChoice {
+    Memory,
+    Sled(PathBuf),
+}
+
+impl StoreChoice {
+    pub(super) fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(match self {
+            Self::Memory => Arc::new(MemoryStore::new()),
+            Self::Sled(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),
+        })
+    }
+}
+
+impl FromStr for StoreChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "memory" => Ok(Self::Memory),
+            Some(("sled", folder)) if !folder.is_empty() => Ok(Self::Sled(folder.into())),
+            _ => Err("expected memory or sled:FOLDER".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for StoreChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory"),
+            Self::Sled(folder) => write!(f, "sled:{}", folder.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_is_named_by_kind_and_folder() {
+        for text in ["memory", "sled:data", "sled:/a b/c:d"] {
+            assert_eq!(text.parse::<StoreChoice>().unwrap().to_string(), text);
+        }
+        for text in ["", "sled", "sled:", "memory:x", "postgres://h/d"] {
+            assert!(text.parse::<StoreChoice>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The `bridge` program.
+
+fn main() -> std::process::ExitCode {
+    bridge::cli::main()
+}
