@@ -19,7 +19,8 @@ use crate::{caller::Caller, executor::Inbox};
 /// What is sent stands in a queue when sending returns, and from there goes into the task's log, in
 /// order; what is ready together is logged together, the last of it with the end of the turn. So a piece
 /// of a stream costs no write of its own, and a turn that answers at once costs one. Whoever must know
-/// that something is logged before they go on [flushes](TurnContext::flush).
+/// that something is logged before they go on, or works for long without waiting for anything,
+/// [flushes](TurnContext::flush).
 ///
 /// What is sent after an `endOfConversation`, or to a task that was canceled, is dropped.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bridge_protocol::{
     a2a::TaskState,
     activity::{Activity, ActivityType},
-    translate::{Input, SilentEnd, TurnContext as Place},
+    translate::{SilentEnd, TurnContext as Place},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BotError, TurnContext,
+    BotError, SendError, TurnContext,
     drive::{Outcome, drive},
     hosted::{Hosted, Scene},
 };
@@ -81,8 +81,8 @@ impl Conversations {
     /// Lets `talk` speak in a conversation. What it says is logged when this returns. The turn's activity
     /// is an event named `ContinueConversation`.
     ///
-    /// The task stands afterwards as it stood before, unless something was said that changes it: a
-    /// question, or the end of the conversation.
+    /// The task stands afterwards as it stood before, unless something was said that changes it, such as
+    /// the end of the conversation. One that waited for a sign-in waits for input once a message was said.
     ///
     /// # Errors
     /// [`ContinueError`]. What was said before an error of `talk` is logged.
@@ -129,9 +129,10 @@ impl Conversations {
             source,
         };
         // The bot's trouble is told to whoever called: the user did not ask for anything.
-        let spoken = pump
-            .end(Input::TurnEnded)
-            .map_err(|error| failed(error.into()))?;
+        let spoken = pump.leave().map_err(|error| match error {
+            SendError::Ended { task } => ContinueError::Ended { task },
+            unkept @ SendError::Unkept { .. } => failed(unkept.into()),
+        })?;
         handle.emit(spoken).await.map_err(refused)?;
         match outcome {
             Outcome::Done(memory) => memory.keep().await.map_err(|error| failed(error.into())),

@@ -10,7 +10,7 @@ use bridge_protocol::{
 };
 
 use super::{
-    Bot, BotError, BotSettings, Conversations, TurnContext, card,
+    Bot, BotError, BotSettings, Conversations, SendError, TurnContext, card,
     drive::{drive, settle},
     hosted::{Hosted, Scene},
 };
@@ -63,24 +63,16 @@ impl BotExecutor {
 impl Executor for BotExecutor {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let hosted = &self.0;
-        let activity_id = format!("{}.{}", turn.task.id, turn.number);
-        let place = hosted.place(&turn.task, &turn.caller, activity_id);
-        let wants_greeting = turn.number == 1 && hosted.bot.wants_conversation_update();
-        let greeting = wants_greeting.then(|| first_contact(&turn.task, &place));
-        let scene = Scene {
-            activity: Box::new(to_activity::message(&turn.message, &turn.task, &place)),
-            place,
-            task: turn.task.clone(),
-            caller: turn.caller,
-            inbox: turn.inbox.clone(),
-        };
-        let (context, mut pump) = hosted.turn(scene, turn.handle, hosted.settings.silent_end);
+        let (task, number, inbox) = (turn.task.clone(), turn.number, turn.inbox.clone());
+        let handle = turn.handle.clone();
+        let scene = hosted.scene(turn);
+        let greeting = hosted.greeting(&scene, number);
+        let (context, mut pump) = hosted.turn(scene, handle, hosted.settings.silent_end);
         let bot = hosted.bot.clone();
         let talk = async move |turn: &mut TurnContext| talk(&*bot, turn, greeting).await;
         let outcome = drive(context, &mut pump, talk).await;
-        let how = settle(outcome, &turn.task.id, turn.inbox.is_canceled()).await;
-        pump.end(how)
-            .unwrap_or_else(|_| unkept(&turn.task, turn.number))
+        let how = settle(outcome, &task.id, inbox.is_canceled()).await;
+        pump.end(how).unwrap_or_else(|error| unkept(&error, number))
     }
 
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
@@ -119,18 +111,38 @@ async fn talk(
     bot.on_activity(turn).await
 }
 
-/// How a turn ends of which something is lost.
-fn unkept(task: &Task, turn: u64) -> Vec<Update> {
-    let id = format!("{}.{turn}.unkept", task.id);
-    vec![Update::said(TaskState::Failed, id, UNKEPT)]
+/// How a turn ends of which something is not kept.
+fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
+    match error {
+        SendError::Ended { .. } => Vec::new(),
+        SendError::Unkept { task } => {
+            let id = format!("{task}.{turn}.unkept");
+            vec![Update::said(TaskState::Failed, id, UNKEPT)]
+        }
+    }
 }
 
-/// The activity that comes before the first message, with an id of its own.
-fn first_contact(task: &Task, place: &Place) -> Box<Activity> {
-    let activity_id = format!("{}.0", task.id);
-    let place = Place {
-        activity_id,
-        ..place.clone()
-    };
-    Box::new(to_activity::first_contact(task, &place))
+impl Hosted {
+    /// What a turn is about that answers a message.
+    fn scene(&self, turn: Turn) -> Scene {
+        let activity_id = format!("{}.{}", turn.task.id, turn.number);
+        let place = self.place(&turn.task, &turn.caller, activity_id);
+        Scene {
+            activity: Box::new(to_activity::message(&turn.message, &turn.task, &place)),
+            place,
+            task: turn.task,
+            caller: turn.caller,
+            inbox: turn.inbox,
+        }
+    }
+
+    /// The activity that comes before the first message, with an id of its own, if the bot wants it.
+    fn greeting(&self, scene: &Scene, turn: u64) -> Option<Box<Activity>> {
+        let place = || Place {
+            activity_id: format!("{}.0", scene.task.id),
+            ..scene.place.clone()
+        };
+        let greeting = || Box::new(to_activity::first_contact(&scene.task, &place()));
+        (turn == 1 && self.bot.wants_conversation_update()).then(greeting)
+    }
 }

@@ -111,16 +111,21 @@ pub const BUILTINS: [(&str, &str); 6] = [
     ("panicking", "panics in the middle of every turn"),
 ];
 
-/// A bot that comes with the bridge, by its name in [`BUILTINS`], hosted under that name.
-pub fn builtin(name: &str, store: Arc<dyn Store>) -> Option<Agent> {
-    let bot: Arc<dyn Bot> = match name {
-        "sample" => Arc::new(Sample),
-        "echo" => Arc::new(Echo),
-        "silent" => Arc::new(Silent),
-        "failing" => Arc::new(Failing),
-        "hanging" => Arc::new(Hanging),
-        "panicking" => Arc::new(Panicking),
-        _ => return None,
-    };
+/// A bot that comes with the bridge, by its name in [`BUILTINS`].
+pub fn builtin(name: &str) -> Option<Arc<dyn Bot>> {
+    match name {
+        "sample" => Some(Arc::new(Sample)),
+        "echo" => Some(Arc::new(Echo)),
+        "silent" => Some(Arc::new(Silent)),
+        "failing" => Some(Arc::new(Failing)),
+        "hanging" => Some(Arc::new(Hanging)),
+        "panicking" => Some(Arc::new(Panicking)),
+        _ => None,
+    }
+}
+
+/// The same as an agent under that name, which keeps what it remembers in `store`.
+pub fn builtin_agent(name: &str, store: Arc<dyn Store>) -> Option<Agent> {
+    let bot = builtin(name)?;
     Some(BotExecutor::new(bot, store, BotSettings::new(name)).into_agent())
 }

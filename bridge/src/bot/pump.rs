@@ -18,7 +18,9 @@ pub(super) struct Pump {
     queue: mpsc::Receiver<Sent>,
     /// Said, but not logged yet.
     updates: Vec<Update>,
-    /// Those who wait until it is.
+    /// Whether the bot has changed the task's status.
+    has_status: bool,
+    /// Those who wait until all is logged.
     waiting: Vec<oneshot::Sender<Result<(), SendError>>>,
     fate: Fate,
 }
@@ -41,6 +43,7 @@ impl Pump {
             handle,
             queue,
             updates: Vec::new(),
+            has_status: false,
             waiting: Vec::new(),
             fate: Fate::Open,
         }
@@ -62,14 +65,22 @@ impl Pump {
     /// The changes that end the turn in this way, with those that were not logged yet.
     ///
     /// # Errors
-    /// [`SendError::Unkept`] if something that was said before them is lost.
+    /// [`SendError`] if something that was said before them is not kept.
     pub(super) fn end(mut self, how: Input) -> Result<Vec<Update>, SendError> {
-        if self.fate == Fate::Broken {
-            let task = self.handle.task_id().to_owned();
-            return Err(SendError::Unkept { task });
-        }
+        told(self.fate, self.handle.task_id())?;
         self.handle(how);
         Ok(self.updates)
+    }
+
+    /// The same for one who spoke without being asked: a status that was left alone stays as it is.
+    ///
+    /// # Errors
+    /// Those of [`Pump::end`].
+    pub(super) fn leave(self) -> Result<Vec<Update>, SendError> {
+        let has_status = self.has_status;
+        let mut updates = self.end(Input::TurnEnded)?;
+        updates.retain(|update| has_status || !is_status(update));
+        Ok(updates)
     }
 
     fn take(&mut self, sent: Sent) {
@@ -85,6 +96,7 @@ impl Pump {
         }
         let outputs = std::iter::from_fn(|| self.machine.poll());
         self.updates.extend(outputs.filter_map(update));
+        self.has_status |= self.updates.iter().any(is_status);
     }
 
     async fn log(&mut self) {
@@ -117,6 +129,10 @@ fn told(fate: Fate, task: &str) -> Result<(), SendError> {
     }
 }
 
+fn is_status(update: &Update) -> bool {
+    matches!(update, Update::Status { .. })
+}
+
 /// The change of the task that is to be logged, if it is one.
 fn update(output: Output) -> Option<Update> {
     match output {
@@ -142,5 +158,53 @@ fn update(output: Output) -> Option<Update> {
         }),
         Output::Metadata(metadata) => Some(Update::Metadata(metadata)),
         Output::Ended => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bridge_protocol::{
+        activity::{Activity, ChannelAccount, ConversationAccount},
+        translate::{SilentEnd, TurnContext as Place},
+    };
+
+    use super::*;
+    use crate::{bot::outbox::Outbox, caller::Caller, store::MemoryStore};
+
+    fn machine() -> Machine {
+        let place = Place {
+            task_id: "t".into(),
+            context_id: "c".into(),
+            channel_id: "a2a".into(),
+            service_url: "urn:x".into(),
+            conversation: ConversationAccount::new("t"),
+            user: ChannelAccount::default(),
+            bot: ChannelAccount::default(),
+            activity_id: "a".into(),
+            now: "2026-01-01T00:00:00Z".into(),
+            locale: None,
+            delivery_mode: None,
+        };
+        Machine::new(place, SilentEnd::default())
+    }
+
+    #[tokio::test]
+    async fn a_log_that_fails_is_told_to_the_bot_and_ends_the_turn() {
+        // The store does not know the task: it refuses everything.
+        let store = Arc::new(MemoryStore::new());
+        let handle = TaskHandle::new(store, Caller::anonymous(), "t".into(), "c".into());
+        let (outbox, queue) = Outbox::open("t", "a");
+        let mut pump = Pump::new(machine(), handle, queue);
+        let message = || Box::new(Activity::message("hi"));
+        let speaking = async move {
+            let queued = outbox.send(message()).await;
+            (queued, outbox.flush().await, outbox.send(message()).await)
+        };
+        let (told, ()) = tokio::join!(speaking, pump.run());
+        let unkept = || SendError::Unkept { task: "t".into() };
+        assert_eq!(told, (Ok(()), Err(unkept()), Err(unkept())));
+        assert_eq!(pump.end(Input::TurnEnded), Err(unkept()));
     }
 }

@@ -21,6 +21,8 @@ pub struct Chat {
     caller: Caller,
     /// The last task.
     task: Option<String>,
+    /// In which its next ones are.
+    context: Option<String>,
     said: usize,
 }
 
@@ -66,8 +68,14 @@ impl Chat {
             conversations,
             caller: Caller::anonymous(),
             task: None,
+            context: None,
             said: 0,
         }
+    }
+
+    /// Begins every further task in this context.
+    pub fn in_context(&mut self, context: impl Into<String>) {
+        self.context = Some(context.into());
     }
 
     /// Says something and waits for the end of its turn. It is said in the last task, or in a new one if
@@ -103,6 +111,7 @@ impl Chat {
         let id = format!("message-{}", self.said);
         let mut message = Message::new(id, Role::User, vec![Part::text(text)]);
         message.task_id = self.open_task().await?;
+        message.context_id = self.context.clone().filter(|_| message.task_id.is_none());
         let incoming = Incoming {
             agent: self.agent.clone(),
             caller: self.caller.clone(),
@@ -164,6 +173,11 @@ impl Chat {
     pub fn follow(&self) -> Result<Follower, ChatError> {
         let (store, caller) = (self.turns.store().clone(), self.caller.clone());
         Ok(Follower::new(store, caller, self.last()?.to_owned(), 0))
+    }
+
+    /// What is below: turns, and through them the store.
+    pub fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// The bot's conversations, to speak in them from outside.

@@ -46,7 +46,7 @@ impl Serve {
         let store = self.store.open()?;
         let mut agents = Vec::new();
         for name in &self.builtin {
-            let agent = bot::builtin(name, store.clone());
+            let agent = bot::builtin_agent(name, store.clone());
             agents.push(agent.ok_or_else(|| unknown(name))?);
         }
         let listener = TcpListener::bind(self.listen)

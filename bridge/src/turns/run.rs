@@ -1,9 +1,8 @@
 //! One turn, from the call of the agent to the end that is logged.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::sync::Arc;
 
 use bridge_protocol::a2a::{Message, TaskState};
-use futures_util::FutureExt as _;
 use tokio::{sync::watch, time::timeout};
 
 use super::{
@@ -122,16 +121,30 @@ impl Turns {
             handle: handle.clone(),
             inbox: Inbox::new(canceled),
         };
-        let executing = AssertUnwindSafe(agent.executor.execute(turn)).catch_unwind();
-        let last = match timeout(agent.settings.limit, executing).await {
+        // In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
+        let executor = agent.executor.clone();
+        let mut executing = tokio::spawn(async move { executor.execute(turn).await });
+        let last = match timeout(agent.settings.limit, &mut executing).await {
             Ok(Ok(updates)) => updates,
             Ok(Err(_)) => failed(job, "The agent broke down while it worked on this message."),
             Err(_) => {
+                executing.abort();
                 let limit = agent.settings.limit;
                 failed(job, &format!("The agent did not answer within {limit:?}."))
             }
         };
-        end(&handle, job.turn, last).await
+        match end(&handle, job.turn, last).await {
+            Err(EmitError::Store(error)) => {
+                tracing::error!(task = job.task, turn = job.turn, %error, "an answer was not kept");
+                end(
+                    &handle,
+                    job.turn,
+                    failed(job, "What the agent said could not be kept."),
+                )
+                .await
+            }
+            ended => ended,
+        }
     }
 }
 

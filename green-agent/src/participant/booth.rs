@@ -69,7 +69,7 @@ impl Drop for Booth {
 
 async fn host(name: String, url: Url, listener: StdListener) {
     let store = Arc::new(MemoryStore::new());
-    let Some(agent) = bot::builtin(&name, store.clone()) else {
+    let Some(agent) = bot::builtin_agent(&name, store.clone()) else {
         tracing::error!(name, "there is no such built-in bot");
         return;
     };

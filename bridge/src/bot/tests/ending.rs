@@ -1,0 +1,201 @@
+//! However a turn ends, its task says what happened.
+
+use std::sync::Mutex;
+
+use bridge_protocol::{
+    activity::{ActivityType, EndOfConversationCode},
+    translate::SilentEnd,
+};
+use tokio::time::{Duration, sleep};
+
+use super::*;
+use crate::bot::{BotSettings, Echo};
+
+#[tokio::test(start_paused = true)]
+async fn troubled_bots_leave_truthful_tasks() {
+    let cases: [(&str, &[&str]); 5] = [
+        ("silent", &["input-required"]),
+        (
+            "failing",
+            &[
+                "working: Let me see.",
+                "failed: The agent could not answer this message.",
+            ],
+        ),
+        (
+            "panicking",
+            &[
+                "working: Let me see.",
+                "failed: The agent broke down while it worked on this message.",
+            ],
+        ),
+        (
+            "hanging",
+            &[
+                "working: Let me see.",
+                "failed: The agent did not answer within 300s.",
+            ],
+        ),
+        ("echo", &["working: Echo: hi", "input-required: Echo: hi"]),
+    ];
+    for (name, expected) in cases {
+        let mut chat = Chat::hosted(builtin(name).unwrap(), BotSettings::new(name));
+        chat.say("hi").await.unwrap();
+        let expected: Vec<&str> = expected.iter().copied().chain(["end of turn 1"]).collect();
+        assert_eq!(log(&chat).await, expected, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_means_what_the_setting_says() {
+    for (silent_end, expected) in [
+        (SilentEnd::InputRequired, TaskState::InputRequired),
+        (SilentEnd::Completed, TaskState::Completed),
+        (SilentEnd::Working, TaskState::Working),
+    ] {
+        let settings = BotSettings {
+            silent_end,
+            ..BotSettings::new("echo")
+        };
+        let task = Chat::hosted(Arc::new(Echo), settings)
+            .say("hi")
+            .await
+            .unwrap();
+        assert_eq!(task.status.state, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_after_the_end_is_dropped() {
+    let bot = does(|turn| {
+        Box::pin(async move {
+            turn.send_text("first").await?;
+            turn.send_text("second").await?;
+            let code = EndOfConversationCode::CompletedSuccessfully;
+            turn.end_conversation(code, Some("third".into()), None)
+                .await?;
+            turn.send_text("fourth").await?;
+            Err("nobody hears of this".into())
+        })
+    });
+    let mut chat = Chat::with(bot);
+    chat.say("hi").await.unwrap();
+    let expected = [
+        "working: first",
+        "working: second",
+        "completed: third",
+        "end of turn 1",
+    ];
+    assert_eq!(log(&chat).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_is_shown_although_the_bot_works_on() {
+    let bot = does(|turn| {
+        Box::pin(async move {
+            turn.end_conversation(EndOfConversationCode::Error, None, None)
+                .await?;
+            sleep(Duration::from_secs(60)).await;
+            Ok(())
+        })
+    });
+    let mut chat = Chat::with(bot);
+    let submitted = chat.begin("hi").await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(chat.task().await.unwrap().status.state, TaskState::Failed);
+    assert_eq!(log(&chat).await, ["failed"]);
+    chat.ended(&submitted).await.unwrap();
+    assert_eq!(log(&chat).await, ["failed", "end of turn 1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_answers_at_once_is_one_append() {
+    let mut chat = Chat::with(Echo);
+    let mut changes = chat.turns().store().changes();
+    chat.say("hi").await.unwrap();
+    let asked = changes.next().await.unwrap().seq;
+    let answered = changes.next().await.unwrap().seq;
+    assert_eq!(answered - asked, log(&chat).await.len() as u64);
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_than_the_queue_holds_is_logged_in_order() {
+    let bot = does(|turn| {
+        Box::pin(async move {
+            for number in 0..1000 {
+                turn.send_text(number.to_string()).await?;
+            }
+            Ok(())
+        })
+    });
+    let mut chat = Chat::with(bot);
+    chat.say("count").await.unwrap();
+    let expected: Vec<String> = (0..1000)
+        .map(|number| format!("working: {number}"))
+        .collect();
+    assert_eq!(log(&chat).await[..1000], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_flushed_is_logged() {
+    let logged: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = logged.clone();
+    let bot = does(move |turn| {
+        let seen = seen.clone();
+        Box::pin(async move {
+            turn.send_text("first").await?;
+            turn.flush().await?;
+            let later = |later: &mut TurnContext| {
+                let status = &later.task().status;
+                status.message.as_ref().map(|message| message.text())
+            };
+            let (reference, conversations) = (turn.conversation_reference(), turn.conversations());
+            let look = async |turn: &mut TurnContext| {
+                seen.lock().unwrap().extend(later(turn));
+                Ok(())
+            };
+            conversations
+                .continue_conversation(&reference, look)
+                .await?;
+            Ok(())
+        })
+    });
+    Chat::with(bot).say("hi").await.unwrap();
+    assert_eq!(*logged.lock().unwrap(), ["first"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_canceled_task_stays_canceled_and_its_bot_is_told() {
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let ears = heard.clone();
+    let bot = does(move |turn| {
+        let ears = ears.clone();
+        Box::pin(async move {
+            let mut heard = vec![turn.activity().kind.to_string()];
+            turn.send_text("Working on it.").await?;
+            if turn.activity().kind == ActivityType::Message {
+                turn.canceled().await;
+                turn.send_text("Too late.").await?;
+                let refused = turn.flush().await.unwrap_err();
+                heard = vec![refused.to_string()];
+            }
+            ears.lock().unwrap().extend(heard);
+            Ok(())
+        })
+    });
+    let mut chat = Chat::with(bot);
+    let submitted = chat.begin("hi").await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let task = chat.cancel().await.unwrap();
+    assert_eq!(task.status.state, TaskState::Canceled);
+    chat.ended(&submitted).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(
+        log(&chat).await,
+        ["working: Working on it.", "canceled", "end of turn 1"]
+    );
+    let mut heard = heard.lock().unwrap().clone();
+    heard.sort();
+    let ended = format!("task {} has ended: nothing more can be said in it", task.id);
+    assert_eq!(heard, ["endOfConversation".to_owned(), ended]);
+}
