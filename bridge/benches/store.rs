@@ -2,7 +2,8 @@
 //!
 //! Every append is one event of about 1 KB and durable before the next of its writer. The measure for
 //! durable work is a bare file to which the same bytes are appended, fsynced by group, in the same run.
-//! `STORE_BENCH_SECONDS` (2) is the length of each measurement.
+//! `STORE_BENCH_SECONDS` (2) is the length of each measurement; `-- sled` measures only that, of `file`,
+//! `sled` and `memory`.
 
 use std::{
     fs::File,
@@ -40,12 +41,30 @@ fn main() {
 
 async fn run(length: Duration, tasks: u64) {
     let folder = tempfile::tempdir().expect("a folder is made");
+    let chosen: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|one| !one.starts_with("--"))
+        .collect();
+    let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|one| one == name);
     println!(
         "{:<32} {:>10} {:>9} {:>9}",
         "", "per second", "p50 ms", "p99 ms"
     );
+    if is_chosen("file") {
+        bench_file(&folder.path().join("log"), length).await;
+    }
+    if is_chosen("sled") {
+        bench_sled(&folder.path().join("sled"), length, tasks).await;
+    }
+    if is_chosen("memory") {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        bench("memory", &store, length, tasks).await;
+    }
+}
+
+async fn bench_file(path: &Path, length: Duration) {
     for writers in [1, 16, 64] {
-        let log = Arc::new(GroupLog::start(&folder.path().join("log")));
+        let log = Arc::new(GroupLog::start(path));
         let label = format!("bare file, {writers} writers");
         measure(&label, writers, length, move |_, _| {
             let log = Arc::clone(&log);
@@ -53,11 +72,10 @@ async fn run(length: Duration, tasks: u64) {
         })
         .await;
     }
-    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    bench("memory", &memory, length, tasks).await;
-    drop(memory);
-    println!("memory of this process: {} MiB", resident() >> 20);
-    let settings = SledSettings::in_folder(folder.path().join("sled"));
+}
+
+async fn bench_sled(folder: &Path, length: Duration, tasks: u64) {
+    let settings = SledSettings::in_folder(folder);
     let store: Arc<dyn Store> = Arc::new(SledStore::open(&settings).expect("a store opens"));
     bench("sled", &store, length, tasks).await;
     drop(store);

@@ -98,14 +98,6 @@ impl Head {
         Ok(head)
     }
 
-    /// This head, if the caller owns the task.
-    pub(crate) fn owned_by(self, caller: &Caller) -> Result<Self, StoreError> {
-        match self.owner == *caller {
-            true => Ok(self),
-            false => Err(StoreError::not_found(&self.task)),
-        }
-    }
-
     fn expected(&self, caller: &Caller, append: &Append) -> Result<&Self, StoreError> {
         if self.owner != *caller {
             return Err(StoreError::not_found(&append.task));

@@ -35,6 +35,11 @@ impl ListQuery {
         }
     }
 
+    /// Whether it leaves out any task of the agent.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.context_id.is_some() || self.state.is_some() || self.after.is_some()
+    }
+
     /// Whether a task of the agent belongs to the list.
     pub(crate) fn matches(&self, head: &Head) -> bool {
         self.context_id

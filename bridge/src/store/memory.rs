@@ -154,23 +154,27 @@ impl Kept {
 
     fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let from = Position::parse(&query.page_token)?;
+        let empty = BTreeSet::new();
         let list = self.lists.get(&(caller.clone(), query.agent.clone()));
-        let matching = |position: &&Position| {
-            let entry = self.tasks.get(&position.task);
-            entry.is_some_and(|entry| query.matches(&entry.head))
-        };
-        let all = || list.into_iter().flatten().filter(matching);
-        let later = all().filter(|one| from.as_ref().is_none_or(|from| *one > from));
-        let (positions, next) = cut(
-            later.take(query.page_size + 1).cloned().collect(),
-            query.page_size,
-        );
+        let list = list.unwrap_or(&empty);
+        let start = from.map_or(Bound::Unbounded, Bound::Excluded);
+        let later = list.range((start, Bound::Unbounded));
+        let page = later.filter(|one| self.matches(query, one)).cloned();
+        let (positions, next) = cut(page.take(query.page_size + 1).collect(), query.page_size);
         let tasks = positions.iter().filter_map(|one| self.tasks.get(&one.task));
         Ok(Page {
             tasks: tasks.map(|entry| entry.snapshot.clone()).collect(),
             next,
-            total: all().count(),
+            total: match query.is_narrow() {
+                true => list.iter().filter(|one| self.matches(query, one)).count(),
+                false => list.len(),
+            },
         })
+    }
+
+    fn matches(&self, query: &ListQuery, place: &Position) -> bool {
+        let entry = self.tasks.get(&place.task);
+        entry.is_some_and(|entry| query.matches(&entry.head))
     }
 }
 
@@ -236,8 +240,13 @@ impl Store for MemoryStore {
         Ok(self.lock().client_tasks.get(&key).cloned())
     }
 
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    async fn open_tasks(
+        &self,
+        after: Option<&Head>,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
         let kept = self.lock();
+        let after = after.map_or("", |head| head.task.as_str());
         let from = (Bound::Excluded(after), Bound::Unbounded);
         let open = kept.open.range::<str, _>(from).take(limit);
         let entries = open.filter_map(|task| kept.tasks.get(task));

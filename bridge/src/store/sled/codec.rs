@@ -1,12 +1,16 @@
-//! How events and heads are written: a small binary envelope around JSON.
+//! How an append is written: a small binary envelope around JSON.
 //!
-//! | bytes | an append |
+//! | bytes | |
 //! |-|-|
 //! | 1 | version of this table: 1 |
 //! | 1 | where the events are: 0 here, 1 in a file |
 //! | 8 | time, milliseconds since 1970 |
 //! | 4 | how many events there are |
+//! | 4 | the length of the next |
+//! | | the task's head after the append, JSON |
 //! | rest | the events as a JSON list; or the SHA-256 of the file that holds that list |
+//!
+//! The head stands with the events so that an append is one key. The newest append of a task has it.
 //!
 //! JSON costs a third more bytes than a binary form would, but it keeps the objects of the protocol with
 //! all their unknown fields as they are.
@@ -21,7 +25,7 @@ use crate::store::{Append, Event, Head, Seq, StoreError, Stored};
 const VERSION: u8 = 1;
 const HERE: u8 = 0;
 const IN_FILE: u8 = 1;
-const HEADER: usize = 14;
+const HEADER: usize = 18;
 
 /// The bytes of a SHA-256.
 pub(super) type Hash = [u8; 32];
@@ -36,48 +40,78 @@ pub(super) struct Record {
 }
 
 /// Where a record's events are.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Body<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Body {
     /// The JSON list itself.
-    Here(&'a [u8]),
+    Here(Vec<u8>),
     /// In the file of this name.
     File(Hash),
 }
 
+/// What an envelope says.
+struct Parts<'r> {
+    time: Timestamp,
+    count: u64,
+    head: &'r [u8],
+    in_file: bool,
+    body: &'r [u8],
+}
+
 /// The events of an append as they are written.
-pub(super) fn body(append: &Append) -> Result<Vec<u8>, StoreError> {
+pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
     let corrupt = |error| StoreError::corrupt(format!("an event of task {}", append.task), &error);
     serde_json::to_vec(&append.events).map_err(corrupt)
 }
 
-/// Puts a body, or the name of its file, into its envelope.
-pub(super) fn envelope(append: &Append, body: &Body<'_>) -> Vec<u8> {
-    let (place, rest) = match body {
-        Body::Here(json) => (HERE, *json),
+/// Puts the events of an append, or the name of their file, into an envelope.
+pub(super) fn envelope(append: &Append, head: &Head, body: &Body) -> Result<Vec<u8>, StoreError> {
+    let corrupt = |error| StoreError::corrupt(format!("the head of task {}", head.task), &error);
+    let head = serde_json::to_vec(head).map_err(corrupt)?;
+    let (place, body) = match body {
+        Body::Here(json) => (HERE, json.as_slice()),
         Body::File(hash) => (IN_FILE, hash.as_slice()),
     };
-    let mut bytes = Vec::with_capacity(HEADER + rest.len());
+    let mut bytes = Vec::with_capacity(HEADER + head.len() + body.len());
     bytes.extend([VERSION, place]);
     bytes.extend(append.time.as_millisecond().to_be_bytes());
     bytes.extend((append.events.len() as u32).to_be_bytes());
-    bytes.extend(rest);
-    bytes
+    bytes.extend((head.len() as u32).to_be_bytes());
+    bytes.extend(head);
+    bytes.extend(body);
+    Ok(bytes)
 }
 
 impl Record {
     /// How many events it has.
     pub(super) fn count(&self) -> Result<u64, StoreError> {
-        self.parts().map(|(_, count, _)| count)
+        Ok(self.parts()?.count)
     }
 
-    /// Where its events are.
-    pub(super) fn body(&self) -> Result<Body<'_>, StoreError> {
-        self.parts().map(|(_, _, body)| body)
+    /// The head after it.
+    pub(super) fn head(&self) -> Result<Head, StoreError> {
+        read_json(self.parts()?.head, "the head of a task")
     }
 
-    /// Its events, read from `json`, which is what [`Record::body`] named.
-    pub(super) fn events(&self, json: &[u8]) -> Result<Vec<Stored>, StoreError> {
-        let (time, count, _) = self.parts()?;
+    /// The file that holds its events, if it does not hold them itself.
+    pub(super) fn file(&self) -> Result<Option<Hash>, StoreError> {
+        let parts = self.parts()?;
+        let hash = || {
+            parts
+                .body
+                .try_into()
+                .map_err(|_| self.corrupt("it is too short"))
+        };
+        parts.in_file.then(hash).transpose()
+    }
+
+    /// The events that it holds itself.
+    pub(super) fn events(&self) -> Result<Vec<Stored>, StoreError> {
+        self.events_from(self.parts()?.body)
+    }
+
+    /// The events that stand in its file.
+    pub(super) fn events_from(&self, json: &[u8]) -> Result<Vec<Stored>, StoreError> {
+        let Parts { time, count, .. } = self.parts()?;
         let events: Vec<Event> = read_json(json, "the events of an append")?;
         if events.len() as u64 != count {
             return Err(self.corrupt("it has another number of events than it says"));
@@ -87,49 +121,36 @@ impl Record {
         Ok((first..).zip(events).map(number).collect())
     }
 
-    fn parts(&self) -> Result<(Timestamp, u64, Body<'_>), StoreError> {
+    fn parts(&self) -> Result<Parts<'_>, StoreError> {
         let torn = || self.corrupt("it is too short");
         let (header, rest) = self.bytes.split_first_chunk::<HEADER>().ok_or_else(torn)?;
-        let [version, place, time @ .., a, b, c, d] = *header;
+        let [version, place, time @ .., a, b, c, d, e, f, g, h] = *header;
         if version != VERSION {
             return Err(self.corrupt(&format!("version {version} is unknown")));
         }
+        let in_file = match place {
+            HERE => false,
+            IN_FILE => true,
+            other => return Err(self.corrupt(&format!("place {other} is unknown"))),
+        };
         let time = Timestamp::from_millisecond(i64::from_be_bytes(time));
-        let time = time.map_err(|error| self.corrupt(&error))?;
         let count = u64::from(u32::from_be_bytes([a, b, c, d]));
         if count == 0 || count > self.last {
             return Err(self.corrupt("it has another number of events than it says"));
         }
-        let body = match place {
-            HERE => Body::Here(rest),
-            IN_FILE => Body::File(rest.try_into().map_err(|_| torn())?),
-            other => return Err(self.corrupt(&format!("place {other} is unknown"))),
-        };
-        Ok((time, count, body))
+        let head = u32::from_be_bytes([e, f, g, h]) as usize;
+        let (head, body) = rest.split_at_checked(head).ok_or_else(torn)?;
+        Ok(Parts {
+            time: time.map_err(|error| self.corrupt(&error))?,
+            count,
+            head,
+            in_file,
+            body,
+        })
     }
 
     fn corrupt(&self, reason: &(impl Display + ?Sized)) -> StoreError {
         StoreError::corrupt(format!("the append up to event {}", self.last), reason)
-    }
-}
-
-/// A head as it is written.
-pub(super) fn write_head(head: &Head) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = vec![VERSION];
-    let corrupt = |error| StoreError::corrupt(format!("the head of task {}", head.task), &error);
-    serde_json::to_writer(&mut bytes, head).map_err(corrupt)?;
-    Ok(bytes)
-}
-
-pub(super) fn read_head(bytes: &[u8], task: &str) -> Result<Head, StoreError> {
-    let what = || format!("the head of task {task}");
-    match bytes.split_first() {
-        Some((&VERSION, json)) => read_json(json, &what()),
-        Some((version, _)) => {
-            let reason = format!("version {version} is unknown");
-            Err(StoreError::corrupt(what(), &reason))
-        }
-        None => Err(StoreError::corrupt(what(), "it is empty")),
     }
 }
 
@@ -170,22 +191,25 @@ mod tests {
 
     fn record() -> Record {
         let sample = Sample::new("t");
+        let created = sample.append(0, 7, vec![sample.created()]);
+        let mut head = Head::after(None, &sample.caller, &created).unwrap();
+        head.seq = 6;
         let turn = |turn| Event::TurnEnded { turn };
         let append = sample.append(4, 7, vec![turn(1), turn(2)]);
-        let json = body(&append).unwrap();
+        let json = events_json(&append).unwrap();
+        let bytes = envelope(&append, &head, &Body::Here(json)).unwrap();
         Record {
             last: append.last(),
-            bytes: envelope(&append, &Body::Here(&json)).into(),
+            bytes: bytes.into(),
         }
     }
 
     #[test]
-    fn a_record_comes_back_with_numbers_and_time() {
+    fn a_record_comes_back_with_head_numbers_and_time() {
         let record = record();
-        let Body::Here(json) = record.body().unwrap() else {
-            panic!("expected the events themselves");
-        };
-        let events = record.events(json).unwrap();
+        assert_eq!(record.head().unwrap().seq, 6);
+        assert_eq!(record.file().unwrap(), None);
+        let events = record.events().unwrap();
         let numbers: Vec<Seq> = events.iter().map(|stored| stored.seq).collect();
         assert_eq!(numbers, [5, 6]);
         assert_eq!(events[1].time.as_millisecond(), 7);
@@ -200,16 +224,19 @@ mod tests {
             (1, 1, "it is too short"),
             (2, 0x7f, "parameter"),
             (13, 0, "it has another number of events than it says"),
+            (13, 1, "it has another number of events than it says"),
             (13, 7, "it has another number of events than it says"),
+            (15, 7, "it is too short"),
         ] {
             let mut bytes = whole.bytes.to_vec();
             bytes[at] = byte;
             let bytes = bytes.into();
-            let error = Record { last: 6, bytes }.body().unwrap_err().to_string();
-            assert!(error.contains(reason), "{error}");
+            let record = Record { last: 6, bytes };
+            let error = record.file().and_then(|_| record.events()).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
         }
         let bytes = whole.bytes[..13].into();
-        assert!(Record { last: 6, bytes }.body().is_err());
-        assert!(whole.events(b"[]").is_err());
+        assert!(Record { last: 6, bytes }.count().is_err());
+        assert!(whole.events_from(b"[]").is_err());
     }
 }

@@ -9,10 +9,13 @@ use std::{collections::BTreeSet, fs::File, sync::Arc, thread::JoinHandle};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
+    codec::Body,
     draft::{Draft, Prepared},
     error::sled_error,
     flight::Flight,
+    heads::Heads,
     keys::{self, Key},
+    reader::Reader,
 };
 use crate::store::{Head, StoreError, feed::Feed};
 
@@ -35,7 +38,7 @@ pub(super) struct Committer {
 enum Job {
     Append {
         prepared: Box<Prepared>,
-        reply: Reply<Head>,
+        reply: Reply<Arc<Head>>,
     },
     Record {
         key: Key,
@@ -46,18 +49,12 @@ enum Job {
 
 impl Committer {
     /// Starts the thread; `file` is the one that sled writes to.
-    pub(super) fn start(
-        db: sled::Db,
-        file: File,
-        flight: Arc<Flight>,
-        feed: Arc<Feed>,
-    ) -> Result<Self, StoreError> {
+    pub(super) fn start(reader: Reader, file: File, told: Told) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let mut writer = Writer {
-            db,
+            reader,
             file,
-            flight,
-            feed,
+            told,
             waiting,
         };
         let thread = std::thread::Builder::new()
@@ -71,7 +68,7 @@ impl Committer {
     }
 
     /// Commits an append; answers with the task's new head.
-    pub(super) async fn append(&self, prepared: Prepared) -> Result<Head, StoreError> {
+    pub(super) async fn append(&self, prepared: Prepared) -> Result<Arc<Head>, StoreError> {
         let prepared = Box::new(prepared);
         self.send(|reply| Job::Append { prepared, reply }).await
     }
@@ -106,19 +103,26 @@ impl Drop for Committer {
     }
 }
 
+/// Who is told what the thread does.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) flight: Arc<Flight>,
+    pub(super) heads: Arc<Heads>,
+    pub(super) feed: Arc<Feed>,
+}
+
 /// What the thread owns.
 struct Writer {
-    db: sled::Db,
+    reader: Reader,
     file: File,
-    flight: Arc<Flight>,
-    feed: Arc<Feed>,
+    told: Told,
     waiting: mpsc::Receiver<Job>,
 }
 
 /// A job that stands in the draft or was refused. Both are told only when the batch is durable: a refusal
 /// may speak of what is in the same batch.
 enum Staged {
-    Append(Result<Head, StoreError>, Reply<Head>),
+    Append(Result<Arc<Head>, StoreError>, Reply<Arc<Head>>),
     Record(Result<bool, StoreError>, Reply<bool>),
 }
 
@@ -133,7 +137,7 @@ impl Writer {
                 tracing::error!("the store takes no more events: {error}");
             }
             for one in staged {
-                one.answer(&outcome, &self.feed);
+                one.answer(&outcome, &self.told);
             }
         }
     }
@@ -153,12 +157,12 @@ impl Writer {
     }
 
     fn stage(&self, jobs: Vec<Job>) -> (Draft<'_>, Vec<Staged>, BTreeSet<Key>) {
-        let mut draft = Draft::new(&self.db);
+        let mut draft = Draft::new(&self.reader, &self.told.heads);
         let mut aboard = BTreeSet::new();
         let stage = |job| match job {
             Job::Append { prepared, reply } => {
-                aboard.insert(keys::head(&prepared.append.task));
-                Staged::Append(draft.append(*prepared), reply)
+                aboard.insert(keys::log(&prepared.append.task));
+                Staged::Append(draft.append(&prepared), reply)
             }
             Job::Record { key, value, reply } => {
                 aboard.insert(key.clone());
@@ -171,26 +175,25 @@ impl Writer {
 
     /// Makes a batch durable. After a failure nobody knows what is on the disk, so nothing may follow.
     fn commit(&self, batch: Option<sled::Batch>, aboard: BTreeSet<Key>) -> Result<(), StoreError> {
-        if self.flight.has_crashed() {
+        if self.told.flight.has_crashed() {
             return Err(StoreError::Closed);
         }
         let Some(batch) = batch else {
             return Ok(());
         };
-        self.flight.start(aboard);
+        self.told.flight.start(aboard);
         let outcome = self.write(batch);
         match outcome {
-            Ok(()) => self.flight.land(),
-            Err(_) => self.flight.crash(),
+            Ok(()) => self.told.flight.land(),
+            Err(_) => self.told.flight.crash(),
         }
         outcome
     }
 
     fn write(&self, batch: sled::Batch) -> Result<(), StoreError> {
-        self.db
-            .apply_batch(batch)
-            .map_err(sled_error("writing to"))?;
-        self.db.flush().map_err(sled_error("flushing"))?;
+        let db = &self.reader.0;
+        db.apply_batch(batch).map_err(sled_error("writing to"))?;
+        db.flush().map_err(sled_error("flushing"))?;
         let failed = |error| StoreError::io("syncing the database", error);
         self.file.sync_data().map_err(failed)
     }
@@ -199,14 +202,17 @@ impl Writer {
 impl Drop for Writer {
     /// Should sled panic, those who wait for its batch must not wait for ever.
     fn drop(&mut self) {
-        self.flight.crash();
+        self.told.flight.crash();
     }
 }
 
 impl Job {
     fn bytes(&self) -> usize {
         match self {
-            Self::Append { prepared, .. } => prepared.record.len(),
+            Self::Append { prepared, .. } => match &prepared.body {
+                Body::Here(json) => json.len(),
+                Body::File(hash) => hash.len(),
+            },
             Self::Record { value, .. } => value.as_ref().map_or(0, Vec::len),
         }
     }
@@ -214,12 +220,13 @@ impl Job {
 
 impl Staged {
     /// Whoever asked may have gone; the write stands all the same, and the others are told.
-    fn answer(self, outcome: &Result<(), StoreError>, feed: &Feed) {
+    fn answer(self, outcome: &Result<(), StoreError>, told: &Told) {
         match self {
             Self::Append(result, reply) => {
                 let result = settle(result, outcome);
                 if let Ok(head) = &result {
-                    feed.publish(head);
+                    told.heads.put(head);
+                    told.feed.publish(head);
                 }
                 let _ = reply.send(result);
             }

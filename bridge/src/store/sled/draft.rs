@@ -1,11 +1,13 @@
 //! A batch in the making: what it changes can be read from it before it is applied.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    codec::{self, read_number},
-    error::sled_error,
+    codec::{self, Body, read_number},
+    content,
+    heads::Heads,
     keys::{self, Key},
+    reader::Reader,
 };
 use crate::{
     caller::Caller,
@@ -15,54 +17,47 @@ use crate::{
 /// Changes to the database that become true together.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
-    tree: &'a sled::Tree,
+    reader: &'a Reader,
+    durable: &'a Heads,
+    heads: BTreeMap<String, Arc<Head>>,
     writes: BTreeMap<Key, Option<Vec<u8>>>,
 }
 
-/// An append that is ready to be committed: the events and the record that holds them.
+/// An append that is ready to be committed: the events, and how they will be written.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) caller: Caller,
     pub(super) append: Append,
-    pub(super) record: Vec<u8>,
-    /// The name of the file that holds the events, if they are too large for the record.
-    pub(super) file: Option<String>,
+    pub(super) body: Body,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(tree: &'a sled::Tree) -> Self {
-        let writes = BTreeMap::new();
-        Self { tree, writes }
+    /// An empty one, on top of what the database holds.
+    pub(super) fn new(reader: &'a Reader, durable: &'a Heads) -> Self {
+        Self {
+            reader,
+            durable,
+            heads: BTreeMap::new(),
+            writes: BTreeMap::new(),
+        }
     }
 
     /// Adds an append, or says why it cannot follow; then nothing of it is in the draft.
-    pub(super) fn append(&mut self, prepared: Prepared) -> Result<Head, StoreError> {
-        let Prepared {
-            caller,
-            append,
-            record,
-            file,
-        } = prepared;
+    pub(super) fn append(&mut self, prepared: &Prepared) -> Result<Arc<Head>, StoreError> {
+        let append = &prepared.append;
         let before = self.head(&append.task)?;
-        let after = Head::after(before.as_ref(), &caller, &append)?;
-        self.check_ids(&after, &append)?;
-        let written = codec::write_head(&after)?;
-        self.list(before.as_ref(), &after)?;
-        self.remember_ids(&after, &append);
-        self.put(keys::head(&after.task), written);
+        let after = Head::after(before.as_deref(), &prepared.caller, append)?;
+        self.check_ids(&after, append)?;
+        let record = codec::envelope(append, &after, &prepared.body)?;
+        self.list(before.as_deref(), &after)?;
+        self.remember_ids(&after, append);
         self.put(keys::events(&after.task, after.seq), record);
-        if let Some(file) = file {
-            self.put(keys::content(&file), Vec::new());
+        if let Body::File(hash) = &prepared.body {
+            self.put(keys::content(&content::name(hash)), Vec::new());
         }
+        let after = Arc::new(after);
+        self.heads.insert(after.task.clone(), Arc::clone(&after));
         Ok(after)
-    }
-
-    fn remove(&mut self, key: Key) {
-        self.writes.insert(key, None);
-    }
-
-    fn put(&mut self, key: Key, value: Vec<u8>) {
-        self.writes.insert(key, Some(value));
     }
 
     /// Puts a small record or removes it; says whether there was one.
@@ -87,18 +82,27 @@ impl<'a> Draft<'a> {
         batch
     }
 
+    fn put(&mut self, key: Key, value: Vec<u8>) {
+        self.writes.insert(key, Some(value));
+    }
+
+    fn remove(&mut self, key: Key) {
+        self.writes.insert(key, None);
+    }
+
     fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>, StoreError> {
         match self.writes.get(key) {
             Some(written) => Ok(written.as_deref().map(sled::IVec::from)),
-            None => self.tree.get(key).map_err(sled_error("reading")),
+            None => self.reader.get(key),
         }
     }
 
-    fn head(&self, task: &str) -> Result<Option<Head>, StoreError> {
-        let bytes = self.get(&keys::head(task))?;
-        bytes
-            .map(|bytes| codec::read_head(&bytes, task))
-            .transpose()
+    fn head(&self, task: &str) -> Result<Option<Arc<Head>>, StoreError> {
+        let staged = self.heads.get(task).cloned();
+        match staged.or_else(|| self.durable.get(task)) {
+            Some(head) => Ok(Some(head)),
+            None => Ok(self.reader.head(task)?.map(Arc::new)),
+        }
     }
 
     /// Refuses ids that were used before.
@@ -138,23 +142,22 @@ impl<'a> Draft<'a> {
 
     /// Moves the task to where lists must find it now.
     fn list(&mut self, before: Option<&Head>, after: &Head) -> Result<(), StoreError> {
-        let place = |head: &Head| (head.state.clone(), head.status_time);
-        if before.map(place) != Some(place(after)) {
-            if let Some(before) = before {
-                for key in keys::listed(before) {
-                    self.remove(key);
-                }
-                self.count(before, -1)?;
-            }
-            for key in keys::listed(after) {
+        let (old, new) = (before.map(keys::listed), keys::listed(after));
+        if old.as_ref() == Some(&new) {
+            return Ok(());
+        }
+        match old {
+            Some(old) => self.remove(old),
+            None => {
+                let mut key = keys::context(&after.owner, &after.agent, &after.context_id);
+                key.extend(after.task.as_bytes());
                 self.put(key, Vec::new());
             }
-            self.count(after, 1)?;
         }
-        match (before.is_some_and(Head::is_open), after.is_open()) {
-            (false, true) => self.put(keys::open(&after.task), Vec::new()),
-            (true, false) => self.remove(keys::open(&after.task)),
-            (true, true) | (false, false) => {}
+        self.put(new, Vec::new());
+        if before.map(|before| &before.state) != Some(&after.state) {
+            before.map_or(Ok(()), |before| self.count(before, -1))?;
+            self.count(after, 1)?;
         }
         Ok(())
     }

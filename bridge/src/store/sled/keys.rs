@@ -5,16 +5,17 @@
 //! | key | value |
 //! |-|-|
 //! | `v` | the format's number, 32 bits |
-//! | `h` task | the task's [`Head`], JSON behind a version byte |
-//! | `e` (task) last | the events of one append, see `codec`; `last` is the number of the last one |
+//! | `e` (task) last | the events of one append and the head after them, see `codec`; `last` is the number of the last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
-//! | `t` (caller) (agent) (state) newest task | nothing: the tasks of a caller at an agent, as lists show them |
-//! | `c` (caller) (agent) (context) (state) newest task | nothing: the same within a context |
-//! | `n` (caller) (agent) state | how many tasks `t` has there, 64 bits |
-//! | `o` task | nothing: the task is open, see [`Head::is_open`] |
-//! | `f` hash | nothing: an event stands in the file of this name |
+//! | `t` open (caller) (agent) (state) newest task | nothing: every task, as lists show them; `open` is 0 if [`Head::is_open`], else 1 |
+//! | `c` (caller) (agent) (context) task | nothing: the tasks of a context, in no order that matters |
+//! | `n` (caller) (agent) state | how many tasks there are, 64 bits |
+//! | `f` hash | nothing: an append stands in the file of this name |
 //! | `r` (caller) (kind) (scope) id | a small record |
+//!
+//! sled's cost is by the key, not by the byte: an append writes `e`, a message `m`, a change of status
+//! moves `t`; `c` is written once, and `n` once a batch.
 //!
 //! A name in brackets has its length before it, so no name can reach into the next. Numbers are big
 //! endian, so their order is the order of the keys; `newest` is a time turned round.
@@ -29,18 +30,12 @@ use crate::{
 pub(super) type Key = Vec<u8>;
 
 pub(super) const FORMAT: &[u8] = b"v";
-pub(super) const OPEN: &[u8] = b"o";
 
-pub(super) fn head(task: &str) -> Key {
-    plain(b'h', task)
-}
-
-pub(super) fn open(task: &str) -> Key {
-    plain(b'o', task)
-}
+/// Where the tasks that are open begin.
+pub(super) const OPEN: &[u8] = &[b't', 0];
 
 pub(super) fn content(hash: &str) -> Key {
-    plain(b'f', hash)
+    [b"f", hash.as_bytes()].concat()
 }
 
 /// All records of a task's log begin with this.
@@ -73,21 +68,35 @@ pub(super) fn counts(caller: &Caller, agent: &str) -> Key {
     named(b'n', &[&caller.id, agent])
 }
 
-/// The tasks of one state begin with this, in the order of lists.
-pub(super) fn lane(caller: &Caller, agent: &str, context: Option<&str>, state: &str) -> Key {
-    match context {
-        None => named(b't', &[&caller.id, agent, state]),
-        Some(context) => named(b'c', &[&caller.id, agent, context, state]),
-    }
+/// The tasks of one state begin with this, in the order of lists: those that are open, and the others.
+pub(super) fn lanes(caller: &Caller, agent: &str, state: &str) -> [Key; 2] {
+    [0, 1].map(|closed| {
+        let mut key = vec![b't', closed];
+        append_names(&mut key, &[&caller.id, agent, state]);
+        key
+    })
 }
 
-/// The two places at which lists have the task.
-pub(super) fn listed(head: &Head) -> [Key; 2] {
-    let position = Position::of(head);
-    [None, Some(head.context_id.as_str())].map(|context| {
-        let lane = lane(&head.owner, &head.agent, context, head.state.as_str());
-        at(lane, &position)
-    })
+/// Where lists find the task.
+pub(super) fn listed(head: &Head) -> Key {
+    let [open, closed] = lanes(&head.owner, &head.agent, head.state.as_str());
+    let lane = if head.is_open() { open } else { closed };
+    at(lane, &Position::of(head))
+}
+
+/// The task that is listed under this key, whichever lane it is in; `None` if it is no such key.
+pub(super) fn listed_task(key: &[u8]) -> Option<&str> {
+    let mut rest = key.get(2..)?;
+    for _ in 0..3 {
+        let (length, behind) = rest.split_first_chunk()?;
+        rest = behind.get(u32::from_be_bytes(*length) as usize..)?;
+    }
+    str::from_utf8(rest.get(8..)?).ok()
+}
+
+/// The tasks of a context begin with this.
+pub(super) fn context(caller: &Caller, agent: &str, context: &str) -> Key {
+    named(b'c', &[&caller.id, agent, context])
 }
 
 /// A place in a lane.
@@ -125,19 +134,17 @@ fn newest_first_back(number: u64) -> i64 {
     (!number ^ (1 << 63)).cast_signed()
 }
 
-fn plain(kind: u8, name: &str) -> Key {
+fn named(kind: u8, names: &[&str]) -> Key {
     let mut key = vec![kind];
-    key.extend(name.as_bytes());
+    append_names(&mut key, names);
     key
 }
 
-fn named(kind: u8, names: &[&str]) -> Key {
-    let mut key = vec![kind];
+fn append_names(key: &mut Key, names: &[&str]) {
     for name in names {
         key.extend((name.len() as u32).to_be_bytes());
         key.extend(name.as_bytes());
     }
-    key
 }
 
 /// Clients choose these ids, of any length; as a hash they make keys of one length.
@@ -179,6 +186,7 @@ mod tests {
     fn names_do_not_reach_into_each_other() {
         let caller = Caller::new("a");
         assert!(!counts(&caller, "bc").starts_with(&counts(&caller, "b")));
+        assert!(!lanes(&caller, "bc", "s")[0].starts_with(&lanes(&caller, "b", "c")[0]));
         let (one, other) = (("ab", "c"), ("a", "bc"));
         let key = |(agent, id)| message(&caller, agent, id);
         assert_ne!(key(one), key(other));

@@ -7,7 +7,8 @@
 //! - `open`: settings, locks, formats, what a crash left behind
 //! - `keys`, `codec`: where things stand and how they are written
 //! - `draft`, `committer`: batches, and the thread that makes them durable
-//! - `flight`, `reader`: what is not durable yet, and reading
+//! - `flight`, `heads`: what is not durable yet, and what was written lately
+//! - `reader`: reading
 //! - `content`: files for what is too large
 
 mod codec;
@@ -16,6 +17,7 @@ mod content;
 mod draft;
 mod error;
 mod flight;
+mod heads;
 mod keys;
 mod open;
 mod reader;
@@ -31,7 +33,7 @@ use jiff::Timestamp;
 
 use self::{
     codec::{Body, Record},
-    committer::Committer,
+    committer::{Committer, Told},
     content::ContentFiles,
     draft::Prepared,
     flight::Flight,
@@ -61,8 +63,7 @@ pub struct SledStore {
     committer: Committer,
     reader: Reader,
     content: Arc<ContentFiles>,
-    flight: Arc<Flight>,
-    feed: Arc<Feed>,
+    told: Told,
     cache: Cache,
     leases: Leases,
 }
@@ -74,29 +75,44 @@ impl SledStore {
     /// Errors: `InUse`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
         let opened = open::open(settings)?;
-        let (flight, feed) = (Arc::new(Flight::new()), Arc::new(Feed::new()));
-        let (for_flight, for_feed) = (Arc::clone(&flight), Arc::clone(&feed));
+        let told = Told {
+            flight: Arc::new(Flight::new()),
+            heads: Arc::default(),
+            feed: Arc::new(Feed::new()),
+        };
+        let reader = Reader(opened.db);
         Ok(Self {
-            committer: Committer::start(opened.db.clone(), opened.file, for_flight, for_feed)?,
-            reader: Reader(opened.db),
+            committer: Committer::start(reader.clone(), opened.file, told.clone())?,
+            reader,
             content: Arc::new(opened.content),
-            flight,
-            feed,
+            told,
             cache: Cache::new(settings.task_cache),
             leases: Leases::default(),
         })
     }
 
-    /// A head that is durable.
-    async fn settled_head(&self, caller: &Caller, task: &str) -> Result<Head, StoreError> {
-        let head = self.reader.head(caller, task);
-        self.flight.settled(&keys::head(task)).await?;
-        head
+    /// The head as far as it is durable.
+    async fn settled_head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        let head = match self.told.heads.get(task) {
+            Some(head) => Some(head),
+            None => {
+                let head = self.reader.head(task)?;
+                self.settled(task).await?;
+                head.map(Arc::new)
+            }
+        };
+        let owned = head.filter(|head| head.owner == *caller);
+        owned.ok_or_else(|| StoreError::not_found(task))
+    }
+
+    /// Waits until what was just read of the task is durable.
+    async fn settled(&self, task: &str) -> Result<(), StoreError> {
+        self.told.flight.settled(&keys::log(task)).await
     }
 
     /// Writes the events as they will stand in the database, what is large in a file first.
     async fn prepare(&self, caller: &Caller, append: Append) -> Result<Prepared, StoreError> {
-        let json = codec::body(&append)?;
+        let json = codec::events_json(&append)?;
         if json.len() > LIMIT {
             return Err(StoreError::TooLarge {
                 what: format!("an append to task {}", append.task),
@@ -104,42 +120,35 @@ impl SledStore {
                 limit: LIMIT,
             });
         }
-        let (record, file) = match json.len() > INLINE {
-            false => (codec::envelope(&append, &Body::Here(&json)), None),
+        let body = match json.len() > INLINE {
+            false => Body::Here(json),
             true => {
                 self.check_expected(caller, &append)?;
                 let content = Arc::clone(&self.content);
-                let hash = blocking(move || content.write(&json)).await?;
-                let record = codec::envelope(&append, &Body::File(hash));
-                (record, Some(content::name(&hash)))
+                Body::File(blocking(move || content.write(&json)).await?)
             }
         };
+        let caller = caller.clone();
         Ok(Prepared {
-            caller: caller.clone(),
+            caller,
             append,
-            record,
-            file,
+            body,
         })
     }
 
     /// Spares the disk a large file for an append that will be refused.
     fn check_expected(&self, caller: &Caller, append: &Append) -> Result<(), StoreError> {
-        let before = match self.reader.head(caller, &append.task) {
-            Err(StoreError::NotFound { .. }) => None,
-            known => Some(known?),
-        };
+        let before = self.reader.head(&append.task)?;
         Head::after(before.as_ref(), caller, append).map(|_| ())
     }
 
     /// The events of a record, wherever they are.
     async fn events(&self, record: Record) -> Result<Vec<Stored>, StoreError> {
-        match record.body()? {
-            Body::Here(json) => record.events(json),
-            Body::File(hash) => {
-                let content = Arc::clone(&self.content);
-                blocking(move || record.events(&content.read(&hash)?)).await
-            }
-        }
+        let Some(hash) = record.file()? else {
+            return record.events();
+        };
+        let content = Arc::clone(&self.content);
+        blocking(move || record.events_from(&content.read(&hash)?)).await
     }
 
     /// The task as it stands after `head`, from the cache as far as that goes.
@@ -218,7 +227,7 @@ impl Store for SledStore {
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Head, StoreError> {
-        self.settled_head(caller, task).await
+        Ok(self.settled_head(caller, task).await?.as_ref().clone())
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
@@ -250,7 +259,7 @@ impl Store for SledStore {
             .reader
             .message(&keys::message(caller, agent, message_id))?;
         if let Some((task, _)) = &place {
-            self.flight.settled(&keys::head(task)).await?;
+            self.settled(task).await?;
         }
         Ok(place)
     }
@@ -265,29 +274,33 @@ impl Store for SledStore {
             .reader
             .client_task(&keys::client_task(caller, agent, client_id))?;
         if let Some(task) = &task {
-            self.flight.settled(&keys::head(task)).await?;
+            self.settled(task).await?;
         }
         Ok(task)
     }
 
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let (reader, after) = (self.reader.clone(), after.to_owned());
-        let heads = blocking(move || reader.open_tasks(&after, limit)).await?;
+    async fn open_tasks(
+        &self,
+        after: Option<&Head>,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let (reader, after) = (self.reader.clone(), after.cloned());
+        let heads = blocking(move || reader.open_tasks(after.as_ref(), limit)).await?;
         for head in &heads {
-            self.flight.settled(&keys::head(&head.task)).await?;
+            self.settled(&head.task).await?;
         }
         Ok(heads)
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
-        let watch = self.feed.watch(task);
+        let watch = self.told.feed.watch(task);
         let head = self.settled_head(caller, task).await?;
-        self.feed.seen(task, head.seq);
+        self.told.feed.seen(task, head.seq);
         Ok(watch)
     }
 
     fn changes(&self) -> Changes {
-        self.feed.changes()
+        self.told.feed.changes()
     }
 
     async fn acquire(
@@ -339,7 +352,7 @@ impl Store for SledStore {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = keys::record(caller, key);
         let value = self.reader.record(&key)?;
-        self.flight.settled(&key).await?;
+        self.told.flight.settled(&key).await?;
         Ok(value)
     }
 
@@ -358,7 +371,7 @@ impl Store for SledStore {
         let records = self.reader.records(&prefix)?;
         for (id, _) in &records {
             let key = [prefix.as_slice(), id.as_bytes()].concat();
-            self.flight.settled(&key).await?;
+            self.told.flight.settled(&key).await?;
         }
         Ok(records)
     }

@@ -28,11 +28,12 @@ pub(super) struct Places {
 }
 
 impl Reader {
-    /// The task's head, if the caller owns it.
-    pub(super) fn head(&self, caller: &Caller, task: &str) -> Result<Head, StoreError> {
-        match self.get(&keys::head(task))? {
-            Some(bytes) => codec::read_head(&bytes, task)?.owned_by(caller),
-            None => Err(StoreError::not_found(task)),
+    /// The task's head, whoever owns it: it stands in its newest append.
+    pub(super) fn head(&self, task: &str) -> Result<Option<Head>, StoreError> {
+        let all = keys::events(task, 0)..=keys::events(task, Seq::MAX);
+        match self.0.range(all).next_back() {
+            Some(newest) => Self::open(&keys::log(task), newest)?.head().map(Some),
+            None => Ok(None),
         }
     }
 
@@ -46,13 +47,12 @@ impl Reader {
         let prefix = keys::log(task);
         let mut records = Vec::new();
         let mut covered = after;
-        for item in self.0.range(keys::events(task, after + 1)..) {
-            let (key, bytes) = item.map_err(sled_error("reading"))?;
-            let Some(last) = key.strip_prefix(prefix.as_slice()) else {
-                break;
-            };
-            let last = read_number(last, "the key of an append")?;
-            let record = Record { last, bytes };
+        for item in self
+            .0
+            .range(keys::events(task, after + 1)..=keys::events(task, Seq::MAX))
+        {
+            let record = Self::open(&prefix, item)?;
+            let last = record.last;
             // What the disk lost in the middle of a log must not go unnoticed.
             if last - record.count()?.min(last) > covered {
                 let what = format!("task {task}");
@@ -79,45 +79,86 @@ impl Reader {
         self.get(key)?.map(read).transpose()
     }
 
-    /// Heads of open tasks, whoever owns them. A task that ends meanwhile is left out.
-    pub(super) fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let from = (Bound::Excluded(keys::open(after)), Bound::Unbounded);
+    /// Heads of open tasks, whoever owns them. A task that ends meanwhile is shown as ended.
+    pub(super) fn open_tasks(
+        &self,
+        after: Option<&Head>,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let from = match after {
+            Some(head) => Bound::Excluded(keys::listed(head)),
+            None => Bound::Included(keys::OPEN.to_vec()),
+        };
         let mut heads = Vec::new();
-        for item in self.0.range::<Key, _>(from) {
+        for item in self.0.range::<Key, _>((from, Bound::Unbounded)).take(limit) {
             let (key, _) = item.map_err(sled_error("reading"))?;
-            let Some(task) = key.strip_prefix(keys::OPEN).filter(|_| heads.len() < limit) else {
+            if !key.starts_with(keys::OPEN) {
                 break;
-            };
-            let task = read_text(task, "the key of an open task")?;
-            if let Some(bytes) = self.get(&keys::head(&task))? {
-                heads.push(codec::read_head(&bytes, &task)?);
             }
+            let corrupt = || StoreError::corrupt("the list of open tasks", "a key is cut off");
+            let task = keys::listed_task(&key).ok_or_else(corrupt)?;
+            heads.extend(self.head(task)?);
         }
         Ok(heads)
     }
 
-    /// A page. Each state has a lane of its own, in order; the page is the beginning of all together.
+    /// Where the tasks of a page are.
     pub(super) fn places(&self, caller: &Caller, query: &ListQuery) -> Result<Places, StoreError> {
         let from = Position::parse(&query.page_token)?;
-        let narrow = query.context_id.is_some() || query.after.is_some();
-        let (mut found, mut total) = (Vec::new(), 0);
-        for (state, count) in self.states(caller, query)? {
-            let context = query.context_id.as_deref();
-            let lane = keys::lane(caller, &query.agent, context, &state);
-            for place in self
-                .lane(&lane, from.as_ref(), query)
-                .take(query.page_size + 1)
-            {
-                found.push(place?);
-            }
-            total += match narrow {
-                true => self.lane(&lane, None, query).count(),
-                false => count,
-            };
-        }
+        let (mut found, total) = match &query.context_id {
+            Some(context) => self.in_context(caller, context, from.as_ref(), query)?,
+            None => self.in_lanes(caller, from.as_ref(), query)?,
+        };
         found.sort();
         let (tasks, next) = cut(found, query.page_size);
         Ok(Places { tasks, next, total })
+    }
+
+    /// Each state has two lanes, in order; the page is among the beginnings of all.
+    fn in_lanes(
+        &self,
+        caller: &Caller,
+        from: Option<&Position>,
+        query: &ListQuery,
+    ) -> Result<(Vec<Position>, usize), StoreError> {
+        let (mut found, mut total) = (Vec::new(), 0);
+        for (state, count) in self.states(caller, query)? {
+            let lanes = keys::lanes(caller, &query.agent, &state);
+            for lane in &lanes {
+                for place in self.lane(lane, from, query).take(query.page_size + 1) {
+                    found.push(place?);
+                }
+            }
+            total += match query.after {
+                Some(_) => lanes
+                    .iter()
+                    .flat_map(|lane| self.lane(lane, None, query))
+                    .count(),
+                None => count,
+            };
+        }
+        Ok((found, total))
+    }
+
+    /// A context is a conversation: few tasks, so they are all looked at.
+    fn in_context(
+        &self,
+        caller: &Caller,
+        context: &str,
+        from: Option<&Position>,
+        query: &ListQuery,
+    ) -> Result<(Vec<Position>, usize), StoreError> {
+        let prefix = keys::context(caller, &query.agent, context);
+        let mut found = Vec::new();
+        for item in self.0.scan_prefix(&prefix) {
+            let (key, _) = item.map_err(sled_error("reading"))?;
+            let task = read_text(&key[prefix.len()..], "the key of a context")?;
+            let head = self.head(&task)?.filter(|head| query.matches(head));
+            found.extend(head.as_ref().map(Position::of));
+        }
+        let total = found.len();
+        found.retain(|place| from.is_none_or(|from| place > from));
+        Ok((found, total))
     }
 
     pub(super) fn record(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -176,7 +217,17 @@ impl Reader {
         })
     }
 
-    fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>, StoreError> {
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>, StoreError> {
         self.0.get(key).map_err(sled_error("reading"))
+    }
+
+    /// One append of the log whose keys begin with `prefix`.
+    fn open(
+        prefix: &[u8],
+        item: sled::Result<(sled::IVec, sled::IVec)>,
+    ) -> Result<Record, StoreError> {
+        let (key, bytes) = item.map_err(sled_error("reading"))?;
+        let last = read_number(&key[prefix.len()..], "the key of an append")?;
+        Ok(Record { last, bytes })
     }
 }
