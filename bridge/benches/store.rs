@@ -2,8 +2,8 @@
 //!
 //! Every append is one event of about 1 KB and durable before the next of its writer. The measure for
 //! durable work is a bare file to which the same bytes are appended, fsynced by group, in the same run.
-//! `STORE_BENCH_SECONDS` (2) is the length of each measurement; `-- sled` measures only that, of `file`,
-//! `sled` and `memory`.
+//! `STORE_BENCH_SECONDS` (2) is the length of each measurement; `-- sled` measures only that, of `sled`
+//! and `memory`.
 
 use std::{
     fs::File,
@@ -41,43 +41,30 @@ fn main() {
 
 async fn run(length: Duration, tasks: u64) {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let chosen: Vec<String> = std::env::args()
+    let names = std::env::args()
         .skip(1)
-        .filter(|one| !one.starts_with("--"))
-        .collect();
+        .filter(|name| !name.starts_with("--"));
+    let chosen: Vec<String> = names.collect();
     let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|one| one == name);
     println!(
         "{:<32} {:>10} {:>9} {:>9}",
         "", "per second", "p50 ms", "p99 ms"
     );
-    if is_chosen("file") {
-        bench_file(&folder.path().join("log"), length).await;
-    }
     if is_chosen("sled") {
-        bench_sled(&folder.path().join("sled"), length, tasks).await;
+        bench_sled(folder.path(), length, tasks).await;
     }
     if is_chosen("memory") {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        bench("memory", &store, length, tasks).await;
-    }
-}
-
-async fn bench_file(path: &Path, length: Duration) {
-    for writers in [1, 16, 64] {
-        let log = Arc::new(GroupLog::start(path));
-        let label = format!("bare file, {writers} writers");
-        measure(&label, writers, length, move |_, _| {
-            let log = Arc::clone(&log);
-            async move { log.append(vec![b'x'; 1100]).await }
-        })
-        .await;
+        bench_appends("memory", &store, length, None).await;
+        bench_reads("memory", &store, length, tasks).await;
     }
 }
 
 async fn bench_sled(folder: &Path, length: Duration, tasks: u64) {
-    let settings = SledSettings::in_folder(folder);
+    let settings = SledSettings::in_folder(folder.join("sled"));
     let store: Arc<dyn Store> = Arc::new(SledStore::open(&settings).expect("a store opens"));
-    bench("sled", &store, length, tasks).await;
+    bench_appends("sled", &store, length, Some(&folder.join("log"))).await;
+    bench_reads("sled", &store, length, tasks).await;
     drop(store);
     println!("memory of this process: {} MiB", resident() >> 20);
     let begun = Instant::now();
@@ -85,8 +72,18 @@ async fn bench_sled(folder: &Path, length: Duration, tasks: u64) {
     println!("sled, opened again in {:.0?}", begun.elapsed());
 }
 
-async fn bench(name: &str, store: &Arc<dyn Store>, length: Duration, tasks: u64) {
+/// Appends, and next to them in time the bare file, if there is one: disks are not always equally fast.
+async fn bench_appends(name: &str, store: &Arc<dyn Store>, length: Duration, file: Option<&Path>) {
     for writers in [1, 16, 64] {
+        if let Some(path) = file {
+            let log = Arc::new(GroupLog::start(path));
+            let label = format!("bare file, {writers} writers");
+            measure(&label, writers, length, move |_, _| {
+                let log = Arc::clone(&log);
+                async move { log.append(vec![b'x'; 1100]).await }
+            })
+            .await;
+        }
         let (to, label) = (
             Arc::clone(store),
             format!("{name}, append, {writers} writers"),
@@ -97,7 +94,23 @@ async fn bench(name: &str, store: &Arc<dyn Store>, length: Duration, tasks: u64)
             async move { append(&*store, task, number % APPENDS).await }
         })
         .await;
+        let (to, label) = (
+            Arc::clone(store),
+            format!("{name}, turn in 2, {writers} writers"),
+        );
+        measure(&label, writers, length, move |writer, number| {
+            let task = task(&format!("turn-{writers}"), writer, number);
+            let store = Arc::clone(&to);
+            async move {
+                append(&*store, task.clone(), 0).await;
+                append_at(&*store, task, 2, APPENDS - 1).await;
+            }
+        })
+        .await;
     }
+}
+
+async fn bench_reads(name: &str, store: &Arc<dyn Store>, length: Duration, tasks: u64) {
     fill(store, tasks).await;
     for (what, readers, spread) in [
         ("hot task", 1, 1),
@@ -191,6 +204,11 @@ where
 
 /// The append of this number to a task: the first creates it, the last completes it.
 async fn append(store: &dyn Store, task: String, number: u64) {
+    let expected = if number == 0 { 0 } else { number + 1 };
+    append_at(store, task, expected, number).await;
+}
+
+async fn append_at(store: &dyn Store, task: String, expected: Seq, number: u64) {
     let id = format!("{task}/{number}");
     let message = Message::new(id, Role::User, vec![Part::text("x".repeat(1000))]);
     let mut status = TaskStatus::new(TaskState::Completed);
@@ -203,7 +221,6 @@ async fn append(store: &dyn Store, task: String, number: u64) {
         }
         _ => vec![Event::Message(message)],
     };
-    let expected: Seq = if number == 0 { 0 } else { number + 1 };
     let append = Append {
         task,
         expected,

@@ -26,6 +26,8 @@ const VERSION: u8 = 1;
 const HERE: u8 = 0;
 const IN_FILE: u8 = 1;
 const HEADER: usize = 18;
+/// Clients choose some of what is in a head; it must not make sled use files of its own.
+const HEAD_LIMIT: usize = 16 << 10;
 
 /// The bytes of a SHA-256.
 pub(super) type Hash = [u8; 32];
@@ -66,17 +68,24 @@ pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
 /// Puts the events of an append, or the name of their file, into an envelope.
 pub(super) fn envelope(append: &Append, head: &Head, body: &Body) -> Result<Vec<u8>, StoreError> {
     let corrupt = |error| StoreError::corrupt(format!("the head of task {}", head.task), &error);
-    let head = serde_json::to_vec(head).map_err(corrupt)?;
+    let json = serde_json::to_vec(head).map_err(corrupt)?;
+    if json.len() > HEAD_LIMIT {
+        return Err(StoreError::TooLarge {
+            what: format!("the ids and open turns of task {}", head.task),
+            size: json.len(),
+            limit: HEAD_LIMIT,
+        });
+    }
     let (place, body) = match body {
         Body::Here(json) => (HERE, json.as_slice()),
         Body::File(hash) => (IN_FILE, hash.as_slice()),
     };
-    let mut bytes = Vec::with_capacity(HEADER + head.len() + body.len());
+    let mut bytes = Vec::with_capacity(HEADER + json.len() + body.len());
     bytes.extend([VERSION, place]);
     bytes.extend(append.time.as_millisecond().to_be_bytes());
     bytes.extend((append.events.len() as u32).to_be_bytes());
-    bytes.extend((head.len() as u32).to_be_bytes());
-    bytes.extend(head);
+    bytes.extend((json.len() as u32).to_be_bytes());
+    bytes.extend(json);
     bytes.extend(body);
     Ok(bytes)
 }

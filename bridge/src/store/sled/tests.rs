@@ -50,6 +50,7 @@ fn a_newer_format_is_left_alone() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
     store
+        .view
         .reader
         .0
         .insert(keys::FORMAT, &99_u32.to_be_bytes())
@@ -127,7 +128,7 @@ async fn a_missing_event_is_noticed() {
             .then(&store, turn, super::super::Event::Metadata { metadata })
             .await;
     }
-    store.reader.0.remove(keys::events("t", 4)).unwrap();
+    store.view.reader.0.remove(keys::events("t", 4)).unwrap();
     for error in [
         store.read(&sample.caller, "t", 0, 99).await.unwrap_err(),
         store.task(&sample.caller, "t").await.unwrap_err(),
@@ -137,4 +138,16 @@ async fn a_missing_event_is_noticed() {
             "task t is corrupt: the events after 3 are missing"
         );
     }
+}
+
+#[tokio::test]
+async fn ids_have_a_limit() {
+    let backend = Sled::new();
+    let store = backend.try_open().unwrap();
+    let sample = Sample::new("t").within(&"c".repeat(17 << 10));
+    let append = sample.append(0, 1, vec![sample.created()]);
+    let error = store.append(&sample.caller, append).await.unwrap_err();
+    assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
+    let error = store.head(&sample.caller, "t").await.unwrap_err();
+    assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
 }
