@@ -99,10 +99,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         client_id: &str,
     ) -> Result<Option<String>, StoreError>;
 
-    /// Heads of tasks that a restart must look at ([`Head::is_open`]), of all callers and agents: at
-    /// most `limit`, from behind `after`, the last one of the part before. Their order is the backend's.
-    async fn open_tasks(&self, after: Option<&Head>, limit: usize)
-    -> Result<Vec<Head>, StoreError>;
+    /// Tasks of all callers that a restart must look at ([`Head::is_open`]), by task id, from after
+    /// `after` (empty for the beginning), at most `limit`. Whatever happens to a task meanwhile, who goes
+    /// from part to part sees it once.
+    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
 
     /// Tells of new events of a task. The number that it starts with counts what was there before.
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;

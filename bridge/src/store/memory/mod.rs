@@ -100,13 +100,8 @@ impl Store for MemoryStore {
         Ok(self.lock().client_tasks.get(&key).cloned())
     }
 
-    async fn open_tasks(
-        &self,
-        after: Option<&Head>,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
+    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let kept = self.lock();
-        let after = after.map_or("", |head| head.task.as_str());
         let from = (Bound::Excluded(after), Bound::Unbounded);
         let open = kept.open.range::<str, _>(from).take(limit);
         let entries = open.filter_map(|task| kept.tasks.get(task));

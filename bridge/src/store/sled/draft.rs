@@ -143,21 +143,21 @@ impl<'a> Draft<'a> {
     /// Moves the task to where lists must find it now.
     fn list(&mut self, before: Option<&Head>, after: &Head) -> Result<(), StoreError> {
         let (old, new) = (before.map(keys::listed), keys::listed(after));
-        if old.as_ref() == Some(&new) {
-            return Ok(());
-        }
-        match old {
-            Some(old) => self.remove(old),
-            None => {
-                let mut key = keys::context(&after.owner, &after.agent, &after.context_id);
-                key.extend(after.task.as_bytes());
-                self.put(key, Vec::new());
+        if old.as_ref() != Some(&new) {
+            match old {
+                Some(old) => self.remove(old),
+                None => self.put(keys::in_context(after), Vec::new()),
             }
+            self.put(new, Vec::new());
         }
-        self.put(new, Vec::new());
         if before.map(|before| &before.state) != Some(&after.state) {
             before.map_or(Ok(()), |before| self.count(before, -1))?;
             self.count(after, 1)?;
+        }
+        match (before.is_some_and(Head::is_open), after.is_open()) {
+            (false, true) => self.put(keys::open(&after.task), Vec::new()),
+            (true, false) => self.remove(keys::open(&after.task)),
+            (true, true) | (false, false) => {}
         }
         Ok(())
     }

@@ -8,7 +8,8 @@
 //! | `e` (task) last | the events of one append and the head after them, see `codec`; `last` is the number of the last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
-//! | `t` open (caller) (agent) (state) newest task | nothing: every task, as lists show them; `open` is 0 if [`Head::is_open`], else 1 |
+//! | `o` task | nothing: the task is open, see [`Head::is_open`] |
+//! | `t` (caller) (agent) (state) newest task | nothing: every task, as lists show them |
 //! | `c` (caller) (agent) (context) task | nothing: the tasks of a context, in no order that matters |
 //! | `n` (caller) (agent) state | how many tasks there are, 64 bits |
 //! | `f` hash | nothing: an append stands in the file of this name |
@@ -31,8 +32,12 @@ pub(super) type Key = Vec<u8>;
 
 pub(super) const FORMAT: &[u8] = b"v";
 
-/// Where the tasks that are open begin.
-pub(super) const OPEN: &[u8] = &[b't', 0];
+/// Open tasks begin with this.
+pub(super) const OPEN: &[u8] = b"o";
+
+pub(super) fn open(task: &str) -> Key {
+    [OPEN, task.as_bytes()].concat()
+}
 
 pub(super) fn content(hash: &str) -> Key {
     [b"f", hash.as_bytes()].concat()
@@ -68,35 +73,27 @@ pub(super) fn counts(caller: &Caller, agent: &str) -> Key {
     named(b'n', &[&caller.id, agent])
 }
 
-/// The tasks of one state begin with this, in the order of lists: those that are open, and the others.
-pub(super) fn lanes(caller: &Caller, agent: &str, state: &str) -> [Key; 2] {
-    [0, 1].map(|closed| {
-        let mut key = vec![b't', closed];
-        append_names(&mut key, &[&caller.id, agent, state]);
-        key
-    })
+/// The tasks of one state begin with this, in the order of lists.
+pub(super) fn lane(caller: &Caller, agent: &str, state: &str) -> Key {
+    named(b't', &[&caller.id, agent, state])
 }
 
 /// Where lists find the task.
 pub(super) fn listed(head: &Head) -> Key {
-    let [open, closed] = lanes(&head.owner, &head.agent, head.state.as_str());
-    let lane = if head.is_open() { open } else { closed };
+    let lane = lane(&head.owner, &head.agent, head.state.as_str());
     at(lane, &Position::of(head))
-}
-
-/// The task that is listed under this key, whichever lane it is in; `None` if it is no such key.
-pub(super) fn listed_task(key: &[u8]) -> Option<&str> {
-    let mut rest = key.get(2..)?;
-    for _ in 0..3 {
-        let (length, behind) = rest.split_first_chunk()?;
-        rest = behind.get(u32::from_be_bytes(*length) as usize..)?;
-    }
-    str::from_utf8(rest.get(8..)?).ok()
 }
 
 /// The tasks of a context begin with this.
 pub(super) fn context(caller: &Caller, agent: &str, context: &str) -> Key {
     named(b'c', &[&caller.id, agent, context])
+}
+
+/// Where its context has the task.
+pub(super) fn in_context(head: &Head) -> Key {
+    let mut key = context(&head.owner, &head.agent, &head.context_id);
+    key.extend(head.task.as_bytes());
+    key
 }
 
 /// A place in a lane.
@@ -136,15 +133,11 @@ fn newest_first_back(number: u64) -> i64 {
 
 fn named(kind: u8, names: &[&str]) -> Key {
     let mut key = vec![kind];
-    append_names(&mut key, names);
-    key
-}
-
-fn append_names(key: &mut Key, names: &[&str]) {
     for name in names {
         key.extend((name.len() as u32).to_be_bytes());
         key.extend(name.as_bytes());
     }
+    key
 }
 
 /// Clients choose these ids, of any length; as a hash they make keys of one length.
@@ -186,7 +179,7 @@ mod tests {
     fn names_do_not_reach_into_each_other() {
         let caller = Caller::new("a");
         assert!(!counts(&caller, "bc").starts_with(&counts(&caller, "b")));
-        assert!(!lanes(&caller, "bc", "s")[0].starts_with(&lanes(&caller, "b", "c")[0]));
+        assert!(!lane(&caller, "bc", "s").starts_with(&lane(&caller, "b", "c")));
         let (one, other) = (("ab", "c"), ("a", "bc"));
         let key = |(agent, id)| message(&caller, agent, id);
         assert_ne!(key(one), key(other));

@@ -192,13 +192,9 @@ impl Store for SledStore {
         Ok(task)
     }
 
-    async fn open_tasks(
-        &self,
-        after: Option<&Head>,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let (reader, after) = (self.view.reader.clone(), after.cloned());
-        let heads = blocking(move || reader.open_tasks(after.as_ref(), limit)).await?;
+    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        let (reader, after) = (self.view.reader.clone(), after.to_owned());
+        let heads = blocking(move || reader.open_tasks(&after, limit)).await?;
         for head in &heads {
             self.view.settled(&head.task).await?;
         }

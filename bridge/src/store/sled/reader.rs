@@ -80,24 +80,16 @@ impl Reader {
     }
 
     /// Heads of open tasks, whoever owns them. A task that ends meanwhile is shown as ended.
-    pub(super) fn open_tasks(
-        &self,
-        after: Option<&Head>,
-        limit: usize,
-    ) -> Result<Vec<Head>, StoreError> {
-        let from = match after {
-            Some(head) => Bound::Excluded(keys::listed(head)),
-            None => Bound::Included(keys::OPEN.to_vec()),
-        };
+    pub(super) fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        let from = (Bound::Excluded(keys::open(after)), Bound::Unbounded);
         let mut heads = Vec::new();
-        for item in self.0.range::<Key, _>((from, Bound::Unbounded)).take(limit) {
+        for item in self.0.range::<Key, _>(from).take(limit) {
             let (key, _) = item.map_err(sled_error("reading"))?;
-            if !key.starts_with(keys::OPEN) {
+            let Some(task) = key.strip_prefix(keys::OPEN) else {
                 break;
-            }
-            let corrupt = || StoreError::corrupt("the list of open tasks", "a key is cut off");
-            let task = keys::listed_task(&key).ok_or_else(corrupt)?;
-            heads.extend(self.head(task)?);
+            };
+            let task = read_text(task, "the key of an open task")?;
+            heads.extend(self.head(&task)?);
         }
         Ok(heads)
     }
@@ -114,7 +106,7 @@ impl Reader {
         Ok(Places { tasks, next, total })
     }
 
-    /// Each state has two lanes, in order; the page is among the beginnings of all.
+    /// Each state has a lane, in order; the page is among the beginnings of all.
     fn in_lanes(
         &self,
         caller: &Caller,
@@ -123,17 +115,12 @@ impl Reader {
     ) -> Result<(Vec<Position>, usize), StoreError> {
         let (mut found, mut total) = (Vec::new(), 0);
         for (state, count) in self.states(caller, query)? {
-            let lanes = keys::lanes(caller, &query.agent, &state);
-            for lane in &lanes {
-                for place in self.lane(lane, from, query).take(query.page_size + 1) {
-                    found.push(place?);
-                }
+            let lane = keys::lane(caller, &query.agent, &state);
+            for place in self.lane(&lane, from, query).take(query.page_size + 1) {
+                found.push(place?);
             }
             total += match query.after {
-                Some(_) => lanes
-                    .iter()
-                    .flat_map(|lane| self.lane(lane, None, query))
-                    .count(),
+                Some(_) => self.lane(&lane, None, query).count(),
                 None => count,
             };
         }
