@@ -1,0 +1,114 @@
+//! The examples of this crate, run as a reader of them would.
+//!
+//! They listen on the port that they name, so one test runs them one after the other, each as soon as
+//! the port is free.
+
+use std::{
+    net::TcpListener,
+    path::PathBuf,
+    process::{Child, Command},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+const BASE: &str = "http://127.0.0.1:3978";
+
+/// The example, which cargo has built beside this test; ended when this is dropped.
+struct Example(Child);
+
+impl Example {
+    fn start(name: &str) -> Self {
+        let this = std::env::current_exe().unwrap();
+        let target: PathBuf = this.ancestors().nth(2).unwrap().into();
+        let program = target.join("examples").join(name);
+        let started = Command::new(&program).spawn();
+        let program = program.display();
+        Self(started.unwrap_or_else(|error| {
+            panic!("{program}: {error}; `cargo test` without --test builds it")
+        }))
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Looks until something is there; fails the test if the limit passes first.
+async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let limit = Instant::now() + Duration::from_secs(30);
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < limit, "{what} did not come about");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn port_is_free() {
+    eventually("a free port 3978", async || {
+        TcpListener::bind("127.0.0.1:3978").ok()
+    })
+    .await;
+}
+
+async fn ready(path: &str) {
+    let url = format!("{BASE}{path}/.well-known/agent-card.json");
+    let card = async || reqwest::get(&url).await.ok()?.json::<Value>().await.ok();
+    let card = eventually("a card", card).await;
+    assert_eq!(card["url"], format!("{BASE}{path}"));
+}
+
+async fn say(path: &str, token: Option<&str>, method: &str, params: Value) -> (u16, Value) {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let client = reqwest::Client::new();
+    let mut request = client
+        .post(format!("{BASE}{path}"))
+        .header("a2a-version", "1.0")
+        .json(&body);
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    let reply = request.send().await.unwrap();
+    (
+        reply.status().as_u16(),
+        reply.json().await.unwrap_or_default(),
+    )
+}
+
+fn hello() -> Value {
+    json!({"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}})
+}
+
+#[tokio::test]
+async fn each_does_what_it_says() {
+    port_is_free().await;
+    let example = Example::start("host_a_bot");
+    ready("/a2a").await;
+    let (_, answer) = say("/a2a", None, "SendMessage", hello()).await;
+    let task = &answer["result"]["task"];
+    assert_eq!(
+        task["status"]["message"]["parts"][0]["text"], "HELLO",
+        "{answer}"
+    );
+    drop(example);
+
+    port_is_free().await;
+    let _example = Example::start("mount_in_axum");
+    ready("/agents/a2a").await;
+    let path = "/agents/a2a";
+    assert_eq!(say(path, None, "SendMessage", hello()).await.0, 401);
+    let (_, answer) = say(path, Some("ada-token"), "SendMessage", hello()).await;
+    let id = json!({"id": answer["result"]["task"]["id"]});
+    let (_, own) = say(path, Some("ada-token"), "GetTask", id.clone()).await;
+    assert_eq!(
+        own["result"]["status"]["state"], "TASK_STATE_COMPLETED",
+        "{own}"
+    );
+    let (_, others) = say(path, Some("alan-token"), "GetTask", id).await;
+    assert_eq!(others["error"]["code"], -32001, "{others}");
+}
