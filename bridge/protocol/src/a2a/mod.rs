@@ -42,4 +42,4 @@ pub use security::{
 pub use task::{Artifact, Task, TaskState, TaskStatus};
 
 /// Free-form data that travels with an object (`google.protobuf.Struct`).
-pub type Metadata = serde_json::Map<alloc::string::String, serde_json::Value>;
+pub use crate::wire::Metadata;

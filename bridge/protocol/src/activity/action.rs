@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use serde_json::Value;
 
 use super::Entity;
-use crate::{a2a::Metadata, wire::object};
+use crate::wire::{Metadata, object};
 
 object! {
     /// Choices offered beside a message, gone once one is taken.

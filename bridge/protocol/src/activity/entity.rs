@@ -4,7 +4,7 @@ use alloc::string::String;
 use serde_json::Value;
 
 use super::StreamInfo;
-use crate::{a2a::Metadata, wire::object};
+use crate::wire::{Metadata, object};
 
 object! {
     /// An object of a type that names its vocabulary; its other members stand in `extra`.

@@ -21,6 +21,9 @@ use core::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+/// Free-form data: an object whose members no protocol names.
+pub type Metadata = Map<String, Value>;
+
 /// A field that is not as the protocol wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
