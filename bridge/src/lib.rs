@@ -11,7 +11,7 @@
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
 //! - [`host`]: puts all of it together
-//! - [`cli`]: the program
+//! - [`cli`], [`logging`]: the program
 
 pub mod agent;
 pub mod bot;
@@ -20,6 +20,7 @@ pub mod cli;
 mod clock;
 pub mod executor;
 pub mod host;
+pub mod logging;
 pub mod server;
 pub mod service;
 pub mod store;

@@ -5,8 +5,9 @@ mod store;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use clap::{Parser, Subcommand};
+
+use crate::logging::{self, LogFormat};
 
 /// Puts bot-style agents behind A2A: tasks, streams and turns, in 1.0, 0.3 and 0.1, every task on disk.
 #[derive(Debug, Parser)]
@@ -34,18 +35,10 @@ enum Command {
     Serve(serve::Serve),
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LogFormat {
-    /// For a person
-    Text,
-    /// One JSON object a line
-    Json,
-}
-
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log(cli.log_format);
+    logging::init(cli.log_format);
     let done = match cli.command {
         Command::Serve(serve) => serve.execute(),
     };
@@ -55,16 +48,5 @@ pub fn main() -> ExitCode {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
-    }
-}
-
-fn log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.with_ansi(false).init(),
-        LogFormat::Json => builder.json().init(),
     }
 }

@@ -8,8 +8,8 @@ mod stop;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use bridge::logging::{self, LogFormat};
+use clap::{Args, Parser, Subcommand};
 
 use crate::{
     exit::Exit,
@@ -66,18 +66,10 @@ struct Paths {
     filter: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum LogFormat {
-    /// For a person
-    Text,
-    /// One JSON object a line
-    Json,
-}
-
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log(cli.log_format);
+    logging::init(cli.log_format);
     match cli.command {
         Command::Run(command) => command.execute(),
         Command::Check(paths) => check::execute(&paths),
@@ -89,17 +81,6 @@ pub fn main() -> ExitCode {
         }
     }
     .into()
-}
-
-fn log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.with_ansi(false).init(),
-        LogFormat::Json => builder.json().init(),
-    }
 }
 
 impl Paths {

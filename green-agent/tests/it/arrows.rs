@@ -38,7 +38,8 @@ const CLIENT: Rooms = &[
 
 const BRIDGE: Rooms = &[
     ("main", &["cli"]),
-    ("cli", &["bot", "host", "store"]),
+    ("cli", &["bot", "host", "logging", "store"]),
+    ("logging", &[]),
     (
         "host",
         &["agent", "caller", "server", "service", "store", "turns"],

@@ -1,0 +1,25 @@
+//! How programs write their own log: on standard error, at the level that `RUST_LOG` sets.
+
+use clap::ValueEnum;
+use tracing_subscriber::EnvFilter;
+
+/// `--log-format`: the log's form.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LogFormat {
+    /// For a person
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Begins to write the log; warnings and errors unless `RUST_LOG` says otherwise. To be called once.
+pub fn init(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.with_ansi(false).init(),
+        LogFormat::Json => builder.json().init(),
+    }
+}
