@@ -1,6 +1,8 @@
 //! What needs more than one process, or the whole of the crate.
 
 #[cfg(test)]
+mod app;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod examples;

@@ -1,73 +1,11 @@
 //! The server as clients see it, without a socket.
 
-use std::sync::Arc;
-
-use axum::{
-    Router,
-    body::Body,
-    http::{Request, Response, StatusCode},
-};
-use bridge::{
-    agent::{Agent, TurnSettings},
-    executor::Answer,
-    host::Host,
-    store::MemoryStore,
-};
-use bridge_protocol::a2a::AgentCard;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-async fn app() -> Router {
-    let agent = Agent {
-        name: "echo".to_owned(),
-        card: AgentCard::named("Echo", "Says it again."),
-        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
-        settings: TurnSettings::default(),
-    };
-    let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
-    host.router("http://localhost:3978").await.unwrap()
-}
-
-async fn get(app: &Router, path: &str, header: Option<(&str, &str)>) -> Response<Body> {
-    let mut request = Request::get(path);
-    if let Some((name, value)) = header {
-        request = request.header(name, value);
-    }
-    app.clone()
-        .oneshot(request.body(Body::empty()).unwrap())
-        .await
-        .unwrap()
-}
-
-async fn text(response: Response<Body>) -> String {
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
-        .await
-        .unwrap();
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-async fn post(app: &Router, path: &str, headers: &[(&str, &str)], body: &Value) -> Response<Body> {
-    let mut request = Request::post(path).header("content-type", "application/json");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let request = request.body(Body::from(body.to_string())).unwrap();
-    app.clone().oneshot(request).await.unwrap()
-}
-
-async fn rpc(app: &Router, version: Option<&str>, method: &str, params: Value) -> Value {
-    let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-    let header = version.map(|version| ("a2a-version", version));
-    let response = post(app, "/a2a", header.as_slice(), &body).await;
-    assert_eq!(response.status(), StatusCode::OK);
-    let answer: Value = serde_json::from_str(&text(response).await).unwrap();
-    assert_eq!(answer["id"], 7);
-    answer
-}
-
-fn say(id: &str, text: &str) -> Value {
-    json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]}})
-}
+use crate::app::{app, get, post, rpc, say, text};
 
 #[tokio::test]
 async fn a_waiting_send_answers_with_the_completed_task() {
@@ -300,4 +238,72 @@ async fn cards_are_served_in_every_generation_and_cached() {
     assert!(both["supportedInterfaces"].is_array());
     let old = get(&app, "/.well-known/agent.json", None).await;
     assert_eq!(old.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_list_goes_page_by_page_and_keeps_to_its_filters() {
+    let app = app().await;
+    let mut ids = Vec::new();
+    for number in 1..=5 {
+        let mut request = say(&format!("m-{number}"), "hi");
+        request["message"]["contextId"] = json!(if number == 3 { "three" } else { "others" });
+        let answer = rpc(&app, Some("1.0"), "SendMessage", request).await;
+        ids.push(answer["result"]["task"]["id"].clone());
+    }
+    let (mut seen, mut token) = (Vec::new(), json!(""));
+    loop {
+        let page = json!({"pageSize": 2, "pageToken": token});
+        let page = rpc(&app, Some("1.0"), "ListTasks", page).await["result"].clone();
+        assert_eq!(
+            (&page["totalSize"], &page["pageSize"]),
+            (&json!(5), &json!(2))
+        );
+        seen.extend(
+            page["tasks"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|task| task["id"].clone()),
+        );
+        token = page["nextPageToken"].clone();
+        if token == "" {
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 5);
+    assert!(ids.iter().all(|id| seen.contains(id)), "{seen:?}");
+
+    for (filter, count) in [
+        (json!({"contextId": "three"}), 1),
+        (json!({"contextId": "nobody's"}), 0),
+        (json!({"status": "TASK_STATE_COMPLETED"}), 5),
+        (json!({"status": "TASK_STATE_WORKING"}), 0),
+        (json!({"statusTimestampAfter": "2999-01-01T00:00:00Z"}), 0),
+        (json!({"historyLength": 0}), 5),
+    ] {
+        let answer = rpc(&app, Some("1.0"), "ListTasks", filter.clone()).await;
+        assert_eq!(answer["result"]["totalSize"], count, "{filter}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_ended_task_is_still_subscribed_to_from_a_known_event() {
+    let app = app().await;
+    let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
+    let id = answer["result"]["task"]["id"].as_str().unwrap().to_owned();
+    let body =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "SubscribeToTask", "params": {"id": id}});
+    for (seq, events) in [(1, 2), (99, 0)] {
+        let last = format!("{id}/{seq}");
+        let headers = [("a2a-version", "1.0"), ("last-event-id", last.as_str())];
+        let shown = text(post(&app, "/a2a", &headers, &body).await).await;
+        assert_eq!(
+            shown.matches("data: ").count(),
+            events,
+            "after {seq}: {shown}"
+        );
+    }
+    let broken = [("a2a-version", "1.0"), ("last-event-id", "nonsense")];
+    let shown = text(post(&app, "/a2a", &broken, &body).await).await;
+    assert!(shown.contains("expected TASK/SEQUENCE"), "{shown}");
 }

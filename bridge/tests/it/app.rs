@@ -1,0 +1,75 @@
+//! An app with one agent, asked without a socket.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, Response, StatusCode},
+};
+use bridge::{
+    agent::{Agent, TurnSettings},
+    executor::Answer,
+    host::Host,
+    store::MemoryStore,
+};
+use bridge_protocol::a2a::AgentCard;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+pub(crate) async fn app() -> Router {
+    let agent = Agent {
+        name: "echo".to_owned(),
+        card: AgentCard::named("Echo", "Says it again."),
+        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
+        settings: TurnSettings::default(),
+    };
+    let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+    host.router("http://localhost:3978").await.unwrap()
+}
+
+pub(crate) async fn get(app: &Router, path: &str, header: Option<(&str, &str)>) -> Response<Body> {
+    let mut request = Request::get(path);
+    if let Some((name, value)) = header {
+        request = request.header(name, value);
+    }
+    app.clone()
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap()
+}
+
+pub(crate) async fn text(response: Response<Body>) -> String {
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX)
+        .await
+        .unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+pub(crate) async fn post(
+    app: &Router,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> Response<Body> {
+    let mut request = Request::post(path).header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Body::from(body.to_string())).unwrap();
+    app.clone().oneshot(request).await.unwrap()
+}
+
+pub(crate) async fn rpc(app: &Router, version: Option<&str>, method: &str, params: Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let header = version.map(|version| ("a2a-version", version));
+    let response = post(app, "/a2a", header.as_slice(), &body).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    let answer: Value = serde_json::from_str(&text(response).await).unwrap();
+    assert_eq!(answer["id"], 7);
+    answer
+}
+
+pub(crate) fn say(id: &str, text: &str) -> Value {
+    json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]}})
+}
