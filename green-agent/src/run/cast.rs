@@ -7,8 +7,8 @@ use url::Url;
 
 use super::{
     Problem, ProblemKind, RunEvent, RunOptions,
-    scenario::{Installed, requirements},
-    trial::chain,
+    problem::chain,
+    requirements::{Installed, requirements},
 };
 use crate::{
     participant::{

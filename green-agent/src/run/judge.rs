@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    Problem, ProblemKind, TrialReport,
-    trial::{Seen, Trial, chain},
+    TrialReport,
+    problem::{Problem, ProblemKind, chain},
 };
 use crate::{
     assessment::Assessment,
@@ -15,16 +15,35 @@ use crate::{
     expect::{self, Subject, results},
     participant::ready::ReadyError,
     scenario::model::Scenario,
-    snapshot::{self, SnapshotOutcome},
+    snapshot::{self, SnapshotMode, SnapshotOutcome},
     transcript::{
         Entry, Transcript,
         canonical::{Names, canonical},
     },
 };
 
+/// A trial to be judged.
+pub(super) struct Case<'a> {
+    pub(super) scenario: &'a Scenario,
+    /// What is done with its snapshot.
+    pub(super) snapshots: SnapshotMode,
+    /// Which trial, from 1.
+    pub(super) number: u32,
+    pub(super) folder: &'a Path,
+}
+
+/// What was seen in a trial.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) assessment: Option<Assessment>,
+    pub(super) problems: Vec<Problem>,
+    /// Roles by origin: each agent has its own and the recorder's in front of it.
+    pub(super) parties: BTreeMap<String, String>,
+}
+
 /// Judges a trial and writes what is kept of it into its folder.
 pub(super) fn judge(
-    trial: &Trial<'_>,
+    trial: &Case<'_>,
     transcript: Option<&Transcript>,
     seen: Seen,
     took: Duration,
@@ -46,7 +65,7 @@ pub(super) fn judge(
         assessment: seen.assessment,
         parties: seen.parties,
         seconds: took.as_secs_f64(),
-        folder: Some(trial.folder.clone()),
+        folder: Some(trial.folder.to_owned()),
     };
     keep(trial, report)
 }
@@ -72,7 +91,7 @@ fn verdict(assessment: &Assessment) -> Option<Problem> {
 }
 
 /// What the entries do not hold of what the scenario and its snapshot expect.
-fn compare(trial: &Trial<'_>, entries: &[Entry], seen: &Seen, so_far: &[Problem]) -> Vec<Problem> {
+fn compare(trial: &Case<'_>, entries: &[Entry], seen: &Seen, so_far: &[Problem]) -> Vec<Problem> {
     let scenario = trial.scenario;
     let mut problems = Vec::new();
     if let Some(assessment) = &seen.assessment {
@@ -98,7 +117,7 @@ fn compare(trial: &Trial<'_>, entries: &[Entry], seen: &Seen, so_far: &[Problem]
     problems
 }
 
-fn compare_snapshot(trial: &Trial<'_>, entries: &[Entry], seen: &Seen) -> Option<Problem> {
+fn compare_snapshot(trial: &Case<'_>, entries: &[Entry], seen: &Seen) -> Option<Problem> {
     let settings = trial.scenario.harness.snapshot.as_ref()?;
     let text = canonical(entries, &names(trial.scenario, seen), settings);
     let path = snapshot::path_for(&trial.scenario.path);
@@ -136,7 +155,7 @@ fn names(scenario: &Scenario, seen: &Seen) -> Names {
 }
 
 /// Writes `results.json`, as AgentBeats' leaderboards read it, and `report.json`.
-fn keep(trial: &Trial<'_>, mut report: TrialReport) -> TrialReport {
+fn keep(trial: &Case<'_>, mut report: TrialReport) -> TrialReport {
     let ids: BTreeMap<&str, &str> = trial
         .scenario
         .participants

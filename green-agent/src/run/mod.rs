@@ -2,7 +2,7 @@
 //!
 //! - [`event`]: what happens meanwhile, for those who show it
 //! - [`problem`], [`report`]: what came of it
-//! - `scenario`: one scenario, its requirements and trials
+//! - `scenario`, `requirements`: one scenario, what it requires, its trials
 //! - `trial`, `cast`, `watch`, `judge`: one trial, its agents, its limits, its verdict
 
 mod cast;
@@ -10,6 +10,7 @@ pub mod event;
 mod judge;
 pub mod problem;
 pub mod report;
+mod requirements;
 mod scenario;
 mod serve;
 mod trial;

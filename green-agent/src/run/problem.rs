@@ -112,3 +112,15 @@ impl ProblemKind {
         }
     }
 }
+
+/// An error and what caused it, on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        inner = source;
+    }
+    text
+}

@@ -1,23 +1,15 @@
 //! One scenario: read it, see to what it requires, run its trials, hold them against its sidecar.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
-
 use super::{
-    Problem, ProblemKind, RunEvent, RunOptions, ScenarioReport, TrialReport, Verdict, trial,
+    RunOptions, ScenarioReport, TrialReport, Verdict,
+    problem::{Problem, ProblemKind},
+    requirements::prepare,
+    trial,
 };
 use crate::{
     exit::Exit,
-    install::Prepared,
-    scenario::{
-        expected::ExpectedFailure,
-        files::Found,
-        model::{Agent, Requirement, Scenario, Start},
-        parse,
-    },
+    scenario::{expected::ExpectedFailure, files::Found, parse},
 };
-
-/// What agents need and where it is, by the set of requirements.
-pub(super) type Installed = BTreeMap<BTreeSet<Requirement>, Prepared>;
 
 /// Runs one scenario to its report.
 pub(super) async fn run(found: &Found, options: &RunOptions) -> ScenarioReport {
@@ -54,62 +46,6 @@ async fn trials(found: &Found, options: &RunOptions) -> Vec<TrialReport> {
         }
     }
     trials
-}
-
-/// What one agent requires: its own and the scenario's. What runs already requires nothing.
-pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requirement> {
-    match agent.start {
-        Start::Program { .. } => scenario
-            .harness
-            .requires
-            .iter()
-            .chain(&agent.requires)
-            .cloned()
-            .collect(),
-        Start::Running { .. } | Start::Builtin { .. } => BTreeSet::new(),
-    }
-}
-
-/// Sees to it that what the agents require is there.
-pub(super) async fn prepare(
-    scenario: &Scenario,
-    options: &RunOptions,
-) -> Result<Installed, Problem> {
-    let mut installed = Installed::new();
-    for agent in scenario.agents() {
-        let set = requirements(scenario, agent);
-        if let Entry::Vacant(entry) = installed.entry(set) {
-            let prepared = provide(scenario, entry.key(), options).await?;
-            entry.insert(prepared);
-        }
-    }
-    Ok(installed)
-}
-
-async fn provide(
-    scenario: &Scenario,
-    set: &BTreeSet<Requirement>,
-    options: &RunOptions,
-) -> Result<Prepared, Problem> {
-    let missing = match options.installer.check(set) {
-        Ok(prepared) => return Ok(prepared),
-        Err(missing) => missing,
-    };
-    if !missing.is_installable() {
-        return Err(ProblemKind::MissingRequirement.because(missing));
-    }
-    if !options.install {
-        let path = scenario.path.display();
-        return Err(ProblemKind::MissingRequirement.because(format!(
-            "{missing}\ninstall it with: green-agent run {path} --install"
-        )));
-    }
-    let tell = |event| options.tell(RunEvent::Install(event));
-    let install = options.installer.install(set, &tell);
-    tokio::select! {
-        done = install => done.map_err(|error| ProblemKind::InstallFailed.because(error)),
-        () = options.interrupted() => Err(ProblemKind::Interrupted.because("while installing")),
-    }
 }
 
 fn is_interrupted(report: &ScenarioReport) -> bool {

@@ -3,7 +3,7 @@
 use super::{
     Problem, RunEvent, RunOptions,
     cast::{Cast, Player},
-    scenario, trial, watch,
+    requirements, trial, watch,
 };
 use crate::{participant::ready::wait_ready, scenario::model::Scenario};
 
@@ -17,7 +17,7 @@ pub struct ServeError(pub Problem);
 /// # Errors
 /// If an agent cannot be started or does not become ready, or ends by itself.
 pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), ServeError> {
-    let installed = scenario::prepare(scenario, options)
+    let installed = requirements::prepare(scenario, options)
         .await
         .map_err(ServeError)?;
     let folder = options.folder.join(&scenario.name);

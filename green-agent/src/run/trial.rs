@@ -13,12 +13,12 @@ use url::Url;
 use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
     cast::{Cast, Part, hop_to},
-    judge,
-    scenario::Installed,
+    judge::{self, Case, Seen},
+    problem::chain,
+    requirements::Installed,
     watch,
 };
 use crate::{
-    assessment::Assessment,
     evaluator::{Evaluation, EvaluationError},
     participant::{AgentProcess, ready::wait_ready},
     recorder::{Recorder, RecorderOptions},
@@ -31,22 +31,11 @@ use crate::{
 };
 
 /// What a trial has at hand.
-pub(super) struct Trial<'a> {
-    pub(super) scenario: &'a Scenario,
-    /// What is done with its snapshot.
-    pub(super) snapshots: SnapshotMode,
-    pub(super) number: u32,
-    pub(super) folder: PathBuf,
-    pub(super) options: &'a RunOptions,
-}
-
-/// What was seen in a trial.
-#[derive(Default)]
-pub(super) struct Seen {
-    pub(super) assessment: Option<Assessment>,
-    pub(super) problems: Vec<Problem>,
-    /// Roles by origin: each agent has its own and the recorder's in front of it.
-    pub(super) parties: BTreeMap<String, String>,
+struct Trial<'a> {
+    scenario: &'a Scenario,
+    number: u32,
+    folder: PathBuf,
+    options: &'a RunOptions,
 }
 
 /// Runs one trial. Whatever happens, its agents have ended when it returns.
@@ -60,7 +49,6 @@ pub(super) async fn run(
     let begun = Instant::now();
     let trial = Trial {
         scenario,
-        snapshots: snapshots(found, options.snapshots),
         number,
         folder: options
             .folder
@@ -76,7 +64,13 @@ pub(super) async fn run(
             None
         }
     };
-    judge::judge(&trial, transcript.as_ref(), seen, begun.elapsed())
+    let case = Case {
+        scenario,
+        snapshots: snapshots(found, options.snapshots),
+        number,
+        folder: &trial.folder,
+    };
+    judge::judge(&case, transcript.as_ref(), seen, begun.elapsed())
 }
 
 /// A scenario that must fail is never accepted: its snapshot is perhaps what it must fail by. Named on
@@ -285,16 +279,4 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {
             folder.display()
         ))
     })
-}
-
-/// An error and what caused it, on one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        inner = source;
-    }
-    text
 }

@@ -1,0 +1,71 @@
+//! What the agents of a scenario require of this machine: found, installed, or told to be missing.
+
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+
+use super::{
+    RunEvent, RunOptions,
+    problem::{Problem, ProblemKind},
+};
+use crate::{
+    install::Prepared,
+    scenario::model::{Agent, Requirement, Scenario, Start},
+};
+
+/// What agents need and where it is, by the set of requirements.
+pub(super) type Installed = BTreeMap<BTreeSet<Requirement>, Prepared>;
+
+/// What one agent requires: its own and the scenario's. What runs already requires nothing.
+pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requirement> {
+    match agent.start {
+        Start::Program { .. } => scenario
+            .harness
+            .requires
+            .iter()
+            .chain(&agent.requires)
+            .cloned()
+            .collect(),
+        Start::Running { .. } | Start::Builtin { .. } => BTreeSet::new(),
+    }
+}
+
+/// Sees to it that what the agents require is there.
+pub(super) async fn prepare(
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<Installed, Problem> {
+    let mut installed = Installed::new();
+    for agent in scenario.agents() {
+        let set = requirements(scenario, agent);
+        if let Entry::Vacant(entry) = installed.entry(set) {
+            let prepared = provide(scenario, entry.key(), options).await?;
+            entry.insert(prepared);
+        }
+    }
+    Ok(installed)
+}
+
+async fn provide(
+    scenario: &Scenario,
+    set: &BTreeSet<Requirement>,
+    options: &RunOptions,
+) -> Result<Prepared, Problem> {
+    let missing = match options.installer.check(set) {
+        Ok(prepared) => return Ok(prepared),
+        Err(missing) => missing,
+    };
+    if !missing.is_installable() {
+        return Err(ProblemKind::MissingRequirement.because(missing));
+    }
+    if !options.install {
+        let path = scenario.path.display();
+        return Err(ProblemKind::MissingRequirement.because(format!(
+            "{missing}\ninstall it with: green-agent run {path} --install"
+        )));
+    }
+    let tell = |event| options.tell(RunEvent::Install(event));
+    let install = options.installer.install(set, &tell);
+    tokio::select! {
+        done = install => done.map_err(|error| ProblemKind::InstallFailed.because(error)),
+        () = options.interrupted() => Err(ProblemKind::Interrupted.because("while installing")),
+    }
+}
