@@ -16,7 +16,11 @@ use bridge_protocol::{
 use serde_json::Value;
 
 use super::{Asker, Endpoint, reply, version};
-use crate::{clock, service::Context};
+use crate::{
+    caller::Caller,
+    clock,
+    service::{Context, Reply},
+};
 
 /// Takes a request and answers it. The HTTP status is 200 whatever comes of it: the error is in the body.
 pub(super) async fn post(
@@ -26,7 +30,27 @@ pub(super) async fn post(
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    let request = match Request::from_slice(&body) {
+    answer(
+        &endpoint,
+        caller,
+        &headers,
+        &uri,
+        &body,
+        std::convert::identity,
+    )
+    .await
+}
+
+/// The same with each reply in the shape that the clients of an address look for.
+pub(super) async fn answer(
+    endpoint: &Endpoint,
+    caller: Caller,
+    headers: &HeaderMap,
+    uri: &Uri,
+    body: &[u8],
+    shape: fn(Reply) -> Reply,
+) -> Response {
+    let request = match Request::from_slice(body) {
         Ok(request) => request,
         Err(BadRequest { id, error }) => return reply::error(id, error),
     };
@@ -36,9 +60,9 @@ pub(super) async fn post(
     };
     let mut context = Context::new(endpoint.agent.clone(), caller);
     let answered = async {
-        let named = version::named(&headers, &uri)?;
+        let named = version::named(headers, uri)?;
         let (version, operation) = version::operation(named, &request.method)?;
-        context.last_event = last_event(&headers)?;
+        context.last_event = last_event(headers)?;
         let version = endpoint
             .spoken(&context, named, version, operation, &request.params)
             .await?;
@@ -47,7 +71,9 @@ pub(super) async fn post(
         Ok((version, reply))
     };
     match answered.await {
-        Ok((version, reply)) => reply::reply(version, id, reply, context.client_id.as_deref()),
+        Ok((version, reply)) => {
+            reply::reply(version, id, shape(reply), context.client_id.as_deref())
+        }
         Err(error) => reply::error(id, error),
     }
 }

@@ -1,4 +1,5 @@
-//! `POST {base}/tasks/send`: A2A 0.1 as python-a2a speaks it, bare or in a JSON-RPC envelope.
+//! `POST {base}/tasks/send`, `/tasks/get` and `/tasks/cancel`: A2A 0.1 as python-a2a speaks it, in a
+//! JSON-RPC envelope, and where a task is sent also bare.
 
 use std::sync::Arc;
 
@@ -33,17 +34,29 @@ pub(super) async fn send(
     match parsed {
         Ok(params) if params.get("jsonrpc").is_none() => bare(&endpoint, caller, params).await,
         // What is not JSON at all is answered as JSON-RPC does.
-        Ok(_) | Err(_) => jsonrpc::post(State(endpoint), Asker(caller), headers, uri, body).await,
+        Ok(_) | Err(_) => call(State(endpoint), Asker(caller), headers, uri, body).await,
     }
+}
+
+/// Takes a JSON-RPC request at the path of its method.
+pub(super) async fn call(
+    State(endpoint): State<Arc<Endpoint>>,
+    Asker(caller): Asker,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Bytes,
+) -> Response {
+    jsonrpc::answer(&endpoint, caller, &headers, &uri, &body, with_answer).await
 }
 
 async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
     let mut context = Context::new(endpoint.agent.clone(), caller);
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
     let answered = async { endpoint.service.call(&context, call?).await };
-    match answered.await {
+    match answered.await.map(with_answer) {
         Ok(Reply::Message(answer)) => {
-            Json(shown(answer, context.client_id.as_deref())).into_response()
+            let client_id = context.client_id.as_deref();
+            Json(reply::message_result(Version::V0_1, answer, client_id)).into_response()
         }
         Ok(Reply::Task(_) | Reply::Tasks(_) | Reply::Stream(_)) => {
             refusal(&ErrorKind::Internal.into())
@@ -52,13 +65,19 @@ async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
     }
 }
 
-/// The answer where python-a2a's clients look for it, under the id that they know.
-fn shown(answer: SendMessageResponse, client_id: Option<&str>) -> Value {
-    let answer = match answer {
-        SendMessageResponse::Task(task) => SendMessageResponse::Task(with_answer_as_artifact(task)),
-        message @ SendMessageResponse::Message(_) => message,
-    };
-    reply::message_result(Version::V0_1, answer, client_id)
+/// The answer where python-a2a's clients look for it.
+fn with_answer(reply: Reply) -> Reply {
+    match reply {
+        Reply::Message(SendMessageResponse::Task(task)) => {
+            Reply::Message(SendMessageResponse::Task(with_answer_as_artifact(task)))
+        }
+        Reply::Task(task) => Reply::Task(Arc::new(with_answer_as_artifact(Arc::unwrap_or_clone(
+            task,
+        )))),
+        other @ (Reply::Message(SendMessageResponse::Message(_))
+        | Reply::Tasks(_)
+        | Reply::Stream(_)) => other,
+    }
 }
 
 fn refusal(error: &Error) -> Response {

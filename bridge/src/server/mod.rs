@@ -45,7 +45,9 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         .route(&at("/.well-known/agent-card.json"), get(card::current))
         .route(&at("/.well-known/agent.json"), get(card::legacy))
         .route(&at("/agent.json"), get(card::legacy))
-        .route(&at("/tasks/send"), post(legacy::send));
+        .route(&at("/tasks/send"), post(legacy::send))
+        .route(&at("/tasks/get"), post(legacy::call))
+        .route(&at("/tasks/cancel"), post(legacy::call));
     if !path.is_empty() {
         router = router.route(path, post(jsonrpc::post));
     }

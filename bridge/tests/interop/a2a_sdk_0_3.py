@@ -1,0 +1,140 @@
+"""A2A 0.3 as PyPI a2a-sdk 0.3.26 speaks it, through every kind of conversation that 0.3 has."""
+
+from uuid import uuid4
+
+import httpx
+from a2a.client import ClientConfig, ClientFactory
+from a2a.types import (
+    Message,
+    MessageSendConfiguration,
+    Part,
+    Role,
+    TaskArtifactUpdateEvent,
+    TaskIdParams,
+    TaskQueryParams,
+    TaskStatusUpdateEvent,
+    TextPart,
+)
+from checks import LIMIT_SECONDS, STREAMED, agent, run
+
+NOT_FOUND, NOT_CANCELABLE, UNSUPPORTED = -32001, -32002, -32004
+
+
+def message(text, task=None):
+    return Message(
+        message_id=str(uuid4()),
+        role=Role.user,
+        parts=[Part(root=TextPart(text=text))],
+        task_id=task.id if task else None,
+        context_id=task.context_id if task else None,
+    )
+
+
+async def connect(name, streaming):
+    http = httpx.AsyncClient(timeout=LIMIT_SECONDS)
+    config = ClientConfig(streaming=streaming, httpx_client=http)
+    return await ClientFactory.connect(agent(name), config)
+
+
+async def ask(client, text, task=None, blocking=True):
+    """The task that a send without a stream answers with."""
+    settings = MessageSendConfiguration(blocking=blocking)
+    sent = client.send_message(message(text, task), configuration=settings)
+    ((answer, _),) = [event async for event in sent]
+    return answer
+
+
+def text_of(parts):
+    return "".join(part.root.text for part in parts if part.root.kind == "text")
+
+
+def said(task):
+    return task.status.state.value, text_of(task.status.message.parts if task.status.message else [])
+
+
+async def echo(checks, client):
+    task = await ask(client, "hi")
+    checks.equal("an echo ends its task", ("completed", "You said: hi"), said(task))
+    got = await client.get_task(TaskQueryParams(id=task.id))
+    checks.equal("a task is got as it was answered", task, got)
+    got = await client.get_task(TaskQueryParams(id=task.id, history_length=0))
+    checks.equal("a history of length 0 is none", [], got.history or [])
+    return task
+
+
+async def turns(checks, client):
+    task = await ask(client, "-multi")
+    checks.equal("-multi asks for input", "input-required", said(task)[0])
+    again = await ask(client, "one", task)
+    checks.equal("the conversation goes on in its task", task.id, again.id)
+    checks.equal("each turn answers", ("input-required", "You said: one"), said(again))
+    await ask(client, "two", task)
+    ended = await ask(client, "end", task)
+    checks.equal("end completes the task", ("completed", "All done."), said(ended))
+    (artifact,) = ended.artifacts
+    result = artifact.name, artifact.parts[0].root.data
+    checks.equal("its result is an artifact", ("Result", {"history": ["one", "two"]}), result)
+    users = [text_of(said.parts) for said in ended.history if said.role == Role.user]
+    checks.equal("its history has what was said", ["-multi", "one", "two", "end"], users)
+
+
+async def stream(checks, client):
+    text, informative, kinds, last = "", [], [], None
+    # The SDK adds later pieces to the artifact of the first, so each is read as it comes.
+    async for task, update in client.send_message(message("-stream")):
+        kinds.append(update.kind if update else "task")
+        if isinstance(update, TaskArtifactUpdateEvent):
+            piece = text_of(update.artifact.parts)
+            text = text + piece if update.append else piece
+        if isinstance(update, TaskStatusUpdateEvent):
+            last = update
+            informative += [text_of(update.status.message.parts)] if update.status.message else []
+    checks.equal("a stream begins with the task", "task", kinds[0])
+    checks.equal("its pieces make up the text", STREAMED, text)
+    checks.equal("it informs", "Thinking about it.", (informative or [None])[0])
+    checks.equal("it ends with the task's end", ("completed", True), (last.status.state.value, last.final))
+    held = "".join(text_of(artifact.parts) for artifact in task.artifacts)
+    checks.equal("the SDK's own copy of the task has the text", STREAMED, held)
+
+
+async def cancel(checks, client):
+    task = await ask(client, "-multi")
+    canceled = await client.cancel_task(TaskIdParams(id=task.id))
+    checks.equal("a waiting task is canceled", "canceled", said(canceled)[0])
+
+
+async def resubscribe(checks, waiting, hanging):
+    task = await ask(waiting, "hi", blocking=False)
+    checks.equal("a send that does not block returns at once", True, said(task)[0] in ("submitted", "working"))
+    states = []
+    async for known, update in hanging.resubscribe(TaskIdParams(id=task.id)):
+        if not states:
+            await waiting.cancel_task(TaskIdParams(id=task.id))
+        states.append((known.status.state.value, bool(update and update.final)))
+    checks.equal("a subscription begins with the task", ("working", False), states[0])
+    checks.equal("it ends when the task is canceled", ("canceled", True), states[-1])
+
+
+async def errors(checks, client, streaming, ended):
+    unknown = client.get_task(TaskQueryParams(id="unknown"))
+    await checks.refused("an unknown task is not found", NOT_FOUND, unknown)
+    await checks.refused("an ended task takes no message", UNSUPPORTED, ask(client, "more", ended))
+    over = client.cancel_task(TaskIdParams(id=ended.id))
+    await checks.refused("an ended task is not canceled", NOT_CANCELABLE, over)
+    over = anext(streaming.resubscribe(TaskIdParams(id=ended.id)))
+    await checks.refused("an ended task is not subscribed to", UNSUPPORTED, over)
+
+
+async def main(checks):
+    client, streaming = await connect("sample", False), await connect("sample", True)
+    ended = await echo(checks, client)
+    await turns(checks, client)
+    await stream(checks, streaming)
+    await cancel(checks, client)
+    await resubscribe(checks, await connect("hanging", False), await connect("hanging", True))
+    await errors(checks, client, streaming, ended)
+    endless = await ask(await connect("echo", False), "hi")
+    checks.equal("a bot without end waits", ("input-required", "Echo: hi"), said(endless))
+
+
+run(main)

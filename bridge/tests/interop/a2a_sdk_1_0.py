@@ -1,0 +1,154 @@
+"""A2A 1.0 as PyPI a2a-sdk 1.3.0 speaks it, through every kind of conversation."""
+
+from uuid import uuid4
+
+from a2a.client import ClientConfig, create_client
+from a2a.types import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    ListTasksRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    TaskState,
+)
+from a2a.utils.errors import (
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from checks import STREAMED, agent, run
+from google.protobuf.json_format import MessageToDict
+
+
+def request(text, task=None, immediately=False):
+    message = Message(
+        message_id=str(uuid4()),
+        role=Role.ROLE_USER,
+        parts=[Part(text=text)],
+        task_id=task.id if task else "",
+        context_id=task.context_id if task else "",
+    )
+    configuration = SendMessageConfiguration(return_immediately=immediately)
+    return SendMessageRequest(message=message, configuration=configuration)
+
+
+async def ask(client, *args, **kwargs):
+    """The task that a send without a stream answers with."""
+    (answer,) = [item async for item in client.send_message(request(*args, **kwargs))]
+    return answer.task
+
+
+def said(task):
+    return TaskState.Name(task.status.state), "".join(p.text for p in task.status.message.parts)
+
+
+async def echo(checks, client):
+    task = await ask(client, "hi")
+    checks.equal("an echo ends its task", ("TASK_STATE_COMPLETED", "You said: hi"), said(task))
+    got = await client.get_task(GetTaskRequest(id=task.id))
+    checks.equal("a task is got as it was answered", task, got)
+    got = await client.get_task(GetTaskRequest(id=task.id, history_length=0))
+    checks.equal("a history of length 0 is none", 0, len(got.history))
+    return task
+
+
+async def turns(checks, client):
+    task = await ask(client, "-multi")
+    checks.equal("-multi asks for input", "TASK_STATE_INPUT_REQUIRED", said(task)[0])
+    again = await ask(client, "one", task)
+    checks.equal("the conversation goes on in its task", task.id, again.id)
+    checks.equal("each turn answers", ("TASK_STATE_INPUT_REQUIRED", "You said: one"), said(again))
+    await ask(client, "two", task)
+    ended = await ask(client, "end", task)
+    checks.equal("end completes the task", ("TASK_STATE_COMPLETED", "All done."), said(ended))
+    (artifact,) = ended.artifacts
+    data = MessageToDict(artifact.parts[0].data)
+    checks.equal("its result is an artifact", ("Result", {"history": ["one", "two"]}), (artifact.name, data))
+    users = [m.parts[0].text for m in ended.history if m.role == Role.ROLE_USER]
+    checks.equal("its history has what was said", ["-multi", "one", "two", "end"], users)
+
+
+async def stream(checks, client):
+    kinds, text, informative, last = [], "", [], None
+    async for item in client.send_message(request("-stream")):
+        kinds.append(item.WhichOneof("payload"))
+        if item.HasField("artifact_update"):
+            update = item.artifact_update
+            piece = "".join(part.text for part in update.artifact.parts)
+            text = text + piece if update.append else piece
+        if item.HasField("status_update"):
+            last = item.status_update.status
+            informative += [part.text for part in last.message.parts]
+    checks.equal("a stream begins with the task", "task", kinds[0])
+    checks.equal("its pieces make up the text", STREAMED, text)
+    checks.equal("it informs", "Thinking about it.", (informative or [None])[0])
+    checks.equal("it ends with the task's end", "TASK_STATE_COMPLETED", TaskState.Name(last.state))
+
+
+async def cancel(checks, client):
+    task = await ask(client, "-multi")
+    canceled = await client.cancel_task(CancelTaskRequest(id=task.id))
+    checks.equal("a waiting task is canceled", "TASK_STATE_CANCELED", said(canceled)[0])
+
+
+async def subscribe(checks, waiting, hanging):
+    task = await ask(waiting, "hi", immediately=True)
+    checks.equal("returnImmediately does not wait", False, task.status.state == TaskState.TASK_STATE_COMPLETED)
+    states = []
+    async for item in hanging.subscribe(SubscribeToTaskRequest(id=task.id)):
+        if item.HasField("task"):
+            states.append(("task", TaskState.Name(item.task.status.state)))
+            await hanging.cancel_task(CancelTaskRequest(id=task.id))
+        elif item.HasField("status_update"):
+            states.append(("update", TaskState.Name(item.status_update.status.state)))
+    checks.equal("a subscription begins with the task", ("task", "TASK_STATE_WORKING"), states[0])
+    checks.equal("it ends when the task is canceled", ("update", "TASK_STATE_CANCELED"), states[-1])
+
+
+async def tasks(checks, client):
+    first = await ask(client, "-multi")
+    listed = await client.list_tasks(ListTasksRequest(context_id=first.context_id))
+    checks.equal("a context's tasks are listed", [first.id], [task.id for task in listed.tasks])
+    waiting = ListTasksRequest(status=TaskState.TASK_STATE_INPUT_REQUIRED, page_size=1)
+    listed = await client.list_tasks(waiting)
+    checks.equal("tasks are listed by state, newest first", [first.id], [task.id for task in listed.tasks])
+    everything, token = [], ""
+    while True:
+        page = await client.list_tasks(ListTasksRequest(page_size=2, page_token=token))
+        everything += [task.id for task in page.tasks]
+        token = page.next_page_token
+        if not token:
+            break
+    checks.equal("pages hold each task once", page.total_size, len(set(everything)))
+
+
+async def errors(checks, client, streaming, ended):
+    unknown = GetTaskRequest(id="unknown")
+    await checks.refused("an unknown task is not found", TaskNotFoundError, client.get_task(unknown))
+    await checks.refused("an ended task takes no message", UnsupportedOperationError, ask(client, "more", ended))
+    over = CancelTaskRequest(id=ended.id)
+    await checks.refused("an ended task is not canceled", TaskNotCancelableError, client.cancel_task(over))
+    over = anext(streaming.subscribe(SubscribeToTaskRequest(id=ended.id)))
+    await checks.refused("an ended task is not subscribed to", UnsupportedOperationError, over)
+
+
+async def main(checks):
+    waits = ClientConfig(streaming=False)
+    client = await create_client(agent("sample"), waits)
+    streaming = await create_client(agent("sample"))
+    ended = await echo(checks, client)
+    await turns(checks, client)
+    await stream(checks, streaming)
+    await cancel(checks, client)
+    await subscribe(checks, await create_client(agent("hanging"), waits), await create_client(agent("hanging")))
+    await tasks(checks, client)
+    await errors(checks, client, streaming, ended)
+    endless = await ask(await create_client(agent("echo"), waits), "hi")
+    checks.equal("a bot without end waits", ("TASK_STATE_INPUT_REQUIRED", "Echo: hi"), said(endless))
+
+
+run(main)
