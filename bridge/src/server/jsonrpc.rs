@@ -1,6 +1,6 @@
 //! JSON-RPC 2.0 over HTTP, in every version at one address (specification, section 9).
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use axum::{
     body::Bytes,
@@ -13,6 +13,7 @@ use bridge_protocol::{
     dialect::{Call, Version},
     jsonrpc::{BadRequest, Request},
 };
+use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{Asker, Endpoint, reply, version};
@@ -67,7 +68,11 @@ pub(super) async fn answer(
             .spoken(&context, named, version, operation, &request.params)
             .await?;
         let call = endpoint.read(&mut context, version, operation, request.params)?;
-        let reply = endpoint.service.call(&context, call).await?;
+        let answered = endpoint.service.call(&context, call).await;
+        let reply = match answered {
+            Err(error) if version == Version::V0_3 && operation.streams() => refused_stream(error),
+            other => other?,
+        };
         Ok((version, reply))
     };
     match answered.await {
@@ -76,6 +81,12 @@ pub(super) async fn answer(
         }
         Err(error) => reply::error(id, error),
     }
+}
+
+/// The readers of streams in 0.3 take nothing but events, of which an error can be one (specification
+/// 0.3.0, 7.2.1): of any other body they only tell that it is none.
+fn refused_stream(error: Error) -> Reply {
+    Reply::Stream(stream::once(ready(Err(error))).boxed())
 }
 
 fn last_event(headers: &HeaderMap) -> Result<Option<crate::service::Position>, Error> {

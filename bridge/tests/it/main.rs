@@ -6,7 +6,12 @@ mod app;
 mod crash;
 #[cfg(test)]
 mod examples;
+mod interop;
+#[cfg(test)]
+mod program;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
 mod turns;
+#[cfg(test)]
+mod venv;

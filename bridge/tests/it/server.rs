@@ -198,6 +198,22 @@ async fn an_ended_task_is_neither_canceled_nor_subscribed_to_nor_continued() {
 }
 
 #[tokio::test]
+async fn a_stream_that_is_refused_is_an_event_where_readers_take_nothing_else() {
+    let app = app().await;
+    for (version, method, content_type) in [
+        (Some("1.0"), "SubscribeToTask", "application/json"),
+        (None, "tasks/resubscribe", "text/event-stream"),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": {"id": "x"}});
+        let header = version.map(|version| ("a2a-version", version));
+        let response = post(&app, "/a2a", header.as_slice(), &body).await;
+        assert_eq!(response.headers()["content-type"], content_type, "{method}");
+        let said = text(response).await;
+        assert!(said.contains("-32001"), "{method}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn cards_are_served_in_every_generation_and_cached() {
     let app = app().await;
     let pure = get(

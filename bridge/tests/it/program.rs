@@ -1,0 +1,72 @@
+//! The program itself, as others run it.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, ChildStderr, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::Duration,
+};
+
+/// How long the program may take until it listens.
+const START: Duration = Duration::from_secs(30);
+
+/// `bridge serve` on a port of its own; it is killed when this is dropped.
+pub(crate) struct Bridge {
+    child: Child,
+    url: String,
+}
+
+impl Bridge {
+    /// Starts it with these arguments, and waits until it listens.
+    pub(crate) fn serve(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bridge"))
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the bridge starts");
+        let address = address(child.stderr.take().unwrap()).recv_timeout(START);
+        let mut bridge = Self {
+            child,
+            url: String::new(),
+        };
+        bridge.url = address.expect("the bridge says where it listens");
+        bridge
+    }
+
+    /// Where it is reached, without a slash at the end.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Ends it as kill -9 does, and waits until it is gone.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Reads standard error to its end, so that the program never waits for a reader; what is no address is
+/// shown.
+fn address(stderr: ChildStderr) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            match line.strip_prefix("listening on ") {
+                // Nobody waits for it any more after a failed start.
+                Some(url) => drop(sender.send(url.to_owned())),
+                None => eprintln!("bridge: {line}"),
+            }
+        }
+    });
+    receiver
+}
