@@ -3,9 +3,14 @@
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod client;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod crash_program;
+#[cfg(test)]
 mod examples;
+#[cfg(test)]
 mod interop;
 #[cfg(test)]
 mod program;
