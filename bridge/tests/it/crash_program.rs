@@ -196,7 +196,7 @@ async fn verify(bridge: &Bridge, log: &Log, figures: &mut Figures) {
     let client = Client::of(bridge.url());
     settle(&client, figures).await;
     let listed = list(&client, &json!({})).await;
-    let mut unknown: BTreeSet<_> = listed.iter().map(|task| id(task)).collect();
+    let mut unknown: BTreeSet<_> = listed.iter().map(id).collect();
     let is_listed = unknown.clone();
     let log = log.lock().await;
     for (number, told) in log.values().enumerate() {
