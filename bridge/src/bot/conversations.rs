@@ -145,7 +145,7 @@ impl Conversations {
     async fn open(
         &self,
         reference: &ConversationReference,
-    ) -> Result<(Head, TaskHandle), ContinueError> {
+    ) -> Result<(Arc<Head>, TaskHandle), ContinueError> {
         let ConversationReference { caller, task } = reference;
         let store = &self.0.store;
         let head = store.head(caller, task).await.map_err(unread)?;
@@ -155,8 +155,7 @@ impl Conversations {
         if head.state.is_terminal() {
             return Err(ContinueError::Ended { task: task.clone() });
         }
-        let context = head.context_id.clone();
-        let handle = TaskHandle::new(store.clone(), caller.clone(), task.clone(), context);
+        let handle = TaskHandle::new(store.clone(), Arc::clone(&head));
         Ok((head, handle))
     }
 

@@ -204,7 +204,7 @@ impl Chat {
         let Some(task) = &self.task else {
             return Ok(None);
         };
-        let state = self.turns.store().head(&self.caller, task).await?.state;
-        Ok((!state.is_terminal()).then(|| task.clone()))
+        let head = self.turns.store().head(&self.caller, task).await?;
+        Ok((!head.state.is_terminal()).then(|| task.clone()))
     }
 }

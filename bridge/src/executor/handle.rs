@@ -1,12 +1,11 @@
 //! How an agent changes its task: while its turn runs, and afterwards.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Update;
 use crate::{
-    caller::Caller,
     clock,
-    store::{Append, Event, Seq, Store, StoreError},
+    store::{Append, Event, Head, Store, StoreError},
 };
 
 /// How often an append is tried again after somebody else's came first.
@@ -17,9 +16,9 @@ const ATTEMPTS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct TaskHandle {
     store: Arc<dyn Store>,
-    caller: Caller,
-    task: String,
-    context: String,
+    /// The task when the handle was made, of which the ids never change.
+    task: Arc<Head>,
+    known: Arc<Mutex<Arc<Head>>>,
 }
 
 /// Why a change was refused.
@@ -37,28 +36,23 @@ pub enum EmitError {
 }
 
 impl TaskHandle {
-    pub(crate) fn new(
-        store: Arc<dyn Store>,
-        caller: Caller,
-        task: String,
-        context: String,
-    ) -> Self {
+    /// For the task with this head.
+    pub(crate) fn new(store: Arc<dyn Store>, head: Arc<Head>) -> Self {
         Self {
             store,
-            caller,
-            task,
-            context,
+            known: Arc::new(Mutex::new(Arc::clone(&head))),
+            task: head,
         }
     }
 
     /// The task's id.
     pub fn task_id(&self) -> &str {
-        &self.task
+        &self.task.task
     }
 
     /// The id of the task's context.
     pub fn context_id(&self) -> &str {
-        &self.context
+        &self.task.context_id
     }
 
     /// Logs changes, all or none. They are durable, and shown to every reader, when this returns.
@@ -74,47 +68,61 @@ impl TaskHandle {
     }
 
     pub(crate) fn events(&self, updates: Vec<Update>) -> Vec<Event> {
-        let event = |update: Update| update.into_event(&self.task, &self.context);
+        let event = |update: Update| update.into_event(self.task_id(), self.context_id());
         updates.into_iter().map(event).collect()
     }
 
-    /// Appends what `events` makes of the task's head, again if somebody else's append came first.
-    /// Nothing is appended if it makes nothing.
+    /// The newest head that this handle knows of; others may have written since.
+    pub(crate) fn known(&self) -> Arc<Head> {
+        Arc::clone(&self.lock())
+    }
+
+    /// Appends what `events` makes of the task's head, again if somebody else's append came first, and
+    /// answers with the head after it. Nothing is appended if it makes nothing.
     pub(crate) async fn append(
         &self,
-        events: impl Fn(&crate::store::Head) -> Option<Vec<Event>> + Send,
-    ) -> Result<Option<Seq>, EmitError> {
+        events: impl Fn(&Head) -> Option<Vec<Event>> + Send,
+    ) -> Result<Option<Arc<Head>>, EmitError> {
+        // Mostly nobody else writes, so what is known is tried before the head is read.
+        let mut head = self.known();
         for _ in 0..ATTEMPTS {
-            let head = self
-                .store
-                .head(&self.caller, &self.task)
-                .await
-                .map_err(EmitError::Store)?;
             let Some(events) = events(&head) else {
-                return Ok(None);
+                let newest = self.read().await?;
+                if newest.seq == head.seq {
+                    return Ok(None);
+                }
+                head = newest;
+                continue;
             };
             let append = Append {
-                task: self.task.clone(),
+                task: head.task.clone(),
                 expected: head.seq,
                 time: clock::now(),
                 events,
             };
-            match self.store.append(&self.caller, append).await {
-                Ok(seq) => return Ok(Some(seq)),
-                Err(StoreError::Conflict { .. }) => {}
+            match self.store.append(&head.owner, append).await {
+                Ok(after) => {
+                    *self.lock() = Arc::clone(&after);
+                    return Ok(Some(after));
+                }
+                Err(StoreError::Conflict { .. }) => head = self.read().await?,
                 Err(StoreError::Ended { task }) => return Err(EmitError::Ended { task }),
                 Err(error) => return Err(EmitError::Store(error)),
             }
         }
-        let head = self
-            .store
-            .head(&self.caller, &self.task)
-            .await
-            .map_err(EmitError::Store)?;
         Err(EmitError::Store(StoreError::Conflict {
-            task: self.task.clone(),
+            task: head.task.clone(),
             expected: head.seq,
             actual: head.seq,
         }))
+    }
+
+    async fn read(&self) -> Result<Arc<Head>, EmitError> {
+        let head = self.store.head(&self.task.owner, &self.task.task).await;
+        head.map_err(EmitError::Store)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Head>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

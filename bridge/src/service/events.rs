@@ -125,7 +125,7 @@ impl Reader {
         };
         let bounds = Bounds {
             last: (over || head.state.is_terminal()).then_some(head.seq),
-            context_id: head.context_id,
+            context_id: head.context_id.clone(),
         };
         self.bounds = Some(bounds.clone());
         Ok(bounds)

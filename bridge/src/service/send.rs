@@ -8,9 +8,12 @@ use tokio::time::timeout;
 
 use super::{Context, Items, Position, Service, error, events, task::with_history};
 use crate::{
-    store::Event,
-    turns::{Follower, Incoming, Submitted},
+    store::{Event, Head, Seq},
+    turns::{Incoming, Submitted},
 };
+
+/// How many events of a log are read at a time.
+const PAGE: usize = 256;
 
 impl Service {
     /// Says something and answers with the task: at once if asked so, else at the first state that ends
@@ -88,27 +91,42 @@ impl Service {
 
     /// Waits for the first event after the message that ends or interrupts the task, or its turn.
     async fn settled(&self, context: &Context, submitted: &Submitted) -> Result<(), Error> {
-        let store = self.turns.store().clone();
-        let task = submitted.task.clone();
-        let mut follower = Follower::new(store, context.caller.clone(), task, submitted.message);
-        while let Some(stored) = follower.next().await.map_err(error::of_store)? {
-            let settled = match stored.event {
-                Event::Status { status, .. } => {
-                    status.state.is_terminal() || status.state.is_interrupted()
-                }
-                Event::TurnEnded { turn } => turn == submitted.turn,
-                Event::Created(_)
-                | Event::Message(_)
-                | Event::TurnQueued { .. }
-                | Event::TurnStarted { .. }
-                | Event::Artifact { .. }
-                | Event::Metadata { .. } => false,
-            };
-            if settled {
+        let store = self.turns.store();
+        let watch = store.watch(&context.caller, &submitted.task).await;
+        let mut watch = watch.map_err(error::of_store)?;
+        // What was logged with the message only begins its turn.
+        let mut seen = submitted.last;
+        while let Some(head) = watch.after(seen).await {
+            let ended = head.turns.iter().all(|open| open.turn != submitted.turn);
+            if ended || head.state.is_terminal() {
                 return Ok(());
             }
+            // The head says how the task stands now: it may have been interrupted in between.
+            if self.interrupted(context, &head, seen).await? {
+                return Ok(());
+            }
+            seen = head.seq;
         }
         Ok(())
+    }
+
+    /// Whether an event after `seen`, up to the head, has interrupted the task.
+    async fn interrupted(&self, context: &Context, head: &Head, seen: Seq) -> Result<bool, Error> {
+        let mut seen = seen;
+        while seen < head.seq {
+            let store = self.turns.store();
+            let page = store.read(&context.caller, &head.task, seen, PAGE).await;
+            let page = page.map_err(error::of_store)?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            seen = last.seq;
+            let interrupts = |event: &Event| matches!(event, Event::Status { status, .. } if status.state.is_interrupted());
+            if page.iter().any(|stored| interrupts(&stored.event)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -69,7 +69,7 @@ impl Service {
             let message = format!("task {} has ended: get it instead", head.task);
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
-        let (task, seq) = (head.task, head.seq);
+        let (task, seq) = (head.task.clone(), head.seq);
         events::from(
             self,
             context,
@@ -90,7 +90,7 @@ impl Service {
     }
 
     /// The task that a request names, by our id or, for 0.1, by the client's own.
-    async fn head(&self, context: &Context, id: &str) -> Result<Head, Error> {
+    async fn head(&self, context: &Context, id: &str) -> Result<Arc<Head>, Error> {
         let store = self.turns.store();
         let known = match &context.client_id {
             Some(client_id) => {

@@ -1,17 +1,19 @@
-//! Tasks that were asked for lately, as they stood then.
+//! Tasks that were written to or asked for lately, as they stood then.
 //!
 //! A cached task is only a place to start from: whoever takes it compares its number with the head's and
-//! applies what happened since. So nothing here can be out of date, and writers need not know of it.
+//! applies what happened since. So nothing here can be out of date, and a writer may tell of its append
+//! or not.
 
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Seq, Snapshot};
+use super::{Append, Head, Seq, Snapshot};
 
-/// Bounded by the bytes that the tasks have in the log; the one that was not asked for the longest goes
-/// first.
+/// Bounded by the bytes that the tasks have in the log. There are two generations: when the young one
+/// has half of those bytes it becomes the old one, and the old one goes. What is asked for in time is
+/// young again.
 #[derive(Debug)]
 pub(crate) struct Cache {
     limit: usize,
@@ -20,17 +22,10 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Default)]
 struct Held {
-    tasks: BTreeMap<String, Entry>,
-    /// The tasks by the moment at which they were last asked for.
-    ages: BTreeMap<u64, String>,
-    now: u64,
+    young: BTreeMap<String, Cached>,
+    old: BTreeMap<String, Cached>,
+    /// Of the young.
     bytes: usize,
-}
-
-#[derive(Debug)]
-struct Entry {
-    cached: Cached,
-    age: u64,
 }
 
 /// A task and the bytes that it has in the log.
@@ -51,27 +46,67 @@ impl Cache {
     /// The task after exactly this event.
     pub(crate) fn get(&self, task: &str, seq: Seq) -> Option<Snapshot> {
         let mut held = self.lock();
-        let snapshot = &held.tasks.get(task)?.cached.snapshot;
-        let snapshot = (snapshot.seq == seq).then(|| snapshot.clone())?;
-        held.touch(task);
-        Some(snapshot)
+        if let Some(cached) = held.young.get(task) {
+            return (cached.snapshot.seq == seq).then(|| cached.snapshot.clone());
+        }
+        let cached = held.old.remove(task)?;
+        let snapshot = cached.snapshot.clone();
+        self.keep(held, task, cached);
+        (snapshot.seq == seq).then_some(snapshot)
     }
 
     /// Takes the task out, to apply to it what happened up to `seq` without a copy.
     pub(crate) fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
         let mut held = self.lock();
-        let usable = held.tasks.get(task)?.cached.snapshot.seq <= seq;
+        let usable = held.find(task)?.snapshot.seq <= seq;
         usable.then(|| held.remove(task))?
     }
 
     /// Keeps the task, unless a later one is there.
     pub(crate) fn put(&self, task: &str, cached: Cached) {
+        let held = self.lock();
+        let known = held.find(task).map(|known| known.snapshot.seq);
+        if known.is_none_or(|known| known < cached.snapshot.seq) {
+            self.keep(held, task, cached);
+        }
+    }
+
+    /// Tells of an append of so many bytes that led to `head`. A new task comes here, one that is here
+    /// goes along.
+    pub(crate) fn advance(&self, head: &Head, append: Append, bytes: usize) {
         let mut held = self.lock();
-        let known = held.tasks.get(task).map(|entry| entry.cached.snapshot.seq);
-        if cached.bytes <= self.limit && known.is_none_or(|known| known < cached.snapshot.seq) {
-            held.remove(task);
-            held.insert(task, cached);
-            held.shrink(self.limit);
+        let known = match append.expected {
+            0 => Some(Cached {
+                snapshot: Snapshot::empty(head),
+                bytes: 0,
+            }),
+            expected => {
+                let known = held.remove(&head.task);
+                known.filter(|known| known.snapshot.seq == expected)
+            }
+        };
+        if let Some(mut cached) = known {
+            cached.bytes += bytes;
+            for stored in append.into_stored() {
+                cached.snapshot.apply(stored);
+            }
+            self.keep(held, &head.task, cached);
+        }
+    }
+
+    fn keep(&self, mut held: MutexGuard<'_, Held>, task: &str, cached: Cached) {
+        held.remove(task);
+        if cached.bytes <= self.limit / 2 {
+            held.bytes += cached.bytes;
+            held.young.insert(task.to_owned(), cached);
+        }
+        if held.bytes > self.limit / 2 {
+            held.bytes = 0;
+            let young = std::mem::take(&mut held.young);
+            let gone = std::mem::replace(&mut held.old, young);
+            // To free so many takes a while, in which others may go on.
+            drop(held);
+            drop(gone);
         }
     }
 
@@ -81,37 +116,17 @@ impl Cache {
 }
 
 impl Held {
-    fn insert(&mut self, task: &str, cached: Cached) {
-        self.now += 1;
-        self.bytes += cached.bytes;
-        self.ages.insert(self.now, task.to_owned());
-        let age = self.now;
-        self.tasks.insert(task.to_owned(), Entry { cached, age });
+    fn find(&self, task: &str) -> Option<&Cached> {
+        self.young.get(task).or_else(|| self.old.get(task))
     }
 
     fn remove(&mut self, task: &str) -> Option<Cached> {
-        let entry = self.tasks.remove(task)?;
-        self.ages.remove(&entry.age);
-        self.bytes -= entry.cached.bytes;
-        Some(entry.cached)
-    }
-
-    fn touch(&mut self, task: &str) {
-        if let Some(entry) = self.tasks.get_mut(task)
-            && let Some(name) = self.ages.remove(&entry.age)
-        {
-            self.now += 1;
-            entry.age = self.now;
-            self.ages.insert(self.now, name);
-        }
-    }
-
-    fn shrink(&mut self, limit: usize) {
-        while self.bytes > limit {
-            let Some((_, oldest)) = self.ages.pop_first() else {
-                return;
-            };
-            self.remove(&oldest);
+        match self.young.remove(task) {
+            Some(cached) => {
+                self.bytes -= cached.bytes;
+                Some(cached)
+            }
+            None => self.old.remove(task),
         }
     }
 }
@@ -121,6 +136,7 @@ mod tests {
     use bridge_protocol::a2a::{Metadata, Task, TaskState, TaskStatus};
 
     use super::*;
+    use crate::store::{Event, testing::Sample};
 
     fn cached(seq: Seq, bytes: usize) -> Cached {
         let task = Task {
@@ -140,16 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_the_longest_goes_first() {
+    fn what_was_not_asked_for_in_time_goes() {
         let cache = Cache::new(100);
-        for (task, bytes) in [("a", 40), ("b", 40)] {
+        for (task, bytes) in [("a", 20), ("b", 20), ("c", 20)] {
             cache.put(task, cached(1, bytes));
         }
         assert!(cache.get("a", 1).is_some());
-        cache.put("c", cached(1, 40));
-        cache.put("too large", cached(1, 101));
-        let there = ["a", "b", "c", "too large"].map(|task| cache.get(task, 1).is_some());
-        assert_eq!(there, [true, false, true, false]);
+        for (task, bytes) in [("d", 20), ("e", 20), ("too large", 51)] {
+            cache.put(task, cached(1, bytes));
+        }
+        let tasks = ["a", "b", "c", "d", "e", "too large"];
+        let there = tasks.map(|task| cache.get(task, 1).is_some());
+        assert_eq!(there, [true, false, false, true, true, false]);
     }
 
     #[test]
@@ -161,5 +179,21 @@ mod tests {
         assert!(cache.take("a", 2).is_none());
         assert_eq!(cache.take("a", 4).unwrap().snapshot.seq, 3);
         assert!(cache.get("a", 3).is_none());
+    }
+
+    #[test]
+    fn a_task_goes_along_with_what_is_appended_to_it_and_with_nothing_else() {
+        let cache = Cache::new(100);
+        let sample = Sample::new("t");
+        let created = sample.append(0, 1, vec![sample.created()]);
+        let mut head = Head::after(None, &sample.caller, &created).unwrap();
+        cache.advance(&head, created, 10);
+        for (expected, there) in [(1, true), (3, false)] {
+            let event = Event::TurnEnded { turn: 1 };
+            let said = sample.append(expected, 2, vec![event]);
+            head.seq = said.last();
+            cache.advance(&head, said, 10);
+            assert_eq!(cache.get("t", head.seq).is_some(), there);
+        }
     }
 }

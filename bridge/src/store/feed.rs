@@ -1,7 +1,7 @@
 //! Being told of new events within one process.
 //!
-//! What is told is only that there is news, and up to which number: the events themselves are read from
-//! the log, so a slow reader loses none, and nothing piles up for it here.
+//! What is told is only that there is news, and how the task stands after it: the events themselves are
+//! read from the log, so a slow reader loses none, and nothing piles up for it here.
 
 use std::{
     collections::BTreeMap,
@@ -19,10 +19,13 @@ const BACKLOG: usize = 1024;
 /// Tells of new events of one task.
 #[derive(Debug)]
 pub struct Watch {
-    news: watch::Receiver<Seq>,
+    news: watch::Receiver<News>,
     task: String,
     watched: Weak<Watched>,
 }
+
+/// The newest head; none before the first was told.
+type News = Option<Arc<Head>>;
 
 /// Tells of new events of all tasks.
 #[derive(Debug)]
@@ -55,15 +58,19 @@ pub enum ChangeError {
 impl Watch {
     /// The number of the last event, as far as it was told.
     pub fn seq(&self) -> Seq {
-        *self.news.borrow()
+        seq(&self.news.borrow())
     }
 
-    /// Waits until there are events after `seen` and tells the number of the last one; `None` when the
+    /// Waits until there are events after `seen` and tells the head after the last one; `None` when the
     /// store is gone. It may be dropped and called again.
-    pub async fn after(&mut self, seen: Seq) -> Option<Seq> {
-        let news = self.news.wait_for(|seq| *seq > seen).await;
-        news.ok().map(|seq| *seq)
+    pub async fn after(&mut self, seen: Seq) -> Option<Arc<Head>> {
+        let news = self.news.wait_for(|news| seq(news) > seen).await;
+        news.ok()?.clone()
     }
+}
+
+fn seq(news: &News) -> Seq {
+    news.as_ref().map_or(0, |head| head.seq)
 }
 
 impl Drop for Watch {
@@ -93,7 +100,7 @@ pub(crate) struct Feed {
 
 /// The tasks that somebody watches, and no others.
 #[derive(Debug, Default)]
-struct Watched(Mutex<BTreeMap<String, watch::Sender<Seq>>>);
+struct Watched(Mutex<BTreeMap<String, watch::Sender<News>>>);
 
 impl Feed {
     pub(crate) fn new() -> Self {
@@ -120,8 +127,8 @@ impl Feed {
     }
 
     /// Tells that `head` is durable.
-    pub(crate) fn publish(&self, head: &Head) {
-        self.seen(&head.task, head.seq);
+    pub(crate) fn publish(&self, head: &Arc<Head>) {
+        self.seen(head);
         if self.changes.receiver_count() > 0 {
             // It fails when the last listener has just left, and then nobody misses it.
             let _ = self.changes.send(Change {
@@ -133,13 +140,15 @@ impl Feed {
         }
     }
 
-    /// Tells those who watch the task of events up to `seq`, unless they know of later ones.
-    pub(crate) fn seen(&self, task: &str, seq: Seq) {
-        if let Some(sender) = self.watched.lock().get(task) {
+    /// Tells those who watch the task of `head`, unless they know of a later one.
+    pub(crate) fn seen(&self, head: &Arc<Head>) {
+        if let Some(sender) = self.watched.lock().get(&head.task) {
             sender.send_if_modified(|known| {
-                let news = seq > *known;
-                *known = seq.max(*known);
-                news
+                let is_news = head.seq > seq(known);
+                if is_news {
+                    *known = Some(Arc::clone(head));
+                }
+                is_news
             });
         }
     }
@@ -154,13 +163,13 @@ impl Watched {
     /// A listener leaves; after the last one, so does the task.
     fn forget(&self, task: &str) {
         let mut watched = self.lock();
-        let leaves_last = |sender: &watch::Sender<Seq>| sender.receiver_count() <= 1;
+        let leaves_last = |sender: &watch::Sender<News>| sender.receiver_count() <= 1;
         if watched.get(task).is_some_and(leaves_last) {
             watched.remove(task);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<Seq>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<News>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -168,6 +177,15 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::testing::Sample;
+
+    fn head(task: &str, seq: Seq) -> Arc<Head> {
+        let sample = Sample::new(task);
+        let created = sample.append(0, 1, vec![sample.created()]);
+        let mut head = Head::after(None, &sample.caller, &created).unwrap();
+        head.seq = seq;
+        Arc::new(head)
+    }
 
     #[test]
     fn a_task_is_forgotten_when_its_last_listener_leaves() {
@@ -175,7 +193,7 @@ mod tests {
         let (one, two, other) = (feed.watch("a"), feed.watch("a"), feed.watch("b"));
         assert_eq!(feed.watched(), 2);
         drop(one);
-        feed.seen("a", 3);
+        feed.seen(&head("a", 3));
         assert_eq!((feed.watched(), two.seq()), (2, 3));
         drop((two, other));
         assert_eq!(feed.watched(), 0);
@@ -186,8 +204,8 @@ mod tests {
         let feed = Feed::new();
         let mut watch = feed.watch("a");
         for seq in [2, 5, 4] {
-            feed.seen("a", seq);
+            feed.seen(&head("a", seq));
         }
-        assert_eq!(watch.after(2).await, Some(5));
+        assert_eq!(watch.after(2).await.unwrap().seq, 5);
     }
 }

@@ -38,6 +38,8 @@ pub use memory::MemoryStore;
 pub use record::RecordKey;
 pub use snapshot::Snapshot;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -52,7 +54,7 @@ pub type Seq = u64;
 /// did not exist. [`Store::open_tasks`] and [`Store::changes`] serve the program itself, not a caller.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
-    /// Adds events to a task, all or none, and answers with the number of the last one.
+    /// Adds events to a task, all or none, and answers with the head after them.
     ///
     /// They are durable when this returns, and what it returns is true for every reader: a message id or
     /// client's task id among them can be looked up. Nothing was written after any error but
@@ -60,7 +62,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     ///
     /// Errors: `Conflict` if the task has moved on (read it, decide again), `Duplicate` or `Taken` if
     /// an id was used before, `Ended` and `Invalid` if the events cannot follow, `TooLarge`.
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Seq, StoreError>;
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError>;
 
     /// The events after `after`, oldest first, at most `limit`: fewer only if there are no more.
     async fn read(
@@ -72,7 +74,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     ) -> Result<Vec<Stored>, StoreError>;
 
     /// What must be known to continue the task.
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Head, StoreError>;
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError>;
 
     /// The task as it stands.
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError>;
@@ -104,7 +106,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// from part to part sees it once.
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
 
-    /// Tells of new events of a task. The number that it starts with counts what was there before.
+    /// Tells of new events of a task. The head that it starts with counts what was there before.
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;
 
     /// Tells of new events of all tasks, from now on.

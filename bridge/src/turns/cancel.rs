@@ -32,13 +32,7 @@ impl Turns {
         if head.agent != agent.name {
             return Err(TurnError::NotFound { task: task.into() });
         }
-        let context = head.context_id.clone();
-        let handle = TaskHandle::new(
-            self.0.store.clone(),
-            caller.clone(),
-            task.into(),
-            context.clone(),
-        );
+        let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
         let canceled = handle.append(|head| Some(cancelation(&handle, head))).await;
         canceled.map_err(|error| match error {
             EmitError::Ended { task } => TurnError::Ended { task },
@@ -46,7 +40,7 @@ impl Turns {
         })?;
         self.0
             .queues
-            .cancel(&key(&agent, caller, task, &context), task);
+            .cancel(&key(&agent, caller, task, &head.context_id), task);
         let snapshot = self.0.store.task(caller, task).await?;
         tell(agent, snapshot.task.clone(), caller.clone());
         Ok(snapshot)

@@ -1,5 +1,7 @@
 //! After a restart: turns that waited start, turns whose agent had been called fail, and say so.
 
+use std::sync::Arc;
+
 use super::{
     TurnError, Turns,
     queue::Job,
@@ -62,12 +64,7 @@ impl Turns {
     }
 
     async fn fail(&self, head: &Head, job: &Job) -> Result<(), TurnError> {
-        let handle = TaskHandle::new(
-            self.0.store.clone(),
-            head.owner.clone(),
-            head.task.clone(),
-            head.context_id.clone(),
-        );
+        let handle = TaskHandle::new(self.0.store.clone(), Arc::new(head.clone()));
         let text = "The bridge was restarted while the agent worked on this message.";
         match end(&handle, job.turn, failed(job, text)).await {
             Ok(()) | Err(EmitError::Ended { .. }) => Ok(()),

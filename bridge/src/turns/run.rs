@@ -17,13 +17,20 @@ use crate::{
 };
 
 impl Turns {
-    /// Runs a turn in a task of its own, then those that wait behind it.
-    pub(super) fn spawn(&self, key: Key, job: Job, canceled: watch::Receiver<bool>) {
+    /// Runs a turn in a task of its own, then those that wait behind it. Whoever has just written the
+    /// start of the turn knows the head after it, and spares the turn from reading it.
+    pub(super) fn spawn(
+        &self,
+        key: Key,
+        job: Job,
+        canceled: watch::Receiver<bool>,
+        mut known: Option<Arc<Head>>,
+    ) {
         let turns = self.clone();
         tokio::spawn(async move {
             let mut next = Some((job, canceled));
             while let Some((job, canceled)) = next {
-                turns.run(&job, canceled).await;
+                turns.run(&job, canceled, known.take()).await;
                 next = turns.0.queues.leave(&key);
             }
         });
@@ -32,17 +39,17 @@ impl Turns {
     /// A turn that had the conversation could not be logged: the next one may run.
     pub(super) fn go_on(&self, key: &Key) {
         if let Some((job, canceled)) = self.0.queues.leave(key) {
-            self.spawn(key.clone(), job, canceled);
+            self.spawn(key.clone(), job, canceled, None);
         }
     }
 
     /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless the store is
     /// broken; then a restart finds it open.
-    async fn run(&self, job: &Job, canceled: watch::Receiver<bool>) {
+    async fn run(&self, job: &Job, canceled: watch::Receiver<bool>, known: Option<Arc<Head>>) {
         let Some(agent) = self.agent(&job.agent).cloned() else {
             return;
         };
-        let ended = match self.open(job).await {
+        let ended = match self.open(job, known).await {
             Ok(Some(opened)) => self.call(&agent, job, opened, canceled).await,
             // It was canceled while it waited.
             Ok(None) => Ok(()),
@@ -57,30 +64,23 @@ impl Turns {
     }
 
     /// Logs the start of a turn, unless that is done, and gathers what the agent is told.
-    async fn open(&self, job: &Job) -> Result<Option<Opened>, EmitError> {
+    async fn open(&self, job: &Job, known: Option<Arc<Head>>) -> Result<Option<Opened>, EmitError> {
+        let head = match known {
+            Some(head) => head,
+            None => self.head(job).await?,
+        };
         let store = &self.0.store;
-        let head = store
-            .head(&job.caller, &job.task)
-            .await
-            .map_err(EmitError::Store)?;
-        let handle = TaskHandle::new(
-            store.clone(),
-            job.caller.clone(),
-            job.task.clone(),
-            head.context_id.clone(),
-        );
+        let handle = TaskHandle::new(store.clone(), Arc::clone(&head));
         if is_queued(&head, job.turn) {
             let start = |head: &Head| is_queued(head, job.turn).then(|| started(job.turn).into());
             handle.append(start).await?;
         }
-        let snapshot = store
-            .task(&job.caller, &job.task)
-            .await
-            .map_err(EmitError::Store)?;
-        let head = store
-            .head(&job.caller, &job.task)
-            .await
-            .map_err(EmitError::Store)?;
+        let snapshot = store.task(&job.caller, &job.task).await;
+        let snapshot = snapshot.map_err(EmitError::Store)?;
+        let head = match handle.known() {
+            head if head.seq == snapshot.seq => head,
+            _ => self.head(job).await?,
+        };
         let open = head.turns.iter().find(|turn| turn.turn == job.turn);
         let Some(open) = open else {
             return Ok(None);
@@ -98,6 +98,11 @@ impl Turns {
             message,
             task: snapshot.task,
         }))
+    }
+
+    async fn head(&self, job: &Job) -> Result<Arc<Head>, EmitError> {
+        let head = self.0.store.head(&job.caller, &job.task).await;
+        head.map_err(EmitError::Store)
     }
 
     /// Calls the agent and logs how the turn ends.

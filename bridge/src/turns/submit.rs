@@ -1,5 +1,7 @@
 //! A message comes in: it is logged, and its turn starts or waits.
 
+use std::sync::Arc;
+
 use bridge_protocol::a2a::{Message, Metadata, TaskState, TaskStatus};
 
 use super::{
@@ -120,7 +122,7 @@ impl Turns {
         };
         let appended = self.0.store.append(&incoming.caller, append).await;
         match (place, &appended) {
-            (Ok(canceled), Ok(_)) => self.spawn(key, job, canceled),
+            (Ok(canceled), Ok(head)) => self.spawn(key, job, canceled, Some(head.clone())),
             (Ok(_), Err(_)) => self.go_on(&key),
             (Err(_), Ok(_)) => self.wait_or_run(key, job),
             (Err(_), Err(_)) => {}
@@ -128,7 +130,7 @@ impl Turns {
         Ok(Submitted {
             task,
             message: expected + 1 + Seq::from(head.is_none()),
-            last: appended?,
+            last: appended?.seq,
             turn,
             repeated: false,
         })
@@ -137,12 +139,12 @@ impl Turns {
     /// What was logged as queued waits in the process too, or runs if the conversation became free.
     pub(super) fn wait_or_run(&self, key: Key, job: Job) {
         if let Some(canceled) = self.0.queues.enter(&key, job.clone()) {
-            self.spawn(key, job, canceled);
+            self.spawn(key, job, canceled, None);
         }
     }
 
     /// The task that the message is for, if it names one.
-    async fn addressed(&self, incoming: &Incoming) -> Result<Option<Head>, TurnError> {
+    async fn addressed(&self, incoming: &Incoming) -> Result<Option<Arc<Head>>, TurnError> {
         let Incoming {
             agent,
             caller,
@@ -189,7 +191,7 @@ impl Turns {
         match &message.context_id {
             Some(named) if *named != head.context_id => Err(TurnError::OtherContext {
                 task,
-                actual: head.context_id,
+                actual: head.context_id.clone(),
                 named: named.clone(),
             }),
             Some(_) | None => Ok(Some(head)),

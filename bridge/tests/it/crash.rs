@@ -206,7 +206,7 @@ async fn write(store: &SledStore, task: &str) {
             time: Timestamp::UNIX_EPOCH,
             events,
         };
-        expected = store.append(&caller(), append).await.unwrap();
+        expected = store.append(&caller(), append).await.unwrap().seq;
         let line = format!("ack {task} {expected}.\n");
         std::io::stdout().lock().write_all(line.as_bytes()).unwrap();
     }

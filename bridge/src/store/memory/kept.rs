@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
+    sync::Arc,
 };
 
 use crate::{
@@ -31,7 +32,7 @@ pub(super) type Key = (Caller, String, String);
 /// One task.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) head: Head,
+    pub(super) head: Arc<Head>,
     pub(super) log: Vec<Stored>,
     pub(super) snapshot: Snapshot,
 }
@@ -44,17 +45,21 @@ impl Kept {
             .ok_or_else(|| StoreError::not_found(task))
     }
 
-    pub(super) fn append(&mut self, caller: &Caller, append: Append) -> Result<Head, StoreError> {
-        let before = self.tasks.get(&append.task).map(|entry| &entry.head);
-        let after = Head::after(before, caller, &append)?;
-        let before = before.cloned();
+    pub(super) fn append(
+        &mut self,
+        caller: &Caller,
+        append: Append,
+    ) -> Result<Arc<Head>, StoreError> {
+        let before = self.tasks.get(&append.task);
+        let before = before.map(|entry| Arc::clone(&entry.head));
+        let after = Arc::new(Head::after(before.as_deref(), caller, &append)?);
         self.check_ids(&after, &append)?;
         if let Some(before) = &before {
             self.unlist(before);
         }
         self.list(&after);
         self.remember_ids(&after, &append);
-        self.log(after.clone(), append);
+        self.log(Arc::clone(&after), append);
         Ok(after)
     }
 
@@ -105,10 +110,10 @@ impl Kept {
         }
     }
 
-    fn log(&mut self, head: Head, append: Append) {
+    fn log(&mut self, head: Arc<Head>, append: Append) {
         let entry = self.tasks.entry(head.task.clone());
         let entry = entry.or_insert_with(|| Entry {
-            head: head.clone(),
+            head: Arc::clone(&head),
             log: Vec::new(),
             snapshot: Snapshot::empty(&head),
         });

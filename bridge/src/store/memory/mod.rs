@@ -4,7 +4,7 @@ mod kept;
 
 use std::{
     ops::Bound,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -48,11 +48,11 @@ impl Default for MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Seq, StoreError> {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let append = append.checked()?;
         let head = self.lock().append(caller, append)?;
         self.feed.publish(&head);
-        Ok(head.seq)
+        Ok(head)
     }
 
     async fn read(
@@ -68,8 +68,8 @@ impl Store for MemoryStore {
         Ok(later.take(limit).cloned().collect())
     }
 
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Head, StoreError> {
-        Ok(self.lock().entry(caller, task)?.head.clone())
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        Ok(Arc::clone(&self.lock().entry(caller, task)?.head))
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
@@ -105,13 +105,13 @@ impl Store for MemoryStore {
         let from = (Bound::Excluded(after), Bound::Unbounded);
         let open = kept.open.range::<str, _>(from).take(limit);
         let entries = open.filter_map(|task| kept.tasks.get(task));
-        Ok(entries.map(|entry| entry.head.clone()).collect())
+        Ok(entries.map(|entry| entry.head.as_ref().clone()).collect())
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.feed.watch(task);
-        let seq = self.lock().entry(caller, task)?.head.seq;
-        self.feed.seen(task, seq);
+        let head = Arc::clone(&self.lock().entry(caller, task)?.head);
+        self.feed.seen(&head);
         Ok(watch)
     }
 
@@ -199,8 +199,6 @@ impl Store for MemoryStore {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::store::testing::Backend;
 

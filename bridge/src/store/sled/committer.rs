@@ -17,7 +17,7 @@ use super::{
     keys::{self, Key},
     reader::Reader,
 };
-use crate::store::{Head, StoreError, feed::Feed};
+use crate::store::{Head, StoreError, cache::Cache, feed::Feed};
 
 /// How many writes may wait; who comes then waits for room.
 const QUEUE: usize = 1024;
@@ -108,7 +108,19 @@ impl Drop for Committer {
 pub(super) struct Told {
     pub(super) flight: Arc<Flight>,
     pub(super) heads: Arc<Heads>,
+    pub(super) cache: Arc<Cache>,
     pub(super) feed: Arc<Feed>,
+}
+
+impl Told {
+    /// The append is durable: those who wait for it find all of it ready.
+    fn tell(&self, head: &Arc<Head>, prepared: Prepared) {
+        if let Body::Here(json) = &prepared.body {
+            self.cache.advance(head, prepared.append, json.len());
+        }
+        self.heads.put(head);
+        self.feed.publish(head);
+    }
 }
 
 /// What the thread owns.
@@ -122,7 +134,11 @@ struct Writer {
 /// A job that stands in the draft or was refused. Both are told only when the batch is durable: a refusal
 /// may speak of what is in the same batch.
 enum Staged {
-    Append(Result<Arc<Head>, StoreError>, Reply<Arc<Head>>),
+    Append(
+        Result<Arc<Head>, StoreError>,
+        Box<Prepared>,
+        Reply<Arc<Head>>,
+    ),
     Record(Result<bool, StoreError>, Reply<bool>),
 }
 
@@ -162,7 +178,7 @@ impl Writer {
         let stage = |job| match job {
             Job::Append { prepared, reply } => {
                 aboard.insert(keys::log(&prepared.append.task));
-                Staged::Append(draft.append(&prepared), reply)
+                Staged::Append(draft.append(&prepared), prepared, reply)
             }
             Job::Record { key, value, reply } => {
                 aboard.insert(key.clone());
@@ -222,11 +238,10 @@ impl Staged {
     /// Whoever asked may have gone; the write stands all the same, and the others are told.
     fn answer(self, outcome: &Result<(), StoreError>, told: &Told) {
         match self {
-            Self::Append(result, reply) => {
+            Self::Append(result, prepared, reply) => {
                 let result = settle(result, outcome);
                 if let Ok(head) = &result {
-                    told.heads.put(head);
-                    told.feed.publish(head);
+                    told.tell(head, *prepared);
                 }
                 let _ = reply.send(result);
             }

@@ -33,12 +33,15 @@ impl Heads {
 
     pub(super) fn put(&self, head: &Arc<Head>) {
         let mut generations = self.lock();
-        if generations.young.len() >= GENERATION {
-            generations.old = std::mem::take(&mut generations.young);
+        let young = &mut generations.young;
+        young.insert(head.task.clone(), Arc::clone(head));
+        if young.len() >= GENERATION {
+            let young = std::mem::take(young);
+            let gone = std::mem::replace(&mut generations.old, young);
+            // To free so many takes a while, in which others may go on.
+            drop(generations);
+            drop(gone);
         }
-        generations
-            .young
-            .insert(head.task.clone(), Arc::clone(head));
     }
 
     fn lock(&self) -> MutexGuard<'_, Generations> {

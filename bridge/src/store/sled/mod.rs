@@ -70,6 +70,7 @@ impl SledStore {
         let told = Told {
             flight: Arc::new(Flight::new()),
             heads: Arc::default(),
+            cache: Arc::new(Cache::new(settings.task_cache)),
             feed: Arc::new(Feed::new()),
         };
         let reader = Reader(opened.db);
@@ -79,7 +80,6 @@ impl SledStore {
                 reader,
                 content: Arc::new(opened.content),
                 told,
-                cache: Cache::new(settings.task_cache),
             },
             leases: Leases::default(),
         })
@@ -120,10 +120,9 @@ impl SledStore {
 
 #[async_trait]
 impl Store for SledStore {
-    async fn append(&self, caller: &Caller, append: Append) -> Result<Seq, StoreError> {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let prepared = self.prepare(caller, append.checked()?).await?;
-        let head = self.committer.append(prepared).await?;
-        Ok(head.seq)
+        self.committer.append(prepared).await
     }
 
     async fn read(
@@ -137,8 +136,8 @@ impl Store for SledStore {
         self.view.read(&head, after, limit).await
     }
 
-    async fn head(&self, caller: &Caller, task: &str) -> Result<Head, StoreError> {
-        Ok(self.view.head(caller, task).await?.as_ref().clone())
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        self.view.head(caller, task).await
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
@@ -204,7 +203,7 @@ impl Store for SledStore {
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.view.told.feed.watch(task);
         let head = self.view.head(caller, task).await?;
-        self.view.told.feed.seen(task, head.seq);
+        self.view.told.feed.seen(&head);
         Ok(watch)
     }
 

@@ -129,6 +129,8 @@ async fn a_missing_event_is_noticed() {
             .await;
     }
     store.view.reader.0.remove(keys::events("t", 4)).unwrap();
+    drop(store);
+    let store = backend.try_open().unwrap();
     for error in [
         store.read(&sample.caller, "t", 0, 99).await.unwrap_err(),
         store.task(&sample.caller, "t").await.unwrap_err(),

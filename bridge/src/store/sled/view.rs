@@ -5,10 +5,7 @@ use std::sync::Arc;
 use super::{codec::Record, committer::Told, content::ContentFiles, keys, reader::Reader};
 use crate::{
     caller::Caller,
-    store::{
-        Head, Seq, Snapshot, StoreError, Stored,
-        cache::{Cache, Cached},
-    },
+    store::{Head, Seq, Snapshot, StoreError, Stored, cache::Cached},
 };
 
 /// How many events are read at once when a task is computed.
@@ -20,7 +17,6 @@ pub(super) struct View {
     pub(super) reader: Reader,
     pub(super) content: Arc<ContentFiles>,
     pub(super) told: Told,
-    pub(super) cache: Cache,
 }
 
 impl View {
@@ -74,10 +70,10 @@ impl View {
 
     /// The task as it stands after `head`, from the cache as far as that goes.
     pub(super) async fn snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
-        if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
+        if let Some(snapshot) = self.told.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
         }
-        let known = self.cache.take(&head.task, head.seq);
+        let known = self.told.cache.take(&head.task, head.seq);
         let mut cached = known.unwrap_or_else(|| Cached {
             snapshot: Snapshot::empty(head),
             bytes: 0,
@@ -86,7 +82,7 @@ impl View {
             self.advance(head, &mut cached).await?;
         }
         let snapshot = cached.snapshot.clone();
-        self.cache.put(&head.task, cached);
+        self.told.cache.put(&head.task, cached);
         Ok(snapshot)
     }
 

@@ -20,7 +20,7 @@ pub async fn messages_are_stored_once(backend: &impl Backend) {
     let mut duplicates = Vec::new();
     for writer in (0..8).map(create).collect::<Vec<_>>() {
         match writer.await.unwrap() {
-            Ok(seq) => assert_eq!(seq, 2),
+            Ok(head) => assert_eq!(head.seq, 2),
             Err(StoreError::Duplicate { task, seq: 2, .. }) => duplicates.push(task),
             Err(other) => panic!("expected a duplicate, found {other}"),
         }

@@ -1,5 +1,7 @@
 //! Tasks to test with, where the moment and the words do not matter.
 
+use std::sync::Arc;
+
 use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, TaskState, TaskStatus};
 use jiff::Timestamp;
 
@@ -76,18 +78,21 @@ impl Sample {
         };
         let events = vec![self.created(), said(&id, "hello"), queued];
         let append = self.append(0, millis, events);
-        assert_eq!(store.append(&self.caller, append).await.unwrap(), 3);
+        let head = store.append(&self.caller, append).await.unwrap();
+        assert_eq!(head.seq, 3);
     }
 
     /// Appends one event behind all that there is.
     pub async fn then(&self, store: &dyn Store, millis: i64, event: Event) -> Seq {
         let seq = self.head(store).await.seq;
         let append = self.append(seq, millis, vec![event]);
-        store.append(&self.caller, append).await.unwrap()
+        let head = store.append(&self.caller, append).await.unwrap();
+        assert_eq!(self.head(store).await, head);
+        head.seq
     }
 
     /// Its head.
-    pub async fn head(&self, store: &dyn Store) -> Head {
+    pub async fn head(&self, store: &dyn Store) -> Arc<Head> {
         store.head(&self.caller, &self.task).await.unwrap()
     }
 }
