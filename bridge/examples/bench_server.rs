@@ -16,6 +16,11 @@ use bridge::{
 use bridge_protocol::a2a::{AgentCard, Part, TaskState};
 use tokio::net::TcpListener;
 
+/// As the program has it, see `main.rs`.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 struct Echo;
 
 #[async_trait]
