@@ -1,15 +1,20 @@
 //! Where time and ids come from: the one driver that asks the system for them.
 
 use jiff::Timestamp;
-use uuid::Uuid;
+use uuid::{NoContext, Uuid};
 
 /// The time now.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// An id that nobody has given before.
-#[expect(clippy::disallowed_methods, reason = "this is where ids come from")]
+/// An id that nobody has given before, and that nobody can guess. It begins with the time, so that what
+/// is made together stands together in stores: in places that are at hand, not all over the disk.
 pub(crate) fn new_id() -> String {
-    Uuid::new_v4().to_string()
+    let now = now();
+    let seconds = now.as_second().unsigned_abs();
+    let nanos = now.subsec_nanosecond().unsigned_abs();
+    // Without a counter: 74 bits are random each time.
+    let time = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
+    Uuid::new_v7(time).to_string()
 }
