@@ -166,12 +166,17 @@ mod tests {
     use std::sync::Arc;
 
     use bridge_protocol::{
+        a2a::TaskState,
         activity::{Activity, ChannelAccount, ConversationAccount},
         translate::{SilentEnd, TurnContext as Place},
     };
 
     use super::*;
-    use crate::{bot::outbox::Outbox, caller::Caller, store::MemoryStore};
+    use crate::{
+        bot::outbox::Outbox,
+        caller::Caller,
+        store::{Head, MemoryStore},
+    };
 
     fn machine() -> Machine {
         let place = Place {
@@ -194,7 +199,19 @@ mod tests {
     async fn a_log_that_fails_is_told_to_the_bot_and_ends_the_turn() {
         // The store does not know the task: it refuses everything.
         let store = Arc::new(MemoryStore::new());
-        let handle = TaskHandle::new(store, Caller::anonymous(), "t".into(), "c".into());
+        let head = Head {
+            task: "t".into(),
+            owner: Caller::anonymous(),
+            agent: "a".into(),
+            context_id: "c".into(),
+            client_id: None,
+            seq: 1,
+            state: TaskState::Submitted,
+            status_time: "2026-01-01T00:00:00Z".parse().unwrap(),
+            last_turn: 0,
+            turns: Vec::new(),
+        };
+        let handle = TaskHandle::new(store, Arc::new(head));
         let (outbox, queue) = Outbox::open("t", "a");
         let mut pump = Pump::new(machine(), handle, queue);
         let message = || Box::new(Activity::message("hi"));
