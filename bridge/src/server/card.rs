@@ -19,7 +19,7 @@ use bridge_protocol::{
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Endpoint, reply, version};
+use super::{Endpoint, render, version};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
@@ -45,7 +45,7 @@ pub(super) async fn current(
 pub(super) async fn legacy(State(endpoint): State<Arc<Endpoint>>, headers: HeaderMap) -> Response {
     let document = endpoint.card().map(|mine| {
         let mut document = card::combined(&mine);
-        let old = reply::translated(|losses| card::to_v0_1(&mine, losses));
+        let old = render::translated(|losses| card::to_v0_1(&mine, losses));
         if let (Value::Object(document), Value::Object(old)) = (&mut document, old) {
             for (key, value) in old {
                 document.entry(key).or_insert(value);

@@ -16,7 +16,7 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
-use super::{Asker, Endpoint, reply, version};
+use super::{Asker, Endpoint, render, reply, version};
 use crate::{
     caller::Caller,
     clock,
@@ -53,7 +53,7 @@ pub(super) async fn answer(
 ) -> Response {
     let request = match Request::from_slice(body) {
         Ok(request) => request,
-        Err(BadRequest { id, error }) => return reply::error(id, error),
+        Err(BadRequest { id, error }) => return render::error(id, error),
     };
     // Nobody waits for the answer to a notification, and A2A has no use for one.
     let Some(id) = request.id else {
@@ -79,7 +79,7 @@ pub(super) async fn answer(
         Ok((version, reply)) => {
             reply::reply(version, id, shape(reply), context.client_id.as_deref())
         }
-        Err(error) => reply::error(id, error),
+        Err(error) => render::error(id, error),
     }
 }
 

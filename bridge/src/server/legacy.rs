@@ -16,7 +16,7 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{Asker, Endpoint, jsonrpc, reply};
+use super::{Asker, Endpoint, jsonrpc, render};
 use crate::{
     caller::Caller,
     service::{Context, Reply},
@@ -56,7 +56,7 @@ async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
     match answered.await.map(with_answer) {
         Ok(Reply::Message(answer)) => {
             let client_id = context.client_id.as_deref();
-            Json(reply::message_result(Version::V0_1, answer, client_id)).into_response()
+            Json(render::message_result(Version::V0_1, answer, client_id)).into_response()
         }
         Ok(Reply::Task(_) | Reply::Tasks(_) | Reply::Stream(_)) => {
             refusal(&ErrorKind::Internal.into())

@@ -8,6 +8,7 @@ mod card;
 mod jsonrpc;
 mod legacy;
 mod own;
+mod render;
 mod reply;
 mod sse;
 mod version;

@@ -1,22 +1,15 @@
-//! Answers in the version that was asked in.
+//! The answer to a request: one object, or a stream of them.
 
 use std::sync::Arc;
 
-use axum::{
-    body::Body,
-    http::{Response as HttpResponse, StatusCode, header::CONTENT_TYPE},
-    response::Response,
-};
-use bridge_protocol::{
-    a2a::{Error, SendMessageResponse, StreamResponse},
-    dialect::{Losses, Version},
-    jsonrpc::{Id, Response as RpcResponse, RpcError},
-    wire::to_value,
-};
-use serde::Serialize;
-use serde_json::Value;
+use axum::response::Response;
+use bridge_protocol::{dialect::Version, jsonrpc::Id};
 
-use super::{own, sse};
+use super::{
+    own,
+    render::{json, message_result, translated},
+    sse,
+};
 use crate::service::Reply;
 
 /// The answer to a request.
@@ -35,75 +28,4 @@ pub(super) fn reply(version: Version, id: Id, reply: Reply, client_id: Option<&s
         }
     };
     json(id, result)
-}
-
-/// The answer to SendMessage in an older version.
-pub(super) fn message_result(
-    version: Version,
-    answer: SendMessageResponse,
-    client_id: Option<&str>,
-) -> Value {
-    let answer = match answer {
-        SendMessageResponse::Task(task) => SendMessageResponse::Task(own::task(task, client_id)),
-        message @ SendMessageResponse::Message(_) => message,
-    };
-    translated(|losses| version.send_result_from_v1(&answer, losses))
-}
-
-/// An error in the body of a response that is otherwise in order.
-pub(super) fn error(id: Id, error: Error) -> Response {
-    let outcome: Result<(), RpcError> = Err(error.into());
-    body(&RpcResponse { id, outcome })
-}
-
-/// One item of a stream as a JSON-RPC response.
-pub(super) fn item(
-    version: Version,
-    id: &Id,
-    item: StreamResponse,
-    client_id: Option<&str>,
-) -> String {
-    let id = id.clone();
-    match version {
-        Version::V1_0 => text(&RpcResponse {
-            id,
-            outcome: Ok(item),
-        }),
-        Version::V0_1 | Version::V0_3 => {
-            let item = own::item(item, client_id);
-            let item = translated(|losses| version.stream_item_from_v1(&item, losses));
-            text(&RpcResponse {
-                id,
-                outcome: Ok(item),
-            })
-        }
-    }
-}
-
-/// What an older version cannot say is noted for whoever looks for it.
-pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
-    let mut losses = Losses::new();
-    let value = write(&mut losses);
-    for loss in &losses {
-        tracing::debug!(%loss, "not sayable in the client's version");
-    }
-    value
-}
-
-fn json<T: Serialize>(id: Id, result: T) -> Response {
-    let outcome: Result<T, RpcError> = Ok(result);
-    body(&RpcResponse { id, outcome })
-}
-
-fn body<T: Serialize>(response: &RpcResponse<T>) -> Response {
-    let mut http = HttpResponse::new(Body::from(text(response)));
-    *http.status_mut() = StatusCode::OK;
-    let json = axum::http::HeaderValue::from_static("application/json");
-    http.headers_mut().insert(CONTENT_TYPE, json);
-    http
-}
-
-/// Protocol objects have string keys and finite numbers, so writing them cannot fail.
-pub(super) fn text(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| to_value(&()).to_string())
 }

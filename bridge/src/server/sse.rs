@@ -12,7 +12,7 @@ use bridge_protocol::{
 };
 use futures_util::StreamExt as _;
 
-use super::reply;
+use super::render;
 use crate::service::Items;
 
 /// How often a silent stream shows that it lives.
@@ -29,7 +29,7 @@ pub(super) fn stream(
         Ok::<_, Infallible>(match item {
             Ok(item) => Event::default()
                 .id(item.position.to_string())
-                .data(reply::item(
+                .data(render::item(
                     version,
                     &id,
                     item.response,
@@ -37,7 +37,7 @@ pub(super) fn stream(
                 )),
             Err(error) => {
                 let outcome: Result<(), RpcError> = Err(error.into());
-                Event::default().data(reply::text(&RpcResponse {
+                Event::default().data(render::text(&RpcResponse {
                     id: id.clone(),
                     outcome,
                 }))

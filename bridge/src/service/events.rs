@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Error, StreamResponse};
 use futures_util::{StreamExt as _, stream};
 
-use super::{Context, Item, Items, Position, Service, error, task::with_history};
+use super::{Context, Item, Items, Position, Service, error, history::with_history};
 use crate::{
     caller::Caller,
     store::{Event, Seq, Snapshot, Store, StoreError, Stored},

@@ -8,7 +8,7 @@ use bridge_protocol::{
 };
 use jiff::Timestamp;
 
-use super::{Context, Service, error, task::with_history};
+use super::{Context, Service, error, history::with_history};
 use crate::store::{ListQuery, Snapshot};
 
 const LARGEST_PAGE: i32 = 100;

@@ -5,6 +5,7 @@
 
 mod error;
 mod events;
+mod history;
 mod list;
 mod send;
 mod task;

@@ -6,7 +6,7 @@ use bridge_protocol::{
 };
 use tokio::time::timeout;
 
-use super::{Context, Items, Position, Service, error, events, task::with_history};
+use super::{Context, Items, Position, Service, error, events, history::with_history};
 use crate::{
     store::{Event, Head, Seq},
     turns::{Incoming, Submitted},

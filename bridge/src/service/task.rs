@@ -6,7 +6,7 @@ use bridge_protocol::a2a::{
     CancelTaskRequest, Error, ErrorKind, GetTaskRequest, SubscribeToTaskRequest, Task,
 };
 
-use super::{Context, Items, Position, Service, error, events};
+use super::{Context, Items, Position, Service, error, events, history::with_history};
 use crate::{store::Head, turns::TurnError};
 
 impl Service {
@@ -109,17 +109,4 @@ impl Service {
             false => Err(Error::task_not_found(id)),
         }
     }
-}
-
-/// The task with at most so many of its latest messages; all of them if nobody says how many.
-pub(super) fn with_history(mut task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
-    let Some(length) = length else {
-        return task;
-    };
-    let length = usize::try_from(length).unwrap_or(0);
-    if task.history.len() > length {
-        let cut = Arc::make_mut(&mut task);
-        cut.history.drain(..cut.history.len() - length);
-    }
-    task
 }

@@ -1,0 +1,18 @@
+//! How much of a task's history is shown (specification 3.2.4).
+
+use std::sync::Arc;
+
+use bridge_protocol::a2a::Task;
+
+/// The task with at most so many of its latest messages; all of them if nobody says how many.
+pub(super) fn with_history(mut task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
+    let Some(length) = length else {
+        return task;
+    };
+    let length = usize::try_from(length).unwrap_or(0);
+    if task.history.len() > length {
+        let cut = Arc::make_mut(&mut task);
+        cut.history.drain(..cut.history.len() - length);
+    }
+    task
+}
