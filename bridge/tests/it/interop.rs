@@ -5,7 +5,13 @@ use std::{path::PathBuf, time::Duration};
 
 use tokio::process::Command;
 
-use crate::{program::Bridge, venv};
+use crate::{
+    program::{Bridge, run, target},
+    venv,
+};
+
+/// How long it may take to build a client.
+const BUILD: Duration = Duration::from_secs(900);
 
 /// Longer than a client waits by itself.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -30,13 +36,30 @@ async fn auditors_find_nothing_but_what_is_known() {
     converse("auditors.py", &["a2a-doctor==0.4.0", "a2a-lint==0.1.1"]).await;
 }
 
-/// Lets a client talk to a bridge of its own; its checks are this test's.
+/// The official Rust client is built for this test alone, once: see its `Cargo.toml`.
+#[tokio::test]
+async fn a2a_client_lf_speaks_1_0() {
+    let built = target().join("interop-rust");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--locked", "--manifest-path"]);
+    cargo.arg(interop("a2a_client_lf/Cargo.toml"));
+    let (done, said) = run(cargo.arg("--target-dir").arg(&built), BUILD).await;
+    assert!(done, "the official Rust client cannot be built:\n{said}");
+    let client = built.join("debug/a2a_client_lf");
+    talk("a2a_client_lf", Command::new(client)).await;
+}
+
+/// Lets a client in Python talk, in an environment with these packages.
 async fn converse(client: &str, packages: &[&str]) {
-    let python = venv::with(packages).await.join("bin/python");
+    let mut command = Command::new(venv::with(packages).await.join("bin/python"));
+    command.arg(interop(client));
+    talk(client, command).await;
+}
+
+/// Lets a client talk to a bridge of its own; its checks are this test's.
+async fn talk(client: &str, mut command: Command) {
     let bridge = serve();
-    let mut command = Command::new(python);
-    let command = command.arg(interop(client)).arg(bridge.url());
-    let (passed, said) = venv::run(command, LIMIT).await;
+    let (passed, said) = run(command.arg(bridge.url()), LIMIT).await;
     println!("{said}");
     assert!(passed, "{client} saw what it did not expect:\n{said}");
 }

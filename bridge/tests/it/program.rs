@@ -1,12 +1,15 @@
-//! The program itself, as others run it.
+//! The program as others run it, and how programs of others are run.
 
 use std::{
     io::{BufRead as _, BufReader},
+    path::Path,
     process::{Child, ChildStderr, Command, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
     time::Duration,
 };
+
+use tokio::time::timeout;
 
 /// How long the program may take until it listens.
 const START: Duration = Duration::from_secs(30);
@@ -69,4 +72,23 @@ fn address(stderr: ChildStderr) -> Receiver<String> {
         }
     });
     receiver
+}
+
+/// The output of a program that has to end within a limit, and whether it ended well.
+pub(crate) async fn run(command: &mut tokio::process::Command, limit: Duration) -> (bool, String) {
+    let shown = format!("{:?}", command.as_std());
+    let output = timeout(limit, command.kill_on_drop(true).output()).await;
+    let output = output.unwrap_or_else(|_| panic!("{shown} did not end within {limit:?}"));
+    let output = output.unwrap_or_else(|error| panic!("{shown} cannot be run: {error}"));
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&text).into_owned(),
+    )
+}
+
+/// Where tests may keep what takes long to make.
+pub(crate) fn target() -> &'static Path {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    own.parent().unwrap_or(own)
 }

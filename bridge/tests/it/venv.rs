@@ -7,7 +7,9 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
-use tokio::{process::Command, time::timeout};
+use tokio::process::Command;
+
+use crate::program::{run, target};
 
 /// How long one installation may take.
 const INSTALL: Duration = Duration::from_secs(300);
@@ -34,19 +36,6 @@ pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     folder
 }
 
-/// The output of a program that has to end within a limit, and whether it ended well.
-pub(crate) async fn run(command: &mut Command, limit: Duration) -> (bool, String) {
-    let shown = format!("{:?}", command.as_std());
-    let output = timeout(limit, command.kill_on_drop(true).output()).await;
-    let output = output.unwrap_or_else(|_| panic!("{shown} did not end within {limit:?}"));
-    let output = output.unwrap_or_else(|error| panic!("{shown} cannot be run: {error}"));
-    let text = [output.stdout, output.stderr].concat();
-    (
-        output.status.success(),
-        String::from_utf8_lossy(&text).into_owned(),
-    )
-}
-
 async fn fill(folder: &Path, packages: &[&str]) {
     drop(fs::remove_dir_all(folder));
     let mut venv = Command::new("python3");
@@ -68,9 +57,4 @@ async fn fill(folder: &Path, packages: &[&str]) {
     ]);
     let (done, said) = run(pip.args(packages), INSTALL).await;
     assert!(done, "{packages:?} cannot be installed:\n{said}");
-}
-
-fn target() -> &'static Path {
-    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    own.parent().unwrap_or(own)
 }

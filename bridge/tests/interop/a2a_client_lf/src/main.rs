@@ -1,0 +1,273 @@
+//! A2A 1.0 as the official Rust client speaks it (crate `a2a-client-lf`), through every kind of
+//! conversation. Like the Python clients beside it, it gets the bridge's address, prints a line per check
+//! and ends with 1 if one failed.
+
+use std::{fmt::Debug, process::ExitCode};
+
+use a2a::{
+    A2AError, CancelTaskRequest, GetTaskRequest, ListTasksRequest, Message, Part, PartContent,
+    Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse,
+    SubscribeToTaskRequest, Task, TaskState, TaskStatus, error_code,
+};
+use a2a_client::{A2AClient, A2AClientFactory, Transport, agent_card::AgentCardResolver};
+use futures::StreamExt as _;
+use serde_json::json;
+
+const STREAMED: &str = "A task is a log of what was said and done. \
+    Whoever follows it sees the same events in the same order [1].";
+
+type Client = A2AClient<Box<dyn Transport>>;
+
+#[derive(Default)]
+struct Checks {
+    passed: usize,
+    failed: usize,
+}
+
+impl Checks {
+    fn equal<T: Debug + PartialEq>(&mut self, what: &str, expected: T, seen: T) {
+        if expected == seen {
+            self.passed += 1;
+            println!("ok    {what}");
+        } else {
+            self.failed += 1;
+            println!("WRONG {what}\n      expected {expected:?}\n      seen     {seen:?}");
+        }
+    }
+
+    fn refused<T>(&mut self, what: &str, code: i32, seen: Result<T, A2AError>) {
+        self.equal(what, Some(code), seen.err().map(|error| error.code));
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<ExitCode, A2AError> {
+    let base = std::env::args().nth(1).expect("the bridge's address");
+    let mut checks = Checks::default();
+    let sample = connect(&base, "sample").await?;
+    let ended = echo(&mut checks, &sample).await?;
+    turns(&mut checks, &sample).await?;
+    stream(&mut checks, &sample).await?;
+    cancel(&mut checks, &sample).await?;
+    subscribe(&mut checks, &connect(&base, "hanging").await?).await?;
+    errors(&mut checks, &sample, &ended).await;
+    let endless = ask(&connect(&base, "echo").await?, "hi", None).await?;
+    let expected = (TaskState::InputRequired, Some("Echo: hi".into()));
+    checks.equal("a bot without end waits", expected, said(&endless.status));
+    println!("{} passed, {} failed", checks.passed, checks.failed);
+    Ok(ExitCode::from(u8::from(checks.failed > 0)))
+}
+
+async fn connect(base: &str, agent: &str) -> Result<Client, A2AError> {
+    let resolver = AgentCardResolver::new(None);
+    let card = resolver.resolve(&format!("{base}/a2a/{agent}")).await?;
+    A2AClientFactory::builder()
+        .build()
+        .create_from_card(&card)
+        .await
+}
+
+fn request(text: &str, task: Option<&Task>, at_once: bool) -> SendMessageRequest {
+    let mut message = Message::new(Role::User, vec![Part::text(text)]);
+    message.task_id = task.map(|task| task.id.clone());
+    SendMessageRequest {
+        message,
+        configuration: Some(SendMessageConfiguration {
+            accepted_output_modes: None,
+            task_push_notification_config: None,
+            history_length: None,
+            return_immediately: Some(at_once),
+        }),
+        metadata: None,
+        tenant: None,
+    }
+}
+
+async fn send(client: &Client, request: &SendMessageRequest) -> Result<Task, A2AError> {
+    match client.send_message(request).await? {
+        SendMessageResponse::Task(task) => Ok(task),
+        SendMessageResponse::Message(_) => Err(A2AError::internal("a message, not a task")),
+    }
+}
+
+async fn ask(client: &Client, text: &str, task: Option<&Task>) -> Result<Task, A2AError> {
+    send(client, &request(text, task, false)).await
+}
+
+fn get(id: &str) -> GetTaskRequest {
+    GetTaskRequest {
+        id: id.into(),
+        history_length: None,
+        tenant: None,
+    }
+}
+
+fn cancellation(id: &str) -> CancelTaskRequest {
+    CancelTaskRequest {
+        id: id.into(),
+        metadata: None,
+        tenant: None,
+    }
+}
+
+fn subscription(id: &str) -> SubscribeToTaskRequest {
+    SubscribeToTaskRequest {
+        id: id.into(),
+        tenant: None,
+    }
+}
+
+fn said(status: &TaskStatus) -> (TaskState, Option<String>) {
+    let text = status.message.as_ref().and_then(Message::text);
+    (status.state.clone(), text.map(str::to_owned))
+}
+
+async fn echo(checks: &mut Checks, client: &Client) -> Result<Task, A2AError> {
+    let task = ask(client, "hi", None).await?;
+    let expected = (TaskState::Completed, Some("You said: hi".into()));
+    checks.equal("an echo ends its task", expected, said(&task.status));
+    let got = client.get_task(&get(&task.id)).await?;
+    checks.equal("a task is got as it was answered", &task, &got);
+    Ok(task)
+}
+
+async fn turns(checks: &mut Checks, client: &Client) -> Result<(), A2AError> {
+    let task = ask(client, "-multi", None).await?;
+    checks.equal(
+        "-multi asks for input",
+        TaskState::InputRequired,
+        task.status.state.clone(),
+    );
+    let again = ask(client, "one", Some(&task)).await?;
+    checks.equal("the conversation goes on in its task", &task.id, &again.id);
+    let expected = (TaskState::InputRequired, Some("You said: one".into()));
+    checks.equal("each turn answers", expected, said(&again.status));
+    let ended = ask(client, "end", Some(&task)).await?;
+    let expected = (TaskState::Completed, Some("All done.".into()));
+    checks.equal("end completes the task", expected, said(&ended.status));
+    let artifact = ended.artifacts.iter().flatten().next().cloned();
+    let seen = artifact.map(|artifact| (artifact.name, artifact.parts[0].content.clone()));
+    let result = PartContent::Data(json!({"history": ["one"]}));
+    checks.equal(
+        "its result is an artifact",
+        Some((Some("Result".into()), result)),
+        seen,
+    );
+    Ok(())
+}
+
+async fn stream(checks: &mut Checks, client: &Client) -> Result<(), A2AError> {
+    let (mut text, mut states) = (String::new(), Vec::new());
+    let mut events = client
+        .send_streaming_message(&request("-stream", None, false))
+        .await?;
+    while let Some(event) = events.next().await {
+        match event? {
+            StreamResponse::Task(task) => states.push(said(&task.status)),
+            StreamResponse::StatusUpdate(update) => states.push(said(&update.status)),
+            StreamResponse::ArtifactUpdate(update) => {
+                if update.append != Some(true) {
+                    text.clear();
+                }
+                text.extend(update.artifact.parts.iter().filter_map(Part::as_text));
+            }
+            StreamResponse::Message(_) => return Err(A2AError::internal("a message in a stream")),
+        }
+    }
+    checks.equal("the pieces of a stream make up the text", STREAMED, &text);
+    let expected = [
+        (TaskState::Working, None),
+        (TaskState::Working, Some("Thinking about it.".into())),
+        (TaskState::Completed, None),
+    ];
+    checks.equal(
+        "it begins with the task, informs and ends",
+        &expected[..],
+        &states[..],
+    );
+    Ok(())
+}
+
+async fn cancel(checks: &mut Checks, client: &Client) -> Result<(), A2AError> {
+    let task = ask(client, "-multi", None).await?;
+    let listed = client.list_tasks(&waiting_in(&task)).await?;
+    let ids: Vec<_> = listed.tasks.iter().map(|task| &task.id).collect();
+    checks.equal("a waiting task is listed", vec![&task.id], ids);
+    let canceled = client.cancel_task(&cancellation(&task.id)).await?;
+    checks.equal(
+        "a waiting task is canceled",
+        TaskState::Canceled,
+        canceled.status.state,
+    );
+    Ok(())
+}
+
+fn waiting_in(task: &Task) -> ListTasksRequest {
+    ListTasksRequest {
+        context_id: Some(task.context_id.clone()),
+        status: Some(TaskState::InputRequired),
+        page_size: None,
+        page_token: None,
+        history_length: None,
+        status_timestamp_after: None,
+        include_artifacts: None,
+        tenant: None,
+    }
+}
+
+async fn subscribe(checks: &mut Checks, hanging: &Client) -> Result<(), A2AError> {
+    let task = send(hanging, &request("hi", None, true)).await?;
+    let mut events = hanging.subscribe_to_task(&subscription(&task.id)).await?;
+    let first = match events.next().await.transpose()? {
+        Some(StreamResponse::Task(task)) => Some(task.status.state),
+        _ => None,
+    };
+    checks.equal(
+        "a subscription begins with the task",
+        Some(TaskState::Working),
+        first,
+    );
+    hanging.cancel_task(&cancellation(&task.id)).await?;
+    let mut last = None;
+    while let Some(event) = events.next().await.transpose()? {
+        if let StreamResponse::StatusUpdate(update) = event {
+            last = Some(update.status.state);
+        }
+    }
+    checks.equal(
+        "it ends when the task is canceled",
+        Some(TaskState::Canceled),
+        last,
+    );
+    Ok(())
+}
+
+async fn errors(checks: &mut Checks, client: &Client, ended: &Task) {
+    let seen = client.get_task(&get("unknown")).await;
+    checks.refused(
+        "an unknown task is not found",
+        error_code::TASK_NOT_FOUND,
+        seen,
+    );
+    let seen = ask(client, "more", Some(ended)).await;
+    checks.refused(
+        "an ended task takes no message",
+        error_code::UNSUPPORTED_OPERATION,
+        seen,
+    );
+    let seen = client.cancel_task(&cancellation(&ended.id)).await;
+    checks.refused(
+        "an ended task is not canceled",
+        error_code::TASK_NOT_CANCELABLE,
+        seen,
+    );
+    let seen = match client.subscribe_to_task(&subscription(&ended.id)).await {
+        Ok(mut events) => events.next().await.transpose(),
+        Err(error) => Err(error),
+    };
+    checks.refused(
+        "an ended task is not subscribed to",
+        error_code::UNSUPPORTED_OPERATION,
+        seen,
+    );
+}
