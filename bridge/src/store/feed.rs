@@ -128,7 +128,12 @@ impl Feed {
 
     /// Tells that `head` is durable.
     pub(crate) fn publish(&self, head: &Arc<Head>) {
+        self.announce(head);
         self.seen(head);
+    }
+
+    /// Tells only those who listen to all tasks that `head` is durable.
+    pub(crate) fn announce(&self, head: &Head) {
         if self.changes.receiver_count() > 0 {
             // It fails when the last listener has just left, and then nobody misses it.
             let _ = self.changes.send(Change {

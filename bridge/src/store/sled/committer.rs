@@ -25,7 +25,8 @@ const QUEUE: usize = 1024;
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
 
-type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+/// Whoever gets an answer gets those of the others with it, see [`Answers`].
+type Reply<T> = oneshot::Sender<(Result<T, StoreError>, Answers)>;
 
 /// The handle of the thread. Dropping it waits for the last batch.
 #[derive(Debug)]
@@ -88,7 +89,9 @@ impl Committer {
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
         let closed = |_| StoreError::Closed;
         jobs.send(job(reply)).await.map_err(closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let (result, others) = answer.await.map_err(|_| StoreError::Closed)?;
+        drop(others);
+        result
     }
 }
 
@@ -113,13 +116,13 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// The append is durable: those who wait for it find all of it ready.
-    fn tell(&self, head: &Arc<Head>, prepared: Prepared) {
+    /// The append is durable: those who will be told of it find all of it ready.
+    fn prepare(&self, head: &Arc<Head>, prepared: Prepared) {
         if let Body::Here(json) = &prepared.body {
             self.cache.advance(head, prepared.append, json.len());
         }
         self.heads.put(head);
-        self.feed.publish(head);
+        self.feed.announce(head);
     }
 }
 
@@ -152,9 +155,8 @@ impl Writer {
             if let Err(error) = &outcome {
                 tracing::error!("the store takes no more events: {error}");
             }
-            for one in staged {
-                one.answer(&outcome, &self.told);
-            }
+            let settle = |one: Staged| one.settle(&outcome, &self.told);
+            Answers(staged.into_iter().map(settle).collect()).hand_over();
         }
     }
 
@@ -235,18 +237,64 @@ impl Job {
 }
 
 impl Staged {
-    /// Whoever asked may have gone; the write stands all the same, and the others are told.
-    fn answer(self, outcome: &Result<(), StoreError>, told: &Told) {
+    /// What is to be answered now that the batch is durable, or not.
+    fn settle(self, outcome: &Result<(), StoreError>, told: &Told) -> Answer {
         match self {
             Self::Append(result, prepared, reply) => {
                 let result = settle(result, outcome);
                 if let Ok(head) = &result {
-                    told.tell(head, *prepared);
+                    told.prepare(head, *prepared);
                 }
-                let _ = reply.send(result);
+                Answer::Append(result, reply, Arc::clone(&told.feed))
+            }
+            Self::Record(result, reply) => Answer::Record(settle(result, outcome), reply),
+        }
+    }
+}
+
+/// What one of those who wait is told.
+#[derive(Debug)]
+enum Answer {
+    Append(Result<Arc<Head>, StoreError>, Reply<Arc<Head>>, Arc<Feed>),
+    Record(Result<bool, StoreError>, Reply<bool>),
+}
+
+/// Answers that are given when this is dropped.
+///
+/// To wake a task of the runtime from this thread costs two switches between threads. So only one of
+/// those who wait is woken from here; it is handed the answers of the others and gives them from within
+/// the runtime. If it has gone, or goes before it looks, they are given where they are dropped.
+#[derive(Debug)]
+struct Answers(Vec<Answer>);
+
+impl Answers {
+    fn hand_over(mut self) {
+        if let Some(one) = self.0.pop() {
+            one.give(self);
+        }
+    }
+}
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        for answer in self.0.drain(..) {
+            answer.give(Self(Vec::new()));
+        }
+    }
+}
+
+impl Answer {
+    /// Whoever asked may have gone; the write stands all the same, and the others are told.
+    fn give(self, others: Answers) {
+        match self {
+            Self::Append(result, reply, feed) => {
+                if let Ok(head) = &result {
+                    feed.seen(head);
+                }
+                let _ = reply.send((result, others));
             }
             Self::Record(result, reply) => {
-                let _ = reply.send(settle(result, outcome));
+                let _ = reply.send((result, others));
             }
         }
     }
