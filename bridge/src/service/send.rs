@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::{Context, Items, Position, Service, error, events, history::with_history};
 use crate::{
-    store::{Event, Head, Seq},
+    store::{Event, Head, Seq, Turn, TurnState},
     turns::{Incoming, Submitted},
 };
 
@@ -102,7 +102,10 @@ impl Service {
                 return Ok(());
             }
             // The head says how the task stands now: it may have been interrupted in between.
-            if self.interrupted(context, &head, seen).await? {
+            if self
+                .interrupted(context, &head, submitted.turn, seen)
+                .await?
+            {
                 return Ok(());
             }
             seen = head.seq;
@@ -110,9 +113,20 @@ impl Service {
         Ok(())
     }
 
-    /// Whether an event after `seen`, up to the head, has interrupted the task.
-    async fn interrupted(&self, context: &Context, head: &Head, seen: Seq) -> Result<bool, Error> {
-        let mut seen = seen;
+    /// Whether the turn has interrupted the task after `seen`, up to the head. An interruption by a turn
+    /// before it is none of its own: it waited behind that.
+    async fn interrupted(
+        &self,
+        context: &Context,
+        head: &Head,
+        turn: u64,
+        seen: Seq,
+    ) -> Result<bool, Error> {
+        let (mut seen, mut interrupted) = (seen, false);
+        let waits = |open: &Turn| open.turn == turn && open.state == TurnState::Queued;
+        if head.turns.iter().any(waits) {
+            return Ok(false);
+        }
         while seen < head.seq {
             let store = self.turns.store();
             let page = store.read(&context.caller, &head.task, seen, PAGE).await;
@@ -121,12 +135,21 @@ impl Service {
                 break;
             };
             seen = last.seq;
-            let interrupts = |event: &Event| matches!(event, Event::Status { status, .. } if status.state.is_interrupted());
-            if page.iter().any(|stored| interrupts(&stored.event)) {
-                return Ok(true);
+            for stored in &page {
+                interrupted = match &stored.event {
+                    Event::TurnStarted { turn: started, .. } if *started == turn => false,
+                    Event::Status { status, .. } => interrupted || status.state.is_interrupted(),
+                    Event::Created(_)
+                    | Event::Message(_)
+                    | Event::TurnQueued { .. }
+                    | Event::TurnStarted { .. }
+                    | Event::TurnEnded { .. }
+                    | Event::Artifact { .. }
+                    | Event::Metadata { .. } => interrupted,
+                };
             }
         }
-        Ok(false)
+        Ok(interrupted)
     }
 }
 

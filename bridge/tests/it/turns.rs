@@ -51,12 +51,12 @@ impl Executor for Obedient {
         match text.as_str() {
             "panic" => panic!("as I was told"),
             "hang" => std::future::pending().await,
-            "slow" => tokio::time::sleep(Duration::from_secs(2)).await,
+            "slow" | "slow ask" => tokio::time::sleep(Duration::from_secs(2)).await,
             _ => {}
         }
         self.note(format!("ends {text}"));
         let state = match text.as_str() {
-            "ask" => TaskState::InputRequired,
+            "ask" | "slow ask" => TaskState::InputRequired,
             _ => TaskState::Completed,
         };
         vec![Update::said(
@@ -253,6 +253,15 @@ async fn a_task_goes_on_where_it_asked() {
             "I am at it."
         ]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_send_that_waits_behind_another_turn_is_not_answered_by_that() {
+    let world = fresh();
+    let first = send(&world, at_once("slow ask", None)).await.unwrap();
+    let done = send(&world, say("slow", Some(&first))).await.unwrap();
+    assert_eq!(done.status.state, TaskState::Completed);
+    assert_eq!(done.status.message.unwrap().text(), "done with slow");
 }
 
 #[tokio::test(start_paused = true)]
