@@ -192,7 +192,10 @@ fn the_terminals_signals_do_not_reach_agents() {
 
 fn start_runner(dir: &Path) -> std::process::Child {
     use std::os::unix::process::CommandExt;
-    Command::new(std::env::current_exe().unwrap())
+    // Whoever runs the tests in the background has had SIGINT ignored, and so would the runner.
+    Command::new("env")
+        .arg("--default-signal=INT,TERM,ABRT")
+        .arg(std::env::current_exe().unwrap())
         .args(["--exact", "keeper::runner_for_other_tests"])
         .env(RUNNER_DIR, dir)
         .process_group(0)
