@@ -193,6 +193,3 @@ where
         vec![Update::said(TaskState::Completed, id, text)]
     }
 }
-
-/// So that an executor may give up with `?` when its task has ended.
-pub type Emitted = Result<(), EmitError>;

@@ -14,24 +14,27 @@ pub(super) fn task(mut task: Task, client_id: Option<&str>) -> Task {
 }
 
 /// The same for an item of a stream.
-pub(super) fn item(mut item: StreamResponse, client_id: Option<&str>) -> StreamResponse {
+pub(super) fn item(item: StreamResponse, client_id: Option<&str>) -> StreamResponse {
     let Some(id) = client_id else {
         return item;
     };
-    match &mut item {
-        StreamResponse::Task(whole) => *whole = task(whole.clone(), client_id),
-        StreamResponse::Message(message) => rename(message, id),
-        StreamResponse::StatusUpdate(update) => {
-            update.task_id = id.to_owned();
-            update
-                .status
-                .message
-                .iter_mut()
-                .for_each(|message| rename(message, id));
+    match item {
+        StreamResponse::Task(whole) => StreamResponse::Task(task(whole, client_id)),
+        StreamResponse::Message(mut message) => {
+            rename(&mut message, id);
+            StreamResponse::Message(message)
         }
-        StreamResponse::ArtifactUpdate(update) => update.task_id = id.to_owned(),
+        StreamResponse::StatusUpdate(mut update) => {
+            update.task_id = id.to_owned();
+            let said = update.status.message.iter_mut();
+            said.for_each(|message| rename(message, id));
+            StreamResponse::StatusUpdate(update)
+        }
+        StreamResponse::ArtifactUpdate(mut update) => {
+            update.task_id = id.to_owned();
+            StreamResponse::ArtifactUpdate(update)
+        }
     }
-    item
 }
 
 fn rename(message: &mut Message, client_id: &str) {

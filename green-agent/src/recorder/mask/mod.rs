@@ -186,6 +186,17 @@ mod tests {
     }
 
     #[test]
+    fn longer_secrets_go_first_and_blanks_around_them_stay() {
+        let secrets = ["abcd", "abcdefgh", "MIIEvQ"].map(str::to_owned);
+        let masker = Masker::new(secrets.into());
+        assert_eq!(
+            masker.mask_text("abcdefgh abcd abc"),
+            "[masked] [masked] abc"
+        );
+        assert_eq!(masker.mask_text("  MIIEvQ"), "  [masked]");
+    }
+
+    #[test]
     fn texts() {
         for (text, expected) in [
             ("nothing to hide, x y z", "nothing to hide, x y z"),
