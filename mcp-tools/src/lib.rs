@@ -1,0 +1,23 @@
+//! Tools for agents: MCP both ways, environments to be evaluated in, and the messages of an evaluation.
+//!
+//! It is not an agent: who chooses which tool to call is somebody else's, a policy of `purple-agent` or
+//! any program that speaks MCP.
+//!
+//! What an agent under evaluation has:
+//! - [`secret`]: what must never be shown
+//! - [`connection`]: MCP connection details, read from and written into messages in every known shape
+//! - [`allowed`]: which hosts and commands an agent may connect to
+//! - [`inbox`]: the messages that were received
+//! - [`context`]: what its tools look at
+//! - [`client`]: a connection to an MCP server
+//! - [`tools`]: its own tools, one a file
+//!
+//! What an evaluator has:
+//! - [`environments`]: what is worked in
+//! - [`episodes`]: environments that are being worked in, each with a token, limits and an outcome
+//! - [`server`]: how they are reached over MCP
+//!
+//! [`cli`] is the program.
+
+pub mod environments;
+pub mod secret;

@@ -1,0 +1,1 @@
+//! An agent under evaluation: it collects messages over A2A and acts through tools.
