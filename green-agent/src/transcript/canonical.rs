@@ -17,11 +17,13 @@
 //! Order is kept per hop: the runner's to the evaluator first, then the evaluator's to the
 //! participants as the scenario lists them, then others by name; in a hop the exchanges in order of
 //! their requests, each with its answers. How hops and exchanges interleaved does not show.
-//! Card fetches, polls and keep-alives collapse ([`exchange`]); ids, times, ports and tokens become
-//! names ([`rename`]), numbered as they appear; headers and stream ids are left out.
+//! Card fetches, polls and keep-alives collapse ([`exchange`]), as do MCP's handshakes ([`mcp`]); ids,
+//! times, ports and tokens become names ([`rename`]), numbered as they appear; headers and stream ids
+//! are left out.
 
 mod exchange;
 mod line;
+mod mcp;
 mod redact;
 mod rename;
 mod text;
@@ -29,7 +31,9 @@ mod text;
 use std::collections::BTreeMap;
 
 use self::{
+    exchange::Exchange,
     line::{Line, Shown},
+    mcp::Block,
     rename::Renamer,
 };
 use super::{Entry, Hop, layout::layout};
@@ -83,11 +87,22 @@ fn sections(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> Ve
 
 fn section(hop: &Hop, entries: &[&Entry], settings: &SnapshotSettings) -> Section {
     let collapsed = exchange::collapse(exchange::group(entries));
-    let lines = |exchange: &exchange::Exchange<'_>| line::lines(exchange, &settings.redact);
+    let blocks = mcp::fold(collapsed.exchanges).into_iter();
     Section {
         hop: hop.clone(),
         card: collapsed.card,
-        exchanges: collapsed.exchanges.iter().map(lines).collect(),
+        exchanges: blocks.map(|block| lines(block, settings)).collect(),
+    }
+}
+
+fn lines(block: Block<'_>, settings: &SnapshotSettings) -> Vec<Line> {
+    let of = |exchange: &Exchange<'_>| line::lines(exchange, &settings.redact);
+    match block {
+        Block::Connect(trouble) => mcp::connect_lines(trouble),
+        Block::Exchange(exchange) if mcp::method(&exchange).is_some() => {
+            mcp::without_transport(of(&exchange))
+        }
+        Block::Exchange(exchange) => of(&exchange),
     }
 }
 

@@ -4,7 +4,7 @@
 //! |-|-|
 //! | an A2A request | `request:METHOD`, as on the wire; REST requests by the operation's name |
 //! | a card is fetched | `request:card` |
-//! | an MCP request | `mcp:METHOD`; of a tool call also `mcp:tools/call:TOOL` |
+//! | an MCP request | `mcp:METHOD`; of a tool call also `mcp:TOOL` and `mcp:tools/call:TOOL` |
 //! | any other request | `request:GET /path` |
 //! | a task is shown | `task:STATE` and `status:STATE`, then `artifact:NAME` for each artifact |
 //! | a status update | `status:STATE` and `task:STATE` |
@@ -49,8 +49,12 @@ fn of_mcp(method: &str, params: Option<&Value>) -> Happening {
     let tool = params
         .filter(|_| method == "tools/call")
         .and_then(|params| params.get("name")?.as_str());
-    let named = tool.map(|tool| format!("mcp:{method}:{tool}"));
-    [format!("mcp:{method}")].into_iter().chain(named).collect()
+    let named = tool.map(|tool| [format!("mcp:{tool}"), format!("mcp:{method}:{tool}")]);
+    let method = format!("mcp:{method}");
+    [method]
+        .into_iter()
+        .chain(named.into_iter().flatten())
+        .collect()
 }
 
 fn of_http(content: &Content) -> Happening {
@@ -138,7 +142,7 @@ mod tests {
         check(rpc("tools/list", json!({})), &["mcp:tools/list"]);
         check(
             rpc("tools/call", json!({"name": "echo"})),
-            &["mcp:tools/call", "mcp:tools/call:echo"],
+            &["mcp:tools/call", "mcp:echo", "mcp:tools/call:echo"],
         );
         check(
             request("POST", "/v1/message:stream", Some(json!({"message": {}}))),

@@ -6,7 +6,12 @@
 
 mod places;
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use axum::http::HeaderMap;
 use serde_json::{Map, Value};
@@ -36,16 +41,16 @@ const RECORDED_HEADERS: [&str; 12] = [
     "x-a2a-extensions",
 ];
 
-/// Masks secrets in what is recorded and in what agents print.
+/// Masks secrets in what is recorded and in what agents print. Clones know what any of them learns.
 #[derive(Clone, Default)]
 pub struct Masker {
     /// Longest first, so that a secret inside a longer one leaves nothing of the longer one behind.
-    secrets: Vec<String>,
+    secrets: Arc<RwLock<Vec<String>>>,
 }
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Masker({} secrets)", self.secrets.len())
+        write!(f, "Masker({} secrets)", self.with_secrets(Vec::len))
     }
 }
 
@@ -54,14 +59,25 @@ impl Masker {
     ///
     /// Values of fewer than four bytes are not looked for.
     pub fn new(secrets: Vec<String>) -> Self {
-        let mut forms: Vec<String> = secrets
+        let masker = Self::default();
+        masker.learn_all(secrets);
+        masker
+    }
+
+    /// From now on this value is masked too, such as a token that was made during the run. It must be
+    /// learnt before it is sent: what was recorded earlier is not touched.
+    pub fn learn(&self, secret: &str) {
+        self.learn_all([secret.to_owned()]);
+    }
+
+    fn learn_all(&self, secrets: impl IntoIterator<Item = String>) {
+        let long = secrets
             .into_iter()
-            .filter(|secret| secret.len() >= SHORTEST_SECRET)
-            .flat_map(written_forms)
-            .collect();
-        forms.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        forms.dedup();
-        Self { secrets: forms }
+            .filter(|secret| secret.len() >= SHORTEST_SECRET);
+        let mut known = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        known.extend(long.flat_map(written_forms));
+        known.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        known.dedup();
     }
 
     /// A text, such as a line that an agent printed, without secrets.
@@ -148,17 +164,23 @@ impl Masker {
     }
 
     fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        for secret in &self.secrets {
-            if text.contains(secret) {
-                text = Cow::Owned(text.replace(secret, MASK));
+        self.with_secrets(|secrets| {
+            let mut text = Cow::Borrowed(text);
+            for secret in secrets {
+                if text.contains(secret) {
+                    text = Cow::Owned(text.replace(secret, MASK));
+                }
             }
-        }
-        text
+            text
+        })
     }
 
     fn knows(&self, text: &str) -> bool {
-        self.secrets.iter().any(|secret| text.contains(secret))
+        self.with_secrets(|secrets| secrets.iter().any(|secret| text.contains(secret)))
+    }
+
+    fn with_secrets<T>(&self, look: impl FnOnce(&Vec<String>) -> T) -> T {
+        look(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -194,6 +216,15 @@ mod tests {
             "[masked] [masked] abc"
         );
         assert_eq!(masker.mask_text("  MIIEvQ"), "  [masked]");
+    }
+
+    #[test]
+    fn what_is_learnt_later_is_masked_by_every_clone() {
+        let masker = Masker::default();
+        let clone = masker.clone();
+        assert_eq!(clone.mask_text("a tok-en-1"), "a tok-en-1");
+        masker.learn("tok-en-1");
+        assert_eq!(clone.mask_text("a tok-en-1"), "a [masked]");
     }
 
     #[test]
@@ -303,6 +334,7 @@ mod tests {
             ("cookie", "session=abc; other=def", "[masked]"),
             ("x-api-key", "abc", "[masked]"),
             ("x-agent-token", "abc", "[masked]"),
+            ("mcp-session-id", "abc", "[masked]"),
             ("accept", "text/event-stream", "text/event-stream"),
         ] {
             assert_eq!(masker().mask_header(name, value), expected, "{name}");

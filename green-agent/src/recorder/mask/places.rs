@@ -103,11 +103,13 @@ pub(super) fn is_secret_member(name: &str) -> bool {
 
 /// Whether the header of this lowercase name holds a secret.
 pub(super) fn is_secret_header(name: &str) -> bool {
-    const NAMES: [&str; 4] = [
+    // Whoever has an MCP session's id can speak in its name where nothing else is asked for.
+    const NAMES: [&str; 5] = [
         "authorization",
         "proxy-authorization",
         "cookie",
         "set-cookie",
+        "mcp-session-id",
     ];
     const ENDINGS: [&str; 3] = ["-token", "-key", "-secret"];
     NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))

@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Context,
     Message,
     Artifact,
+    /// An episode of an environment.
+    Episode,
     /// A JSON-RPC request, as other messages refer to it.
     Request,
     /// A UUID of unknown use.
@@ -32,6 +34,7 @@ impl fmt::Display for Kind {
             Self::Context => "context",
             Self::Message => "message",
             Self::Artifact => "artifact",
+            Self::Episode => "episode",
             Self::Request => "request",
             Self::Other => "id",
         })
@@ -199,10 +202,13 @@ fn is_telling(id: &str) -> bool {
 
 fn kind_of(key: &str, members: &Map<String, Value>) -> Option<Kind> {
     match key {
+        // The task of a benchmark has a name that says something.
+        "task_id" | "taskId" if members.contains_key("benchmark") => None,
         "taskId" | "task_id" | "referenceTaskIds" | "reference_task_ids" => Some(Kind::Task),
         "contextId" | "context_id" | "sessionId" | "session_id" => Some(Kind::Context),
         "messageId" | "message_id" => Some(Kind::Message),
         "artifactId" | "artifact_id" => Some(Kind::Artifact),
+        "episodeId" | "episode_id" => Some(Kind::Episode),
         "requestId" | "request_id" | "progressToken" => Some(Kind::Request),
         "id" if is_task(members) => Some(Kind::Task),
         _ => None,

@@ -115,9 +115,48 @@ fn cards_pings_and_idle_streams_of_mcp_vanish() {
 
     card
 
-    > initialize
+    > connect
+    "#);
+}
+
+#[test]
+fn handshakes_of_mcp_are_one_line_unless_somebody_is_refused() {
+    let mut script = Script::default();
+    let hop = "purple -> environment";
+    let ask = |method: &str| rpc(method, json!({}));
+    let error = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "what?"}});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for method in ["server/discover", "initialize"] {
+        script.exchange(hop, [ask(method), reply(401, json!({}))]);
+    }
+    script.exchange(hop, [ask("server/discover"), reply(200, error)]);
+    script.exchange(
+        hop,
+        [ask("initialize"), result(json!({"capabilities": {}}))],
+    );
+    script.exchange(hop, [request("POST", "/mcp", Some(initialized)), stream()]);
+    let meta = json!({"progressToken": 1, "io.modelcontextprotocol/clientInfo": {"name": "c"}});
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}});
+    script.exchange(
+        hop,
+        [
+            rpc("tools/list", json!({"_meta": meta})),
+            stream(),
+            event(answer),
+            end(),
+        ],
+    );
+    insta::assert_snapshot!(plain(&script), @r#"
+    ## purple -> environment
+
+    > connect
+    < http 401
+
+    > connect
+
+    > tools/list
     < result
-    { "capabilities": {} }
+    { "tools": [] }
     "#);
 }
 
