@@ -1,6 +1,6 @@
 //! Scenario files: `scenario.toml` as AgentBeats has it, plus the table `[harness]`.
 //!
-//! - [`model`], [`expectation`]: what a file says, as types
+//! - [`model`], [`episode`], [`expectation`]: what a file says, as types
 //! - [`parse`](mod@parse): from text to model
 //! - `reader`: TOML with positions, on which `parse` and `expected` stand
 //! - [`error`]: what is wrong with a file, and where
@@ -9,6 +9,8 @@
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
 //! - [`template`]: what `green-agent new` writes
 
+mod duration;
+pub mod episode;
 pub mod error;
 pub mod expectation;
 pub mod expected;

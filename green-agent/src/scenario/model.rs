@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::expectation::Expectation;
+use mcp_tools::allowed::Allowed;
+
+use super::{episode::Episode, expectation::Expectation};
 
 /// One scenario file.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub enum Green {
 pub enum Evaluator {
     /// Scripted turns.
     Conversation(Vec<Turn>),
+    /// An environment that is worked in over MCP.
+    Episode(Episode),
 }
 
 /// An agent and how it comes to be there.
@@ -86,6 +90,38 @@ pub enum Start {
         /// Its name.
         name: String,
     },
+    /// `policy`: a purple agent with one of its own policies, in the runner's process.
+    Policy(Policy),
+    /// A program that calls the green agent itself and listens nowhere: its `cmd` names [`GREEN`].
+    Client {
+        /// The words of `cmd`.
+        cmd: Vec<String>,
+    },
+}
+
+/// Stands in a participant's `cmd` for the green agent's URL.
+pub const GREEN: &str = "{green}";
+
+/// Stands in the green agent's `cmd` for the origin under which participants reach its MCP endpoint: the
+/// recorder's, so that what they do there is in the transcript.
+pub const ENVIRONMENT: &str = "{environment}";
+
+/// A built-in policy of a purple agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Its name, one of [`purple_agent::policy::BUILTINS`].
+    pub name: String,
+    /// Its settings, as the policy reads them.
+    pub settings: Map<String, Value>,
+    /// Which hosts and commands it may connect to.
+    pub allow: Allowed,
+}
+
+impl Start {
+    /// Whether the agent calls the green one and is called by nobody.
+    pub fn is_client(&self) -> bool {
+        matches!(self, Self::Client { .. })
+    }
 }
 
 /// One scripted turn: what is said, and what must follow. `[[config.turn]]`.

@@ -5,16 +5,11 @@ use std::time::Duration;
 use url::Url;
 
 use crate::scenario::{
+    duration,
     error::Problem,
     model::Requirement,
     reader::{Node, Table},
 };
-
-/// What a duration looks like, for messages.
-const DURATION: &str = "a duration such as \"30s\", \"1m30s\" or \"1500ms\"";
-
-/// The units of a duration in milliseconds, in the order in which they must stand.
-const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Where an agent listens.
 pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
@@ -40,31 +35,15 @@ pub(super) fn words(node: &Node<'_>) -> Option<Vec<String>> {
 
 /// A span of time, perhaps none.
 pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
-    node.read(DURATION, parse_duration)
+    node.read(duration::EXPECTED, duration::parse)
 }
 
 /// A limit; zero would be none.
 pub(super) fn limit(node: &Node<'_>) -> Option<Duration> {
-    let expected = format!("{DURATION}, longer than zero");
+    let expected = format!("{}, longer than zero", duration::EXPECTED);
     node.read(&expected, |text| {
-        parse_duration(text).filter(|limit| !limit.is_zero())
+        duration::parse(text).filter(|limit| !limit.is_zero())
     })
-}
-
-fn parse_duration(text: &str) -> Option<Duration> {
-    let mut units = UNITS.iter();
-    let mut rest = text;
-    let mut millis = 0_u64;
-    while !rest.is_empty() {
-        let (number, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
-        let end = after.find(|c: char| c.is_ascii_digit());
-        let (unit, next) = after.split_at(end.unwrap_or(after.len()));
-        let (_, factor) = units.find(|(name, _)| *name == unit)?;
-        let part = number.parse::<u64>().ok()?.checked_mul(*factor)?;
-        millis = millis.checked_add(part)?;
-        rest = next;
-    }
-    (!text.is_empty()).then(|| Duration::from_millis(millis))
 }
 
 /// The table's `requires`.
@@ -109,33 +88,6 @@ mod tests {
 
     use super::*;
     use crate::scenario::reader::document;
-
-    #[test]
-    fn durations_are_numbers_with_units_from_large_to_small() {
-        for (text, millis) in [
-            ("30s", Some(30_000)),
-            ("2m", Some(120_000)),
-            ("1500ms", Some(1_500)),
-            ("1h", Some(3_600_000)),
-            ("1m30s", Some(90_000)),
-            ("1h1m1s1ms", Some(3_661_001)),
-            ("0s", Some(0)),
-            ("", None),
-            ("30", None),
-            ("s", None),
-            ("-1s", None),
-            ("1.5s", None),
-            ("30s1m", None),
-            ("1s1s", None),
-            ("1d", None),
-            ("30 s", None),
-            ("99999999999999999h", None),
-            ("99999999999999999999s", None),
-        ] {
-            let expected = millis.map(Duration::from_millis);
-            assert_eq!(parse_duration(text), expected, "{text:?}");
-        }
-    }
 
     #[test]
     fn requirements_name_their_kind() {
