@@ -20,4 +20,6 @@
 //! [`cli`] is the program.
 
 pub mod environments;
+pub mod episodes;
 pub mod secret;
+pub mod server;
