@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use mcp_tools::episodes::Limits;
 use serde::{Deserialize, Serialize};
 
 /// An evaluation in an environment that is reached over MCP.
@@ -123,12 +124,10 @@ pub struct EpisodeLimits {
 }
 
 impl Default for EpisodeLimits {
-    /// 100 steps, 5 minutes.
+    /// Those of [`mcp_tools::episodes::Limits`].
     fn default() -> Self {
-        Self {
-            steps: 100,
-            time: Duration::from_secs(5 * 60),
-        }
+        let Limits { steps, time, .. } = Limits::default();
+        Self { steps, time }
     }
 }
 
@@ -176,7 +175,7 @@ mod tests {
         episode.acknowledge = Some(Acknowledge::default());
         let written = serde_json::to_value(&episode).unwrap();
         assert_eq!(written["direction"], "purple-calls");
-        assert_eq!(written["limits"], json!({"steps": 100, "time": "300s"}));
+        assert_eq!(written["limits"], json!({"steps": 50, "time": "300s"}));
         assert_eq!(serde_json::from_value::<Episode>(written).unwrap(), episode);
     }
 

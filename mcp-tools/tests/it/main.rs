@@ -1,0 +1,1 @@
+//! The package as its users see it.
