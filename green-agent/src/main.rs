@@ -2,12 +2,13 @@
 
 use std::process::ExitCode;
 
-use green_agent::{cli, participant::keeper};
+use green_agent::{cli, participant::keeper, recorder};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|first| first == keeper::KEEP) {
-        return keeper::keep(args);
+    match args.next() {
+        Some(first) if first == keeper::KEEP => keeper::keep(args),
+        Some(first) if first == recorder::RECORD_STDIO => recorder::record_stdio(args),
+        Some(_) | None => cli::main(),
     }
-    cli::main()
 }

@@ -55,8 +55,9 @@ fn row(found: &Found) -> [String; 4] {
 
 fn agents(scenario: &Scenario) -> String {
     let green = match &scenario.green {
-        Green::Agent(_) => "green",
+        Green::Agent(agent) => &agent.role,
         Green::Builtin(Evaluator::Conversation(_)) => "conversation",
+        Green::Builtin(Evaluator::Episode(episode)) => &episode.environment,
     };
     let roles = scenario
         .participants

@@ -22,6 +22,8 @@ pub(super) struct New {
 enum Kind {
     /// A scripted conversation with one agent, checked by the built-in evaluator
     Conversation,
+    /// An environment that a participant works in over MCP, offered by the built-in evaluator
+    Episode,
     /// A green agent that assesses participants, as AgentBeats has it
     Agentbeats,
 }
@@ -30,6 +32,7 @@ impl New {
     pub(super) fn execute(&self) -> Exit {
         let template = match self.kind {
             Kind::Conversation => Template::Conversation,
+            Kind::Episode => Template::Episode,
             Kind::Agentbeats => Template::AgentBeats,
         };
         let written = fs::File::create_new(&self.path)

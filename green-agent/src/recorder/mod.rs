@@ -10,6 +10,7 @@
 //! - `exchange`: what is written down about one request
 //! - `body`, `headers`, `sse`: the forms in which things pass
 //! - `origin`, `card`: addresses that callers are told
+//! - `stdio`, [`record_stdio`]: what passes over standard streams, told by a wrapper around the server
 //! - [`Masker`]: what nobody may find in a transcript
 
 mod body;
@@ -22,8 +23,10 @@ mod proxy;
 mod relay;
 mod reply;
 mod sse;
+mod stdio;
 #[cfg(test)]
 mod tests;
+mod wrapper;
 
 use std::{
     collections::{BTreeMap, btree_map},
@@ -33,7 +36,7 @@ use std::{
     time::Duration,
 };
 
-use axum::serve::ListenerExt;
+use axum::{Router, serve::ListenerExt};
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -47,6 +50,7 @@ use exchange::{Book, Phase};
 pub use mask::Masker;
 use origin::Origins;
 use proxy::Proxy;
+pub use wrapper::{RECORD_STDIO, record as record_stdio};
 
 /// A connection to record: who calls whom, and where the one that is called listens.
 #[derive(Clone, Debug)]
@@ -146,22 +150,51 @@ impl Recorder {
                 btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
                 btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice { hop }),
             };
-            let book = Book {
-                hop,
-                transcript: transcript.clone(),
-                masker: masker.clone(),
-                phase: recorder.phase.subscribe(),
-            };
             let proxy = Proxy {
-                book: Arc::new(book),
+                book: Arc::new(recorder.book(hop, &transcript, &masker)),
                 origins,
                 client: client.clone(),
                 permits: Arc::new(Semaphore::new(options.exchanges)),
                 body_limit: options.body_limit,
             };
-            recorder.serve(listener, proxy);
+            recorder.serve(listener, proxy::app(proxy));
         }
         Ok(recorder)
+    }
+
+    /// Listens for [`record_stdio`], which tells what passes over the standard streams of a server that
+    /// the hop's caller starts. Gives the URL that it is to be told.
+    ///
+    /// # Errors
+    /// The system refuses a port.
+    pub async fn tap_stdio(
+        &mut self,
+        hop: Hop,
+        transcript: &Transcript,
+        masker: &Masker,
+    ) -> Result<Url, RecorderError> {
+        let failed = |source| RecorderError::Listen {
+            hop: hop.clone(),
+            source,
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let url = Url::parse(&format!("http://{address}/"))
+            .map_err(|error| failed(io::Error::other(error)))?;
+        let book = self.book(hop, transcript, masker);
+        self.serve(listener, stdio::app(book));
+        Ok(url)
+    }
+
+    fn book(&self, hop: Hop, transcript: &Transcript, masker: &Masker) -> Book {
+        Book {
+            hop,
+            transcript: transcript.clone(),
+            masker: masker.clone(),
+            phase: self.phase.subscribe(),
+        }
     }
 
     /// The URL under which the hop's caller reaches the other party: the upstream's path, on the
@@ -181,7 +214,7 @@ impl Recorder {
         }
     }
 
-    fn serve(&mut self, listener: TcpListener, proxy: Proxy) {
+    fn serve(&mut self, listener: TcpListener, app: Router) {
         let mut phase = self.phase.subscribe();
         let listener = listener.tap_io(|connection| {
             // Without it the kernel holds small events back until the caller has acknowledged
@@ -190,7 +223,7 @@ impl Recorder {
                 tracing::debug!(%error, "a connection without TCP_NODELAY");
             }
         });
-        let server = axum::serve(listener, proxy::app(proxy)).with_graceful_shutdown(async move {
+        let server = axum::serve(listener, app).with_graceful_shutdown(async move {
             let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
         });
         self.servers.spawn(server.into_future());

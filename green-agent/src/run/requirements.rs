@@ -17,14 +17,14 @@ pub(super) type Installed = BTreeMap<BTreeSet<Requirement>, Prepared>;
 /// What one agent requires: its own and the scenario's. What runs already requires nothing.
 pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requirement> {
     match agent.start {
-        Start::Program { .. } => scenario
+        Start::Program { .. } | Start::Client { .. } => scenario
             .harness
             .requires
             .iter()
             .chain(&agent.requires)
             .cloned()
             .collect(),
-        Start::Running { .. } | Start::Builtin { .. } => BTreeSet::new(),
+        Start::Running { .. } | Start::Builtin { .. } | Start::Policy(_) => BTreeSet::new(),
     }
 }
 

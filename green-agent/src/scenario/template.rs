@@ -5,18 +5,21 @@
 pub enum Template {
     /// Scripted turns, said by the built-in evaluator.
     Conversation,
+    /// An environment that a participant works in, offered by the built-in evaluator.
+    Episode,
     /// A green agent and the participants it assesses, as in AgentBeats' tutorial.
     AgentBeats,
 }
 
 impl Template {
     /// Every template.
-    pub const ALL: [Self; 2] = [Self::Conversation, Self::AgentBeats];
+    pub const ALL: [Self; 3] = [Self::Conversation, Self::Episode, Self::AgentBeats];
 
     /// What it is called on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
+            Self::Episode => "episode",
             Self::AgentBeats => "agentbeats",
         }
     }
@@ -25,6 +28,7 @@ impl Template {
     pub fn text(self) -> &'static str {
         match self {
             Self::Conversation => include_str!("template/conversation.toml"),
+            Self::Episode => include_str!("template/episode.toml"),
             Self::AgentBeats => include_str!("template/agentbeats.toml"),
         }
     }
@@ -42,7 +46,7 @@ mod tests {
             assert!(scenario.harness.declared, "{}", template.name());
             assert!(!scenario.harness.expect.is_empty(), "{}", template.name());
             let is_builtin = matches!(scenario.green, Green::Builtin(_));
-            assert_eq!(is_builtin, template == Template::Conversation);
+            assert_eq!(is_builtin, template != Template::AgentBeats);
         }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use bridge::bot::BUILTINS;
 use url::Url;
 
-use super::{turns, values};
+use super::{evaluator, policy, values};
 use crate::scenario::{
     error::Problem,
-    model::{Agent, Green, Start},
+    model::{Agent, ENVIRONMENT, GREEN, Green, Start},
     reader::{Node, Table},
 };
 
@@ -23,9 +23,16 @@ pub(super) struct Cast {
     /// Every participant's role with its line, also of those whose other keys are wrong: a mistake in
     /// one table is no reason to complain about another.
     roles: BTreeMap<String, usize>,
+    /// How many tables there are.
+    declared: usize,
 }
 
 impl Cast {
+    /// Whether some participant is known only by its role, or not even by that.
+    pub(super) fn has_mistakes(&self) -> bool {
+        self.agents.len() < self.declared
+    }
+
     /// The role, if a participant has it or it is among the harness's own parties in `others`.
     pub(super) fn check(&self, role: &str, others: &[&str], node: &Node<'_>) -> Option<String> {
         if self.roles.contains_key(role) || others.contains(&role) {
@@ -42,12 +49,15 @@ impl Cast {
 /// Reads `[[participants]]`.
 pub(super) fn participants(root: &mut Table<'_>) -> Cast {
     let mut cast = Cast::default();
+    let mut declared = 0;
     cast.agents = root.tables("participants", |table| {
+        declared += 1;
         let role = role(table, &mut cast.roles);
         // Without its role an agent goes no further than its report, yet its other keys shall be looked at.
         let agent = agent(table, role.clone().unwrap_or_default());
         role.and(agent)
     });
+    cast.declared = declared;
     cast
 }
 
@@ -64,16 +74,31 @@ pub(super) fn green(
         .into_iter()
         .any(|name| is_filled(&mut table, name));
     if names_agent {
+        check_environment(&mut table, cast);
         return agent(&mut table, "green".to_owned()).map(Green::Agent);
     }
     reject_process_keys(&mut table);
     let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
     match chosen {
-        Some((name, config)) => turns::evaluator(config, &name, cast).map(Green::Builtin),
+        Some((name, config)) => evaluator::evaluator(config, &name, cast).map(Green::Builtin),
         None => table.missing(
             "endpoint",
             "the evaluator's URL, or config.evaluator for a built-in one",
         ),
+    }
+}
+
+/// Only where there is one participant is it known who works in the environment.
+fn check_environment(table: &mut Table<'_>, cast: &Cast) {
+    let Some(node) = table.get("cmd") else {
+        return;
+    };
+    let names_it = node.text().is_some_and(|cmd| cmd.contains(ENVIRONMENT));
+    if names_it && cast.declared != 1 {
+        let found = cast.declared;
+        node.expected::<()>(format!(
+            "{ENVIRONMENT} only beside one participant, not {found}"
+        ));
     }
 }
 
@@ -142,29 +167,61 @@ fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     })
 }
 
-/// Reads how the agent comes to listen: a built-in one, a program, or one that runs already.
+/// Reads how the agent comes to be there: built in, a policy, a program that listens or calls, or one
+/// that runs already.
 fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
-    if let Some(node) = table.get("builtin") {
-        let names = BUILTINS.map(|(name, _)| name);
-        let expected = format!("a built-in bot: {}", names.join(", "));
-        let name = node.read(&expected, |name| {
-            names.contains(&name).then(|| name.to_owned())
-        })?;
-        for other in ["endpoint", "cmd"] {
-            if let Some(node) = table.get(other) {
-                let advice = "leave it out, for a built-in bot runs inside the harness";
-                let other = "builtin";
-                node.report(Problem::Together { other, advice });
+    let (builtin, policy) = (table.get("builtin"), table.get("policy"));
+    if let Some(node) = builtin {
+        return alone(table, "builtin", &["policy", "endpoint", "cmd"])
+            .and_then(|()| builtin_bot(&node));
+    }
+    if let Some(node) = policy {
+        let policy = policy::policy(table, &node);
+        return alone(table, "policy", &["endpoint", "cmd"]).and(policy.map(Start::Policy));
+    }
+    for name in ["settings", "allow"] {
+        if let Some(node) = table.get(name) {
+            node.expected::<()>("it only beside policy");
+        }
+    }
+    match cmd {
+        Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
+            if let Some(node) = table.get("endpoint") {
+                let advice = "an agent whose cmd names {green} calls, and listens nowhere";
+                node.report(Problem::Together { other: GREEN, advice });
                 return None;
             }
+            Some(Start::Client { cmd })
         }
-        return Some(Start::Builtin { name });
+        Some(cmd) => Some(Start::Program {
+            endpoint: endpoint(table)?,
+            cmd,
+        }),
+        None => Some(Start::Running {
+            endpoint: endpoint(table)?,
+        }),
     }
-    let endpoint = endpoint(table)?;
-    Some(match cmd {
-        Some(cmd) => Start::Program { endpoint, cmd },
-        None => Start::Running { endpoint },
-    })
+}
+
+fn builtin_bot(node: &Node<'_>) -> Option<Start> {
+    let names = BUILTINS.map(|(name, _)| name);
+    let expected = format!("a built-in bot: {}", names.join(", "));
+    let name = node.read(&expected, |name| {
+        names.contains(&name).then(|| name.to_owned())
+    })?;
+    Some(Start::Builtin { name })
+}
+
+/// Reports a key that says of what runs inside the harness how it is started elsewhere.
+fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> Option<()> {
+    for other in others {
+        if let Some(node) = table.get(other) {
+            let advice = "leave it out, for this agent runs inside the harness";
+            node.report(Problem::Together { other: own, advice });
+            return None;
+        }
+    }
+    Some(())
 }
 
 /// Reads `endpoint`, or says what to do without one.

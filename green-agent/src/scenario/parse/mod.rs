@@ -1,13 +1,17 @@
 //! From the text of a scenario file to its model.
 //!
-//! Keys that nobody knows are tolerated as AgentBeats tolerates them, except inside `[harness]` and the
-//! built-in evaluator's turns, which are ours: there a misspelt key would be a check that never ran.
+//! Keys that nobody knows are tolerated as AgentBeats tolerates them, except inside `[harness]`, a
+//! conversation's turns and an episode's `[config]`, which are ours: there a misspelt key would be a check
+//! that never ran.
 
 mod agents;
 mod check;
+mod episode;
+mod evaluator;
 mod expect;
 mod harness;
 mod part;
+mod policy;
 mod turns;
 mod values;
 
@@ -15,9 +19,10 @@ use std::{fs, path::Path};
 
 pub(super) use self::{
     check::names as check_names,
+    evaluator::{CONVERSATION, EPISODE},
     harness::VERSION,
     part::CONTENTS,
-    turns::{CONVERSATION, STATES},
+    turns::STATES,
 };
 
 use super::{

@@ -1,4 +1,4 @@
-//! The built-in evaluators, of which there is one: `evaluator = "conversation"` with its `[[config.turn]]`.
+//! `evaluator = "conversation"` with its `[[config.turn]]`.
 
 use serde_json::{Value, json};
 
@@ -8,14 +8,6 @@ use crate::scenario::{
     model::{Evaluator, ProtocolVersion, Turn},
     reader::{Node, Table},
 };
-
-/// The evaluator that says scripted turns.
-pub(in crate::scenario) const CONVERSATION: &str = "conversation";
-
-type Read = fn(&mut Table<'_>, &Cast) -> Option<Evaluator>;
-
-/// The built-in evaluators by name, and what reads their `[config]`.
-const EVALUATORS: [(&str, Read); 1] = [(CONVERSATION, conversation)];
 
 /// The states that a turn can end in, in the words of A2A 0.3, and `message` for an answer without task.
 pub(in crate::scenario) const STATES: [&str; 9] = [
@@ -30,21 +22,17 @@ pub(in crate::scenario) const STATES: [&str; 9] = [
     "message",
 ];
 
-/// Reads which evaluator `[config]` chooses, and what it says to it.
-pub(super) fn evaluator(
-    config: &mut Table<'_>,
-    chosen: &Node<'_>,
-    cast: &Cast,
-) -> Option<Evaluator> {
-    let known = EVALUATORS.map(|(name, _)| name).join(", ");
-    let (_, read) = chosen.read(&format!("a built-in evaluator: {known}"), |chosen| {
-        EVALUATORS.into_iter().find(|(name, _)| *name == chosen)
-    })?;
-    read(config, cast)
-}
-
-fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
+/// Reads the turns of `evaluator = "conversation"`.
+pub(super) fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
     const EXPECTED: &str = "at least one [[config.turn]] that says something";
+    if let Some(client) = cast.agents.iter().find(|agent| agent.start.is_client())
+        && let Some(node) = config.get("evaluator")
+    {
+        let role = &client.role;
+        node.expected::<()>(format!(
+            "another one for {role:?}, which listens nowhere and cannot be spoken to"
+        ));
+    }
     let node = config.need("turn", EXPECTED)?;
     let tables = node.list()?;
     if tables.is_empty() {
@@ -128,7 +116,7 @@ mod tests {
     fn turns_of(scenario: Scenario) -> Vec<Turn> {
         match scenario.green {
             Green::Builtin(Evaluator::Conversation(turns)) => turns,
-            Green::Agent(agent) => panic!("the evaluator is built in, not {agent:?}"),
+            other => panic!("the evaluator is a conversation, not {other:?}"),
         }
     }
 
@@ -194,36 +182,6 @@ mod tests {
             ),
         ] {
             let errors = errors_of(&format!("{HEAD}[[config.turn]]\n{turn}\n"));
-            assert!(errors.starts_with(expected), "{errors}");
-            assert_eq!(errors.lines().count(), 1, "{errors}");
-        }
-    }
-
-    #[test]
-    fn an_evaluator_must_be_known_and_have_something_to_do() {
-        for (config, expected) in [
-            (
-                "",
-                "a.toml:1:1: green_agent.endpoint: missing; expected the evaluator's URL, or config.evaluator",
-            ),
-            (
-                "[config]\nturns = 3\n",
-                "a.toml:1:1: green_agent.endpoint: missing",
-            ),
-            (
-                "[config]\nevaluator = 'x'\n",
-                "a.toml:3:13: config.evaluator: expected a built-in evaluator: conversation, found \"x\"",
-            ),
-            (
-                "[config]\nevaluator = 'conversation'\n",
-                "a.toml:2:1: config.turn: missing",
-            ),
-            (
-                "[config]\nevaluator = 'conversation'\nturn = []\n",
-                "a.toml:4:8: config.turn: expected at least one",
-            ),
-        ] {
-            let errors = errors_of(&format!("[green_agent]\n{config}"));
             assert!(errors.starts_with(expected), "{errors}");
             assert_eq!(errors.lines().count(), 1, "{errors}");
         }

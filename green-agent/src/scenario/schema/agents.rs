@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::harness::Requirement;
+
+/// Whether a command is that of an agent which calls the green one.
+const NAMES_GREEN: &str = r"\{green\}";
 
 /// The agent that evaluates.
 #[derive(JsonSchema)]
@@ -15,7 +18,8 @@ pub(super) struct GreenAgent {
     /// Where it listens.
     endpoint: Option<Endpoint>,
     /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
-    /// runs already.
+    /// runs already. {environment} in it becomes the origin under which participants reach its MCP endpoint:
+    /// the recorder's.
     cmd: Option<String>,
     /// Its id on agentbeats.org.
     agentbeats_id: Option<String>,
@@ -31,7 +35,13 @@ pub(super) struct GreenAgent {
 #[derive(JsonSchema)]
 #[schemars(extend(
     "anyOf" = [{"required": ["role"]}, {"required": ["name"]}],
-    "oneOf" = [{"required": ["endpoint"]}, {"required": ["builtin"], "not": {"required": ["cmd"]}}]
+    "oneOf" = [
+        {"required": ["endpoint"], "not": {"properties": {"cmd": {"pattern": NAMES_GREEN}}, "required": ["cmd"]}},
+        {"required": ["builtin"], "not": {"required": ["cmd"]}},
+        {"required": ["policy"], "not": {"required": ["cmd"]}},
+        {"required": ["cmd"], "properties": {"cmd": {"pattern": NAMES_GREEN}}, "not": {"required": ["endpoint"]}},
+    ],
+    "dependentRequired" = {"settings": ["policy"], "allow": ["policy"]}
 ))]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Participant {
@@ -39,13 +49,21 @@ pub(super) struct Participant {
     role: Option<Role>,
     /// The same as role, in the words of AgentBeats' leaderboards.
     name: Option<Role>,
-    /// Where it listens. Needed unless builtin is given.
+    /// Where it listens. Needed unless builtin or policy is given, or cmd names {green}.
     endpoint: Option<Endpoint>,
     /// One of the bridge's own bots, hosted inside the harness; without endpoint and cmd.
     #[schemars(extend("enum" = bridge::bot::BUILTINS.map(|(name, _)| name)))]
     builtin: Option<String>,
+    /// One of the purple agent's own policies, inside the harness; without endpoint and cmd.
+    #[schemars(extend("enum" = purple_agent::policy::BUILTINS.map(|(name, _)| name)))]
+    policy: Option<String>,
+    /// What the policy is told; what may stand here is the policy's to say.
+    settings: Option<Map<String, Value>>,
+    /// Which hosts and commands the policy may connect to; HTTP to this machine if absent.
+    allow: Option<Allow>,
     /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
-    /// runs already.
+    /// runs already. A command that names {green} starts an agent that calls the green one, whose URL is put
+    /// in its place, and that listens nowhere.
     cmd: Option<String>,
     /// Its id on agentbeats.org, which stands in the results file.
     agentbeats_id: Option<String>,
@@ -55,6 +73,20 @@ pub(super) struct Participant {
     env: Option<BTreeMap<String, String>>,
     /// What this agent needs on this machine, beside what the whole scenario needs.
     requires: Option<Vec<Requirement>>,
+}
+
+/// Which hosts and commands an agent may connect to, whoever tells it to.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Allow {
+    /// HTTP to this machine.
+    #[schemars(extend("default" = true))]
+    loopback: Option<bool>,
+    /// Further hosts over HTTP, names or addresses without a port.
+    hosts: Option<Vec<String>>,
+    /// Programs that may be started, each exactly as connection details name them.
+    commands: Option<Vec<String>>,
 }
 
 /// An http or https URL with a host and without user and password, such as "http://127.0.0.1:9009".

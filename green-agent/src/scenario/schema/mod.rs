@@ -6,6 +6,7 @@
 
 mod agents;
 mod conversation;
+mod episode;
 mod expect;
 mod harness;
 
@@ -15,6 +16,7 @@ use serde_json::{Map, Value, json};
 use self::{
     agents::{GreenAgent, Participant},
     conversation::Conversation,
+    episode::Episode,
     harness::Harness,
 };
 
@@ -31,7 +33,7 @@ pub fn schema() -> Value {
 /// A scenario: agents, what the evaluation is told, and how the harness runs and judges it. AgentBeats'
 /// `scenario.toml` as it is, plus the table `[harness]`.
 #[derive(JsonSchema)]
-#[schemars(rename = "scenario", extend("if" = without_green_endpoint(), "then" = with_conversation()))]
+#[schemars(rename = "scenario", extend("if" = without_green_endpoint(), "then" = with_builtin()))]
 #[expect(dead_code, reason = "only its shape is used")]
 struct ScenarioFile {
     /// Who evaluates. Without endpoint and cmd it is the built-in evaluator that config.evaluator names.
@@ -44,12 +46,13 @@ struct ScenarioFile {
     harness: Option<Harness>,
 }
 
-/// What the evaluator is told: a conversation for the built-in evaluator, anything for another one.
+/// What the evaluator is told: a conversation or an episode for the built-in ones, anything for another one.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its shape is used")]
 enum Config {
     Conversation(Conversation),
+    Episode(Episode),
     Other(Map<String, Value>),
 }
 
@@ -57,8 +60,15 @@ fn without_green_endpoint() -> Value {
     json!({"properties": {"green_agent": {"not": {"required": ["endpoint"]}}}})
 }
 
-fn with_conversation() -> Value {
-    json!({"required": ["config"], "properties": {"config": {"$ref": "#/$defs/Conversation"}}})
+/// The evaluator's name decides, so that editors complain about its keys and not about the other's.
+fn with_builtin() -> Value {
+    let config = |name: &str| json!({"properties": {"config": {"$ref": format!("#/$defs/{name}")}}});
+    json!({
+        "required": ["config"],
+        "if": episode::named(),
+        "then": config("Episode"),
+        "else": config("Conversation"),
+    })
 }
 
 /// TOML has no null: an optional key is left out.

@@ -35,6 +35,20 @@ eq = 1
 zz = 1
 ";
 
+/// The same for the other built-in evaluator.
+const UNKNOWN_KEYS_OF_EPISODES: &str = "
+[green_agent]
+[[participants]]
+role = 'a'
+policy = 'heuristic'
+[config]
+evaluator = 'episode'
+environment = 'sum'
+zz = 1
+limits = { zz = 1 }
+acknowledge = { zz = 1 }
+";
+
 /// The text of a TOML file as the JSON that a schema judges.
 fn to_json(text: &str) -> Value {
     let table: toml::Table = text.parse().unwrap();
@@ -68,16 +82,20 @@ fn the_schema_is_a_schema() {
 /// The parser's known keys are those it asks for, so that this compares the schema with the code itself.
 #[test]
 fn parser_and_schema_know_the_same_keys() {
-    let errors = parse(Path::new("a.toml"), UNKNOWN_KEYS).unwrap_err();
+    let errors = [UNKNOWN_KEYS, UNKNOWN_KEYS_OF_EPISODES]
+        .map(|text| parse(Path::new("a.toml"), text).unwrap_err().0);
     let schema = schema();
     let mut compared = 0;
-    for error in errors.0 {
+    for error in errors.into_iter().flatten() {
         let Problem::UnknownKey { known, .. } = error.problem else {
             panic!("only keys are wrong here: {error}");
         };
         let definition = match error.key.as_str() {
             "config.turn[0].zz" => "Turn",
             "config.turn[0].parts[0].zz" => "Part",
+            "config.zz" => "Episode",
+            "config.limits.zz" => "Limits",
+            "config.acknowledge.zz" => "Resending",
             "harness.zz" => "Harness",
             "harness.timeout.zz" => "Timeout",
             "harness.snapshot.zz" => "SnapshotSettings",
@@ -91,7 +109,7 @@ fn parser_and_schema_know_the_same_keys() {
         assert_eq!(described, known.into_iter().collect(), "{definition}");
         compared += 1;
     }
-    assert_eq!(compared, 6);
+    assert_eq!(compared, 9);
 }
 
 #[test]
@@ -133,7 +151,10 @@ fn typical_mistakes_are_not() {
         ("/harness/expect/1", "sequence", json!([])),
         ("/participants/0", "role", json!("green")),
         ("/participants/0", "endpoint", json!("127.0.0.1:1")),
+        ("/participants/0", "cmd", json!("run --green {green}")),
+        ("/participants/0", "settings", json!({})),
         ("/config", "evaluator", json!("talk")),
+        ("/config", "evaluator", json!("episode")),
         ("/config", "turn", json!([])),
         ("/config/turn/0", "parts", json!([{"text": "x"}])),
         ("/config/turn/0", "state", json!("done")),

@@ -1,0 +1,215 @@
+//! `evaluator = "episode"`: which environment, and how its participant is told of it.
+
+use clap::ValueEnum;
+use mcp_tools::environments::BUILTINS;
+
+use super::{agents::Cast, values};
+use crate::scenario::{
+    episode::{Acknowledge, Delivery, Direction, Episode, EpisodeLimits, names},
+    model::{Evaluator, Start},
+    reader::{FlagOrTable, Node, Table},
+};
+
+pub(super) fn episode(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
+    let _ = config.get("evaluator");
+    let names = BUILTINS.map(|(name, _)| name);
+    let expected = format!("a built-in environment: {}", names.join(", "));
+    let environment = config.need("environment", &expected).and_then(|node| {
+        node.read(&expected, |name| {
+            names.contains(&name).then(|| name.to_owned())
+        })
+    });
+    // Without its environment it goes no further than its report, yet its other keys shall be looked at.
+    let episode = Episode {
+        environment: environment.clone().unwrap_or_default(),
+        direction: choice(config, "direction"),
+        details: choice(config, "details"),
+        transport: choice(config, "transport"),
+        delivery: choice(config, "delivery"),
+        token: choice(config, "token"),
+        limits: config
+            .table("limits")
+            .map_or_else(EpisodeLimits::default, |mut table| limits(&mut table)),
+        acknowledge: config
+            .get("acknowledge")
+            .and_then(|node| acknowledge(&node)),
+    };
+    check(config, &episode, cast);
+    config.reject_unknown();
+    environment.map(|_| Evaluator::Episode(episode))
+}
+
+/// One of several words, the default one if the key is absent.
+fn choice<T: ValueEnum + Default>(table: &mut Table<'_>, name: &'static str) -> T {
+    let Some(node) = table.get(name) else {
+        return T::default();
+    };
+    let expected = format!("one of {}", names::<T>().join(", "));
+    node.read(&expected, |text| T::from_str(text, false).ok())
+        .unwrap_or_default()
+}
+
+fn limits(table: &mut Table<'_>) -> EpisodeLimits {
+    let default = EpisodeLimits::default();
+    let steps = table.get("steps").and_then(|node| node.integer(1));
+    let time = table.get("time").and_then(|node| values::limit(&node));
+    table.reject_unknown();
+    EpisodeLimits {
+        steps: steps.unwrap_or(default.steps),
+        time: time.unwrap_or(default.time),
+    }
+}
+
+fn acknowledge(node: &Node<'_>) -> Option<Acknowledge> {
+    match node.flag_or_table("true, false, or a table with after and resend")? {
+        FlagOrTable::Flag(asked) => asked.then(Acknowledge::default),
+        FlagOrTable::Table(mut table) => {
+            let default = Acknowledge::default();
+            let after = table.get("after").and_then(|node| values::limit(&node));
+            let resend = table.get("resend").and_then(|node| node.integer(0));
+            table.reject_unknown();
+            Some(Acknowledge {
+                after: after.unwrap_or(default.after),
+                resend: resend.unwrap_or(default.resend),
+            })
+        }
+    }
+}
+
+/// Who calls whom must be possible, and what only one direction knows must not be lost in the other.
+fn check(config: &mut Table<'_>, episode: &Episode, cast: &Cast) {
+    let [agent] = &cast.agents[..] else {
+        // Another mistake, which is reported where it stands, may have left nobody here.
+        if let (false, Some(node)) = (cast.has_mistakes(), config.get("evaluator")) {
+            let found = cast.agents.len();
+            node.expected::<()>(format!("one participant for it, not {found}"));
+        }
+        return;
+    };
+    let wrong = match (episode.direction, &agent.start) {
+        (Direction::GreenCalls, Start::Client { .. }) => {
+            Some("purple-calls, for the participant listens nowhere")
+        }
+        (Direction::PurpleCalls, Start::Policy(_) | Start::Client { .. })
+        | (Direction::GreenCalls, _) => None,
+        (Direction::PurpleCalls, _) => {
+            Some("green-calls, for only a policy, or a cmd that names {green}, calls")
+        }
+    };
+    if let Some(expected) = wrong {
+        match config.get("direction") {
+            Some(node) => node.expected::<()>(expected),
+            None => config.missing("direction", expected),
+        };
+    }
+    if (episode.direction, episode.delivery) == (Direction::GreenCalls, Delivery::Synchronous)
+        && let Some(node) = config.get("delivery")
+    {
+        node.expected::<()>("messages where green-calls, for there is no reply to put details into");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::scenario::{
+        episode::{DetailsShape, McpTransport, TokenKind},
+        model::Green,
+        tests::{errors_of, scenario_of},
+    };
+
+    const HEAD: &str = "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'heuristic'\n\
+                        [config]\nevaluator = 'episode'\n";
+
+    #[test]
+    fn every_key_is_read() {
+        let scenario = scenario_of(&format!(
+            "{HEAD}environment = 'shop'\ndirection = 'purple-calls'\ndetails = 'text'\n\
+             transport = 'stdio'\ndelivery = 'synchronous'\ntoken = 'foreign'\n\
+             limits = {{ steps = 7, time = '9s' }}\nacknowledge = {{ after = '1s', resend = 3 }}\n"
+        ));
+        let Green::Builtin(Evaluator::Episode(episode)) = scenario.green else {
+            panic!("the evaluator is an episode");
+        };
+        let expected = Episode {
+            direction: Direction::PurpleCalls,
+            details: DetailsShape::Text,
+            transport: McpTransport::Stdio,
+            delivery: Delivery::Synchronous,
+            token: TokenKind::Foreign,
+            limits: EpisodeLimits {
+                steps: 7,
+                time: Duration::from_secs(9),
+            },
+            acknowledge: Some(Acknowledge {
+                after: Duration::from_secs(1),
+                resend: 3,
+            }),
+            ..Episode::new("shop")
+        };
+        assert_eq!(episode, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_its_key() {
+        for (keys, expected) in [
+            (
+                "",
+                "a.toml:5:1: config.environment: missing; expected a built-in environment: sum, shop",
+            ),
+            (
+                "environment = 'x'",
+                "a.toml:7:15: config.environment: expected a built-in environment: ",
+            ),
+            (
+                "environment = 'sum'\ndetail = 'text'",
+                "a.toml:8:1: config.detail: unknown key; did you mean details?",
+            ),
+            (
+                "environment = 'sum'\ntoken = 'old'",
+                "a.toml:8:9: config.token: expected one of valid, wrong, expired, foreign, found",
+            ),
+            (
+                "environment = 'sum'\nlimits = { steps = 0 }",
+                "a.toml:8:20: config.limits.steps: expected a whole number of at least 1",
+            ),
+            (
+                "environment = 'sum'\nacknowledge = 'yes'",
+                "a.toml:8:15: config.acknowledge: expected true, false, or a table",
+            ),
+            (
+                "environment = 'sum'\ndelivery = 'synchronous'",
+                "a.toml:8:12: config.delivery: expected messages where green-calls",
+            ),
+        ] {
+            let errors = errors_of(&format!("{HEAD}{keys}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+
+    #[test]
+    fn who_calls_must_be_able_to() {
+        for (participants, direction, expected) in [
+            (
+                "[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n",
+                "direction = 'purple-calls'",
+                "config.direction: expected green-calls, for only a policy",
+            ),
+            (
+                "[[participants]]\nrole = 'a'\ncmd = 'purple-agent run --green {green}'\n",
+                "",
+                "config.direction: missing; expected purple-calls, for the participant listens nowhere",
+            ),
+            ("", "", "config.evaluator: expected one participant for it, not 0"),
+        ] {
+            let errors = errors_of(&format!(
+                "[green_agent]\n{participants}[config]\nevaluator = 'episode'\nenvironment = 'sum'\n{direction}\n"
+            ));
+            assert!(errors.contains(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The built-in evaluators, chosen by `config.evaluator`.
+
+use super::{agents::Cast, episode, turns};
+use crate::scenario::{
+    model::Evaluator,
+    reader::{Node, Table},
+};
+
+/// The evaluator that says scripted turns.
+pub(in crate::scenario) const CONVERSATION: &str = "conversation";
+
+/// The evaluator that has participants work in an environment.
+pub(in crate::scenario) const EPISODE: &str = "episode";
+
+type Read = fn(&mut Table<'_>, &Cast) -> Option<Evaluator>;
+
+/// The built-in evaluators by name, and what reads their `[config]`.
+const EVALUATORS: [(&str, Read); 2] = [
+    (CONVERSATION, turns::conversation),
+    (EPISODE, episode::episode),
+];
+
+/// Reads which evaluator `[config]` chooses, and what it says to it.
+pub(super) fn evaluator(
+    config: &mut Table<'_>,
+    chosen: &Node<'_>,
+    cast: &Cast,
+) -> Option<Evaluator> {
+    let known = EVALUATORS.map(|(name, _)| name).join(", ");
+    let (_, read) = chosen.read(&format!("a built-in evaluator: {known}"), |chosen| {
+        EVALUATORS.into_iter().find(|(name, _)| *name == chosen)
+    })?;
+    read(config, cast)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::tests::errors_of;
+
+    #[test]
+    fn an_evaluator_must_be_known_and_have_something_to_do() {
+        for (config, expected) in [
+            (
+                "",
+                "a.toml:1:1: green_agent.endpoint: missing; expected the evaluator's URL, or config.evaluator",
+            ),
+            (
+                "[config]\nturns = 3\n",
+                "a.toml:1:1: green_agent.endpoint: missing",
+            ),
+            (
+                "[config]\nevaluator = 'x'\n",
+                "a.toml:3:13: config.evaluator: expected a built-in evaluator: conversation, episode, found \"x\"",
+            ),
+            (
+                "[config]\nevaluator = 'conversation'\n",
+                "a.toml:2:1: config.turn: missing",
+            ),
+            (
+                "[config]\nevaluator = 'conversation'\nturn = []\n",
+                "a.toml:4:8: config.turn: expected at least one",
+            ),
+        ] {
+            let errors = errors_of(&format!("[green_agent]\n{config}"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A participant that is one of the purple agent's own policies: `policy`, `settings` and `allow`.
+
+use mcp_tools::allowed::Allowed;
+use purple_agent::policy::{BUILTINS, SettingsError, builtin};
+use serde_json::{Map, Value};
+
+use crate::scenario::{
+    model::Policy,
+    reader::{Node, Table},
+};
+
+/// Reads the policy that `chosen` names, with what else the participant's table says about it.
+pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy> {
+    let names = BUILTINS.map(|(name, _)| name);
+    let expected = format!("a built-in policy: {}", names.join(", "));
+    let name = chosen.read(&expected, |name| {
+        names.contains(&name).then(|| name.to_owned())
+    });
+    let settings = table.get("settings");
+    let allow = table.get("allow");
+    let name = name?;
+    Some(Policy {
+        settings: read_settings(&name, chosen, settings.as_ref())?,
+        allow: allow.map_or(Some(Allowed::default()), |node| allowed(&node))?,
+        name,
+    })
+}
+
+/// The policy reads its settings itself, so what it says of them is what the file's author is told.
+fn read_settings(
+    name: &str,
+    chosen: &Node<'_>,
+    node: Option<&Node<'_>>,
+) -> Option<Map<String, Value>> {
+    let settings = match node {
+        Some(node) => node.table()?.json(),
+        None => Map::new(),
+    };
+    match builtin(name, &Value::Object(settings.clone())) {
+        // A key is missing on this machine, not in this file.
+        Ok(_) | Err(SettingsError::NoKey { .. }) => Some(settings),
+        Err(error) => {
+            let wrong = node.unwrap_or(chosen);
+            wrong.malformed("settings that the policy knows", &error.to_string())
+        }
+    }
+}
+
+fn allowed(node: &Node<'_>) -> Option<Allowed> {
+    let settings = Value::Object(node.table()?.json());
+    match serde_json::from_value(settings) {
+        Ok(allowed) => Some(allowed),
+        Err(error) => node.malformed("loopback, hosts and commands", &error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{
+        model::Start,
+        tests::{errors_of, scenario_of},
+    };
+
+    const HEAD: &str = "[green_agent]\nendpoint = 'http://h'\n[[participants]]\nrole = 'a'\n";
+
+    #[test]
+    fn a_policy_is_read_with_its_settings() {
+        let scenario = scenario_of(&format!(
+            "{HEAD}policy = 'heuristic'\nallow = {{ commands = ['mcp-tools'] }}\n"
+        ));
+        let Start::Policy(policy) = &scenario.participants[0].start else {
+            panic!("the participant is a policy");
+        };
+        assert_eq!(policy.name, "heuristic");
+        assert!(policy.allow.loopback && policy.allow.commands.contains("mcp-tools"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_policy_is_said_at_its_key() {
+        for (keys, expected) in [
+            (
+                "policy = 'x'",
+                "a.toml:5:10: participants[0].policy: expected a built-in policy: heuristic, ",
+            ),
+            (
+                "policy = 'heuristic'\nendpoint = 'http://h'",
+                "a.toml:6:12: participants[0].endpoint: expected it without policy",
+            ),
+            (
+                "policy = 'heuristic'\nsettings = { zz = 1 }",
+                "a.toml:6:12: participants[0].settings: expected settings that the policy knows",
+            ),
+            (
+                "policy = 'heuristic'\nallow = { commands = 'x' }",
+                "a.toml:6:9: participants[0].allow: expected loopback, hosts and commands",
+            ),
+            (
+                "endpoint = 'http://h'\nsettings = { zz = 1 }",
+                "a.toml:6:12: participants[0].settings: expected it only beside policy",
+            ),
+        ] {
+            let errors = errors_of(&format!("{HEAD}{keys}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+}
