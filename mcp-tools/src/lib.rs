@@ -26,6 +26,8 @@ pub mod client;
 pub mod connection;
 pub mod context;
 pub mod environments;
+pub mod episodes;
 pub mod inbox;
 pub mod secret;
+pub mod server;
 pub mod tools;
