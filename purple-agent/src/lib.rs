@@ -1,1 +1,39 @@
-//! An agent under evaluation: it collects messages over A2A and acts through tools.
+//! An agent under evaluation: it collects the messages that an evaluator sends over A2A, and acts through
+//! tools, its own and those of the MCP server that the messages lead to.
+//!
+//! It does not evaluate, and it does not know any environment: who chooses is a [`policy::Policy`].
+//!
+//! From below:
+//! - [`toolbox`]: what can be called
+//! - [`policy`]: who chooses what is done next
+//! - [`agent`]: a policy with its tools and limits, and its work from the first message to the end
+//! - [`hosted`]: the agent as an A2A server, which evaluators call
+//! - [`a2a_client`]: the agent as an A2A client, which asks an evaluator for an evaluation
+//! - [`mod@run`]: one evaluation as a client, from the request to the result
+//! - [`cli`]: the program
+//!
+//! The agent as a server is mounted like any agent of the bridge:
+//!
+//! ```no_run
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! use bridge::{host::Host, store::MemoryStore};
+//! use purple_agent::{agent::{AgentSettings, PurpleAgent}, policy};
+//!
+//! let policy = policy::builtin("heuristic", &serde_json::Value::Null)?;
+//! let agent = PurpleAgent::new(policy, AgentSettings::default()).into_agent("purple");
+//! let host = Host::new(std::sync::Arc::new(MemoryStore::new()), [agent]);
+//! let app = host.router("http://127.0.0.1:9019").await?;
+//! # drop(app); Ok(()) }
+//! ```
+
+pub mod a2a_client;
+pub mod agent;
+pub mod cli;
+mod clock;
+pub mod hosted;
+pub mod policy;
+pub mod run;
+pub mod toolbox;
+
+pub use agent::PurpleAgent;
+pub use run::run;

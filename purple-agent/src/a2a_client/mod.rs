@@ -1,0 +1,1 @@
+//! The agent as an A2A client.

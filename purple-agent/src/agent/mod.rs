@@ -1,0 +1,82 @@
+//! The agent: a policy with its tools and limits.
+//!
+//! - [`PurpleAgent`]: what it is made of
+//! - `Work`: one policy at work, from the first message to its end
+
+mod settings;
+mod work;
+
+use std::{fmt, sync::Arc};
+
+use mcp_tools::{
+    context::{AgentContext, Settings},
+    tools::Tool,
+};
+
+pub use settings::{AgentSettings, Limits};
+pub use work::{Ended, Outcome};
+pub(crate) use work::{Progress, Work};
+
+use crate::{clock, policy::NewPolicy, toolbox::Toolbox};
+
+/// An agent under evaluation. It is hosted with [`PurpleAgent::into_agent`], or asks for an evaluation
+/// itself with [`run`](crate::run::run).
+#[derive(Clone)]
+pub struct PurpleAgent {
+    new_policy: NewPolicy,
+    tools: Vec<Arc<dyn Tool>>,
+    settings: AgentSettings,
+}
+
+impl PurpleAgent {
+    /// An agent whose conversations each get a policy of their own.
+    pub fn new(new_policy: NewPolicy, settings: AgentSettings) -> Self {
+        Self {
+            new_policy,
+            tools: Vec::new(),
+            settings,
+        }
+    }
+
+    /// With one more tool beside those that every agent has.
+    #[must_use]
+    pub fn with_tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// How it is set up.
+    pub fn settings(&self) -> &AgentSettings {
+        &self.settings
+    }
+
+    /// What a conversation's tools look at, with nothing received yet.
+    pub(crate) fn context(&self) -> AgentContext {
+        let settings = &self.settings;
+        let context = AgentContext::new(Settings {
+            allowed: settings.allowed.clone(),
+            client: settings.mcp,
+            acknowledger: None,
+            clock: Arc::new(clock::now),
+        });
+        if let Some(details) = &settings.mcp_connection_details {
+            context.set_mcp_connection_details(details.clone());
+        }
+        context
+    }
+
+    /// A new policy, ready to work with this context.
+    pub(crate) fn work(&self, context: AgentContext) -> Work {
+        let toolbox = Toolbox::new(&self.tools);
+        Work::new((self.new_policy)(), context, toolbox, self.settings.limits)
+    }
+}
+
+impl fmt::Debug for PurpleAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PurpleAgent")
+            .field("tools", &self.tools.len())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,190 @@
+//! One policy at work: it is asked, what it chooses is done, until it waits, ends, or may do no more.
+
+use std::{fmt, time::Duration};
+
+use mcp_tools::context::AgentContext;
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use super::Limits;
+use crate::{
+    policy::{Action, Called, Policy, PolicyError, Situation, Step, ToolCall},
+    toolbox::Toolbox,
+};
+
+/// A policy in the middle of its work.
+pub(crate) struct Work {
+    policy: Box<dyn Policy>,
+    context: AgentContext,
+    toolbox: Toolbox,
+    limits: Limits,
+    steps: Vec<Step>,
+    worked: Duration,
+}
+
+/// How far the work is.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    /// It goes on when a message with a greater number than this has come.
+    Waits { missing: String, seen: u64 },
+    /// It has ended.
+    Ended(Outcome),
+}
+
+/// How an agent's work ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Why.
+    pub ended: Ended,
+    /// What the policy said at its end; empty if it was ended.
+    pub text: String,
+    /// What it answered as data.
+    pub data: Option<Value>,
+    /// How often it called tools.
+    pub steps: usize,
+}
+
+/// Why an agent's work ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Ended {
+    /// The policy had nothing more to do.
+    #[error("finished")]
+    Finished,
+    /// It called tools as often as it may.
+    #[error("stopped after {limit} steps, the most that it may take")]
+    StepLimit {
+        /// The limit.
+        limit: u32,
+    },
+    /// It worked as long as it may.
+    #[error("stopped after {limit:?}, the longest that it may work")]
+    TimeLimit {
+        /// The limit.
+        limit: Duration,
+    },
+    /// It waited for a message that did not come.
+    #[error("waited in vain for {missing}")]
+    NothingCame {
+        /// What was missing.
+        missing: String,
+    },
+    /// The policy could not go on.
+    #[error("policy {policy} cannot go on: {source}")]
+    Policy {
+        /// The policy.
+        policy: String,
+        /// Why.
+        #[source]
+        source: PolicyError,
+    },
+}
+
+impl Work {
+    pub(crate) fn new(
+        policy: Box<dyn Policy>,
+        context: AgentContext,
+        toolbox: Toolbox,
+        limits: Limits,
+    ) -> Self {
+        Self {
+            policy,
+            context,
+            toolbox,
+            limits,
+            steps: Vec::new(),
+            worked: Duration::ZERO,
+        }
+    }
+
+    /// Works until the policy waits or ends, or the limits end it.
+    pub(crate) async fn advance(&mut self) -> Progress {
+        let left = self.limits.time.saturating_sub(self.worked);
+        let begun = Instant::now();
+        let progress = timeout(left, self.go_on()).await;
+        self.worked += begun.elapsed();
+        let limit = self.limits.time;
+        progress.unwrap_or_else(|_| self.ended(Ended::TimeLimit { limit }))
+    }
+
+    /// The end of work that waits for what nobody sends.
+    pub(crate) fn give_up(&self, missing: String) -> Outcome {
+        self.outcome(Ended::NothingCame { missing })
+    }
+
+    async fn go_on(&mut self) -> Progress {
+        loop {
+            let seen = self.context.incoming_messages().newest();
+            match self.choose().await {
+                Err(ended) => return self.ended(ended),
+                Ok(Action::Call(calls)) => self.call(calls).await,
+                // What came while the policy thought may be what it waits for.
+                Ok(Action::Wait { .. }) if self.context.incoming_messages().newest() > seen => {}
+                Ok(Action::Wait { missing }) => return Progress::Waits { missing, seen },
+                Ok(Action::Finish { text, data }) => {
+                    let outcome = self.outcome(Ended::Finished);
+                    return Progress::Ended(Outcome {
+                        text,
+                        data,
+                        ..outcome
+                    });
+                }
+            }
+        }
+    }
+
+    async fn choose(&mut self) -> Result<Action, Ended> {
+        let limit = self.limits.steps;
+        let taken = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
+        let tools = self.toolbox.offered(&self.context).await;
+        let situation = Situation {
+            context: &self.context,
+            tools: &tools,
+            steps: &self.steps,
+            steps_left: limit.saturating_sub(taken),
+        };
+        let action = self.policy.next(&situation).await;
+        match action {
+            Ok(Action::Call(_)) if taken >= limit => Err(Ended::StepLimit { limit }),
+            Ok(action) => Ok(action),
+            Err(source) => Err(Ended::Policy {
+                policy: self.policy.name().to_owned(),
+                source,
+            }),
+        }
+    }
+
+    async fn call(&mut self, calls: Vec<ToolCall>) {
+        let mut called = Vec::new();
+        for call in calls {
+            let arguments = call.arguments.clone();
+            let result = self
+                .toolbox
+                .call(&self.context, &call.name, arguments)
+                .await;
+            called.push(Called { call, result });
+        }
+        self.steps.push(Step { called });
+    }
+
+    fn ended(&self, ended: Ended) -> Progress {
+        Progress::Ended(self.outcome(ended))
+    }
+
+    fn outcome(&self, ended: Ended) -> Outcome {
+        Outcome {
+            ended,
+            text: String::new(),
+            data: None,
+            steps: self.steps.len(),
+        }
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Work")
+            .field("policy", &self.policy.name())
+            .field("steps", &self.steps.len())
+            .finish_non_exhaustive()
+    }
+}

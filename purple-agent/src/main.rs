@@ -1,0 +1,5 @@
+//! The `purple-agent` program.
+
+fn main() -> std::process::ExitCode {
+    purple_agent::cli::main()
+}

@@ -1,0 +1,139 @@
+//! Policies that misbehave, each in one way: what an evaluator must see through, and limits must end.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use mcp_tools::{
+    connection::{self, ConnectionDetails, Transport},
+    context::AgentContext,
+    secret::Secret,
+};
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use super::{
+    Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall, settings::Settings,
+};
+use crate::toolbox::Origin;
+
+/// How a policy misbehaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    NeverConnects,
+    WrongToken,
+    Lies,
+    NeverStops,
+}
+
+impl Fault {
+    const ALL: [Self; 4] = [
+        Self::NeverConnects,
+        Self::WrongToken,
+        Self::Lies,
+        Self::NeverStops,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::NeverConnects => "never-connects",
+            Self::WrongToken => "wrong-token",
+            Self::Lies => "lies",
+            Self::NeverStops => "never-stops",
+        }
+    }
+}
+
+/// The faulty policy of this name. None has settings.
+pub(super) fn new_policy(name: &str, settings: &Value) -> Result<NewPolicy, SettingsError> {
+    let Some(fault) = Fault::ALL.into_iter().find(|fault| fault.name() == name) else {
+        let name = name.to_owned();
+        return Err(SettingsError::NoSuchPolicy { name });
+    };
+    let read = Settings::of(settings).and_then(Settings::end);
+    read.map_err(|source| SettingsError::Setting {
+        policy: fault.name(),
+        source,
+    })?;
+    Ok(Arc::new(move || Box::new(Faulty(fault))))
+}
+
+struct Faulty(Fault);
+
+#[async_trait]
+impl Policy for Faulty {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
+        Ok(match self.0 {
+            Fault::NeverConnects => Action::Wait {
+                missing: "the will to connect".to_owned(),
+            },
+            Fault::WrongToken => wrong_token(situation),
+            Fault::Lies => Action::Finish {
+                text: "The task is done.".to_owned(),
+                data: Some(json!({"success": true, "score": 1.0})),
+            },
+            Fault::NeverStops => Action::Call(vec![endless(situation)]),
+        })
+    }
+}
+
+/// Connects once with details whose token was changed, and says how that went.
+fn wrong_token(situation: &Situation<'_>) -> Action {
+    if let Some(tried) = situation.last() {
+        return Action::Finish {
+            text: tried.text(),
+            data: None,
+        };
+    }
+    match newest_details(situation.context) {
+        Some(details) => {
+            situation
+                .context
+                .set_mcp_connection_details(spoiled(details));
+            Action::Call(vec![connect()])
+        }
+        None => Action::Wait {
+            missing: "MCP connection details".to_owned(),
+        },
+    }
+}
+
+fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
+    let received = context.incoming_messages().history();
+    let found = received
+        .iter()
+        .flat_map(|one| connection::find(&one.message));
+    let newest = found.filter_map(Result::ok).last();
+    context.mcp_connection_details().or(newest)
+}
+
+/// The same details with every secret changed, so that it is nobody's.
+fn spoiled(mut details: ConnectionDetails) -> ConnectionDetails {
+    let secrets = match &mut details.transport {
+        Transport::Http { headers, .. } => headers,
+        Transport::Stdio { env, .. } => env,
+    };
+    for secret in secrets.values_mut() {
+        *secret = Secret::new(format!("{}x", secret.expose()));
+    }
+    details
+}
+
+/// Connects, then calls the first tool there is for ever.
+fn endless(situation: &Situation<'_>) -> ToolCall {
+    let theirs = situation
+        .tools
+        .iter()
+        .find(|offered| offered.origin == Origin::Server && offered.tool.name != "submit");
+    match theirs {
+        Some(offered) => ToolCall::new(offered.tool.name.clone(), JsonObject::new()),
+        None => connect(),
+    }
+}
+
+fn connect() -> ToolCall {
+    ToolCall::new("connect_to_mcp_server", JsonObject::new())
+}

@@ -1,0 +1,48 @@
+//! What was observed so far.
+
+use serde_json::Value;
+
+use crate::policy::{Called, Step};
+
+/// The calls so far, to be looked through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a>(&'a [Step]);
+
+impl<'a> Seen<'a> {
+    pub(super) fn of(steps: &'a [Step]) -> Self {
+        Self(steps)
+    }
+
+    fn newest_first(self) -> impl Iterator<Item = &'a Called> {
+        self.0
+            .iter()
+            .rev()
+            .flat_map(|step| step.called.iter().rev())
+    }
+
+    /// The last call of all.
+    pub(super) fn last(self) -> Option<&'a Called> {
+        self.newest_first().next()
+    }
+
+    /// The last call of this tool.
+    pub(super) fn last_of(self, tool: &str) -> Option<&'a Called> {
+        self.newest_first().find(|called| called.call.name == tool)
+    }
+
+    /// Whether this tool was called and did not fail.
+    pub(super) fn has_succeeded(self, tool: &str) -> bool {
+        self.succeeded(&[tool]).next().is_some()
+    }
+
+    /// What the calls of these tools gave that did not fail, newest first.
+    pub(super) fn succeeded(self, tools: &[&str]) -> impl Iterator<Item = &'a Called> {
+        self.newest_first()
+            .filter(move |called| !called.failed() && tools.contains(&called.call.name.as_str()))
+    }
+
+    /// The data of the newest of them.
+    pub(super) fn data(self, tools: &[&str]) -> Option<Value> {
+        self.succeeded(tools).next().map(Called::data)
+    }
+}

@@ -1,0 +1,89 @@
+//! Buys what the shopping list asks for: of what fits, the cheapest that is there in the quantity.
+
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use super::{Move, Seen};
+
+pub(super) const SHOW_LIST: &str = "show_list";
+const SEARCH: &str = "search";
+const SHOW_PRODUCT: &str = "show_product";
+const ADD_TO_CART: &str = "add_to_cart";
+const SHOW_CART: &str = "show_cart";
+const SET_ADDRESS: &str = "set_address";
+const CONFIRM_ORDER: &str = "confirm_order";
+
+/// The tools that show the cart.
+const CART: [&str; 4] = [SHOW_CART, ADD_TO_CART, SET_ADDRESS, CONFIRM_ORDER];
+
+pub(super) fn next(seen: Seen<'_>) -> Move {
+    let Some(list) = seen.data(&[SHOW_LIST]) else {
+        return Move::Call(SHOW_LIST, JsonObject::new());
+    };
+    let Some(cart) = seen.data(&CART) else {
+        return Move::Call(SHOW_CART, JsonObject::new());
+    };
+    if cart["confirmed"] == true {
+        return Move::Submit(None);
+    }
+    if cart["lines"].as_array().is_none_or(Vec::is_empty) {
+        return fill(seen, &list);
+    }
+    if cart["address"] != list["address"] {
+        return call(SET_ADDRESS, json!({"address": list["address"]}));
+    }
+    match (cart["total_cents"].as_u64(), list["budget_cents"].as_u64()) {
+        (Some(total), Some(budget)) if total <= budget => {
+            call(CONFIRM_ORDER, json!({"total_cents": total}))
+        }
+        _ => Move::GiveUp(format!(
+            "the cart costs {}, but the budget is {}",
+            cart["total_cents"], list["budget_cents"]
+        )),
+    }
+}
+
+/// Puts the cheapest product that fits and is there in the quantity into the cart.
+fn fill(seen: Seen<'_>, list: &Value) -> Move {
+    let query = format!("{} {}", text(&list["colour"]), text(&list["kind"]));
+    let pages: Vec<_> = seen.succeeded(&[SEARCH]).collect();
+    let wanted = pages
+        .first()
+        .map_or(1, |page| page.data()["pages"].as_u64().unwrap_or(1));
+    if (pages.len() as u64) < wanted {
+        return call(SEARCH, json!({"query": query, "page": pages.len() + 1}));
+    }
+    let mut products: Vec<Value> = pages
+        .iter()
+        .flat_map(|page| {
+            page.data()["products"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default()
+        })
+        .collect();
+    products.sort_by_key(|product| product["price_cents"].as_u64());
+    for product in &products {
+        let id = &product["product"];
+        let shown = seen.succeeded(&[SHOW_PRODUCT]).map(|called| called.data());
+        let Some(shown) = shown.into_iter().find(|shown| shown["product"] == *id) else {
+            return call(SHOW_PRODUCT, json!({"product": id}));
+        };
+        if shown["stock"].as_u64() >= list["quantity"].as_u64() {
+            let arguments = json!({"product": id, "quantity": list["quantity"]});
+            return call(ADD_TO_CART, arguments);
+        }
+    }
+    Move::GiveUp(format!("there are not enough of {query}"))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn call(tool: &'static str, arguments: Value) -> Move {
+    match arguments {
+        Value::Object(arguments) => Move::Call(tool, arguments),
+        _ => Move::Call(tool, JsonObject::new()),
+    }
+}

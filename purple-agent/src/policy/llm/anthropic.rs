@@ -1,0 +1,160 @@
+//! Anthropic's messages, with tool use. <https://docs.anthropic.com/en/api/messages>
+
+use bridge_protocol::wire::FieldError;
+use mcp_tools::secret::Secret;
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Asked, Entry, Reply, Shown, ToolResult},
+    read::{list, string},
+    settings::LlmSettings,
+};
+
+pub(super) const PATH: &str = "v1/messages";
+
+/// The version of the protocol that is spoken.
+const VERSION: &str = "2023-06-01";
+
+pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
+    let version = ("anthropic-version", Secret::new(VERSION));
+    let key = key.map(|key| ("x-api-key", key.clone()));
+    std::iter::once(version).chain(key).collect()
+}
+
+/// The request that continues this conversation.
+pub(super) fn request(
+    settings: &LlmSettings,
+    system: &str,
+    entries: &[Entry],
+    tools: &[Shown],
+) -> Value {
+    let mut body = json!({
+        "model": settings.model,
+        "max_tokens": settings.max_output_tokens,
+        "system": system,
+        "messages": messages(entries),
+    });
+    if !tools.is_empty() {
+        body["tools"] = tools.iter().map(tool).collect();
+    }
+    for (name, value) in &settings.parameters {
+        body[name] = value.clone();
+    }
+    body
+}
+
+/// The roles have to alternate, so what the user says in a row is one message; results come first in
+/// it, as the protocol demands.
+fn messages(entries: &[Entry]) -> Vec<Value> {
+    let mut messages: Vec<Value> = Vec::new();
+    for entry in entries {
+        let (role, content) = match entry {
+            Entry::Told(text) => ("user", vec![json!({"type": "text", "text": text})]),
+            Entry::Answered(raw) => ("assistant", raw.as_array().cloned().unwrap_or_default()),
+            Entry::Results(results) => ("user", results.iter().map(result_block).collect()),
+        };
+        let last = messages.last_mut().filter(|last| last["role"] == role);
+        match last.and_then(|last| last["content"].as_array_mut()) {
+            Some(present) => present.extend(content),
+            None => messages.push(json!({"role": role, "content": content})),
+        }
+    }
+    messages
+}
+
+fn result_block(result: &ToolResult) -> Value {
+    json!({
+        "type": "tool_result",
+        "tool_use_id": result.id,
+        "content": result.text,
+        "is_error": result.failed,
+    })
+}
+
+fn tool(tool: &Shown) -> Value {
+    json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+}
+
+/// What an answer says.
+pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
+    let content = list(answer, "content")?;
+    let (mut texts, mut calls) = (Vec::new(), Vec::new());
+    for (index, block) in content.iter().enumerate() {
+        match block["type"].as_str() {
+            Some("text") => texts.extend(block["text"].as_str()),
+            Some("tool_use") => {
+                let call = read_call(block);
+                calls.push(call.map_err(|error| error.at(index).inside("content"))?);
+            }
+            // Thinking and whatever else comes is sent back as it is and means nothing here.
+            Some(_) | None => {}
+        }
+    }
+    let usage = |name: &str| answer.get("usage")?.get(name)?.as_u64();
+    let (read, written) = (usage("input_tokens"), usage("output_tokens"));
+    Ok(Reply {
+        text: texts.join("\n"),
+        calls,
+        tokens: read.zip(written).map(|(read, written)| read + written),
+        cut: answer["stop_reason"] == "max_tokens",
+        raw: Value::Array(content.clone()),
+    })
+}
+
+fn read_call(block: &Value) -> Result<Asked, FieldError> {
+    let arguments = match block.get("input") {
+        Some(Value::Object(arguments)) => Ok(arguments.clone()),
+        Some(_) | None => Err("the input is no JSON object".to_owned()),
+    };
+    Ok(Asked {
+        id: string(block, "id")?,
+        name: string(block, "name")?,
+        arguments,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_in_a_row_is_one_message_with_results_first() {
+        let result = ToolResult {
+            id: "t1".into(),
+            text: "7".into(),
+            failed: false,
+        };
+        let entries = [
+            Entry::Told("begin".into()),
+            Entry::Answered(json!([{"type": "tool_use", "id": "t1", "name": "add", "input": {}}])),
+            Entry::Results(vec![result]),
+            Entry::Told("go on".into()),
+        ];
+        let messages = messages(&entries);
+        let roles: Vec<_> = messages
+            .iter()
+            .map(|one| one["role"].as_str().unwrap())
+            .collect();
+        assert_eq!(roles, ["user", "assistant", "user"]);
+        assert_eq!(
+            messages[2]["content"],
+            json!([
+                {"type": "tool_result", "tool_use_id": "t1", "content": "7", "is_error": false},
+                {"type": "text", "text": "go on"},
+            ])
+        );
+    }
+
+    #[test]
+    fn a_bad_answer_names_the_field() {
+        for (answer, error) in [
+            (json!([]), "content: expected a list, found nothing"),
+            (
+                json!({"content": [{"type": "text", "text": ""}, {"type": "tool_use", "id": "a"}]}),
+                "content[1].name: expected a string, found nothing",
+            ),
+        ] {
+            assert_eq!(reply(&answer).unwrap_err().to_string(), error);
+        }
+    }
+}

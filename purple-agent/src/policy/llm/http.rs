@@ -1,0 +1,244 @@
+//! Asks a model over HTTP: one POST, tried again only when it may help.
+
+use std::time::Duration;
+
+use bridge_protocol::wire::FieldError;
+use mcp_tools::secret::Secret;
+use reqwest::{Response, StatusCode, header::RETRY_AFTER, redirect};
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+use url::{Host, Url};
+
+use super::{error::ModelError, settings::LlmSettings};
+
+/// The first pause before a retry; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// An answer of the longest allowed output is far smaller.
+const LARGEST: usize = 16 << 20;
+/// How much of a refusal is shown.
+const SHOWN: usize = 500;
+
+/// Where a model is asked, and within which limits.
+pub(super) struct Endpoint {
+    client: reqwest::Client,
+    url: Url,
+    headers: Vec<(&'static str, Secret)>,
+    key: Option<Secret>,
+    time_per_call: Duration,
+    retries: u32,
+    longest_pause: Duration,
+}
+
+/// Why one attempt failed.
+enum Failure {
+    Final(ModelError),
+    /// Another attempt may help.
+    Passing {
+        status: u16,
+        message: String,
+        wanted: Option<Duration>,
+    },
+}
+
+impl Endpoint {
+    /// The resource `path` below the base URL. What the headers say is not shown.
+    pub(super) fn new(
+        settings: &LlmSettings,
+        path: &str,
+        headers: Vec<(&'static str, Secret)>,
+    ) -> Result<Self, ModelError> {
+        let mut url = settings.base_url.clone();
+        url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
+        // Redirects would carry the key to somebody else.
+        let builder = reqwest::Client::builder().redirect(redirect::Policy::none());
+        let builder = match is_loopback(&url) {
+            true => builder.no_proxy(),
+            false => builder,
+        };
+        let unusable = |error: reqwest::Error| ModelError::Unreachable {
+            url: url.to_string(),
+            cause: error.to_string(),
+        };
+        Ok(Self {
+            client: builder.build().map_err(unusable)?,
+            headers,
+            key: settings.key.clone(),
+            time_per_call: settings.time_per_call,
+            retries: settings.retries,
+            longest_pause: settings.longest_pause,
+            url,
+        })
+    }
+
+    /// What is answered to this body. Overload (429) and the server's own failures (5xx) are tried
+    /// again after a pause: the one that the server asks for, else a growing one.
+    pub(super) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
+        let mut attempt = 1;
+        loop {
+            match self.attempt(body).await {
+                Ok(answer) => return Ok(answer),
+                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Passing {
+                    status,
+                    message,
+                    wanted,
+                }) => {
+                    if attempt > self.retries {
+                        return Err(self.gave_up(attempt, status, message));
+                    }
+                    sleep(self.pause(attempt, status, wanted)?).await;
+                }
+            }
+            attempt += 1;
+        }
+    }
+
+    fn gave_up(&self, attempts: u32, status: u16, message: String) -> ModelError {
+        ModelError::GaveUp {
+            url: self.url.to_string(),
+            attempts,
+            status,
+            message,
+        }
+    }
+
+    fn pause(
+        &self,
+        attempt: u32,
+        status: u16,
+        wanted: Option<Duration>,
+    ) -> Result<Duration, ModelError> {
+        let limit = self.longest_pause;
+        match wanted {
+            Some(wanted) if wanted > limit => Err(ModelError::TooBusy {
+                url: self.url.to_string(),
+                status,
+                wanted,
+                limit,
+            }),
+            Some(wanted) => Ok(wanted),
+            None => Ok(FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(limit)),
+        }
+    }
+
+    async fn attempt(&self, body: &Value) -> Result<Value, Failure> {
+        let answered = timeout(self.time_per_call, self.exchange(body)).await;
+        answered.unwrap_or_else(|_| {
+            Err(Failure::Final(ModelError::Timeout {
+                url: self.url.to_string(),
+                limit: self.time_per_call,
+            }))
+        })
+    }
+
+    async fn exchange(&self, body: &Value) -> Result<Value, Failure> {
+        let mut request = self.client.post(self.url.clone()).json(body);
+        for (name, value) in &self.headers {
+            request = request.header(*name, value.expose());
+        }
+        let reply = request
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
+        let status = reply.status();
+        let wanted = retry_after(&reply);
+        let bytes = self.read(reply).await?;
+        if !status.is_success() {
+            return Err(self.refusal(status, wanted, &bytes));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| {
+            Failure::Final(self.invalid(FieldError::new("JSON", error.to_string())))
+        })
+    }
+
+    async fn read(&self, mut reply: Response) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = reply
+            .chunk()
+            .await
+            .map_err(|error| self.unreachable(&error))?
+        {
+            if bytes.len() + chunk.len() > LARGEST {
+                return Err(Failure::Final(ModelError::TooLarge {
+                    url: self.url.to_string(),
+                    limit: LARGEST,
+                }));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    }
+
+    fn refusal(&self, status: StatusCode, wanted: Option<Duration>, body: &[u8]) -> Failure {
+        let message = self.masked(&said(body));
+        let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        let status = status.as_u16();
+        match passing {
+            true => Failure::Passing {
+                status,
+                message,
+                wanted,
+            },
+            false => Failure::Final(ModelError::Refused {
+                url: self.url.to_string(),
+                status,
+                message,
+            }),
+        }
+    }
+
+    /// An answer that is not of the protocol.
+    pub(super) fn invalid(&self, source: FieldError) -> ModelError {
+        let source = FieldError {
+            found: self.masked(&source.found),
+            ..source
+        };
+        ModelError::Invalid {
+            url: self.url.to_string(),
+            source,
+        }
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        let mut inner: &dyn std::error::Error = error;
+        while let Some(source) = inner.source() {
+            inner = source;
+        }
+        Failure::Final(ModelError::Unreachable {
+            url: self.url.to_string(),
+            cause: inner.to_string(),
+        })
+    }
+
+    /// Servers that refuse a key like to repeat it.
+    fn masked(&self, text: &str) -> String {
+        match &self.key {
+            Some(key) => text.replace(key.expose(), "***"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// What an error's body says: its `error.message` in both protocols, else its beginning.
+fn said(body: &[u8]) -> String {
+    let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+    let message = parsed.pointer("/error/message").and_then(Value::as_str);
+    let text = message.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned);
+    text.chars().take(SHOWN).collect()
+}
+
+/// The pause that a server asks for, in seconds; a date is left to the growing pause.
+fn retry_after(reply: &Response) -> Option<Duration> {
+    let text = reply.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    let seconds: f64 = text.trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}

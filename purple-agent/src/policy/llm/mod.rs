@@ -1,0 +1,154 @@
+//! A language model chooses.
+//!
+//! The settings are `provider` (`openai` or `anthropic`), `model`, `base_url`, `key_env` (the environment
+//! variable that holds the key), `max_output_tokens` (a call), `max_total_tokens`, `time_per_call` and
+//! `longest_pause` (seconds), `retries`, `parameters` (further members of each request) and `instructions`
+//! (put after this crate's own).
+
+mod anthropic;
+mod chat;
+mod error;
+mod http;
+mod instructions;
+mod names;
+mod openai;
+mod pending;
+mod read;
+mod settings;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+pub use error::ModelError;
+
+use super::{Action, NewPolicy, Policy, PolicyError, SettingsError, Situation};
+use chat::{Entry, Reply, Shown, shown};
+use http::Endpoint;
+use names::ModelNames;
+use pending::{Pending, wait_tool};
+use settings::{LlmSettings, Provider};
+
+/// How often in a row a model may ask for nothing but calls that cannot be read.
+const UNREADABLE: u32 = 3;
+
+/// Tokens are estimated at so many bytes each where a server does not count them.
+const BYTES_PER_TOKEN: usize = 4;
+
+pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
+    let settings = LlmSettings::read(settings, &|name| std::env::var(name).ok())?;
+    let key = settings.key.as_ref();
+    let (path, headers) = match settings.provider {
+        Provider::OpenAi => (openai::PATH, openai::headers(key)),
+        Provider::Anthropic => (anthropic::PATH, anthropic::headers(key)),
+    };
+    let endpoint = Endpoint::new(&settings, path, headers).map_err(SettingsError::Model)?;
+    let model = Arc::new(Model { settings, endpoint });
+    Ok(Arc::new(move || Box::new(Llm::new(model.clone()))))
+}
+
+/// Which model is asked, and where.
+struct Model {
+    settings: LlmSettings,
+    endpoint: Endpoint,
+}
+
+/// The policy, in the middle of its conversation with the model.
+struct Llm {
+    model: Arc<Model>,
+    entries: Vec<Entry>,
+    pending: Pending,
+    /// The number of the newest message that the model was told of.
+    seen: u64,
+    spent: u64,
+}
+
+#[async_trait]
+impl Policy for Llm {
+    fn name(&self) -> &str {
+        "llm"
+    }
+
+    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
+        self.pending.hear(situation.steps.last());
+        let news = self.news(situation);
+        let names = ModelNames::of(situation.tools);
+        let mut tools = shown(situation.tools, &names);
+        tools.push(wait_tool());
+        let (mut news, mut last) = (news, String::new());
+        for _ in 0..UNREADABLE {
+            self.entries.extend(self.pending.results());
+            self.entries.extend(news.take().map(Entry::Told));
+            let reply = self.ask(&tools).await?;
+            if reply.calls.is_empty() {
+                return self.finish(reply).map_err(PolicyError::from);
+            }
+            self.entries.push(Entry::Answered(reply.raw));
+            match self.pending.take(reply.calls, &names) {
+                Ok(action) => return Ok(action),
+                Err(unreadable) => last = unreadable,
+            }
+        }
+        let times = UNREADABLE;
+        Err(ModelError::Unreadable { times, last }.into())
+    }
+}
+
+impl Llm {
+    fn new(model: Arc<Model>) -> Self {
+        Self {
+            model,
+            entries: Vec::new(),
+            pending: Pending::default(),
+            seen: 0,
+            spent: 0,
+        }
+    }
+
+    /// What the model is told besides results: to begin, or that messages came in.
+    fn news(&mut self, situation: &Situation<'_>) -> Option<String> {
+        let newest = situation.context.incoming_messages().newest();
+        let before = std::mem::replace(&mut self.seen, newest);
+        if self.entries.is_empty() {
+            return Some(instructions::BEGIN.to_owned());
+        }
+        (newest > before).then(|| instructions::more(newest - before))
+    }
+
+    async fn ask(&mut self, tools: &[Shown]) -> Result<Reply, ModelError> {
+        let (model, spent) = (self.model.clone(), self.spent);
+        let limit = model.settings.max_total_tokens;
+        if spent >= limit {
+            return Err(ModelError::TokensSpent { spent, limit });
+        }
+        let request = self.request(tools);
+        let answer = model.endpoint.post(&request).await?;
+        let read = match model.settings.provider {
+            Provider::OpenAi => openai::reply(&answer),
+            Provider::Anthropic => anthropic::reply(&answer),
+        };
+        let reply = read.map_err(|error| model.endpoint.invalid(error))?;
+        let estimate = || (request.to_string().len() + answer.to_string().len()) / BYTES_PER_TOKEN;
+        self.spent += reply.tokens.unwrap_or_else(|| estimate() as u64);
+        Ok(reply)
+    }
+
+    fn request(&self, tools: &[Shown]) -> Value {
+        let settings = &self.model.settings;
+        let system = instructions::system(settings.instructions.as_deref());
+        match settings.provider {
+            Provider::OpenAi => openai::request(settings, &system, &self.entries, tools),
+            Provider::Anthropic => anthropic::request(settings, &system, &self.entries, tools),
+        }
+    }
+
+    fn finish(&self, reply: Reply) -> Result<Action, ModelError> {
+        if reply.cut {
+            let limit = self.model.settings.max_output_tokens;
+            return Err(ModelError::Cut { limit });
+        }
+        let (text, data) = (reply.text, None);
+        Ok(Action::Finish { text, data })
+    }
+}

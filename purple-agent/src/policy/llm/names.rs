@@ -1,0 +1,92 @@
+//! Names of tools as models take them: at most 64 letters, digits, `_` and `-`. MCP allows more.
+
+use std::collections::BTreeMap;
+
+use crate::toolbox::Offered;
+
+const LONGEST: usize = 64;
+
+/// Which tool is meant by a name that a model knows.
+#[derive(Debug, Default)]
+pub(super) struct ModelNames {
+    /// The tool's name, by the model's.
+    tools: BTreeMap<String, String>,
+}
+
+impl ModelNames {
+    /// Names for these tools, no two the same.
+    pub(super) fn of(tools: &[Offered]) -> Self {
+        let mut names = Self::default();
+        for offered in tools {
+            names.add(&offered.tool.name);
+        }
+        names
+    }
+
+    fn add(&mut self, tool: &str) {
+        let plain = plain(tool);
+        let numbered = (2..).map(|number: usize| {
+            let ending = format!("_{number}");
+            format!("{:.*}{ending}", LONGEST - ending.len(), plain)
+        });
+        let mut candidates = std::iter::once(plain.clone()).chain(numbered);
+        if let Some(free) = candidates.find(|name| !self.tools.contains_key(name)) {
+            self.tools.insert(free, tool.to_owned());
+        }
+    }
+
+    /// The name that the model is shown.
+    pub(super) fn for_model(&self, tool: &str) -> String {
+        let known = self.tools.iter().find(|(_, name)| *name == tool);
+        known.map_or_else(|| plain(tool), |(name, _)| name.clone())
+    }
+
+    /// The tool that is meant; a name that was never shown stays as it is, and is answered with the
+    /// names that there are.
+    pub(super) fn for_tool(&self, shown: &str) -> String {
+        self.tools
+            .get(shown)
+            .cloned()
+            .unwrap_or_else(|| shown.to_owned())
+    }
+}
+
+fn plain(tool: &str) -> String {
+    let allowed = |c: char| match c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+        true => c,
+        false => '_',
+    };
+    tool.chars().map(allowed).take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolbox::Origin;
+    use rmcp::model::{JsonObject, Tool};
+
+    fn offered(name: &str) -> Offered {
+        Offered {
+            tool: Tool::new(name.to_owned(), "", JsonObject::new()),
+            origin: Origin::Server,
+        }
+    }
+
+    #[test]
+    fn names_are_made_plain_and_told_apart() {
+        let long = "x".repeat(80);
+        let tools = ["a.b", "a/b", "plain", &long, &format!("{long}y")].map(offered);
+        let names = ModelNames::of(&tools);
+        let shown: Vec<_> = tools
+            .iter()
+            .map(|one| names.for_model(&one.tool.name))
+            .collect();
+        assert_eq!(shown[..3], ["a_b", "a_b_2", "plain"]);
+        assert_eq!(shown[3], "x".repeat(64));
+        assert_eq!(shown[4], format!("{}_2", "x".repeat(62)));
+        for (tool, shown) in tools.iter().zip(&shown) {
+            assert_eq!(names.for_tool(shown), tool.tool.name);
+        }
+        assert_eq!(names.for_tool("never shown"), "never shown");
+    }
+}

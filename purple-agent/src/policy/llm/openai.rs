@@ -1,0 +1,177 @@
+//! OpenAI's chat completions, with tool calls; spoken by many other servers too.
+//!
+//! <https://platform.openai.com/docs/api-reference/chat>
+
+use bridge_protocol::wire::FieldError;
+use mcp_tools::secret::Secret;
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Asked, Entry, Reply, Shown, ToolResult},
+    read::{list, member, string},
+    settings::LlmSettings,
+};
+
+pub(super) const PATH: &str = "chat/completions";
+
+pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
+    let bearer = |key: &Secret| Secret::new(format!("Bearer {}", key.expose()));
+    key.map(|key| ("authorization", bearer(key)))
+        .into_iter()
+        .collect()
+}
+
+/// The request that continues this conversation.
+pub(super) fn request(
+    settings: &LlmSettings,
+    system: &str,
+    entries: &[Entry],
+    tools: &[Shown],
+) -> Value {
+    let mut messages = vec![json!({"role": "system", "content": system})];
+    messages.extend(entries.iter().flat_map(messages_of));
+    let mut body = json!({"model": settings.model, "messages": messages});
+    body[limit_field(settings)] = json!(settings.max_output_tokens);
+    if !tools.is_empty() {
+        body["tools"] = tools.iter().map(function).collect();
+    }
+    for (name, value) in &settings.parameters {
+        body[name] = value.clone();
+    }
+    body
+}
+
+/// OpenAI's newer models refuse the old name, and most other servers only know that one.
+fn limit_field(settings: &LlmSettings) -> &'static str {
+    match settings.base_url.host_str() {
+        Some("api.openai.com") => "max_completion_tokens",
+        _ => "max_tokens",
+    }
+}
+
+fn messages_of(entry: &Entry) -> Vec<Value> {
+    match entry {
+        Entry::Told(text) => vec![json!({"role": "user", "content": text})],
+        Entry::Answered(raw) => vec![raw.clone()],
+        Entry::Results(results) => results.iter().map(tool_message).collect(),
+    }
+}
+
+/// The protocol has no field for failure, so the text says it.
+fn tool_message(result: &ToolResult) -> Value {
+    let content = match result.failed {
+        true => format!("error: {}", result.text),
+        false => result.text.clone(),
+    };
+    json!({"role": "tool", "tool_call_id": result.id, "content": content})
+}
+
+fn function(tool: &Shown) -> Value {
+    json!({"type": "function", "function": {
+        "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+    }})
+}
+
+/// What an answer says.
+pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
+    let choices = list(answer, "choices")?;
+    let choice = choices
+        .first()
+        .ok_or_else(|| FieldError::new("one choice at least", "none").inside("choices"))?;
+    read_choice(choice, answer).map_err(|error| error.at(0).inside("choices"))
+}
+
+fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
+    let raw = member(choice, "message")?;
+    let asked = raw.get("tool_calls").and_then(Value::as_array);
+    let mut calls = Vec::new();
+    for (index, call) in asked.into_iter().flatten().enumerate() {
+        let call = read_call(call);
+        let placed = |error: FieldError| error.at(index).inside("tool_calls").inside("message");
+        calls.push(call.map_err(placed)?);
+    }
+    let usage = |name: &str| answer.get("usage")?.get(name)?.as_u64();
+    Ok(Reply {
+        raw: sent_back(raw),
+        text: raw["content"].as_str().unwrap_or_default().to_owned(),
+        calls,
+        tokens: usage("total_tokens"),
+        cut: choice["finish_reason"] == "length",
+    })
+}
+
+/// Servers add members to their answers that they refuse in requests.
+fn sent_back(raw: &Value) -> Value {
+    const KNOWN: [&str; 4] = ["role", "content", "refusal", "tool_calls"];
+    let members = raw.as_object().into_iter().flatten();
+    let known = members.filter(|(name, value)| KNOWN.contains(&name.as_str()) && !value.is_null());
+    let mut kept: JsonObject = known
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    kept.insert("role".to_owned(), json!("assistant"));
+    if kept
+        .get("tool_calls")
+        .and_then(Value::as_array)
+        .is_some_and(Vec::is_empty)
+    {
+        kept.remove("tool_calls");
+    }
+    Value::Object(kept)
+}
+
+fn read_call(call: &Value) -> Result<Asked, FieldError> {
+    let function = member(call, "function")?;
+    let inside = |error: FieldError| error.inside("function");
+    Ok(Asked {
+        id: string(call, "id")?,
+        name: string(function, "name").map_err(inside)?,
+        arguments: arguments(&string(function, "arguments").map_err(inside)?),
+    })
+}
+
+/// The arguments are text that the model wrote, so they may be anything.
+fn arguments(text: &str) -> Result<JsonObject, String> {
+    if text.trim().is_empty() {
+        return Ok(JsonObject::new());
+    }
+    serde_json::from_str(text).map_err(|error| format!("the arguments are no JSON object: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_answer_names_the_field() {
+        let call = |call: Value| json!({"choices": [{"message": {"tool_calls": [call]}}]});
+        for (answer, error) in [
+            (json!({}), "choices: expected a list, found nothing"),
+            (
+                json!({"choices": []}),
+                "choices: expected one choice at least, found none",
+            ),
+            (
+                json!({"choices": [{}]}),
+                "choices[0].message: expected an object, found nothing",
+            ),
+            (
+                call(json!({"id": 1, "function": {"name": "f", "arguments": "{}"}})),
+                "choices[0].message.tool_calls[0].id: expected a string, found the number 1",
+            ),
+        ] {
+            assert_eq!(reply(&answer).unwrap_err().to_string(), error);
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_for_the_model_to_mend() {
+        assert_eq!(arguments(" "), Ok(JsonObject::new()));
+        assert!(
+            arguments("{\"a\": 1")
+                .unwrap_err()
+                .starts_with("the arguments are no JSON object")
+        );
+        assert!(arguments("[]").is_err());
+    }
+}

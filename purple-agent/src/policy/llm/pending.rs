@@ -1,0 +1,204 @@
+//! The calls that a model waits for: each gets exactly one result, in the order in which it asked.
+
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Asked, Entry, Shown, ToolResult},
+    names::ModelNames,
+};
+use crate::policy::{Action, Called, Step, ToolCall};
+
+/// Offered to models beside the tools: a model has no other way to say that it waits.
+const WAIT: &str = "wait_for_message";
+
+/// Calls in the order in which the model asked, each with its result once there is one.
+#[derive(Debug, Default)]
+pub(super) struct Pending(Vec<Slot>);
+
+#[derive(Debug)]
+struct Slot {
+    id: String,
+    result: Option<(String, bool)>,
+}
+
+/// What becomes of one call.
+enum Fate {
+    Carried(ToolCall),
+    Waits(String),
+    Unreadable(String),
+}
+
+/// The tool that waits.
+pub(super) fn wait_tool() -> Shown {
+    Shown {
+        name: WAIT.to_owned(),
+        description: "Waits until the Green agent has sent another message. Call it alone, when nothing else can be done."
+            .to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"missing": {"type": "string", "description": "What you wait for"}},
+        }),
+    }
+}
+
+impl Pending {
+    /// Takes the calls of an answer and says what is to be done, or what is wrong with the last of them
+    /// if none can be carried out.
+    pub(super) fn take(&mut self, calls: Vec<Asked>, names: &ModelNames) -> Result<Action, String> {
+        let (mut carried, mut missing, mut wrong) = (Vec::new(), None, String::new());
+        for call in calls {
+            let id = call.id.clone();
+            let result = match fate(call, names) {
+                Fate::Carried(call) => {
+                    carried.push(call);
+                    None
+                }
+                Fate::Waits(what) => {
+                    missing = Some(what);
+                    Some((
+                        "messages may have come in; read them with list_messages".to_owned(),
+                        false,
+                    ))
+                }
+                Fate::Unreadable(why) => {
+                    wrong.clone_from(&why);
+                    Some((why, true))
+                }
+            };
+            self.0.push(Slot { id, result });
+        }
+        match (carried.is_empty(), missing) {
+            (false, _) => Ok(Action::Call(carried)),
+            (true, Some(missing)) => Ok(Action::Wait { missing }),
+            (true, None) => Err(wrong),
+        }
+    }
+
+    /// Takes the results of what was carried out.
+    pub(super) fn hear(&mut self, step: Option<&Step>) {
+        for called in step.into_iter().flat_map(|step| &step.called) {
+            let open = |slot: &&mut Slot| slot.id == called.call.id && slot.result.is_none();
+            if let Some(slot) = self.0.iter_mut().find(open) {
+                slot.result = Some((result_text(called), called.failed()));
+            }
+        }
+    }
+
+    /// The results for the model, if it waits for any.
+    pub(super) fn results(&mut self) -> Option<Entry> {
+        let results: Vec<ToolResult> = self.0.drain(..).map(Slot::into_result).collect();
+        (!results.is_empty()).then_some(Entry::Results(results))
+    }
+}
+
+impl Slot {
+    fn into_result(self) -> ToolResult {
+        let undone = || ("this call was not carried out".to_owned(), true);
+        let (text, failed) = self.result.unwrap_or_else(undone);
+        ToolResult {
+            id: self.id,
+            text,
+            failed,
+        }
+    }
+}
+
+fn fate(call: Asked, names: &ModelNames) -> Fate {
+    match call.arguments {
+        Err(why) => Fate::Unreadable(why),
+        Ok(arguments) if call.name == WAIT => {
+            let missing = arguments.get("missing").and_then(Value::as_str);
+            Fate::Waits(missing.unwrap_or("another message").to_owned())
+        }
+        Ok(arguments) => Fate::Carried(ToolCall {
+            id: call.id,
+            name: names.for_tool(&call.name),
+            arguments,
+        }),
+    }
+}
+
+/// A result as a model reads it: its text, else its data.
+fn result_text(called: &Called) -> String {
+    match (called.text(), called.data()) {
+        (text, Value::Null) => text,
+        (text, _) if !text.is_empty() => text,
+        (_, data) => data.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+
+    fn asked(id: &str, name: &str, arguments: Result<JsonObject, String>) -> Asked {
+        let (id, name) = (id.to_owned(), name.to_owned());
+        Asked {
+            id,
+            name,
+            arguments,
+        }
+    }
+
+    fn step(id: &str, text: &str) -> Step {
+        let call = ToolCall {
+            id: id.to_owned(),
+            ..ToolCall::new("look", JsonObject::new())
+        };
+        let result = CallToolResult::success(vec![ContentBlock::text(text)]);
+        Step {
+            called: vec![Called { call, result }],
+        }
+    }
+
+    fn result(id: &str, text: &str, failed: bool) -> ToolResult {
+        let (id, text) = (id.to_owned(), text.to_owned());
+        ToolResult { id, text, failed }
+    }
+
+    #[test]
+    fn each_call_gets_one_result_in_order() {
+        let mut pending = Pending::default();
+        let calls = vec![
+            asked("a", "look", Err("no object".to_owned())),
+            asked("b", "look", Ok(JsonObject::new())),
+            asked("c", WAIT, Ok(JsonObject::new())),
+            asked("d", "look", Ok(JsonObject::new())),
+        ];
+        let action = pending.take(calls, &ModelNames::default()).unwrap();
+        let Action::Call(carried) = action else {
+            panic!("{action:?}")
+        };
+        assert_eq!(carried.len(), 2);
+        pending.hear(Some(&step("b", "seen")));
+        let expected = vec![
+            result("a", "no object", true),
+            result("b", "seen", false),
+            result(
+                "c",
+                "messages may have come in; read them with list_messages",
+                false,
+            ),
+            result("d", "this call was not carried out", true),
+        ];
+        assert_eq!(pending.results(), Some(Entry::Results(expected)));
+        assert_eq!(pending.results(), None);
+    }
+
+    #[test]
+    fn a_wait_alone_is_waited_for() {
+        let missing = JsonObject::from_iter([("missing".to_owned(), json!("details"))]);
+        let mut pending = Pending::default();
+        let waits = pending.take(vec![asked("a", WAIT, Ok(missing))], &ModelNames::default());
+        assert_eq!(
+            waits,
+            Ok(Action::Wait {
+                missing: "details".to_owned()
+            })
+        );
+        let unreadable = vec![asked("b", "look", Err("no object".to_owned()))];
+        let nothing = pending.take(unreadable, &ModelNames::default());
+        assert_eq!(nothing, Err("no object".to_owned()));
+    }
+}

@@ -1,0 +1,118 @@
+//! Placeholders: `${FROM/POINTER}` stands for a value that came earlier.
+//!
+//! `FROM` is the number of a call, from 1, or `last` (their results), or `messages` (`incoming_messages`,
+//! a list); `/POINTER` is a JSON pointer (RFC 6901) into it. A string that is nothing but a placeholder
+//! becomes the value itself; in a longer string it becomes its text. `$${` is a plain `${`.
+
+use bridge_protocol::wire::FieldError;
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use crate::policy::{Called, Situation};
+
+const EXPECTED: &str = "${N/pointer}, ${last/pointer} or ${messages/pointer}";
+
+/// What placeholders can stand for.
+pub(super) struct Values<'a>(&'a Situation<'a>);
+
+impl<'a> Values<'a> {
+    pub(super) fn of(situation: &'a Situation<'a>) -> Self {
+        Self(situation)
+    }
+
+    /// The object with values in the place of placeholders; an error names the member.
+    pub(super) fn fill_object(&self, object: &JsonObject) -> Result<JsonObject, FieldError> {
+        let fill = |(name, value): (&String, &Value)| {
+            let filled = self.fill(value).map_err(|error| error.inside(name))?;
+            Ok((name.clone(), filled))
+        };
+        object.iter().map(fill).collect()
+    }
+
+    fn fill(&self, value: &Value) -> Result<Value, FieldError> {
+        match value {
+            Value::String(text) => self.fill_text(text),
+            Value::Array(items) => {
+                let fill =
+                    |(index, item)| self.fill(item).map_err(|error: FieldError| error.at(index));
+                let items: Result<_, _> = items.iter().enumerate().map(fill).collect();
+                items.map(Value::Array)
+            }
+            Value::Object(object) => self.fill_object(object).map(Value::Object),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
+        }
+    }
+
+    fn fill_text(&self, text: &str) -> Result<Value, FieldError> {
+        if let Some(name) = whole(text) {
+            return self.look_up(name);
+        }
+        let (mut filled, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find("${") {
+            let (before, found) = rest.split_at(at);
+            if let Some(before) = before.strip_suffix('$') {
+                filled.extend([before, "${"]);
+                rest = &found[2..];
+                continue;
+            }
+            let Some((name, after)) = found[2..].split_once('}') else {
+                return Err(FieldError::new(EXPECTED, "a placeholder without an end"));
+            };
+            filled.push_str(before);
+            filled.push_str(&text_of(&self.look_up(name)?));
+            rest = after;
+        }
+        filled.push_str(rest);
+        Ok(Value::String(filled))
+    }
+
+    fn look_up(&self, name: &str) -> Result<Value, FieldError> {
+        let (from, pointer) = match name.split_once('/') {
+            Some((from, _)) => (from, &name[from.len()..]),
+            None => (name, ""),
+        };
+        let document = self.document(from)?;
+        let nothing = || FieldError::new(format!("a value at ${{{name}}}"), "nothing");
+        document.pointer(pointer).cloned().ok_or_else(nothing)
+    }
+
+    fn document(&self, from: &str) -> Result<Value, FieldError> {
+        let calls = || self.0.steps.iter().flat_map(|step| &step.called);
+        let called = match (from, from.parse::<usize>()) {
+            ("messages", _) => {
+                let history = self.0.context.incoming_messages().history();
+                return Ok(history
+                    .into_iter()
+                    .map(|received| received.message)
+                    .collect());
+            }
+            ("last", _) => calls().last(),
+            (_, Ok(number)) => number.checked_sub(1).and_then(|index| calls().nth(index)),
+            (_, Err(_)) => return Err(FieldError::new(EXPECTED, format!("${{{from}}}"))),
+        };
+        let nothing = || FieldError::new(format!("a call ${{{from}}}"), "none so far");
+        called.map(document_of).ok_or_else(nothing)
+    }
+}
+
+/// A result as data; words that are no data are a string.
+fn document_of(called: &Called) -> Value {
+    match called.data() {
+        Value::Null => Value::String(called.text()),
+        data => data,
+    }
+}
+
+/// The name in a text that is one placeholder and nothing else.
+fn whole(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("${")?.strip_suffix('}')?;
+    (!name.contains(['{', '}'])).then_some(name)
+}
+
+/// A value inside a longer text: a string without its quotes.
+pub(super) fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Reads settings, and says of a bad one which it is and what was expected.
+
+use std::time::Duration;
+
+use bridge_protocol::wire::FieldError;
+use serde_json::{Map, Value};
+
+/// The members of an object, taken out one after the other.
+pub(super) struct Settings {
+    members: Map<String, Value>,
+    known: Vec<&'static str>,
+}
+
+impl Settings {
+    /// The members of an object; null is an empty one.
+    pub(super) fn of(value: &Value) -> Result<Self, FieldError> {
+        let members = match value {
+            Value::Null => Map::new(),
+            Value::Object(members) => members.clone(),
+            other => return Err(FieldError::unexpected("an object", other)),
+        };
+        Ok(Self {
+            members,
+            known: Vec::new(),
+        })
+    }
+
+    /// A member as it is; null counts as absent.
+    pub(super) fn take(&mut self, name: &'static str) -> Option<Value> {
+        self.known.push(name);
+        self.members.remove(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn string(&mut self, name: &'static str) -> Result<Option<String>, FieldError> {
+        self.read(name, "a string", |value| value.as_str().map(str::to_owned))
+    }
+
+    pub(super) fn required_string(&mut self, name: &'static str) -> Result<String, FieldError> {
+        let missing = || FieldError::new("a string", "nothing").inside(name);
+        self.string(name)?.ok_or_else(missing)
+    }
+
+    pub(super) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, FieldError> {
+        self.read(name, "true or false", Value::as_bool)
+    }
+
+    pub(super) fn object(
+        &mut self,
+        name: &'static str,
+    ) -> Result<Option<Map<String, Value>>, FieldError> {
+        self.read(name, "an object", |value| value.as_object().cloned())
+    }
+
+    pub(super) fn list(&mut self, name: &'static str) -> Result<Option<Vec<Value>>, FieldError> {
+        self.read(name, "a list", |value| value.as_array().cloned())
+    }
+
+    /// A whole number from 1.
+    pub(super) fn count(&mut self, name: &'static str) -> Result<Option<u64>, FieldError> {
+        let positive = |value: &Value| value.as_u64().filter(|count| *count > 0);
+        self.read(name, "a whole number from 1", positive)
+    }
+
+    /// A time in seconds, fractions allowed.
+    pub(super) fn seconds(&mut self, name: &'static str) -> Result<Option<Duration>, FieldError> {
+        const DAY: f64 = 86_400.0;
+        let time = |value: &Value| {
+            let seconds = value
+                .as_f64()
+                .filter(|seconds| (0.0..=DAY).contains(seconds));
+            seconds.map(Duration::from_secs_f64)
+        };
+        self.read(name, "seconds, from 0 to 86400", time)
+    }
+
+    /// To be called when all members are taken: one that is left is not known.
+    pub(super) fn end(self) -> Result<(), FieldError> {
+        let Some(name) = self.members.keys().next() else {
+            return Ok(());
+        };
+        let expected = match self.known.is_empty() {
+            true => "no settings".to_owned(),
+            false => format!("one of {}", self.known.join(", ")),
+        };
+        Err(FieldError::new(expected, "a setting that is not known").inside(name))
+    }
+
+    fn read<T>(
+        &mut self,
+        name: &'static str,
+        expected: &str,
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<Option<T>, FieldError> {
+        let Some(value) = self.take(name) else {
+            return Ok(None);
+        };
+        let unexpected = || FieldError::unexpected(expected, &value).inside(name);
+        read(&value).map(Some).ok_or_else(unexpected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: &Value) -> Result<(), FieldError> {
+        let mut settings = Settings::of(value)?;
+        settings.required_string("model")?;
+        settings.count("steps")?;
+        settings.seconds("time")?;
+        settings.object("parameters")?;
+        settings.end()
+    }
+
+    #[test]
+    fn a_bad_setting_is_named() {
+        for (value, error) in [
+            (json!([]), "expected an object, found a list"),
+            (json!({}), "model: expected a string, found nothing"),
+            (
+                json!({"model": 7}),
+                "model: expected a string, found the number 7",
+            ),
+            (
+                json!({"model": "m", "steps": 0}),
+                "steps: expected a whole number from 1, found the number 0",
+            ),
+            (
+                json!({"model": "m", "time": -1}),
+                "time: expected seconds, from 0 to 86400, found the number -1",
+            ),
+            (
+                json!({"model": "m", "modle": "n"}),
+                "modle: expected one of model, steps, time, parameters, found a setting that is not known",
+            ),
+        ] {
+            assert_eq!(read(&value).unwrap_err().to_string(), error, "{value}");
+        }
+        read(&json!({"model": "m", "steps": null, "time": 0.5})).unwrap();
+    }
+}

@@ -1,0 +1,171 @@
+//! What an agent can call: its own tools, and those of the MCP server that it is connected to.
+
+use std::{collections::BTreeSet, fmt, sync::Arc};
+
+use mcp_tools::{
+    client::Connection,
+    context::AgentContext,
+    tools::{self, Tool},
+};
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+
+/// Put before the name of a server's tool that the agent has one of, too.
+const PREFIX: &str = "server_";
+
+/// A tool that can be called.
+#[derive(Clone, Debug)]
+pub struct Offered {
+    /// The tool, under the name that it is called by here. What it says of itself is data, all the more
+    /// if it is a server's.
+    pub tool: rmcp::model::Tool,
+    /// Whose it is.
+    pub origin: Origin,
+}
+
+/// Whose a tool is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The agent's own.
+    Own,
+    /// The connected MCP server's.
+    Server,
+}
+
+/// The tools of one conversation.
+pub(crate) struct Toolbox {
+    own: Vec<Arc<dyn Tool>>,
+    /// What the connected server had when it was asked last.
+    listed: Option<Listed>,
+}
+
+struct Listed {
+    connection: Arc<Connection>,
+    changes: u64,
+    tools: Vec<rmcp::model::Tool>,
+}
+
+impl Toolbox {
+    /// The tools that every agent has, and these.
+    pub(crate) fn new(further: &[Arc<dyn Tool>]) -> Self {
+        let mut own = tools::standard();
+        own.extend(further.iter().cloned());
+        Self { own, listed: None }
+    }
+
+    /// What can be called now. A server that does not list its tools has none.
+    pub(crate) async fn offered(&mut self, context: &AgentContext) -> Vec<Offered> {
+        self.list(context).await;
+        let own = self.own.iter().map(|tool| Offered {
+            tool: tool.describe(),
+            origin: Origin::Own,
+        });
+        own.chain(self.of_server()).collect()
+    }
+
+    /// Calls a tool by the name under which it is offered. Whatever goes wrong is a result with `is_error`.
+    pub(crate) async fn call(
+        &self,
+        context: &AgentContext,
+        name: &str,
+        arguments: JsonObject,
+    ) -> CallToolResult {
+        if let Some(own) = self.own.iter().find(|tool| tool.describe().name == name) {
+            return own.call(context, arguments).await;
+        }
+        let theirs = self.listed.as_ref().and_then(|listed| {
+            let tools = listed.tools.iter().map(|tool| tool.name.as_ref());
+            let theirs = self.named(tools).into_iter().find(|(here, _)| here == name);
+            theirs.map(|(_, there)| (&listed.connection, there))
+        });
+        match theirs {
+            Some((connection, tool)) => match connection.call(&tool, arguments).await {
+                Ok(result) => result,
+                Err(error) => failure(error.to_string()),
+            },
+            None => failure(self.no_such_tool(name)),
+        }
+    }
+
+    /// Asks the server for its tools if it is another one or says that they changed.
+    async fn list(&mut self, context: &AgentContext) {
+        let Some(connection) = context.connection() else {
+            self.listed = None;
+            return;
+        };
+        let changes = connection.tool_changes();
+        let is_current = |listed: &Listed| {
+            Arc::ptr_eq(&listed.connection, &connection) && listed.changes == changes
+        };
+        if self.listed.as_ref().is_some_and(is_current) {
+            return;
+        }
+        self.listed = match connection.tools().await {
+            Ok(tools) => Some(Listed {
+                connection,
+                changes,
+                tools,
+            }),
+            Err(error) => {
+                tracing::warn!(server = connection.name(), %error, "the server's tools are not known");
+                None
+            }
+        };
+    }
+
+    fn of_server(&self) -> impl Iterator<Item = Offered> {
+        let tools = self.listed.iter().flat_map(|listed| &listed.tools);
+        let named = self.named(tools.clone().map(|tool| tool.name.as_ref()));
+        tools.zip(named).map(|(tool, (here, _))| {
+            let mut tool = tool.clone();
+            tool.name = here.into();
+            Offered {
+                tool,
+                origin: Origin::Server,
+            }
+        })
+    }
+
+    /// The names of a server's tools: here, and there.
+    fn named<'a>(&self, tools: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
+        let own = self
+            .own
+            .iter()
+            .map(|tool| tool.describe().name.into_owned());
+        let mut taken: BTreeSet<String> = own.collect();
+        let mut named = Vec::new();
+        for there in tools {
+            let mut here = there.to_owned();
+            while !taken.insert(here.clone()) {
+                here.insert_str(0, PREFIX);
+            }
+            named.push((here, there.to_owned()));
+        }
+        named
+    }
+
+    fn no_such_tool(&self, name: &str) -> String {
+        let own = self
+            .own
+            .iter()
+            .map(|tool| tool.describe().name.into_owned());
+        let names: Vec<String> = own
+            .chain(
+                self.of_server()
+                    .map(|offered| offered.tool.name.into_owned()),
+            )
+            .collect();
+        format!("there is no tool {name:?}; there are {}", names.join(", "))
+    }
+}
+
+fn failure(text: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Toolbox")
+            .field("own", &self.own.len())
+            .finish_non_exhaustive()
+    }
+}
