@@ -1,12 +1,18 @@
 //! Collects what an agent says about one task.
 
+use std::collections::BTreeMap;
+
 use bridge_client::{Client, ClientError};
-use bridge_protocol::a2a::{GetTaskRequest, Message, StreamResponse, Task, TaskState, TaskStatus};
+use bridge_protocol::a2a::{
+    Artifact, GetTaskRequest, Message, Metadata, Part, Role, StreamResponse, Task, TaskState,
+    TaskStatus,
+};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Duration, sleep};
 
-use crate::assessment::Assessment;
+use super::{metrics, own::Verdict, served::RESULT};
+use crate::{assessment::Assessment, expect::results};
 
 /// How often a task is asked for whose agent does not stream.
 const POLL: Duration = Duration::from_millis(250);
@@ -113,12 +119,45 @@ impl Collected {
         });
         let statuses: Vec<_> = self.statuses.into_iter().chain(answer).collect();
         let artifacts = self.task.map(|task| task.artifacts).unwrap_or_default();
-        Assessment {
-            state,
-            statuses: to_json(&statuses),
-            artifacts: to_json(&artifacts),
-            metrics: Default::default(),
-        }
+        assessment(state, &statuses, &artifacts)
+    }
+}
+
+/// What an evaluator in this process found, as if it had said so over A2A.
+pub(super) fn assessment_of(mut statuses: Vec<TaskStatus>, verdict: Verdict) -> Assessment {
+    let state = match verdict.failure {
+        None => TaskState::Completed,
+        Some(_) => TaskState::Failed,
+    };
+    let message = verdict
+        .failure
+        .map(|why| Message::new("verdict", Role::Agent, vec![Part::text(why)]));
+    statuses.push(TaskStatus {
+        message,
+        ..TaskStatus::new(state.clone())
+    });
+    let result = Artifact {
+        artifact_id: "result".to_owned(),
+        name: Some(RESULT.to_owned()),
+        description: None,
+        parts: vec![Part::data(verdict.result)],
+        metadata: None,
+        extensions: Vec::new(),
+        extra: Metadata::new(),
+    };
+    assessment(word(&state), &statuses, &[result])
+}
+
+fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) -> Assessment {
+    let assessment = Assessment {
+        state,
+        statuses: to_json(statuses),
+        artifacts: to_json(artifacts),
+        metrics: BTreeMap::new(),
+    };
+    Assessment {
+        metrics: metrics(&results(&assessment)),
+        ..assessment
     }
 }
 

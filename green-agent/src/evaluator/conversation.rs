@@ -26,7 +26,7 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 pub(super) async fn assess(
     evaluation: &Evaluation<'_>,
     turns: &[Turn],
-    listener: Listener<'_>,
+    listener: &Listener,
 ) -> Result<Assessment, EvaluationError> {
     let mut talks: BTreeMap<&str, Collected> = BTreeMap::new();
     let mut states = Vec::new();

@@ -1,18 +1,40 @@
-//! Evaluators: the built-in ones in this process, and Green agents that are called over A2A.
+//! Evaluators: the built-in ones, Green agents that are called over A2A, and those of other crates.
+//!
+//! - [`Evaluation`]: what the runner has carried out, whoever does it
+//! - [`Evaluator`]: the trait, for whoever writes one; [`agent()`] serves it over A2A
+//! - [`AssessmentRequest`], [`Voice`], [`Verdict`]: what it is asked, how it speaks, what it answers
+//! - [`episode`]: the one that has participants work in an environment
+//! - `conversation`, `external`, `heard`: scripted turns; a Green agent that is called; one that was only
+//!   listened to
 
 mod collect;
 mod conversation;
+pub mod episode;
 mod external;
+mod heard;
+mod own;
+mod request;
+mod served;
+mod voice;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_client::{ClientError, Limits};
 use serde_json::{Map, Value};
 use url::Url;
 
+/// For implementations of [`Evaluator`].
+pub use async_trait::async_trait;
+pub use own::{AssessError, Evaluator, Verdict};
+pub use request::AssessmentRequest;
+pub use served::agent;
+pub use voice::Voice;
+
+use self::{collect::assessment_of, episode::EpisodeEvaluator};
 use crate::{
     assessment::Assessment,
-    scenario::model::{Evaluator, Green},
+    scenario::model::{self, Green},
+    transcript::Entry,
 };
 
 /// What an evaluation is about, and the addresses to use for it: the recorder's.
@@ -20,7 +42,9 @@ use crate::{
 pub struct Evaluation<'a> {
     /// Who evaluates.
     pub green: &'a Green,
-    /// Where the green agent is, unless it is a built-in evaluator.
+    /// The evaluator of an episode, where that is who evaluates.
+    pub episode: Option<Arc<EpisodeEvaluator>>,
+    /// Where the green agent is, unless it is a built-in evaluator that nobody calls.
     pub green_url: Option<Url>,
     /// Where the participants are, by role, in the scenario's order.
     pub participants: Vec<(String, Url)>,
@@ -45,26 +69,82 @@ pub enum EvaluationError {
         #[source]
         source: ClientError,
     },
+    /// A participant that calls the green agent did not ask it for an evaluation.
+    #[error("{role} asked for no evaluation: {how}")]
+    NotAsked {
+        /// Whose fault it is.
+        role: String,
+        /// How it ended.
+        how: String,
+    },
+    /// The built-in evaluator could not do its work.
+    #[error("the evaluator could not do its work: {0}")]
+    Evaluator(String),
     /// A role that the scenario does not have; parsing rules it out.
     #[error("there is no participant {0:?}")]
     NoSuchRole(String),
 }
 
 /// Hears what the evaluator says while it works.
-pub type Listener<'a> = &'a (dyn Fn(&str) + Send + Sync);
+pub type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Evaluation<'_> {
     /// Evaluates.
     ///
     /// # Errors
     /// If there is no assessment; a failed or rejected evaluation is one.
-    pub async fn assess(&self, listener: Listener<'_>) -> Result<Assessment, EvaluationError> {
-        match (self.green, &self.green_url) {
-            (Green::Builtin(Evaluator::Conversation(turns)), _) => {
+    pub async fn assess(&self, listener: &Listener) -> Result<Assessment, EvaluationError> {
+        match (self.green, &self.green_url, &self.episode) {
+            (Green::Builtin(model::Evaluator::Conversation(turns)), _, _) => {
                 conversation::assess(self, turns, listener).await
             }
-            (Green::Agent(_), Some(url)) => external::assess(self, url, listener).await,
-            (Green::Agent(agent), None) => Err(EvaluationError::NoSuchRole(agent.role.clone())),
+            (Green::Builtin(model::Evaluator::Episode(_)), _, Some(evaluator)) => {
+                self.assess_episode(evaluator, listener).await
+            }
+            (Green::Builtin(model::Evaluator::Episode(episode)), _, None) => {
+                let environment = &episode.environment;
+                let why = format!("nobody serves the environment {environment}");
+                Err(EvaluationError::Evaluator(why))
+            }
+            (Green::Agent(_), Some(url), _) => external::assess(self, url, listener).await,
+            (Green::Agent(agent), None, _) => Err(EvaluationError::NoSuchRole(agent.role.clone())),
+        }
+    }
+
+    async fn assess_episode(
+        &self,
+        evaluator: &EpisodeEvaluator,
+        listener: &Listener,
+    ) -> Result<Assessment, EvaluationError> {
+        let voice = Voice::to(listener.clone());
+        let request = self.request(Map::new());
+        match evaluator.assess(&request, &voice).await {
+            Ok(verdict) => Ok(assessment_of(voice.said(), verdict)),
+            Err(AssessError::Participant { role, source }) => {
+                Err(EvaluationError::Participant { role, source })
+            }
+            Err(error) => Err(EvaluationError::Evaluator(error.to_string())),
+        }
+    }
+
+    /// What was heard of an evaluation that the participant in this role asked for itself; `how` it ended.
+    /// If the evaluation goes on without it, its end is waited for.
+    ///
+    /// # Errors
+    /// If it asked for none, or the green agent does not say what came of it.
+    pub async fn heard(
+        &self,
+        role: &str,
+        how: &str,
+        entries: &[Entry],
+    ) -> Result<Assessment, EvaluationError> {
+        heard::assess(self, role, how, entries).await
+    }
+
+    fn request(&self, config: Map<String, Value>) -> AssessmentRequest {
+        AssessmentRequest {
+            participants: self.participants.clone(),
+            config,
         }
     }
 
@@ -77,10 +157,14 @@ impl Evaluation<'_> {
     }
 }
 
-/// The numbers that results carry at their top, by name: the metrics of an evaluation.
+/// The metrics of an evaluation: the numbers that results carry at their top, and truth values as 1 and 0.
 fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
     let members = results.iter().filter_map(Value::as_object).flatten();
+    let number = |value: &Value| {
+        let truth = value.as_bool().map(|truth| f64::from(u8::from(truth)));
+        truth.or_else(|| value.as_f64())
+    };
     members
-        .filter_map(|(name, value)| Some((name.clone(), value.as_f64()?)))
+        .filter_map(|(name, value)| Some((name.clone(), number(value)?)))
         .collect()
 }

@@ -1,86 +1,79 @@
-//! A built-in bot, hosted by the bridge in this process, on a port of its own.
+//! An agent that is hosted in this process, on a port of its own.
 
 use std::{
     io,
     net::TcpListener as StdListener,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use bridge::{bot, host::Host, store::MemoryStore};
+use axum::{Router, serve::ListenerExt as _};
 use tokio::{net::TcpListener, task::JoinHandle};
 use url::Url;
 
-/// A place where a built-in bot is hosted. Dropping it ends the bot.
+/// A place where an agent is hosted. Dropping it ends the agent.
 #[derive(Debug)]
 pub struct Booth {
-    name: String,
     url: Url,
     listener: Mutex<Option<StdListener>>,
     serving: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Booth {
-    /// Takes a free loopback port for the bot of this name.
+    /// Takes a free loopback port.
     ///
     /// # Errors
     /// If the system gives no port.
-    pub fn open(name: String) -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         let listener = StdListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}/", listener.local_addr()?);
         Ok(Self {
-            name,
             url: Url::parse(&url).map_err(io::Error::other)?,
             listener: Mutex::new(Some(listener)),
-            serving: Mutex::new(None),
+            serving: Mutex::default(),
         })
     }
 
-    /// Where the bot is reached.
+    /// Where the agent is reached.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Begins to serve; again does nothing. To be called within a tokio runtime. A bot that cannot be
-    /// served is never ready, and the log says why.
-    pub fn serve(&self) {
-        let listener = self
-            .listener
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(listener) = listener {
-            let serving = tokio::spawn(host(self.name.clone(), self.url.clone(), listener));
-            *self.serving.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving);
-        }
+    /// Begins to serve what is being put together; again does nothing. To be called within a tokio runtime.
+    /// An agent that cannot be served is never ready, and the log says why.
+    pub fn serve(&self, app: impl Future<Output = io::Result<Router>> + Send + 'static) {
+        let Some(listener) = lock(&self.listener).take() else {
+            return;
+        };
+        let url = self.url.clone();
+        let serving = tokio::spawn(async move {
+            if let Err(error) = serve(listener, app).await {
+                tracing::error!(%url, %error, "an agent of this process cannot be served");
+            }
+        });
+        *lock(&self.serving) = Some(serving);
     }
 }
 
 impl Drop for Booth {
     fn drop(&mut self) {
-        let serving = self
-            .serving
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        serving.iter().for_each(JoinHandle::abort);
+        lock(&self.serving).iter().for_each(JoinHandle::abort);
     }
 }
 
-async fn host(name: String, url: Url, listener: StdListener) {
-    let store = Arc::new(MemoryStore::new());
-    let Some(agent) = bot::builtin_agent(&name, store.clone()) else {
-        tracing::error!(name, "there is no such built-in bot");
-        return;
-    };
-    let served = async {
-        let app = Host::new(store, [agent])
-            .router(url.as_str())
-            .await
-            .map_err(io::Error::other)?;
-        axum::serve(TcpListener::from_std(listener)?, app).await
-    };
-    if let Err(error) = served.await {
-        tracing::error!(name, %error, "a built-in bot cannot be served");
-    }
+async fn serve(
+    listener: StdListener,
+    app: impl Future<Output = io::Result<Router>>,
+) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?.tap_io(|connection| {
+        // Without it the kernel holds the events of a stream back.
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "a connection without TCP_NODELAY");
+        }
+    });
+    axum::serve(listener, app.await?).await
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

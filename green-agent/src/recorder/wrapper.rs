@@ -106,7 +106,12 @@ async fn pass(
     let mut line = Vec::new();
     // One byte more than is taken: the recorder refuses what is cut there.
     let limit = LINE_LIMIT as u64 + 1;
-    while (&mut lines).take(limit).read_until(b'\n', &mut line).await? > 0 {
+    while (&mut lines)
+        .take(limit)
+        .read_until(b'\n', &mut line)
+        .await?
+        > 0
+    {
         recorder.record(direction, &line).await?;
         to.write_all(&line).await?;
         to.flush().await?;

@@ -1,12 +1,17 @@
 //! The agents of one trial: where each listens, what it is started with, who calls it.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::sync::mpsc;
 use url::Url;
 
 use super::{
-    Problem, ProblemKind, RunEvent, RunOptions,
+    Problem, ProblemKind, RunEvent, RunOptions, hops,
+    hosted::Hosted,
     problem::chain,
     requirements::{Installed, requirements},
 };
@@ -16,8 +21,11 @@ use crate::{
         environment::{Environment, EnvironmentError, Resolved},
         ports::{PortLease, is_free, replace_port, with_port},
     },
-    recorder::{HopSpec, Masker},
-    scenario::model::{Agent, Green, Ports, Scenario, Start},
+    recorder::Masker,
+    scenario::{
+        episode::Direction,
+        model::{Agent, Evaluator, Green, Policy, Ports, Scenario, Start},
+    },
     transcript::Hop,
 };
 
@@ -27,11 +35,12 @@ const SHOWN_LINES: usize = 1024;
 /// What one agent is in one trial.
 pub(super) struct Player {
     pub(super) role: String,
-    pub(super) endpoint: Url,
+    /// Where it listens, unless it only calls.
+    pub(super) endpoint: Option<Url>,
     pub(super) part: Part,
 }
 
-/// What has to be done for an agent to listen.
+/// What has to be done for an agent to be there.
 pub(super) enum Part {
     /// Nothing: it runs already.
     None,
@@ -41,14 +50,20 @@ pub(super) enum Part {
         /// Held for as long as the trial lasts, so that no other trial takes the port.
         _port: Option<PortLease>,
     },
-    /// A built-in bot is hosted.
-    Builtin(Booth),
+    /// It is hosted in this process.
+    Hosted { booth: Booth, agent: Hosted },
+    /// A program that calls the green agent is started once that is ready.
+    Client(Box<Launch>),
+    /// A policy of this process calls the green agent.
+    Caller(Policy),
 }
 
 /// Everybody in one trial, and what must not be shown.
 pub(super) struct Cast {
     /// In the order in which they are started, the green agent last.
     pub(super) players: Vec<Player>,
+    /// Where the built-in evaluator's environment is served, if it has one.
+    pub(super) ground: Option<Booth>,
     pub(super) masker: Masker,
 }
 
@@ -88,27 +103,46 @@ impl Cast {
             .map(|(agent, env)| stage.player(agent, env));
         Ok(Self {
             players: players.collect::<Result<_, _>>()?,
+            ground: ground(scenario)?,
             masker,
         })
     }
 
-    /// Who calls whom: the runner calls the green agent, which calls every participant. Each such hop is
-    /// recorded by itself, so that the transcript knows who spoke.
-    pub(super) fn hops(&self, scenario: &Scenario) -> Vec<HopSpec> {
-        let hop = |player: &Player| HopSpec {
-            hop: hop_to(scenario, &player.role),
-            upstream: player.endpoint.clone(),
-        };
-        self.players.iter().map(hop).collect()
+    /// Where the agent in a role listens.
+    pub(super) fn endpoint(&self, role: &str) -> Option<Url> {
+        let player = self.players.iter().find(|player| player.role == role)?;
+        player.endpoint.clone()
+    }
+
+    /// Tells those whose commands ask for it where the others are; `url` knows it of a hop.
+    pub(super) fn fill_in(&mut self, scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
+        for player in &mut self.players {
+            match &mut player.part {
+                Part::Program { launch, .. } | Part::Client(launch) => {
+                    hops::fill_in(&mut launch.argv, scenario, &url);
+                }
+                Part::None | Part::Hosted { .. } | Part::Caller(_) => {}
+            }
+        }
     }
 }
 
-/// The hop over which an agent is called.
-pub(super) fn hop_to(scenario: &Scenario, role: &str) -> Hop {
+/// A port for the environment that the built-in evaluator offers.
+fn ground(scenario: &Scenario) -> Result<Option<Booth>, Problem> {
     match &scenario.green {
-        Green::Agent(green) if green.role == role => Hop::new("runner", role),
-        Green::Agent(_) | Green::Builtin(_) => Hop::new("green", role),
+        Green::Builtin(Evaluator::Episode(_)) => booth().map(Some),
+        Green::Builtin(Evaluator::Conversation(_)) | Green::Agent(_) => Ok(None),
     }
+}
+
+fn booth() -> Result<Booth, Problem> {
+    Booth::open().map_err(|error| ProblemKind::Harness.because(error))
+}
+
+/// What a trial draws its lots from: each trial has the seed after that of the one before it.
+pub(super) fn seed(scenario: &Scenario, options: &RunOptions, trial: u32) -> u64 {
+    let seed = options.seed.unwrap_or(scenario.harness.seed);
+    seed.wrapping_add(u64::from(trial) - 1)
 }
 
 /// What all agents of a trial share.
@@ -124,32 +158,41 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     fn player(&self, agent: &Agent, env: Resolved) -> Result<Player, Problem> {
-        let role = agent.role.clone();
         let (endpoint, part) = match &agent.start {
-            Start::Running { endpoint } => (endpoint.clone(), Part::None),
-            Start::Builtin { name } => {
-                let stage = Booth::open(name.clone());
-                let booth = stage.map_err(|error| ProblemKind::Harness.because(error))?;
-                (booth.url().clone(), Part::Builtin(booth))
+            Start::Running { endpoint } => (Some(endpoint.clone()), Part::None),
+            Start::Builtin { name } => hosted(Hosted::Bot(name.clone()))?,
+            Start::Policy(policy) if self.calls() => (None, Part::Caller(policy.clone())),
+            Start::Policy(policy) => hosted(Hosted::Policy(policy.clone()))?,
+            Start::Client { cmd } => {
+                let launch = self.launch(agent, cmd.clone(), env);
+                (None, Part::Client(Box::new(launch)))
             }
             Start::Program { endpoint, cmd } => {
                 let mut argv = cmd.clone();
                 let (endpoint, port) = self.place(agent, endpoint, &mut argv)?;
                 let launch = Box::new(self.launch(agent, argv, env));
-                (
-                    endpoint,
-                    Part::Program {
-                        launch,
-                        _port: port,
-                    },
-                )
+                let part = Part::Program {
+                    launch,
+                    _port: port,
+                };
+                (Some(endpoint), part)
             }
         };
         Ok(Player {
-            role,
+            role: agent.role.clone(),
             endpoint,
             part,
         })
+    }
+
+    /// Whether a policy calls the evaluator instead of being called.
+    fn calls(&self) -> bool {
+        match &self.scenario.green {
+            Green::Builtin(Evaluator::Episode(episode)) => {
+                episode.direction == Direction::PurpleCalls
+            }
+            Green::Builtin(Evaluator::Conversation(_)) | Green::Agent(_) => false,
+        }
     }
 
     fn launch(&self, agent: &Agent, argv: Vec<String>, env: Resolved) -> Launch {
@@ -163,7 +206,7 @@ impl Stage<'_> {
             role: agent.role.clone(),
             argv,
             env: variables,
-            path_prepend: prepared.path_prepend,
+            path_prepend: prepared.path_prepend.into_iter().chain(beside()).collect(),
             working_dir: self.options.working_dir.clone(),
             log: self.folder.join(format!("{}.log", file_name(&agent.role))),
             mask: Arc::new(move |line| masker.mask_text(line)),
@@ -175,12 +218,9 @@ impl Stage<'_> {
 
     /// What every agent is told: an agent that draws lots can draw the same ones again.
     fn variables(&self) -> BTreeMap<String, String> {
-        let seed = self.options.seed.unwrap_or(self.scenario.harness.seed);
+        let seed = seed(self.scenario, self.options, self.trial);
         BTreeMap::from([
-            (
-                "HARNESS_SEED".to_owned(),
-                seed.wrapping_add(u64::from(self.trial) - 1).to_string(),
-            ),
+            ("HARNESS_SEED".to_owned(), seed.to_string()),
             ("HARNESS_TRIAL".to_owned(), self.trial.to_string()),
             // Python would keep what it prints until it has a few KB of it.
             ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
@@ -208,6 +248,17 @@ impl Stage<'_> {
             _ => Ok((with_port(endpoint, lease.port()), Some(lease))),
         }
     }
+}
+
+fn hosted(agent: Hosted) -> Result<(Option<Url>, Part), Problem> {
+    let booth = booth()?;
+    Ok((Some(booth.url().clone()), Part::Hosted { booth, agent }))
+}
+
+/// The folder of this program: the other programs of the house lie there, and agents shall find them.
+fn beside() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    program.parent().map(Path::to_owned)
 }
 
 /// Somebody else's agent would be assessed in the place of the one that cannot listen.

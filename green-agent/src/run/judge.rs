@@ -200,7 +200,8 @@ pub(super) fn no_assessment(error: &EvaluationError) -> Problem {
             bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
             _ => ProblemKind::Protocol,
         },
-        EvaluationError::NoSuchRole(_) => ProblemKind::Harness,
+        EvaluationError::NotAsked { .. } => ProblemKind::EvaluationFailed,
+        EvaluationError::Evaluator(_) | EvaluationError::NoSuchRole(_) => ProblemKind::Harness,
     };
     kind.because(error)
 }

@@ -4,9 +4,14 @@
 //! - [`problem`], [`report`]: what came of it
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
 //! - `trial`, `cast`, `watch`, `judge`: one trial, its agents, its limits, its verdict
+//! - `hops`, `hosted`, `venue`, `calling`: who calls whom; agents of this process; where episodes are played;
+//!   participants that ask for their evaluation themselves
 
+mod calling;
 mod cast;
 pub mod event;
+mod hops;
+mod hosted;
 mod judge;
 pub mod problem;
 pub mod report;
@@ -14,6 +19,7 @@ mod requirements;
 mod scenario;
 mod serve;
 mod trial;
+mod venue;
 mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};

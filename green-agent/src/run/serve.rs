@@ -3,7 +3,7 @@
 use super::{
     Problem, RunEvent, RunOptions,
     cast::{Cast, Player},
-    requirements, trial, watch,
+    hops, requirements, trial, watch,
 };
 use crate::{participant::ready::wait_ready, scenario::model::Scenario};
 
@@ -22,10 +22,16 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         .map_err(ServeError)?;
     let folder = options.folder.join(&scenario.name);
     trial::make_folder(&folder).map_err(ServeError)?;
-    let cast = Cast::prepare(scenario, &installed, 1, &folder, options).map_err(ServeError)?;
+    let mut cast = Cast::prepare(scenario, &installed, 1, &folder, options).map_err(ServeError)?;
+    let hops = hops::hops(scenario, &cast);
+    // Nothing is recorded, so each hop leads where it leads.
+    cast.fill_in(scenario, |hop| {
+        let spec = hops.iter().find(|spec| spec.hop == *hop)?;
+        Some(spec.upstream.clone())
+    });
     let mut agents = Vec::new();
     let served = async {
-        trial::start(&cast, &mut agents)?;
+        trial::start(&cast, None, &mut agents)?;
         for player in &cast.players {
             ready(player, scenario, &agents, options).await?;
         }
@@ -45,13 +51,16 @@ async fn ready(
     agents: &[crate::participant::AgentProcess],
     options: &RunOptions,
 ) -> Result<(), Problem> {
+    let Some(endpoint) = &player.endpoint else {
+        return Ok(());
+    };
     let process = agents.iter().find(|agent| agent.role() == player.role);
     let limit = scenario.harness.timeout.ready;
-    let ready = wait_ready(&player.role, &player.endpoint, process, limit).await;
+    let ready = wait_ready(&player.role, endpoint, process, limit).await;
     ready.map_err(|error| super::judge::not_ready(&error))?;
     options.tell(RunEvent::Serving {
         role: player.role.clone(),
-        url: player.endpoint.to_string(),
+        url: endpoint.to_string(),
     });
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -12,15 +13,18 @@ use url::Url;
 
 use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
-    cast::{Cast, Part, hop_to},
+    calling::Calling,
+    cast::{Cast, Part, seed},
+    hops::{self, hop_to},
     judge::{self, Case, Seen},
     problem::chain,
     requirements::Installed,
+    venue::Venue,
     watch,
 };
 use crate::{
-    evaluator::{Evaluation, EvaluationError},
-    participant::{AgentProcess, ready::wait_ready},
+    evaluator::{Evaluation, EvaluationError, Listener},
+    participant::{AgentProcess, Launch, ready::wait_ready},
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::Found,
@@ -36,6 +40,14 @@ struct Trial<'a> {
     number: u32,
     folder: PathBuf,
     options: &'a RunOptions,
+}
+
+/// What stands ready while a trial goes on.
+struct Stage<'a> {
+    cast: &'a Cast,
+    venue: Option<&'a Venue>,
+    recorder: &'a Recorder,
+    transcript: &'a Transcript,
 }
 
 /// Runs one trial. Whatever happens, its agents have ended when it returns.
@@ -91,7 +103,7 @@ impl Trial<'_> {
     ) -> Result<Transcript, Problem> {
         make_folder(&self.folder)?;
         self.enter(Phase::Starting);
-        let cast = Cast::prepare(
+        let mut cast = Cast::prepare(
             self.scenario,
             installed,
             self.number,
@@ -101,18 +113,26 @@ impl Trial<'_> {
         let transcript = Transcript::create(&self.folder.join("transcript.jsonl"), begun)
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         let recorder = Recorder::start(
-            cast.hops(self.scenario),
+            hops::hops(self.scenario, &cast),
             transcript.clone(),
             cast.masker.clone(),
             RecorderOptions::default(),
         );
-        let recorder = recorder
+        let mut recorder = recorder
             .await
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-        seen.parties = self.parties(&cast, &recorder);
+        let seed = seed(self.scenario, self.options, self.number);
+        let venue = Venue::open(self.scenario, &cast, seed, &mut recorder, &transcript).await?;
+        cast.fill_in(self.scenario, |hop| recorder.url(hop));
+        seen.parties = self.parties(&cast, &recorder, venue.as_ref());
+        let stage = Stage {
+            cast: &cast,
+            venue: venue.as_ref(),
+            recorder: &recorder,
+            transcript: &transcript,
+        };
         let mut agents = Vec::new();
-        self.perform(&cast, &recorder, &transcript, &mut agents, seen)
-            .await;
+        self.perform(&stage, &mut agents, seen).await;
         self.enter(Phase::Stopping);
         watch::stop(agents, self.scenario.harness.timeout.stop).await;
         recorder.stop().await;
@@ -120,20 +140,13 @@ impl Trial<'_> {
     }
 
     /// Everything between the first agent's start and the evaluation's end.
-    async fn perform(
-        &self,
-        cast: &Cast,
-        recorder: &Recorder,
-        transcript: &Transcript,
-        agents: &mut Vec<AgentProcess>,
-        seen: &mut Seen,
-    ) {
-        if let Err(problem) = start(cast, agents) {
+    async fn perform(&self, stage: &Stage<'_>, agents: &mut Vec<AgentProcess>, seen: &mut Seen) {
+        if let Err(problem) = start(stage.cast, stage.venue, agents) {
             return seen.problems.push(problem);
         }
         self.enter(Phase::WaitingForAgents);
         let ready = tokio::select! {
-            ready = self.all_ready(cast, agents) => ready,
+            ready = self.all_ready(stage.cast, agents) => ready,
             () = self.options.interrupted() => {
                 Err(ProblemKind::Interrupted.because("while agents were starting"))
             }
@@ -142,14 +155,15 @@ impl Trial<'_> {
             return seen.problems.push(problem);
         }
         self.enter(Phase::Evaluating);
-        self.evaluate(recorder, transcript, agents, seen).await;
+        self.evaluate(stage, agents, seen).await;
     }
 
     async fn all_ready(&self, cast: &Cast, agents: &[AgentProcess]) -> Result<(), Problem> {
         let limit = self.scenario.harness.timeout.ready;
-        let ready = cast.players.iter().map(|player| {
+        let ready = cast.players.iter().filter_map(|player| {
+            let endpoint = player.endpoint.as_ref()?;
             let process = agents.iter().find(|agent| agent.role() == player.role);
-            wait_ready(&player.role, &player.endpoint, process, limit)
+            Some(wait_ready(&player.role, endpoint, process, limit))
         });
         try_join_all(ready)
             .await
@@ -157,25 +171,28 @@ impl Trial<'_> {
         Ok(())
     }
 
-    async fn evaluate(
-        &self,
-        recorder: &Recorder,
-        transcript: &Transcript,
-        agents: &[AgentProcess],
-        seen: &mut Seen,
-    ) {
+    async fn evaluate(&self, stage: &Stage<'_>, agents: &[AgentProcess], seen: &mut Seen) {
         let limits = &self.scenario.harness.timeout;
-        let evaluation = self.evaluation(recorder);
-        let name = self.scenario.name.clone();
-        let hear = |text: &str| {
-            self.options.tell(RunEvent::Said {
+        let evaluation = self.evaluation(stage);
+        let (name, tell) = (self.scenario.name.clone(), self.options.listener.clone());
+        let hear: Listener = Arc::new(move |text: &str| {
+            tell(RunEvent::Said {
                 scenario: name.clone(),
                 text: text.to_owned(),
             });
-        };
+        });
         // On the heap, because a whole conversation's state would weigh on every future around it.
-        let assessing = Box::pin(evaluation.assess(&hear));
-        let watched = watch::watch(assessing, agents, transcript, limits, self.options).await;
+        let assessing = Box::pin(async {
+            match Calling::of(self.scenario, stage.cast, stage.recorder) {
+                Some(calling) => {
+                    calling
+                        .assess(&evaluation, stage.venue, stage.transcript, &hear)
+                        .await
+                }
+                None => evaluation.assess(&hear).await,
+            }
+        });
+        let watched = watch::watch(assessing, agents, stage.transcript, limits, self.options).await;
         seen.problems.extend(watched.problem);
         let fault = match watched.outcome {
             Some(Ok(assessment)) => {
@@ -195,7 +212,7 @@ impl Trial<'_> {
                 .iter()
                 .all(|one| one.kind != ProblemKind::AgentCrashed)
         {
-            self.look_for_crash(transcript, agents, seen).await;
+            self.look_for_crash(stage.transcript, agents, seen).await;
         }
     }
 
@@ -216,14 +233,19 @@ impl Trial<'_> {
         }
     }
 
-    fn evaluation(&self, recorder: &Recorder) -> Evaluation<'_> {
-        let url = |role: &str| recorder.url(&hop_to(self.scenario, role));
+    fn evaluation(&self, stage: &Stage<'_>) -> Evaluation<'_> {
+        let url = |role: &str| stage.recorder.url(&hop_to(self.scenario, role));
         let participants = self.scenario.participants.iter();
         Evaluation {
             green: &self.scenario.green,
+            episode: stage.venue.map(Venue::evaluator),
             green_url: match &self.scenario.green {
                 Green::Agent(agent) => url(&agent.role),
-                Green::Builtin(_) => None,
+                Green::Builtin(_) => stage
+                    .cast
+                    .ground
+                    .as_ref()
+                    .map(|ground| ground.url().clone()),
             },
             participants: participants
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
@@ -233,16 +255,29 @@ impl Trial<'_> {
         }
     }
 
-    fn parties(&self, cast: &Cast, recorder: &Recorder) -> BTreeMap<String, String> {
+    /// Who stands behind each address: its own, and the recorder's in front of it.
+    fn parties(
+        &self,
+        cast: &Cast,
+        recorder: &Recorder,
+        venue: Option<&Venue>,
+    ) -> BTreeMap<String, String> {
         let origin = |url: &Url| url.origin().ascii_serialization();
-        let mut parties = BTreeMap::new();
-        for player in &cast.players {
-            let recorded = recorder.url(&hop_to(self.scenario, &player.role));
-            for url in recorded.iter().chain([&player.endpoint]) {
-                parties.insert(origin(url), player.role.clone());
-            }
-        }
-        parties
+        let recorded = hops::hops(self.scenario, cast)
+            .into_iter()
+            .filter_map(|spec| Some((origin(&recorder.url(&spec.hop)?), spec.hop.to)));
+        let own = cast.players.iter().filter_map(|player| {
+            let endpoint = player.endpoint.as_ref()?;
+            Some((origin(endpoint), player.role.clone()))
+        });
+        let ground = cast
+            .ground
+            .iter()
+            .map(|ground| (origin(ground.url()), "green".to_owned()));
+        let tap = venue
+            .and_then(Venue::tap)
+            .map(|tap| (origin(tap), "recorder".to_owned()));
+        recorded.chain(own).chain(ground).chain(tap).collect()
     }
 
     fn enter(&self, phase: Phase) {
@@ -256,20 +291,28 @@ impl Trial<'_> {
 
 /// Starts the agents one after the other; those that were started stand in `agents` even if a later
 /// one could not be.
-pub(super) fn start(cast: &Cast, agents: &mut Vec<AgentProcess>) -> Result<(), Problem> {
+pub(super) fn start(
+    cast: &Cast,
+    venue: Option<&Venue>,
+    agents: &mut Vec<AgentProcess>,
+) -> Result<(), Problem> {
     for player in &cast.players {
         match &player.part {
-            Part::None => {}
-            Part::Builtin(booth) => booth.serve(),
-            Part::Program { launch, .. } => {
-                let started = AgentProcess::start(launch);
-                let started =
-                    started.map_err(|error| ProblemKind::NotStarted.because(chain(&error)));
-                agents.push(started?);
+            // Those that call begin when there is somebody to call.
+            Part::None | Part::Client(_) | Part::Caller(_) => {}
+            Part::Hosted { booth, agent } => {
+                let preset = venue.and_then(Venue::preset);
+                let (role, url) = (player.role.clone(), booth.url().clone());
+                booth.serve(agent.clone().app(role, url, preset));
             }
+            Part::Program { launch, .. } => agents.push(started(launch)?),
         }
     }
     Ok(())
+}
+
+pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {
+    AgentProcess::start(launch).map_err(|error| ProblemKind::NotStarted.because(chain(&error)))
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {

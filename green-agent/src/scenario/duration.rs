@@ -11,7 +11,7 @@ pub(super) const EXPECTED: &str = "a duration such as \"30s\", \"1m30s\" or \"15
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Reads a duration: numbers with units, from large to small.
-pub fn parse(text: &str) -> Option<Duration> {
+pub(super) fn parse(text: &str) -> Option<Duration> {
     let mut units = UNITS.iter();
     let mut rest = text;
     let mut millis = 0_u64;
@@ -40,7 +40,9 @@ pub(super) fn serialize<S: Serializer>(
 }
 
 /// For serde's `with`.
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse(&text).ok_or_else(|| D::Error::custom(format!("expected {EXPECTED}, found {text:?}")))
 }

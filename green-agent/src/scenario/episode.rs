@@ -21,7 +21,7 @@ pub struct Episode {
     /// How the environment is reached.
     #[serde(default)]
     pub transport: McpTransport,
-    /// How details are handed to a participant that calls.
+    /// When and how details are handed over.
     #[serde(default)]
     pub delivery: Delivery,
     /// Which token the details hold.
@@ -86,15 +86,17 @@ pub enum McpTransport {
     Stdio,
 }
 
-/// How details are handed to a participant that calls.
+/// When and how details are handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
-    /// In messages of their own, while the evaluation's task works.
+    /// In messages.
     #[default]
     Messages,
-    /// In the reply itself, at once.
+    /// Where the participant calls: in the reply itself, at once, which ends its turn.
     Synchronous,
+    /// Not by message: a policy of the runner has them from the beginning.
+    Preset,
 }
 
 /// Which token the details hold: a participant must not get anywhere with any but the valid one.
@@ -182,7 +184,10 @@ mod tests {
     #[test]
     fn only_the_environment_must_be_said() {
         let read = |value: Value| serde_json::from_value::<Episode>(value);
-        assert_eq!(read(json!({"environment": "sum"})).unwrap(), Episode::new("sum"));
+        assert_eq!(
+            read(json!({"environment": "sum"})).unwrap(),
+            Episode::new("sum")
+        );
         for wrong in [
             json!({}),
             json!({"environment": "sum", "detail": "text"}),

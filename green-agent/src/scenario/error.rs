@@ -101,7 +101,9 @@ pub enum Problem {
         advice: &'static str,
     },
     /// A role that the harness uses itself.
-    #[error("the role {role:?} is reserved; expected another one than green and runner")]
+    #[error(
+        "the role {role:?} is reserved; expected another one than green, runner and environment"
+    )]
     ReservedRole {
         /// The role.
         role: String,

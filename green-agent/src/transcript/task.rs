@@ -9,7 +9,7 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::{Content, Entry, wire};
+use super::{Content, Entry, Hop, wire};
 
 /// A task and where it was seen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +40,21 @@ pub fn last_task(entries: &[Entry], role: &str) -> Option<TaskView> {
     let (task, at) = tasks.remove(&last?)?;
     let task = to_value(&task?);
     Some(TaskView { task, at })
+}
+
+/// What was said of the first task that was begun over a hop, in order; or the message that came in the
+/// place of any task.
+pub fn first_on(entries: &[Entry], hop: &Hop) -> Vec<StreamResponse> {
+    let mut items = answers(entries)
+        .filter(|(entry, _)| entry.hop == *hop)
+        .map(|(_, item)| item);
+    let Some(first) = items.next() else {
+        return Vec::new();
+    };
+    let id = task_id(&first).map(str::to_owned);
+    let same = items.filter(|item| id.is_some() && task_id(item) == id.as_deref());
+    let same: Vec<_> = same.collect();
+    [vec![first], same].concat()
 }
 
 /// The roles of the agents that showed a task, in order of their names.
@@ -158,6 +173,24 @@ mod tests {
                 }
             );
         }
+    }
+
+    #[test]
+    fn the_first_task_of_a_hop_is_told_from_those_beside_it() {
+        let mut script = Script::default();
+        let task = |id: &str, state: &str| json!({"task": {"id": id, "status": {"state": state}}});
+        script.push("purple -> green", 1, rpc("SendStreamingMessage", json!({})));
+        script.push("purple -> green", 1, event(task("a", "TASK_STATE_WORKING")));
+        let acknowledged = result(task("b", "TASK_STATE_COMPLETED"));
+        script.exchange(
+            "purple -> green",
+            [rpc("SendMessage", json!({})), acknowledged],
+        );
+        script.push("purple -> green", 1, event(task("a", "TASK_STATE_FAILED")));
+        let items = first_on(&script.entries, &Hop::new("purple", "green"));
+        let ids: Vec<_> = items.iter().map(|item| task_id(item).unwrap()).collect();
+        assert_eq!(ids, ["a", "a"]);
+        assert!(first_on(&script.entries, &Hop::new("green", "purple")).is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::scenario::{
 };
 
 /// Roles that name the harness's own parties in transcripts.
-const RESERVED: [&str; 2] = ["green", "runner"];
+const RESERVED: [&str; 3] = ["green", "runner", "environment"];
 
 /// The participants and the roles that other tables may name.
 #[derive(Default)]
@@ -188,7 +188,10 @@ fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
         Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
             if let Some(node) = table.get("endpoint") {
                 let advice = "an agent whose cmd names {green} calls, and listens nowhere";
-                node.report(Problem::Together { other: GREEN, advice });
+                node.report(Problem::Together {
+                    other: GREEN,
+                    advice,
+                });
                 return None;
             }
             Some(Start::Client { cmd })

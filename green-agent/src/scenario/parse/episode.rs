@@ -102,10 +102,17 @@ fn check(config: &mut Table<'_>, episode: &Episode, cast: &Cast) {
             None => config.missing("direction", expected),
         };
     }
-    if (episode.direction, episode.delivery) == (Direction::GreenCalls, Delivery::Synchronous)
-        && let Some(node) = config.get("delivery")
-    {
-        node.expected::<()>("messages where green-calls, for there is no reply to put details into");
+    let delivered = match (episode.delivery, episode.direction, &agent.start) {
+        (Delivery::Synchronous, Direction::GreenCalls, _) => {
+            Some("messages where green-calls, for there is no reply to put details into")
+        }
+        (Delivery::Preset, _, start) if !matches!(start, Start::Policy(_)) => {
+            Some("messages, for only a policy can be set up beforehand")
+        }
+        (Delivery::Messages | Delivery::Synchronous | Delivery::Preset, _, _) => None,
+    };
+    if let (Some(expected), Some(node)) = (delivered, config.get("delivery")) {
+        node.expected::<()>(expected);
     }
 }
 
@@ -203,7 +210,11 @@ mod tests {
                 "",
                 "config.direction: missing; expected purple-calls, for the participant listens nowhere",
             ),
-            ("", "", "config.evaluator: expected one participant for it, not 0"),
+            (
+                "",
+                "",
+                "config.evaluator: expected one participant for it, not 0",
+            ),
         ] {
             let errors = errors_of(&format!(
                 "[green_agent]\n{participants}[config]\nevaluator = 'episode'\nenvironment = 'sum'\n{direction}\n"

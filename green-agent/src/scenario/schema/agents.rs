@@ -94,9 +94,9 @@ struct Allow {
 #[expect(dead_code, reason = "only its shape is used")]
 struct Endpoint(#[schemars(regex(pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"))] String);
 
-/// A role; green and runner are reserved.
+/// A role; green, runner and environment are reserved.
 #[derive(JsonSchema)]
-#[schemars(extend("not" = {"enum": ["green", "runner"]}))]
+#[schemars(extend("not" = {"enum": ["green", "runner", "environment"]}))]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Role(#[schemars(regex(pattern = r"^[^\s./\\]([^/\\]*[^\s/\\])?$"))] String);
 

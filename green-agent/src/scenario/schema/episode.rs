@@ -29,7 +29,8 @@ pub(super) struct Episode {
     /// How the environment is reached: http, or a program over stdio that passes on to it.
     #[schemars(extend("enum" = names::<McpTransport>(), "default" = "http"))]
     transport: Option<String>,
-    /// Where purple calls: details in messages of their own, or at once in a synchronous reply.
+    /// How details are handed over: in messages, where purple calls at once in a synchronous reply, or preset
+    /// in a policy that has them from the beginning.
     #[schemars(extend("enum" = names::<Delivery>(), "default" = "messages"))]
     delivery: Option<String>,
     /// Which token the details hold. With any but the valid one, a participant must not get anywhere.

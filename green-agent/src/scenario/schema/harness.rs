@@ -75,7 +75,9 @@ pub(super) struct Duration(
 /// A duration longer than zero, such as "30s", "1m30s" or "1500ms".
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
-pub(super) struct Limit(#[schemars(regex(pattern = r"^(?=.*[1-9])(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"))] String);
+pub(super) struct Limit(
+    #[schemars(regex(pattern = r"^(?=.*[1-9])(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"))] String,
+);
 
 /// Whether and how the transcript is compared with the kept one.
 #[derive(JsonSchema)]

@@ -62,7 +62,8 @@ fn without_green_endpoint() -> Value {
 
 /// The evaluator's name decides, so that editors complain about its keys and not about the other's.
 fn with_builtin() -> Value {
-    let config = |name: &str| json!({"properties": {"config": {"$ref": format!("#/$defs/{name}")}}});
+    let config =
+        |name: &str| json!({"properties": {"config": {"$ref": format!("#/$defs/{name}")}}});
     json!({
         "required": ["config"],
         "if": episode::named(),

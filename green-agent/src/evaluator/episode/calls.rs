@@ -1,0 +1,195 @@
+//! The evaluator calls: the participant is sent one message with the task and the details, as AgentBeats'
+//! green agents do it, and works until its task has ended.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use bridge_client::{Client, ClientError, Limits, Options};
+use bridge_protocol::a2a::{
+    CancelTaskRequest, Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest,
+};
+use futures_util::StreamExt as _;
+use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
+use url::Url;
+use uuid::Uuid;
+
+use super::{details, play::Play};
+use crate::{
+    evaluator::{collect::Collected, own::AssessError, served::acknowledged_in},
+    scenario::episode::{Acknowledge, Delivery, Episode},
+};
+
+/// What is said first, for participants that are talked to in words.
+const READY: &str =
+    "You are ready to be evaluated: connect to the MCP server, reach the goal, then submit.";
+
+/// How long a participant may still speak once its episode has ended.
+pub(super) const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// Whom to call, and how.
+pub(super) struct Calling<'a> {
+    pub(super) role: &'a str,
+    pub(super) url: &'a Url,
+    pub(super) settings: &'a Episode,
+    pub(super) limits: Limits,
+}
+
+/// How the participant's own task ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Participant {
+    /// In the words of A2A 0.3.
+    pub(super) state: String,
+    /// What it said last.
+    pub(super) text: String,
+}
+
+impl Calling<'_> {
+    /// Has the participant work until it ends, or its episode and then the time for last words are over.
+    pub(super) async fn play(
+        &self,
+        play: &Play,
+        episodes: &Episodes,
+    ) -> Result<Participant, AssessError> {
+        let played = self.talk(play, episodes).await;
+        played.map_err(|source| AssessError::Participant {
+            role: self.role.to_owned(),
+            source,
+        })
+    }
+
+    async fn talk(&self, play: &Play, episodes: &Episodes) -> Result<Participant, ClientError> {
+        let options = Options {
+            limits: self.limits,
+            ..Options::default()
+        };
+        let client = Client::connect(self.url, &options).await?;
+        let declares = client.card().capabilities.extensions.iter();
+        let acknowledges = declares
+            .into_iter()
+            .any(|one| one.uri == ACKNOWLEDGE_EXTENSION);
+        let acknowledge = self.settings.acknowledge.filter(|_| acknowledges);
+        let request = SendMessageRequest::new(self.message(play, acknowledge.is_some()));
+        let mut talk = Talk {
+            client: &client,
+            heard: Collected::default(),
+            acknowledged: watch::Sender::default(),
+        };
+        let acknowledged = talk.acknowledged.subscribe();
+        let insisting = insist(&client, &request, acknowledge, acknowledged);
+        let over = async {
+            episodes.finished(&play.opened.id).await;
+            sleep(LAST_WORDS).await;
+        };
+        tokio::select! {
+            held = talk.hold(request.clone()) => held?,
+            failed = insisting => failed?,
+            () = over => {}
+        }
+        talk.leave().await;
+        Ok(Participant {
+            state: talk.heard.state(),
+            text: talk.heard.text(),
+        })
+    }
+
+    fn message(&self, play: &Play, acknowledge: bool) -> Message {
+        let mut parts = vec![Part::text(READY), details::task(&play.opened.task)];
+        match self.settings.delivery {
+            Delivery::Messages | Delivery::Synchronous => {
+                parts.extend(details::details(&play.details, self.settings.details));
+            }
+            Delivery::Preset => {}
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the evaluator drives the conversation"
+        )]
+        let id = Uuid::new_v4().to_string();
+        let mut message = Message::new(id, Role::User, parts);
+        if acknowledge {
+            message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
+        }
+        message
+    }
+}
+
+/// What a participant says, and what it has acknowledged.
+struct Talk<'a> {
+    client: &'a Client,
+    heard: Collected,
+    acknowledged: watch::Sender<BTreeSet<String>>,
+}
+
+impl Talk<'_> {
+    /// Says something and listens until there is nothing more to be heard.
+    async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
+        if self.client.card().capabilities.streams() {
+            let mut events = self.client.send_streaming_message(request).await?;
+            while let Some(item) = events.next().await {
+                self.heard.take(item?);
+                self.note();
+            }
+        } else {
+            let answer = self.client.send_message(request).await?;
+            self.heard.take(answer.into());
+        }
+        self.heard.settle(self.client, |_| ()).await
+    }
+
+    fn note(&self) {
+        let task = self.heard.task.as_ref();
+        if let Some(message) = task.and_then(|task| task.status.message.as_ref()) {
+            let ids = acknowledged_in(message);
+            self.acknowledged.send_if_modified(|known| {
+                let before = known.len();
+                known.extend(ids);
+                known.len() > before
+            });
+        }
+    }
+
+    /// A participant whose episode is over is not left working. It may have ended meanwhile, or not know
+    /// how to be stopped; that is its own affair.
+    async fn leave(&self) {
+        let open = |task: &&bridge_protocol::a2a::Task| !task.status.state.is_terminal();
+        if let Some(task) = self.heard.task.as_ref().filter(open) {
+            let request = CancelTaskRequest::new(task.id.as_str());
+            let _ = timeout(LAST_WORDS, self.client.cancel_task(request)).await;
+        }
+    }
+}
+
+/// Sends the message again, with its id, until it is acknowledged or that was done often enough. It comes
+/// back only if that fails.
+async fn insist(
+    client: &Client,
+    request: &SendMessageRequest,
+    acknowledge: Option<Acknowledge>,
+    mut acknowledged: watch::Receiver<BTreeSet<String>>,
+) -> Result<(), ClientError> {
+    let id = &request.message.message_id;
+    if let Some(Acknowledge { after, resend }) = acknowledge {
+        for _ in 0..resend {
+            let heard = acknowledged.wait_for(|ids| ids.contains(id));
+            if timeout(after, heard).await.is_ok() {
+                break;
+            }
+            // Who has the message answers with its task, which goes on; so there is nothing to wait for.
+            let again = SendMessageRequest {
+                configuration: Some(SendMessageConfiguration {
+                    accepted_output_modes: Vec::new(),
+                    task_push_notification_config: None,
+                    history_length: None,
+                    return_immediately: true,
+                    extra: Metadata::new(),
+                }),
+                ..request.clone()
+            };
+            client.send_message(again).await?;
+        }
+    }
+    std::future::pending().await
+}

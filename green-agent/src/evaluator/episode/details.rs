@@ -1,0 +1,58 @@
+//! How a task and its connection details stand in messages.
+
+use bridge_protocol::a2a::Part;
+use mcp_tools::{connection::ConnectionDetails, environments::TaskInfo};
+use serde_json::{Value, json};
+
+use crate::scenario::episode::DetailsShape;
+
+/// What is to be done, as data.
+pub(super) fn task(info: &TaskInfo) -> Part {
+    Part::data(json!({
+        "task_id": info.task_id,
+        "benchmark": info.benchmark,
+        "goal": info.goal,
+    }))
+}
+
+/// Where it is done.
+pub(super) fn details(details: &ConnectionDetails, shape: DetailsShape) -> Vec<Part> {
+    match shape {
+        DetailsShape::Data => vec![
+            Part::data(details.to_mcp_servers()),
+            Part::data(details.to_mcp_connection_details()),
+        ],
+        DetailsShape::Nested => vec![Part::data(json!({"data": plain(details)}))],
+        DetailsShape::Text => vec![Part::text(format!(
+            "Connect to the environment over MCP:\n\n{}",
+            details.to_text()
+        ))],
+    }
+}
+
+/// `url` or `command` beside `transport`, without a name around them.
+fn plain(details: &ConnectionDetails) -> Value {
+    let mut explicit = details.to_mcp_connection_details();
+    explicit["mcp_connection_details"].take()
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Message, Role};
+    use mcp_tools::{connection::find, secret::Secret};
+
+    use super::*;
+
+    #[test]
+    fn every_shape_is_found_again() {
+        let url = "http://127.0.0.1:4711/mcp".parse().unwrap();
+        let mut told = ConnectionDetails::http("environment", url).with_bearer(&Secret::new("t-1"));
+        told.episode_id = Some("e-1".to_owned());
+        for shape in [DetailsShape::Data, DetailsShape::Nested, DetailsShape::Text] {
+            let message = Message::new("m", Role::User, details(&told, shape));
+            let found = find(&serde_json::to_value(message).unwrap());
+            let found: Vec<_> = found.into_iter().map(Result::unwrap).collect();
+            assert_eq!(found, [told.clone()], "{shape:?}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The evaluator `episode`: one participant works in an environment, over MCP.
+//!
+//! What it is worth is read from the environment's state, never from what the participant says of it.
+//!
+//! - [`EpisodeEvaluator`]: an [`Evaluator`], in the runner and as a green agent
+//! - `play`: an episode that was opened, and the details by which it is reached
+//! - `details`: how task and details stand in messages
+//! - `calls`, `called`: the two directions
+//! - `result`: what came of it
+
+mod called;
+mod calls;
+mod details;
+mod play;
+mod result;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_client::Limits;
+use bridge_protocol::a2a::{AgentCard, Message};
+use jiff::Timestamp;
+use mcp_tools::{
+    acknowledge::ACKNOWLEDGE_EXTENSION,
+    connection::ConnectionDetails,
+    environments::{self, Environment},
+    episodes::Episodes,
+    secret::Secret,
+};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use url::Url;
+
+use super::{
+    own::{AssessError, Evaluator, Verdict},
+    request::AssessmentRequest,
+    voice::Voice,
+};
+use crate::scenario::episode::{Delivery, Episode};
+use play::Play;
+
+/// Makes an environment by name and seed; `None` if there is none of that name.
+pub type NewEnvironment = Arc<dyn Fn(&str, u64) -> Option<Box<dyn Environment>> + Send + Sync>;
+
+/// Hears every token before it is sent, so that it can be kept out of what is recorded.
+pub type Confidant = Arc<dyn Fn(&Secret) + Send + Sync>;
+
+/// How participants reach the environments of an evaluator.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// The MCP endpoint over HTTP.
+    pub url: Url,
+    /// The program, with its arguments, that a participant starts to reach it over stdio. It finds the
+    /// token in the variable `MCP_TOKEN`.
+    pub relay: Vec<String>,
+}
+
+/// Evaluates one participant at a time in an episode of its own.
+pub struct EpisodeEvaluator {
+    settings: Episode,
+    seed: u64,
+    episodes: Episodes,
+    reach: Reach,
+    environments: NewEnvironment,
+    confidant: Confidant,
+    limits: Limits,
+    /// An episode that was opened before it was asked for.
+    waiting: Mutex<Option<Play>>,
+    /// Nobody works any more.
+    over: watch::Sender<bool>,
+}
+
+impl EpisodeEvaluator {
+    /// An evaluator whose episodes are served at `reach`. What requests do not say is as in `settings`,
+    /// and environments are made from `seed`.
+    pub fn new(settings: Episode, seed: u64, episodes: Episodes, reach: Reach) -> Self {
+        Self {
+            settings,
+            seed,
+            episodes,
+            reach,
+            environments: Arc::new(environments::builtin),
+            confidant: Arc::new(|_| ()),
+            limits: Limits::default(),
+            waiting: Mutex::default(),
+            over: watch::Sender::default(),
+        }
+    }
+
+    /// With environments of one's own in the place of the built-in ones.
+    #[must_use]
+    pub fn with_environments(mut self, environments: NewEnvironment) -> Self {
+        self.environments = environments;
+        self
+    }
+
+    /// With somebody who hears every token before it is sent.
+    #[must_use]
+    pub fn with_confidant(mut self, confidant: Confidant) -> Self {
+        self.confidant = confidant;
+        self
+    }
+
+    /// With the limits of a call to a participant.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The longest that an evaluation takes.
+    pub fn longest(&self) -> Duration {
+        self.settings.limits.time + calls::LAST_WORDS + Duration::from_secs(60)
+    }
+
+    /// Opens the next evaluation's episode now and gives its details, for a participant that is to have
+    /// them beforehand. No message will say them then.
+    ///
+    /// # Errors
+    /// If the episode cannot be opened.
+    pub async fn open_ahead(&self) -> Result<ConnectionDetails, AssessError> {
+        let play = self.open(&self.settings, self.seed).await?;
+        let details = play.details.clone();
+        *lock(&self.waiting) = Some(play);
+        Ok(details)
+    }
+
+    /// Ends the evaluations that participants asked for, now and from now on: those are gone.
+    pub fn end_all(&self) {
+        self.over.send_replace(true);
+    }
+
+    /// The episode that was opened ahead, or a new one.
+    async fn next(&self, settings: &Episode, seed: u64) -> Result<Play, AssessError> {
+        let waiting = lock(&self.waiting).take();
+        match waiting {
+            Some(play) => Ok(play),
+            None => self.open(settings, seed).await,
+        }
+    }
+
+    async fn open(&self, settings: &Episode, seed: u64) -> Result<Play, AssessError> {
+        let stage = play::Stage {
+            settings,
+            seed,
+            episodes: &self.episodes,
+            reach: &self.reach,
+            environments: &self.environments,
+            now: now(),
+        };
+        let play = stage.open().await?;
+        play.secrets().for_each(|secret| (self.confidant)(secret));
+        Ok(play)
+    }
+
+    /// The settings and the seed of a request whose config says something about them.
+    fn configured(&self, config: &Map<String, Value>) -> Result<(Episode, u64), AssessError> {
+        let rejected = |why: String| AssessError::Rejected(format!("config: {why}"));
+        let mut settings = match serde_json::to_value(&self.settings) {
+            Ok(Value::Object(settings)) => settings,
+            _ => Map::new(),
+        };
+        settings.extend(config.clone());
+        settings.remove("evaluator");
+        let seed = match settings.remove("seed") {
+            Some(seed) => seed
+                .as_u64()
+                .ok_or_else(|| rejected(format!("seed: expected a whole number, found {seed}")))?,
+            None => self.seed,
+        };
+        let settings = serde_json::from_value(Value::Object(settings));
+        let settings: Episode = settings.map_err(|error| rejected(error.to_string()))?;
+        if settings.delivery != Delivery::Messages && self.settings.delivery == Delivery::Messages {
+            let why = "delivery: expected messages, for the participant is called";
+            return Err(rejected(why.to_owned()));
+        }
+        Ok((settings, seed))
+    }
+}
+
+#[async_trait]
+impl Evaluator for EpisodeEvaluator {
+    fn card(&self, mut card: AgentCard) -> AgentCard {
+        let environment = &self.settings.environment;
+        card.description = format!("Evaluates agents in the environment {environment}, over MCP");
+        card
+    }
+
+    async fn assess(
+        &self,
+        request: &AssessmentRequest,
+        voice: &Voice,
+    ) -> Result<Verdict, AssessError> {
+        let [(role, url)] = &request.participants[..] else {
+            let found = request.participants.len();
+            let why = format!("participants: expected one, found {found}");
+            return Err(AssessError::Rejected(why));
+        };
+        let (settings, seed) = self.configured(&request.config)?;
+        let play = self.next(&settings, seed).await?;
+        let task = &play.opened.task;
+        let said = format!("{role} works on {}: {}", task.task_id, task.goal);
+        voice.say(said).await?;
+        let calling = calls::Calling {
+            role,
+            url,
+            settings: &settings,
+            limits: self.limits,
+        };
+        let played = calling.play(&play, &self.episodes).await;
+        let outcome = play.close(&self.episodes).await;
+        Ok(result::verdict(&play, seed, &outcome, Some(&played?)))
+    }
+
+    async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
+        let play = self.next(&self.settings, self.seed).await?;
+        let asked = message
+            .extensions
+            .iter()
+            .any(|uri| uri == ACKNOWLEDGE_EXTENSION);
+        let acknowledge = self.settings.acknowledge.filter(|_| asked);
+        let mut over = self.over.subscribe();
+        let told = tokio::select! {
+            told = called::tell(&play, &self.settings, acknowledge, voice, &self.episodes) => told,
+            _ = over.wait_for(|over| *over) => Ok(()),
+        };
+        let outcome = play.close(&self.episodes).await;
+        told?;
+        Ok(result::verdict(&play, self.seed, &outcome, None))
+    }
+}
+
+impl fmt::Debug for EpisodeEvaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EpisodeEvaluator")
+            .field("settings", &self.settings)
+            .field("seed", &self.seed)
+            .field("reach", &self.reach)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An evaluation begins now, wherever it is asked for.
+fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

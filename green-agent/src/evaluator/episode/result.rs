@@ -1,0 +1,53 @@
+//! What came of an episode, as the artifact `Result` says it.
+
+use mcp_tools::episodes::{Ended, Outcome};
+use serde_json::{Value, json};
+
+use super::{calls::Participant, play::Play};
+use crate::evaluator::own::Verdict;
+
+/// The verdict: the score is that of the environment's state. An episode that the participant did not end
+/// itself, by submitting, counts as failed.
+pub(super) fn verdict(
+    play: &Play,
+    seed: u64,
+    outcome: &Outcome,
+    participant: Option<&Participant>,
+) -> Verdict {
+    let task = &play.opened.task;
+    let tools: Vec<&str> = outcome
+        .trace
+        .iter()
+        .map(|call| call.tool.as_str())
+        .collect();
+    let mut result = json!({
+        "score": outcome.score.reward,
+        "success": outcome.score.success,
+        "steps": outcome.steps,
+        "ended": outcome.ended,
+        "details": outcome.score.details,
+        "tools": tools,
+        "task": {"task_id": task.task_id, "benchmark": task.benchmark, "seed": seed},
+    });
+    if let Some(participant) = participant {
+        result["participant"] = Value::from(participant.state.as_str());
+    }
+    Verdict {
+        result,
+        failure: failure(outcome, participant),
+    }
+}
+
+fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<String> {
+    let why = match outcome.ended {
+        Ended::Submitted => return None,
+        Ended::StepLimit => format!("it took more than {} steps", outcome.steps),
+        Ended::TimeLimit => "its time was over".to_owned(),
+        Ended::Closed => match participant {
+            Some(Participant { state, text }) if text.is_empty() => format!("it ended: {state}"),
+            Some(Participant { state, text }) => format!("it ended: {state}: {text}"),
+            None => "it left".to_owned(),
+        },
+    };
+    Some(format!("the participant did not submit: {why}"))
+}

@@ -1,0 +1,48 @@
+//! A Green agent that a participant called itself: what it said stands in the transcript.
+
+use std::time::Duration;
+
+use bridge_client::{Client, Options};
+use tokio::time::timeout;
+
+use super::{Evaluation, EvaluationError, collect::Collected};
+use crate::{
+    assessment::Assessment,
+    transcript::{Entry, Hop, task},
+};
+
+/// How long a green agent may take to notice that its participant is gone.
+const NOTICED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Reads the evaluation's task from the transcript. If it was still open there, the green agent is asked
+/// how it ends.
+pub(super) async fn assess(
+    evaluation: &Evaluation<'_>,
+    role: &str,
+    how: &str,
+    entries: &[Entry],
+) -> Result<Assessment, EvaluationError> {
+    let mut heard = Collected::default();
+    for item in task::first_on(entries, &Hop::new(role, "green")) {
+        heard.take(item);
+    }
+    if heard.task.is_none() && heard.message.is_none() {
+        let (role, how) = (role.to_owned(), how.to_owned());
+        return Err(EvaluationError::NotAsked { role, how });
+    }
+    if let (false, Some(url)) = (heard.is_settled(), &evaluation.green_url) {
+        let options = Options {
+            limits: evaluation.limits(),
+            ..Options::default()
+        };
+        let asking = async {
+            let client = Client::connect(url, &options).await?;
+            heard.settle(&client, |_| ()).await
+        };
+        // One that does not notice is heard as far as it spoke: its task is not completed.
+        if let Ok(asked) = timeout(NOTICED_WITHIN, asking).await {
+            asked.map_err(EvaluationError::Green)?;
+        }
+    }
+    Ok(heard.into_assessment())
+}

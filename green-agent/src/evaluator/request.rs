@@ -1,0 +1,133 @@
+//! AgentBeats' assessment request: `{"participants": {ROLE: URL}, "config": {..}}`.
+
+use bridge_protocol::a2a::{Content, Message, Part};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
+use serde_json::{Map, Value};
+use url::Url;
+
+/// Who is to be assessed, and how.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AssessmentRequest {
+    /// Where the participants are, by role, in the order in which they were named.
+    #[serde(serialize_with = "in_order")]
+    pub participants: Vec<(String, Url)>,
+    /// What the evaluation is told; an evaluator says itself what may stand here.
+    pub config: Map<String, Value>,
+}
+
+/// A request as its JSON has it.
+#[derive(Deserialize)]
+struct Written {
+    participants: Map<String, Value>,
+    #[serde(default)]
+    config: Map<String, Value>,
+}
+
+impl AssessmentRequest {
+    /// The request in a message: a text part that is JSON, or a data part. `None` if the message is none,
+    /// which is what anything without `participants` is.
+    ///
+    /// # Errors
+    /// Says which member is not what was expected.
+    pub fn read(message: &Message) -> Option<Result<Self, String>> {
+        let value = message.parts.iter().find_map(|part| {
+            let value = json_of(part)?;
+            value.get("participants").is_some().then_some(value)
+        })?;
+        Some(Self::of(value))
+    }
+
+    fn of(value: Value) -> Result<Self, String> {
+        let written: Written = serde_json::from_value(value)
+            .map_err(|error| format!("expected participants and config as objects: {error}"))?;
+        let participant = |(role, url): (String, Value)| {
+            let read = url.as_str().and_then(|url| Url::parse(url).ok());
+            match read.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
+                Some(url) => Ok((role, url)),
+                None => Err(format!(
+                    "participants.{role}: expected an http or https URL, found {url}"
+                )),
+            }
+        };
+        Ok(Self {
+            participants: written
+                .participants
+                .into_iter()
+                .map(participant)
+                .collect::<Result<_, _>>()?,
+            config: written.config,
+        })
+    }
+
+    /// The request as one text part, which every AgentBeats green agent knows.
+    pub fn part(&self) -> Part {
+        Part::text(serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
+fn json_of(part: &Part) -> Option<Value> {
+    match &part.content {
+        Content::Text(text) => serde_json::from_str(text).ok(),
+        Content::Data(data) => Some(data.clone()),
+        Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
+    }
+}
+
+/// Written as an object in the participants' order, which green agents may show to people.
+fn in_order<S: Serializer>(
+    participants: &[(String, Url)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(participants.len()))?;
+    for (role, url) in participants {
+        map.serialize_entry(role, url.as_str())?;
+    }
+    map.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::Role;
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(part: Part) -> Message {
+        Message::new("m", Role::User, vec![part])
+    }
+
+    #[test]
+    fn a_request_is_read_from_text_and_data() {
+        let json = json!({"participants": {"purple": "http://127.0.0.1:9019"}, "config": {"n": 1}});
+        for part in [Part::text(json.to_string()), Part::data(json)] {
+            let request = AssessmentRequest::read(&message(part)).unwrap().unwrap();
+            assert_eq!(request.participants[0].1.as_str(), "http://127.0.0.1:9019/");
+            assert_eq!(request.config["n"], 1);
+            let again = AssessmentRequest::read(&message(request.part()));
+            assert_eq!(again.unwrap().unwrap(), request);
+        }
+    }
+
+    #[test]
+    fn other_messages_are_none_and_bad_ones_are_told() {
+        for part in [
+            Part::text("ready for evaluation"),
+            Part::data(json!({"a": 1})),
+        ] {
+            assert_eq!(AssessmentRequest::read(&message(part)), None);
+        }
+        for (wrong, expected) in [
+            (
+                json!({"participants": []}),
+                "expected participants and config as objects",
+            ),
+            (
+                json!({"participants": {"a": "x"}}),
+                "participants.a: expected an http or https URL",
+            ),
+        ] {
+            let error = AssessmentRequest::read(&message(Part::data(wrong))).unwrap();
+            assert!(error.unwrap_err().starts_with(expected));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! An evaluator as an A2A agent.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge::{
+    agent::{Agent, TurnSettings},
+    caller::Caller,
+    executor::{Executor, TaskHandle, Turn, Update},
+};
+use bridge_protocol::a2a::{
+    AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Message, Metadata, Part, Task,
+    TaskState,
+};
+use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
+use tokio::task::AbortHandle;
+
+use super::{
+    own::{AssessError, Evaluator, Verdict},
+    request::AssessmentRequest,
+    voice::Voice,
+};
+
+/// The name of the artifact that holds an evaluation's result, as AgentBeats' agents call it.
+pub(super) const RESULT: &str = "Result";
+
+/// A green agent of this name, to be hosted with [`bridge::host::Host`]. An evaluation may take as long as
+/// `limit` says, and fails then.
+///
+/// What names AgentBeats' `participants` is an assessment request, an acknowledgement goes to the
+/// evaluation of its context, and anything else is somebody who wants to be evaluated.
+pub fn agent(name: &str, evaluator: Arc<dyn Evaluator>, limit: Duration) -> Agent {
+    Agent {
+        name: name.to_owned(),
+        card: evaluator.card(plain_card(name)),
+        executor: Arc::new(Served {
+            evaluator,
+            running: Mutex::default(),
+        }),
+        settings: TurnSettings {
+            limit,
+            ..TurnSettings::default()
+        },
+    }
+}
+
+fn plain_card(name: &str) -> AgentCard {
+    let modes = ["text/plain", "application/json"].map(str::to_owned);
+    let extension = AgentExtension {
+        uri: ACKNOWLEDGE_EXTENSION.to_owned(),
+        description: Some(
+            "Messages may be acknowledged, and are sent again until they are.".into(),
+        ),
+        required: false,
+        params: None,
+        extra: Metadata::new(),
+    };
+    AgentCard {
+        name: name.to_owned(),
+        description: "Evaluates agents".to_owned(),
+        supported_interfaces: Vec::new(),
+        provider: None,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        documentation_url: None,
+        capabilities: AgentCapabilities {
+            streaming: Some(true),
+            extensions: vec![extension],
+            ..AgentCapabilities::default()
+        },
+        security_schemes: BTreeMap::new(),
+        security_requirements: Vec::new(),
+        default_input_modes: modes.to_vec(),
+        default_output_modes: modes.to_vec(),
+        skills: vec![skill()],
+        signatures: Vec::new(),
+        icon_url: None,
+        extra: Metadata::new(),
+    }
+}
+
+fn skill() -> AgentSkill {
+    AgentSkill {
+        id: "evaluate".to_owned(),
+        name: "Evaluate".to_owned(),
+        description: "Evaluates participants, or the agent that asks for it".to_owned(),
+        tags: vec!["evaluation".to_owned()],
+        examples: vec![
+            "ready for evaluation".to_owned(),
+            r#"{"participants": {"purple": "http://127.0.0.1:9019/"}, "config": {}}"#.to_owned(),
+        ],
+        input_modes: Vec::new(),
+        output_modes: Vec::new(),
+        security_requirements: Vec::new(),
+        extra: Metadata::new(),
+    }
+}
+
+struct Served {
+    evaluator: Arc<dyn Evaluator>,
+    running: Mutex<Vec<Running>>,
+}
+
+/// An evaluation that goes on.
+struct Running {
+    task: String,
+    context: String,
+    voice: Voice,
+    work: AbortHandle,
+}
+
+#[async_trait]
+impl Executor for Served {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let acknowledged = acknowledged_in(&turn.message);
+        if !acknowledged.is_empty() {
+            self.acknowledge(turn.handle.context_id(), &acknowledged);
+            return vec![Update::state(TaskState::Completed)];
+        }
+        self.evaluate(turn).await
+    }
+
+    async fn canceled(&self, task: Arc<Task>, _caller: Caller) {
+        let running = self.running();
+        let canceled = running.iter().filter(|one| one.task == task.id);
+        canceled.for_each(|one| one.work.abort());
+    }
+}
+
+impl Served {
+    /// The evaluation has a task of its own, since it may go on after its turn.
+    async fn evaluate(&self, turn: Turn) -> Vec<Update> {
+        let voice = Voice::in_task(turn.handle.clone());
+        let evaluator = Arc::clone(&self.evaluator);
+        let (message, speaking) = (turn.message, voice.clone());
+        let mut work = tokio::spawn(async move { work(&*evaluator, &message, &speaking).await });
+        self.keep(&turn.handle, &voice, work.abort_handle());
+        tokio::select! {
+            // A panic is told by the turn's own end.
+            done = &mut work => done.unwrap_or_else(|error| match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_canceled) => Vec::new(),
+            }),
+            () = voice.turn_ends() => {
+                tokio::spawn(finish_later(turn.handle, work));
+                Vec::new()
+            }
+        }
+    }
+
+    fn keep(&self, task: &TaskHandle, voice: &Voice, work: AbortHandle) {
+        let mut running = self.running();
+        running.retain(|one| !one.work.is_finished());
+        running.push(Running {
+            task: task.task_id().to_owned(),
+            context: task.context_id().to_owned(),
+            voice: voice.clone(),
+            work,
+        });
+    }
+
+    fn acknowledge(&self, context: &str, ids: &[String]) {
+        let running = self.running();
+        let meant = running.iter().filter(|one| one.context == context);
+        meant.for_each(|one| one.voice.acknowledge(ids.to_vec()));
+    }
+
+    fn running(&self) -> MutexGuard<'_, Vec<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Served")
+            .field("running", &self.running().len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The changes that end an evaluation's task.
+async fn work(evaluator: &dyn Evaluator, message: &Message, voice: &Voice) -> Vec<Update> {
+    let verdict = match AssessmentRequest::read(message) {
+        Some(Ok(request)) => evaluator.assess(&request, voice).await,
+        Some(Err(expected)) => Err(AssessError::Rejected(expected)),
+        None => evaluator.welcome(message, voice).await,
+    };
+    let ends = |state, text: String| {
+        let id = format!("{}-verdict", message.message_id);
+        vec![Update::said(state, id, text)]
+    };
+    match verdict {
+        Ok(Verdict { result, failure }) => {
+            let result = Update::artifact("result", RESULT, vec![Part::data(result)]);
+            let end = match failure {
+                Some(why) => ends(TaskState::Failed, why),
+                None => vec![Update::state(TaskState::Completed)],
+            };
+            [vec![result], end].concat()
+        }
+        Err(AssessError::Rejected(why)) => ends(TaskState::Rejected, why),
+        Err(error @ (AssessError::Failed(_) | AssessError::Participant { .. })) => {
+            ends(TaskState::Failed, error.to_string())
+        }
+        Err(AssessError::Unheard(_)) => Vec::new(),
+    }
+}
+
+async fn finish_later(task: TaskHandle, work: tokio::task::JoinHandle<Vec<Update>>) {
+    let last = match work.await {
+        Ok(last) => last,
+        Err(error) if error.is_cancelled() => return,
+        Err(_panic) => {
+            let id = format!("{}-broken", task.task_id());
+            vec![Update::said(
+                TaskState::Failed,
+                id,
+                "The evaluation broke down.",
+            )]
+        }
+    };
+    if let Err(error) = task.emit(last).await {
+        tracing::debug!(%error, "an evaluation ended unheard");
+    }
+}
+
+/// The ids that a message acknowledges.
+pub(super) fn acknowledged_in(message: &Message) -> Vec<String> {
+    serde_json::to_value(message).map_or_else(|_| Vec::new(), |message| acknowledged(&message))
+}

@@ -1,0 +1,108 @@
+//! Participants that ask for their evaluation themselves, as clients of the green agent.
+
+use purple_agent::run::{Report, RunSettings};
+use url::Url;
+
+use super::{
+    cast::{Cast, Part},
+    hops::{caller, to_green},
+    hosted::purple,
+    problem::chain,
+    trial,
+    venue::Venue,
+};
+use crate::{
+    assessment::Assessment,
+    evaluator::{Evaluation, EvaluationError, Listener},
+    participant::Launch,
+    recorder::Recorder,
+    scenario::model::{Policy, Scenario},
+    transcript::Transcript,
+};
+
+/// A participant that calls the green agent.
+pub(super) struct Calling<'a> {
+    role: &'a str,
+    green: Url,
+    who: Who<'a>,
+    stop: std::time::Duration,
+}
+
+enum Who<'a> {
+    Program(&'a Launch),
+    Policy(&'a Policy),
+}
+
+impl<'a> Calling<'a> {
+    /// The participant that calls, if the scenario has one.
+    pub(super) fn of(scenario: &'a Scenario, cast: &'a Cast, recorder: &Recorder) -> Option<Self> {
+        let role = caller(scenario)?;
+        let player = cast.players.iter().find(|player| player.role == role)?;
+        let who = match &player.part {
+            Part::Client(launch) => Who::Program(launch),
+            Part::Caller(policy) => Who::Policy(policy),
+            Part::None | Part::Program { .. } | Part::Hosted { .. } => return None,
+        };
+        Some(Self {
+            role,
+            green: recorder.url(&to_green(role))?,
+            who,
+            stop: scenario.harness.timeout.stop,
+        })
+    }
+
+    /// Lets the participant call until it has ended, and reads from the transcript what it was told.
+    pub(super) async fn assess(
+        &self,
+        evaluation: &Evaluation<'_>,
+        venue: Option<&Venue>,
+        transcript: &Transcript,
+        listener: &Listener,
+    ) -> Result<Assessment, EvaluationError> {
+        let how = match &self.who {
+            Who::Program(launch) => self.run_program(launch).await?,
+            Who::Policy(policy) => self.run_policy(policy, venue, listener).await?,
+        };
+        // Nobody works in an episode any more, so there is nothing for the evaluator to wait for.
+        if let Some(venue) = venue {
+            venue.evaluator().end_all();
+        }
+        let entries = transcript.entries();
+        let entries = entries.map_err(|error| EvaluationError::Evaluator(chain(&error)))?;
+        evaluation.heard(self.role, &how, &entries).await
+    }
+
+    async fn run_program(&self, launch: &Launch) -> Result<String, EvaluationError> {
+        let program = trial::started(launch);
+        let program = program.map_err(|problem| EvaluationError::NotAsked {
+            role: self.role.to_owned(),
+            how: problem.message,
+        })?;
+        let exit = program.wait().await;
+        program.stop(self.stop).await;
+        let lines = program.last_lines();
+        let said = if lines.is_empty() {
+            String::new()
+        } else {
+            format!("; it last printed:\n{}", lines.join("\n"))
+        };
+        Ok(format!("it {exit}{said}"))
+    }
+
+    async fn run_policy(
+        &self,
+        policy: &Policy,
+        venue: Option<&Venue>,
+        listener: &Listener,
+    ) -> Result<String, EvaluationError> {
+        let agent = purple(policy, venue.and_then(Venue::preset))
+            .map_err(|error| EvaluationError::Evaluator(error.to_string()))?;
+        let hear = |text: &str| listener(text);
+        let settings = RunSettings::default();
+        let ended = purple_agent::run(&self.green, &agent, &settings, &hear).await;
+        Ok(match ended {
+            Ok(Report { outcome, .. }) => format!("it ended: {outcome:?}"),
+            Err(error) => error.to_string(),
+        })
+    }
+}

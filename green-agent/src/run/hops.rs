@@ -1,0 +1,123 @@
+//! Who calls whom in a trial, and how those who call are told the recorder's addresses.
+
+use url::{Position, Url};
+
+use super::cast::Cast;
+use crate::{
+    recorder::HopSpec,
+    scenario::{
+        episode::{Direction, McpTransport},
+        model::{ENVIRONMENT, Evaluator, GREEN, Green, Scenario, Start},
+    },
+    transcript::Hop,
+};
+
+/// The hop over which an agent is called.
+pub(super) fn hop_to(scenario: &Scenario, role: &str) -> Hop {
+    match &scenario.green {
+        Green::Agent(green) if green.role == role => Hop::new("runner", role),
+        Green::Agent(_) | Green::Builtin(_) => Hop::new("green", role),
+    }
+}
+
+/// The hop over which a participant works in an environment.
+pub(super) fn to_environment(role: &str) -> Hop {
+    Hop::new(role, "environment")
+}
+
+/// The hop over which a participant asks for an evaluation.
+pub(super) fn to_green(role: &str) -> Hop {
+    Hop::new(role, "green")
+}
+
+/// The participant that calls the green agent instead of being called, if there is one.
+pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
+    let asks = match &scenario.green {
+        Green::Builtin(Evaluator::Episode(episode)) => episode.direction == Direction::PurpleCalls,
+        Green::Builtin(Evaluator::Conversation(_)) => false,
+        Green::Agent(_) => scenario
+            .participants
+            .iter()
+            .any(|agent| agent.start.is_client()),
+    };
+    let agent = scenario.participants.first().filter(|_| asks)?;
+    Some(&agent.role)
+}
+
+/// Every hop of a trial. Each is recorded by itself, so that the transcript knows who spoke.
+pub(super) fn hops(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
+    let mut hops: Vec<HopSpec> = cast
+        .players
+        .iter()
+        .filter_map(|player| {
+            let upstream = player.endpoint.clone()?;
+            let hop = hop_to(scenario, &player.role);
+            Some(HopSpec { hop, upstream })
+        })
+        .collect();
+    hops.extend(of_participant(scenario, cast));
+    hops
+}
+
+/// The hops over which the only participant calls others.
+fn of_participant(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
+    let Some(role) = scenario.participants.first().map(|agent| &agent.role) else {
+        return Vec::new();
+    };
+    let green = match (&scenario.green, &cast.ground) {
+        (Green::Builtin(_), Some(ground)) => Some(ground.url().clone()),
+        (Green::Builtin(_), None) => None,
+        (Green::Agent(green), _) => cast.endpoint(&green.role),
+    };
+    let Some(green) = green else {
+        return Vec::new();
+    };
+    let asks = caller(scenario).is_some().then(|| HopSpec {
+        hop: to_green(role),
+        upstream: green.clone(),
+    });
+    let works = environment(scenario, &green).map(|upstream| HopSpec {
+        hop: to_environment(role),
+        upstream,
+    });
+    asks.into_iter().chain(works).collect()
+}
+
+/// Where the environment is that the participant works in over HTTP.
+fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
+    match &scenario.green {
+        Green::Builtin(Evaluator::Episode(episode)) => match episode.transport {
+            McpTransport::Http => green.join("mcp").ok(),
+            // What passes over standard streams is told to the recorder by a wrapper.
+            McpTransport::Stdio => None,
+        },
+        Green::Builtin(Evaluator::Conversation(_)) => None,
+        Green::Agent(agent) => {
+            let named = match &agent.start {
+                Start::Program { cmd, .. } => cmd.iter().any(|word| word.contains(ENVIRONMENT)),
+                Start::Running { .. }
+                | Start::Builtin { .. }
+                | Start::Policy(_)
+                | Start::Client { .. } => false,
+            };
+            named.then(|| Url::parse(&green[..Position::BeforePath]).ok())?
+        }
+    }
+}
+
+/// Puts addresses in the place of [`GREEN`] and [`ENVIRONMENT`] in a command; `url` knows that of a hop.
+pub(super) fn fill_in(argv: &mut [String], scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
+    let Some(role) = scenario.participants.first().map(|agent| &agent.role) else {
+        return;
+    };
+    let green = url(&to_green(role)).map(|url| url.to_string());
+    let origin = |url: Url| url[..Position::BeforePath].to_owned();
+    let environment = url(&to_environment(role)).map(origin);
+    for word in argv {
+        for (placeholder, value) in [(GREEN, &green), (ENVIRONMENT, &environment)] {
+            if let Some(value) = value {
+                *word = word.replace(placeholder, value);
+            }
+        }
+    }
+}
