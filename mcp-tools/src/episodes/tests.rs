@@ -231,7 +231,7 @@ async fn a_closed_episode_is_forgotten() {
 #[tokio::test(start_paused = true)]
 async fn a_token_opens_its_own_episode_only() {
     let episodes = Episodes::new(2);
-    let mut open = || {
+    let open = || {
         let shop = builtin("shop", 1).unwrap();
         episodes.open(shop, LIMITS, noon()).unwrap()
     };

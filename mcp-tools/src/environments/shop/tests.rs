@@ -56,6 +56,9 @@ fn the_list_can_be_fulfilled_for_every_seed() {
     }
 }
 
+/// Products with their quantities, an address, and what is wrong with them.
+type Case<'a> = (&'a [(&'a str, u32)], &'a str, &'a [&'a str]);
+
 #[test]
 fn an_order_can_be_failed_in_each_of_its_points() {
     let (first, [_, fitting, dearest]) = shop();
@@ -64,14 +67,14 @@ fn an_order_can_be_failed_in_each_of_its_points() {
     let cheap = |product: &&&Product| product.kind != list.kind && product.price < 900;
     let products = first.catalogue.search("");
     let other = &products.iter().find(cheap).unwrap().id;
-    let cases: [(&[(&str, u32)], &str, &[&str]); 6] = [
+    let cases: [Case<'_>; 6] = [
         (&[(&dearest, quantity)], address, &["budget"]),
         (&[(&fitting, quantity - 1)], address, &["quantity"]),
         (&[(&fitting, quantity)], "1 Nowhere", &["address"]),
         (&[(other, quantity)], address, &["product", "quantity"]),
         (
-            &[(&fitting, quantity), (&other, 1)],
-            &address,
+            &[(&fitting, quantity), (other, 1)],
+            address,
             &["budget", "product"],
         ),
         (
