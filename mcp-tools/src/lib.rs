@@ -6,10 +6,11 @@
 //! What an agent under evaluation has:
 //! - [`secret`]: what must never be shown
 //! - [`connection`]: MCP connection details, read from and written into messages in every known shape
+//! - [`acknowledge`]: how an agent says over A2A which messages it has received
 //! - [`allowed`]: which hosts and commands an agent may connect to
 //! - [`inbox`]: the messages that were received
-//! - [`context`]: what its tools look at
 //! - [`client`]: a connection to an MCP server
+//! - [`context`]: what its tools look at
 //! - [`tools`]: its own tools, one a file
 //!
 //! What an evaluator has:
@@ -19,7 +20,14 @@
 //!
 //! [`cli`] is the program.
 
+pub mod acknowledge;
+pub mod allowed;
+pub mod client;
+pub mod connection;
+pub mod context;
 pub mod environments;
 pub mod episodes;
+pub mod inbox;
 pub mod secret;
 pub mod server;
+pub mod tools;

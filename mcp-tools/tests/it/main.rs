@@ -1,5 +1,5 @@
-//! The crate from outside: over real sockets, with clients that speak each era of MCP.
+//! The package as its users see it.
 
-mod client;
+mod agent;
 mod evaluator;
-mod server;
+mod served;

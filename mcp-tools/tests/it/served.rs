@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use mcp_tools::{
+    client::{ConnectError, Connection},
     environments::builtin,
     episodes::{Ended, Limits},
+    secret::Secret,
     server::ServerSettings,
 };
 use reqwest::{RequestBuilder, StatusCode, header::WWW_AUTHENTICATE};
 use serde_json::{Value, json};
 
 use crate::{
-    client::{call, connect, eras, shown},
+    agent::{ERAS, call, connect, shown},
     evaluator::{Evaluator, LIMITS},
 };
 
@@ -20,14 +22,10 @@ const SESSION: &str = "mcp-session-id";
 #[tokio::test]
 async fn an_order_is_placed_in_each_era() {
     let evaluator = Evaluator::start().await;
-    for era in eras() {
+    for era in ERAS {
         let opened = evaluator.open("shop", 5);
-        let client = connect(&evaluator.url, opened.token.expose(), era)
-            .await
-            .unwrap();
-        let told = client.peer_info().unwrap().instructions.clone();
-        assert_eq!(told.as_deref(), Some(&*opened.task.goal));
-        let tools = client.list_all_tools().await.unwrap();
+        let client = connect(&evaluator.url, &opened.token, era).await.unwrap();
+        let tools = client.tools().await.unwrap();
         assert_eq!(tools.last().unwrap().name, "submit");
 
         let list = shown(&client, "show_list", &json!({})).await;
@@ -41,12 +39,12 @@ async fn an_order_is_placed_in_each_era() {
 
         let outcome = evaluator.episodes.finished(&opened.id).await.unwrap();
         assert!(outcome.submitted() && outcome.score.success, "{outcome:?}");
-        client.cancel().await.unwrap();
+        client.close().await;
     }
 }
 
 /// The cheapest product of the list that there is enough of.
-async fn fitting(client: &crate::client::Client, list: &Value) -> Value {
+async fn fitting(client: &Connection, list: &Value) -> Value {
     let query = format!("{} {}", list["colour"], list["kind"]).replace('"', "");
     let found = shown(client, "search", &json!({"query": query})).await;
     let mut products = found["products"].as_array().unwrap().clone();
@@ -69,11 +67,9 @@ async fn fitting(client: &crate::client::Client, list: &Value) -> Value {
 async fn two_episodes_at_once_do_not_mix() {
     let evaluator = Evaluator::start().await;
     let (one, other) = (evaluator.open("shop", 5), evaluator.open("shop", 5));
-    let [session, stateless] = eras();
-    let first = connect(&evaluator.url, one.token.expose(), session)
-        .await
-        .unwrap();
-    let second = connect(&evaluator.url, other.token.expose(), stateless)
+    let [session, stateless] = ERAS;
+    let first = connect(&evaluator.url, &one.token, session).await.unwrap();
+    let second = connect(&evaluator.url, &other.token, stateless)
         .await
         .unwrap();
     shown(&first, "add_to_cart", &json!({"product": "p01"})).await;
@@ -89,13 +85,13 @@ async fn two_episodes_at_once_do_not_mix() {
 async fn a_second_client_finds_the_episode_as_the_first_left_it() {
     let evaluator = Evaluator::start().await;
     let opened = evaluator.open("shop", 5);
-    let [session, stateless] = eras();
-    let first = connect(&evaluator.url, opened.token.expose(), session)
+    let [session, stateless] = ERAS;
+    let first = connect(&evaluator.url, &opened.token, session)
         .await
         .unwrap();
     shown(&first, "add_to_cart", &json!({"product": "p01"})).await;
-    first.cancel().await.unwrap();
-    let second = connect(&evaluator.url, opened.token.expose(), stateless)
+    first.close().await;
+    let second = connect(&evaluator.url, &opened.token, stateless)
         .await
         .unwrap();
     let cart = shown(&second, "show_cart", &json!({})).await;
@@ -105,11 +101,9 @@ async fn a_second_client_finds_the_episode_as_the_first_left_it() {
 #[tokio::test]
 async fn what_comes_after_the_end_changes_nothing() {
     let evaluator = Evaluator::start().await;
-    for era in eras() {
+    for era in ERAS {
         let opened = evaluator.open("sum", 5);
-        let client = connect(&evaluator.url, opened.token.expose(), era)
-            .await
-            .unwrap();
+        let client = connect(&evaluator.url, &opened.token, era).await.unwrap();
         call(&client, "submit", &json!({"answer": 1})).await;
         let outcome = evaluator.episodes.outcome(&opened.id).await.unwrap();
         for tool in ["submit", "list_numbers"] {
@@ -127,8 +121,8 @@ async fn the_steps_are_limited() {
     let evaluator = Evaluator::start().await;
     let limits = Limits { steps: 1, ..LIMITS };
     let opened = evaluator.open_with(builtin("sum", 1).unwrap(), limits);
-    let [session, _] = eras();
-    let client = connect(&evaluator.url, opened.token.expose(), session)
+    let [session, _] = ERAS;
+    let client = connect(&evaluator.url, &opened.token, session)
         .await
         .unwrap();
     shown(&client, "list_numbers", &json!({})).await;
@@ -214,9 +208,14 @@ async fn what_has_no_right_to_come_in_is_told_why() {
 #[tokio::test]
 async fn a_client_is_told_that_its_token_is_wrong() {
     let evaluator = Evaluator::start().await;
-    for era in eras() {
-        let refused = connect(&evaluator.url, "wrong", era).await.unwrap_err();
-        assert!(refused.auth_challenge().is_some(), "{refused:?}");
+    for era in ERAS {
+        let refused = connect(&evaluator.url, &Secret::new("wrong"), era)
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(refused, ConnectError::Unauthorized { .. }),
+            "{refused:?}"
+        );
     }
 }
 
