@@ -86,6 +86,14 @@ impl Allowed {
         }
     }
 
+    /// Whether a name may be taken for an address: this machine's names only for its own addresses, and names
+    /// that an operator gave for any.
+    pub(crate) fn may_resolve(&self, name: &str, address: IpAddr) -> bool {
+        let host = Host::Domain(name);
+        let is_loopback = address.to_canonical().is_loopback();
+        self.names(&host) || (self.loopback && self::is_loopback(&host) && is_loopback)
+    }
+
     fn check_url(&self, url: &Url) -> Result<(), Refused> {
         let scheme = url.scheme();
         let (true, Some(host)) = (matches!(scheme, "http" | "https"), url.host()) else {

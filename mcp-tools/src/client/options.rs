@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rmcp::{model::ProtocolVersion, service::ClientLifecycleMode};
+
 /// How a client speaks to servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -22,6 +24,20 @@ pub enum Lifecycle {
     Initialize,
     /// `server/discover` only (2026-07-28).
     Discover,
+}
+
+impl Lifecycle {
+    pub(super) fn mode(self) -> ClientLifecycleMode {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        match self {
+            Self::Initialize => ClientLifecycleMode::Initialize,
+            Self::Discover => ClientLifecycleMode::Discover { preferred_versions },
+            Self::Either => ClientLifecycleMode::Auto {
+                preferred_versions,
+                legacy_version: None,
+            },
+        }
+    }
 }
 
 /// Limits of time and size.

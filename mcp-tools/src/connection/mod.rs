@@ -12,9 +12,13 @@
 mod details;
 mod find;
 mod masked;
+mod merge;
+mod read;
+mod text;
 mod write;
 
 pub use bridge_protocol::wire::FieldError as DetailsError;
 pub use details::{ConnectionDetails, DEFAULT_NAME, Transport};
-pub use find::find;
+pub use find::{MOST_DETAILS, find};
 pub use masked::masked;
+pub(crate) use masked::{masked_text, searched};

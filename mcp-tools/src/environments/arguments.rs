@@ -64,13 +64,13 @@ pub fn refused(reason: impl Display) -> CallToolResult {
 mod tests {
     use super::*;
 
-    fn arguments(value: Value) -> Arguments {
+    fn arguments(value: &Value) -> Arguments {
         Arguments::new(value.as_object().unwrap().clone())
     }
 
     #[test]
     fn an_error_names_the_argument() {
-        let mut wrong = arguments(json!({"product": 7, "qantity": 2}));
+        let mut wrong = arguments(&json!({"product": 7, "qantity": 2}));
         let error = wrong.required::<String>("product").unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_may_be_missing_may_be_null() {
-        let mut none = arguments(json!({"page": null}));
+        let mut none = arguments(&json!({"page": null}));
         assert_eq!(none.optional::<i32>("page"), Ok(None));
         assert_eq!(none.optional::<String>("query"), Ok(None));
         none.done().unwrap();

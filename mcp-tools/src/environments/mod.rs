@@ -85,3 +85,6 @@ pub fn builtin(name: &str, seed: u64) -> Option<Box<dyn Environment>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,3 +89,38 @@ fn whole_number(answer: &Value) -> Option<i64> {
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn reward(answer: Option<Value>) -> f64 {
+        let mut sum = Sum::new(1);
+        sum.submit(answer.as_ref()).await;
+        let score = sum.score();
+        assert_eq!(score.success, score.reward >= 1.0);
+        score.reward
+    }
+
+    #[tokio::test]
+    async fn only_the_sum_is_worth_anything() {
+        let right = Sum::new(1).expected();
+        assert!(reward(Some(json!(right))).await >= 1.0);
+        assert!(reward(Some(json!(format!(" {right} ")))).await >= 1.0);
+        for wrong in [json!(right + 1), json!("many"), json!(null), json!([right])] {
+            assert!(reward(Some(wrong)).await <= 0.0);
+        }
+        assert!(reward(None).await <= 0.0);
+    }
+
+    #[tokio::test]
+    async fn the_tool_shows_the_goals_numbers() {
+        let mut sum = Sum::new(2);
+        let shown = sum.call("list_numbers", JsonObject::new()).await;
+        assert_eq!(
+            shown.structured_content,
+            Some(json!({"numbers": sum.numbers}))
+        );
+        assert!(sum.task().goal.contains(&sum.listed()));
+    }
+}

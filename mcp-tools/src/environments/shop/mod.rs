@@ -235,3 +235,6 @@ impl Environment for Shop {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,12 +13,12 @@ const STREETS: [&str; 4] = ["Harbour Street", "Mill Lane", "Station Road", "Orch
 /// What is to be bought.
 #[derive(Debug)]
 pub(super) struct ShoppingList {
-    kind: &'static str,
-    colour: &'static str,
-    quantity: u32,
+    pub(super) kind: &'static str,
+    pub(super) colour: &'static str,
+    pub(super) quantity: u32,
     /// In cents, shipping included.
     budget: u32,
-    address: String,
+    pub(super) address: String,
 }
 
 impl ShoppingList {

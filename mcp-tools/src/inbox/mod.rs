@@ -3,6 +3,8 @@
 //! They arrive while the agent works, so an inbox is shared: who receives, who reads and who waits need
 //! no more than a reference.
 
+mod content;
+
 use std::{
     collections::{BTreeSet, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -13,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::connection;
+use content::{kinds, message_id};
+
+pub(crate) use content::texts;
 
 /// The most messages that are kept; the oldest go first.
 pub const MOST_MESSAGES: usize = 1024;
@@ -227,24 +231,4 @@ impl Filter {
                 .is_none_or(|is| received.acknowledged == is)
             && received.number > self.after
     }
-}
-
-/// The id of a message, or of the message in a status.
-fn message_id(message: &Value) -> Option<String> {
-    [
-        "/messageId",
-        "/message/messageId",
-        "/status/message/messageId",
-    ]
-    .iter()
-    .find_map(|place| message.pointer(place)?.as_str())
-    .map(str::to_owned)
-}
-
-fn kinds(message: &Value) -> BTreeSet<Kind> {
-    let mut kinds = BTreeSet::new();
-    if !connection::find(message).is_empty() {
-        kinds.insert(Kind::McpDetails);
-    }
-    kinds
 }

@@ -1,0 +1,193 @@
+//! The connection itself.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use rmcp::{
+    Peer, RoleClient,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject,
+        PaginatedRequestParams, Tool,
+    },
+    service::RunningService,
+};
+use tokio::{sync::Mutex, time::timeout};
+
+use super::{
+    error::{CallError, ConnectError},
+    failure::{self, Failures},
+    handler::Handler,
+    http,
+    options::{Limits, Options},
+    program,
+};
+use crate::{
+    allowed::Allowed,
+    connection::{ConnectionDetails, Transport},
+};
+
+/// A connection to an MCP server. Dropping it ends it: a program that was started is told to end, and is
+/// killed with all that it started if it does not.
+pub struct Connection {
+    details: ConnectionDetails,
+    limits: Limits,
+    handler: Handler,
+    peer: Peer<RoleClient>,
+    /// Absent once it was closed.
+    service: Mutex<Option<RunningService<RoleClient, Handler>>>,
+    failures: Failures,
+}
+
+impl Connection {
+    /// Connects, if the details are [allowed](Allowed), and agrees with the server on a version.
+    pub async fn open(
+        details: &ConnectionDetails,
+        allowed: &Allowed,
+        options: &Options,
+    ) -> Result<Self, ConnectError> {
+        allowed.check(details)?;
+        let (limits, failures) = (options.limits, Failures::of(details));
+        let handler = Handler::default();
+        let service = timeout(limits.connect, begin(details, allowed, options, &handler))
+            .await
+            .map_err(|_| failures.connect_timed_out(limits.connect))??;
+        Ok(Self {
+            details: details.clone(),
+            limits,
+            handler,
+            peer: service.peer().clone(),
+            service: Mutex::new(Some(service)),
+            failures,
+        })
+    }
+
+    /// The details that were followed.
+    pub fn details(&self) -> &ConnectionDetails {
+        &self.details
+    }
+
+    /// What the server is called in its details.
+    pub fn name(&self) -> &str {
+        &self.details.name
+    }
+
+    /// The version of MCP that was agreed on, such as `2025-11-25`.
+    pub fn protocol_version(&self) -> String {
+        let info = self.peer.peer_info();
+        info.map(|info| info.protocol_version.to_string())
+            .unwrap_or_default()
+    }
+
+    /// The tools that the server has now, as it describes them. The descriptions are a stranger's words:
+    /// data to show, never instructions to follow.
+    pub async fn tools(&self) -> Result<Vec<Tool>, CallError> {
+        let call = "tools/list";
+        timeout(self.limits.call, self.all_tools(call))
+            .await
+            .map_err(|_| self.failures.call_timed_out(call, self.limits.call))?
+    }
+
+    /// How often the server has said that its tools changed.
+    pub fn tool_changes(&self) -> u64 {
+        self.handler.tool_changes()
+    }
+
+    /// Calls a tool. An error of the tool itself is a result with `is_error`.
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+    ) -> Result<CallToolResult, CallError> {
+        let request =
+            CallToolRequestParams::new(Cow::Owned(tool.to_owned())).with_arguments(arguments);
+        let response = timeout(self.limits.call, self.peer.call_tool_once(request))
+            .await
+            .map_err(|_| self.failures.call_timed_out(tool, self.limits.call))?
+            .map_err(|error| self.failures.call(tool, error))?;
+        let result = self.complete(tool, response)?;
+        self.failures
+            .check_size(tool, failure::bytes(&result), "bytes", self.limits.result)?;
+        Ok(result)
+    }
+
+    /// Ends it in good order, within the limit `close`; calls fail from then on. Closing again does nothing.
+    pub async fn close(&self) {
+        let service = self.service.lock().await.take();
+        if let Some(mut service) = service {
+            // What has not ended by then is killed when it is dropped.
+            let _ = service.close_with_timeout(self.limits.close).await;
+        }
+    }
+
+    /// A server that never comes to its last page is stopped by the limits.
+    async fn all_tools(&self, call: &str) -> Result<Vec<Tool>, CallError> {
+        let (mut tools, mut size) = (Vec::new(), 0);
+        let mut page = PaginatedRequestParams::default();
+        loop {
+            let listed = self.peer.list_tools(Some(page)).await;
+            let listed = listed.map_err(|error| self.failures.call(call, error))?;
+            size += failure::bytes(&listed.tools);
+            tools.extend(listed.tools);
+            let (failures, limits) = (&self.failures, &self.limits);
+            failures.check_size(call, tools.len(), "tools", limits.tools)?;
+            failures.check_size(call, size, "bytes", limits.result)?;
+            let Some(cursor) = listed.next_cursor else {
+                return Ok(tools);
+            };
+            page = PaginatedRequestParams::default().with_cursor(Some(cursor));
+        }
+    }
+
+    fn complete(
+        &self,
+        tool: &str,
+        response: CallToolResponse,
+    ) -> Result<CallToolResult, CallError> {
+        let asks_for = match response {
+            CallToolResponse::Complete(result) => return Ok(result),
+            CallToolResponse::InputRequired(_) => "asks the user for input, which nobody can give",
+            CallToolResponse::Task(_) => "made a task of the call, which this client did not offer",
+            _ => "answered in a way that this client does not know",
+        };
+        let reason = format!("expected a result, but the server {asks_for}");
+        Err(self.failures.unexpected(tool, &reason))
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("details", &self.details)
+            .field("protocol_version", &self.protocol_version())
+            .finish_non_exhaustive()
+    }
+}
+
+async fn begin(
+    details: &ConnectionDetails,
+    allowed: &Allowed,
+    options: &Options,
+    handler: &Handler,
+) -> Result<RunningService<RoleClient, Handler>, ConnectError> {
+    let failures = Failures::of(details);
+    let (handler, lifecycle) = (handler.clone(), options.lifecycle.mode());
+    let begun = match &details.transport {
+        Transport::Http { url, headers } => {
+            let headers = http::headers(headers).map_err(|bad| failures.header(bad))?;
+            let transport =
+                http::transport(url, headers, &Arc::new(allowed.clone()), &options.limits)
+                    .map_err(|error| failures.connect(error.as_ref()))?;
+            rmcp::service::serve_client_with_lifecycle(handler, transport, lifecycle).await
+        }
+        Transport::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } => {
+            let program = program::Program::start(command, args, env, cwd.as_deref())
+                .map_err(|source| failures.start(source))?;
+            rmcp::service::serve_client_with_lifecycle(handler, program, lifecycle).await
+        }
+    };
+    begun.map_err(|error| failures.begin(&error))
+}

@@ -1,0 +1,171 @@
+//! What went wrong in `rmcp`, as this package's errors.
+
+use std::{error::Error, io, time::Duration};
+
+use rmcp::{
+    service::{ClientInitializeError, ServiceError},
+    transport::{DynamicTransportError, streamable_http_client::AuthRequiredError},
+};
+use serde::Serialize;
+
+use super::{
+    error::{CallError, ConnectError},
+    http::BadHeader,
+};
+use crate::connection::{ConnectionDetails, masked_text, searched};
+
+/// The longest text of a stranger that an error repeats, in characters.
+const LONGEST: usize = 300;
+
+/// Makes errors about one server, in which its secrets are masked: a server may repeat what it was sent.
+pub(super) struct Failures {
+    server: String,
+    secrets: Vec<String>,
+}
+
+impl Failures {
+    pub(super) fn of(details: &ConnectionDetails) -> Self {
+        let secrets = details.secrets().into_iter();
+        Self {
+            server: format!("{} ({})", details.name, details.place()),
+            secrets: searched(secrets.map(|secret| secret.expose())),
+        }
+    }
+
+    pub(super) fn connect_timed_out(&self, limit: Duration) -> ConnectError {
+        let server = self.server.clone();
+        ConnectError::TimedOut { server, limit }
+    }
+
+    pub(super) fn header(&self, bad: BadHeader) -> ConnectError {
+        ConnectError::Header {
+            server: self.server.clone(),
+            header: bad.header,
+            expected: bad.expected,
+        }
+    }
+
+    pub(super) fn start(&self, source: io::Error) -> ConnectError {
+        let server = self.server.clone();
+        ConnectError::Start { server, source }
+    }
+
+    pub(super) fn connect(&self, error: &dyn Error) -> ConnectError {
+        ConnectError::Failed {
+            server: self.server.clone(),
+            reason: self.reason(error),
+        }
+    }
+
+    pub(super) fn begin(&self, error: &ClientInitializeError) -> ConnectError {
+        let server = self.server.clone();
+        if error.is_authorization_required() || transport(error).is_some_and(is_unauthorized) {
+            return ConnectError::Unauthorized { server };
+        }
+        match transport(error) {
+            Some(transport) => self.connect(transport.error.as_ref()),
+            None => self.connect(error),
+        }
+    }
+
+    pub(super) fn call_timed_out(&self, call: &str, limit: Duration) -> CallError {
+        let call = call.to_owned();
+        CallError::TimedOut { call, limit }
+    }
+
+    pub(super) fn unexpected(&self, call: &str, reason: &str) -> CallError {
+        CallError::Unexpected {
+            call: call.to_owned(),
+            reason: self.shown(reason),
+        }
+    }
+
+    pub(super) fn call(&self, call: &str, error: ServiceError) -> CallError {
+        let named = call.to_owned();
+        match error {
+            ServiceError::McpError(error) => CallError::Rejected {
+                call: named,
+                code: error.code.0,
+                message: self.shown(&error.message),
+            },
+            ServiceError::TransportSend(error) if is_unauthorized(&error) => {
+                CallError::Unauthorized { call: named }
+            }
+            ServiceError::TransportSend(error) => CallError::Closed {
+                call: named,
+                reason: self.reason(error.error.as_ref()),
+            },
+            ServiceError::TransportClosed | ServiceError::Cancelled { .. } => CallError::Closed {
+                call: named,
+                reason: "the server is gone".to_owned(),
+            },
+            other => self.unexpected(call, &other.to_string()),
+        }
+    }
+
+    pub(super) fn check_size(
+        &self,
+        call: &str,
+        size: usize,
+        unit: &'static str,
+        limit: usize,
+    ) -> Result<(), CallError> {
+        if size <= limit {
+            return Ok(());
+        }
+        let call = call.to_owned();
+        Err(CallError::TooLarge {
+            call,
+            size,
+            unit,
+            limit,
+        })
+    }
+
+    /// An error with its causes, of which the innermost says most.
+    fn reason(&self, error: &dyn Error) -> String {
+        let mut reasons = vec![error.to_string()];
+        let mut source = error.source();
+        while let Some(error) = source {
+            let reason = error.to_string();
+            if !reasons.iter().any(|known| known.contains(&reason)) {
+                reasons.push(reason);
+            }
+            source = error.source();
+        }
+        self.shown(&reasons.join(": "))
+    }
+
+    fn shown(&self, text: &str) -> String {
+        let text = masked_text(text, &self.secrets);
+        match text.char_indices().nth(LONGEST) {
+            Some((end, _)) => format!("{}..", &text[..end]),
+            None => text,
+        }
+    }
+}
+
+/// How large something is as JSON.
+pub(super) fn bytes(value: &impl Serialize) -> usize {
+    serde_json::to_vec(value).map_or(0, |json| json.len())
+}
+
+fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => Some(error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => transport(fallback),
+        _ => None,
+    }
+}
+
+/// 401 with the challenge that HTTP asks for has a type; without one only its words tell.
+fn is_unauthorized(error: &DynamicTransportError) -> bool {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
+    while let Some(error) = cause {
+        if error.is::<AuthRequiredError>() || error.to_string().contains(": HTTP 401") {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}

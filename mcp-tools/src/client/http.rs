@@ -1,0 +1,106 @@
+//! Streamable HTTP.
+
+use std::{collections::BTreeMap, error::Error, sync::Arc, time::Duration};
+
+use reqwest_0_13::{
+    Client,
+    header::{HeaderName, HeaderValue},
+    redirect,
+};
+use rmcp::transport::{
+    StreamableHttpClientTransport, common::client_side_sse::ExponentialBackoff,
+    streamable_http_client::StreamableHttpClientTransportConfig,
+};
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use url::Url;
+
+use super::{options::Limits, resolver::Resolver};
+use crate::{allowed::Allowed, secret::Secret};
+
+/// The headers that details may not set, since they belong to HTTP or to the protocol. `Host` above all: it is
+/// what servers on this machine tell their own callers by. Those that begin with `Mcp-` are reserved too.
+const RESERVED: [&str; 10] = [
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// How often a broken stream is taken up again before its call fails.
+const RESUMPTIONS: usize = 3;
+
+/// A header that cannot be sent.
+pub(super) struct BadHeader {
+    pub(super) header: String,
+    pub(super) expected: &'static str,
+}
+
+pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
+
+/// The headers of details as they are sent; their values are marked as sensitive.
+pub(super) fn headers(headers: &BTreeMap<String, Secret>) -> Result<Headers, BadHeader> {
+    let header = |(name, value): (&String, &Secret)| {
+        let bad = |expected| BadHeader {
+            header: name.clone(),
+            expected,
+        };
+        let name = HeaderName::try_from(name).map_err(|_| bad("the name of an HTTP header"))?;
+        if RESERVED.contains(&name.as_str()) || name.as_str().starts_with("mcp-") {
+            return Err(bad("a header that is not the protocol's own"));
+        }
+        let mut value = HeaderValue::try_from(value.expose())
+            .map_err(|_| bad("a value of visible ASCII characters"))?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    };
+    headers.iter().map(header).collect()
+}
+
+/// A transport to this URL. Nothing is sent yet.
+pub(super) fn transport(
+    url: &Url,
+    headers: Headers,
+    allowed: &Arc<Allowed>,
+    limits: &Limits,
+) -> Result<StreamableHttpClientTransport<Client>, Box<dyn Error>> {
+    let mut retry = ExponentialBackoff::default();
+    retry.max_times = Some(RESUMPTIONS);
+    retry.base_duration = Duration::from_millis(200);
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+        .custom_headers(headers.into_iter().collect());
+    config.retry_config = Arc::new(retry);
+    let client = client(allowed, limits)?;
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// A client that goes where it is sent and nowhere else: redirects and proxies would lead to hosts that were
+/// never judged.
+fn client(allowed: &Arc<Allowed>, limits: &Limits) -> Result<Client, Box<dyn Error>> {
+    let client = Client::builder()
+        .tls_backend_preconfigured(tls()?)
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .connect_timeout(limits.connect)
+        .dns_resolver(Arc::new(Resolver::new(allowed.clone())))
+        .build()?;
+    Ok(client)
+}
+
+/// TLS by ring with the roots that the rest of the workspace trusts. It is handed to the client, rather than
+/// installed for the whole process, which is not a library's to decide.
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}

@@ -1,0 +1,314 @@
+//! Connection details from JSON.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::{ConnectionDetails, DEFAULT_NAME, DetailsError, Transport, find::Found};
+use crate::secret::Secret;
+
+/// What stands beside details, or among them, and holds for each of them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside<'a> {
+    episode: Option<(&'static str, &'a Value)>,
+    expiry: Option<(&'static str, &'a Value)>,
+}
+
+/// The members that name an episode, by how well they say so.
+const EPISODE: [&str; 4] = ["episodeId", "episode_id", "sessionId", "session_id"];
+
+/// The members that say when details expire.
+const EXPIRY: [&str; 2] = ["expiresAt", "expires_at"];
+
+/// How a transport is named in details.
+enum Named {
+    Http,
+    Stdio,
+    /// HTTP+SSE of 2024-11-05, which is not spoken.
+    Sse,
+}
+
+impl Named {
+    /// The transport of a name, however it is spelled: `streamable-http`, `streamableHttp`.
+    fn of(name: &str) -> Option<Self> {
+        let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        match name.to_ascii_lowercase().as_str() {
+            "http" | "https" | "streamablehttp" => Some(Self::Http),
+            "stdio" => Some(Self::Stdio),
+            "sse" | "httpsse" => Some(Self::Sse),
+            _other_protocol => None,
+        }
+    }
+}
+
+/// Whether a name is that of a transport of MCP, and not of another protocol such as `JSONRPC`.
+pub(super) fn is_transport(name: &str) -> bool {
+    Named::of(name).is_some()
+}
+
+/// Whether an object that nothing else marks is connection details: it has `url` or `command`, beside a
+/// `transport` of MCP.
+pub(super) fn is_details(members: &Map<String, Value>) -> bool {
+    let transport = members.get("transport").and_then(Value::as_str);
+    transport.is_some_and(is_transport)
+        && (is_there(members, "url") || is_there(members, "command"))
+}
+
+impl<'a> Beside<'a> {
+    pub(super) fn of(members: &'a Map<String, Value>) -> Self {
+        Self {
+            episode: first(members, EPISODE),
+            expiry: first(members, EXPIRY),
+        }
+    }
+
+    fn or(self, outer: &Self) -> Self {
+        Self {
+            episode: self.episode.or(outer.episode),
+            expiry: self.expiry.or(outer.expiry),
+        }
+    }
+}
+
+/// The object under `mcpServers`: a server a member.
+pub(super) fn servers(value: &Value, beside: &Beside<'_>) -> Found {
+    let Value::Object(servers) = value else {
+        let expected = "an object with a server under each name";
+        return vec![Err(unexpected(expected, value))];
+    };
+    let read = |(name, server): (&String, &Value)| {
+        let mut details = explicit(server, beside).map_err(|error| error.inside(name))?;
+        details.name.clone_from(name);
+        Ok(details)
+    };
+    servers.iter().map(read).collect()
+}
+
+/// A value that is said to be details.
+pub(super) fn explicit(
+    value: &Value,
+    beside: &Beside<'_>,
+) -> Result<ConnectionDetails, DetailsError> {
+    match value {
+        Value::Object(members) => details(members, beside),
+        other => Err(unexpected("an object with url or command", other)),
+    }
+}
+
+/// The members of an object that is details.
+pub(super) fn details(
+    members: &Map<String, Value>,
+    beside: &Beside<'_>,
+) -> Result<ConnectionDetails, DetailsError> {
+    let beside = Beside::of(members).or(beside);
+    Ok(ConnectionDetails {
+        name: string(members, "name")?.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+        transport: transport(members)?,
+        episode_id: beside.episode.map(id).transpose()?,
+        expires_at: beside.expiry.map(time).transpose()?,
+    })
+}
+
+fn transport(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
+    let (url, command) = (is_there(members, "url"), is_there(members, "command"));
+    match (named(members)?, url, command) {
+        (Some(Named::Http), _, _) | (None, true, false) => http(members),
+        (Some(Named::Stdio), _, _) | (None, false, true) => stdio(members),
+        (Some(Named::Sse), _, _) => {
+            let error = DetailsError::new("http or stdio", "sse, which this client does not speak");
+            Err(error.inside(named_by(members)))
+        }
+        (None, true, true) => Err(DetailsError::new(
+            "url or command, or a type that says which one counts",
+            "both",
+        )),
+        (None, false, false) => Err(DetailsError::new("url or command", "neither")),
+    }
+}
+
+fn named(members: &Map<String, Value>) -> Result<Option<Named>, DetailsError> {
+    let member = named_by(members);
+    let Some(name) = string(members, member)? else {
+        return Ok(None);
+    };
+    let unknown = || DetailsError::new("http or stdio", format!("{name:?}")).inside(member);
+    Named::of(&name).map(Some).ok_or_else(unknown)
+}
+
+/// The member that names the transport: `type` as clients write it, or `transport`.
+fn named_by(members: &Map<String, Value>) -> &'static str {
+    if is_there(members, "type") {
+        "type"
+    } else {
+        "transport"
+    }
+}
+
+fn http(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
+    Ok(Transport::Http {
+        url: url(members)?,
+        headers: at("headers", members, named_secrets)?,
+    })
+}
+
+/// What was there is not shown in errors: it could hold a password.
+fn url(members: &Map<String, Value>) -> Result<Url, DetailsError> {
+    let text = required(members, "url", "an http or https URL")?;
+    let error = |expected, found| DetailsError::new(expected, found).inside("url");
+    let url =
+        Url::parse(&text).map_err(|reason| error("an http or https URL", reason.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(error(
+            "an http or https URL",
+            format!("scheme {:?}", url.scheme()),
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        let found = "a user or a password in the URL".to_owned();
+        return Err(error("credentials among the headers", found));
+    }
+    Ok(url)
+}
+
+fn stdio(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
+    let (command, args) = command_line(members)?;
+    Ok(Transport::Stdio {
+        command,
+        args,
+        env: at("env", members, named_secrets)?,
+        cwd: string(members, "cwd")?.map(Into::into),
+    })
+}
+
+/// The program and its arguments. Some write both into `command`, as a list or as a line for a shell; a
+/// line is only taken apart where there are no `args`.
+fn command_line(members: &Map<String, Value>) -> Result<(String, Vec<String>), DetailsError> {
+    let error = || DetailsError::new("a program", "an empty command").inside("command");
+    let mut words = match members.get("command") {
+        Some(list @ Value::Array(_)) => strings(list).map_err(|error| error.inside("command"))?,
+        _ => {
+            let line = required(members, "command", "a program")?;
+            match is_there(members, "args") {
+                true => vec![line],
+                false => shlex::split(&line).unwrap_or(vec![line]),
+            }
+        }
+    };
+    words.extend(at("args", members, strings)?);
+    let mut words = words.into_iter();
+    let command = words.next().filter(|command| !command.is_empty());
+    Ok((command.ok_or_else(error)?, words.collect()))
+}
+
+/// Headers or variables: an object of strings, or a list of `{name, value}` as the registry's `server.json`
+/// writes them.
+fn named_secrets(value: &Value) -> Result<BTreeMap<String, Secret>, DetailsError> {
+    let expected = "an object of strings, or a list of objects with name and value";
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), secret(value).map_err(|e| e.inside(name))?)))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| name_and_value(item).map_err(|error| error.at(index)))
+            .collect(),
+        other => Err(unexpected(expected, other)),
+    }
+}
+
+fn name_and_value(item: &Value) -> Result<(String, Secret), DetailsError> {
+    let Value::Object(members) = item else {
+        return Err(unexpected("an object with name and value", item));
+    };
+    let name = required(members, "name", "a string")?;
+    let value = secret(members.get("value").unwrap_or(&Value::Null))
+        .map_err(|error| error.inside("value"))?;
+    Ok((name, value))
+}
+
+fn secret(value: &Value) -> Result<Secret, DetailsError> {
+    let text = value.as_str();
+    text.map(Secret::new)
+        .ok_or_else(|| unexpected("a string", value))
+}
+
+fn id((member, value): (&str, &Value)) -> Result<String, DetailsError> {
+    let text = value.as_str().map(str::to_owned);
+    text.ok_or_else(|| unexpected("a string", value).inside(member))
+}
+
+fn time((member, value): (&str, &Value)) -> Result<Timestamp, DetailsError> {
+    let time = value.as_str().and_then(|text| text.parse().ok());
+    let expected = "a time with its zone, such as 2026-01-31T12:00:00Z";
+    time.ok_or_else(|| DetailsError::unexpected(expected, value).inside(member))
+}
+
+fn strings(value: &Value) -> Result<Vec<String>, DetailsError> {
+    let Value::Array(items) = value else {
+        return Err(unexpected("a list of strings", value));
+    };
+    let read = |(index, item): (usize, &Value)| {
+        let text = item.as_str().map(str::to_owned);
+        text.ok_or_else(|| unexpected("a string", item).at(index))
+    };
+    items.iter().enumerate().map(read).collect()
+}
+
+/// A member that may be absent, which is the same as null.
+fn at<T: Default>(
+    member: &str,
+    members: &Map<String, Value>,
+    read: impl Fn(&Value) -> Result<T, DetailsError>,
+) -> Result<T, DetailsError> {
+    match members.get(member) {
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(value) => read(value).map_err(|error| error.inside(member)),
+    }
+}
+
+fn string(members: &Map<String, Value>, member: &str) -> Result<Option<String>, DetailsError> {
+    at(member, members, |value| {
+        let text = value.as_str().map(|text| Some(text.to_owned()));
+        text.ok_or_else(|| unexpected("a string", value))
+    })
+}
+
+fn required(
+    members: &Map<String, Value>,
+    member: &str,
+    expected: &str,
+) -> Result<String, DetailsError> {
+    let missing = || DetailsError::new(expected, "nothing").inside(member);
+    string(members, member)?.ok_or_else(missing)
+}
+
+fn is_there(members: &Map<String, Value>, member: &str) -> bool {
+    members.get(member).is_some_and(|value| !value.is_null())
+}
+
+fn first<'a>(
+    members: &'a Map<String, Value>,
+    names: impl IntoIterator<Item = &'static str>,
+) -> Option<(&'static str, &'a Value)> {
+    let mut present = names
+        .into_iter()
+        .filter_map(|name| Some((name, members.get(name)?)));
+    present.find(|(_, value)| !value.is_null())
+}
+
+/// An error that says what kind of value it was and not which: it may be a secret.
+fn unexpected(expected: &str, value: &Value) -> DetailsError {
+    let found = match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    DetailsError::new(expected, found)
+}

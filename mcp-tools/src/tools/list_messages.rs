@@ -1,0 +1,71 @@
+//! `list_messages`
+
+use async_trait::async_trait;
+use bridge_protocol::wire::FieldError;
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::{Value, json};
+
+use super::{Tool, answer, arguments::Arguments, described, shown};
+use crate::{
+    context::AgentContext,
+    inbox::{Filter, Kind, Received},
+};
+
+/// The most messages of one answer.
+const MOST: usize = 50;
+
+/// Lists the messages that were received, in short, those that are asked for.
+#[derive(Debug)]
+pub struct ListMessages;
+
+#[async_trait]
+impl Tool for ListMessages {
+    fn describe(&self) -> rmcp::model::Tool {
+        let kinds = Kind::ALL.map(Kind::name);
+        let properties = json!({
+            "kind": {"type": "string", "enum": kinds, "description": "Only messages that hold this."},
+            "acknowledged": {"type": "boolean", "description": "Only messages that were acknowledged, or were not."},
+            "after": {"type": "integer", "minimum": 0, "description": "Only messages with a greater number."},
+        });
+        let description = "List the messages received from the Green Agent, oldest first, in short. \
+            `next_after` is there when there are more: pass it as `after`.";
+        described("list_messages", description, &properties)
+    }
+
+    async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
+        let listed = filter(arguments).map(|filter| list(context, &filter));
+        answer(listed.map_err(|error| error.to_string()))
+    }
+}
+
+fn filter(arguments: JsonObject) -> Result<Filter, FieldError> {
+    let mut arguments = Arguments::new(arguments);
+    let filter = Filter {
+        kind: arguments.string("kind")?.map(kind).transpose()?,
+        acknowledged: arguments.flag("acknowledged")?,
+        after: arguments.number("after")?.unwrap_or(0),
+    };
+    arguments.finish()?;
+    Ok(filter)
+}
+
+fn kind(name: String) -> Result<Kind, FieldError> {
+    let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    kind.ok_or_else(|| {
+        let expected = format!("one of {}", Kind::ALL.map(Kind::name).join(", "));
+        FieldError::unexpected(expected, &Value::String(name)).inside("kind")
+    })
+}
+
+fn list(context: &AgentContext, filter: &Filter) -> Value {
+    let messages = context.incoming_messages().list(filter);
+    let first: Vec<&Received> = messages.iter().take(MOST).collect();
+    let mut answer = json!({
+        "count": messages.len(),
+        "messages": first.iter().map(|m| shown::summary(m)).collect::<Vec<_>>(),
+    });
+    if let Some(last) = first.last().filter(|_| messages.len() > MOST) {
+        answer["next_after"] = json!(last.number);
+    }
+    answer
+}

@@ -1,0 +1,62 @@
+//! `message_history`
+
+use async_trait::async_trait;
+use bridge_protocol::wire::FieldError;
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::{Value, json};
+
+use super::{Tool, answer, arguments::Arguments, described, shown};
+use crate::context::AgentContext;
+
+/// The most messages of one answer, and how many there are if nobody says.
+const MOST: u64 = 20;
+
+/// Shows whole messages, the newest if nothing else is said.
+#[derive(Debug)]
+pub struct MessageHistory;
+
+/// Which part of the history is wanted.
+struct Wanted {
+    before: u64,
+    limit: usize,
+}
+
+#[async_trait]
+impl Tool for MessageHistory {
+    fn describe(&self) -> rmcp::model::Tool {
+        let properties = json!({
+            "before": {"type": "integer", "minimum": 0, "description": "Only messages with a smaller number."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "description": "How many messages, the newest."},
+        });
+        let description = "Read the communication with the Green Agent so far: whole messages, oldest first. \
+            Secrets in them are masked; connect_to_mcp_server knows them.";
+        described("message_history", description, &properties)
+    }
+
+    async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
+        let history = wanted(arguments).map(|wanted| history(context, &wanted));
+        answer(history.map_err(|error| error.to_string()))
+    }
+}
+
+fn wanted(arguments: JsonObject) -> Result<Wanted, FieldError> {
+    let mut arguments = Arguments::new(arguments);
+    let before = arguments.number("before")?.unwrap_or(u64::MAX);
+    let limit = arguments.number("limit")?.unwrap_or(MOST);
+    arguments.finish()?;
+    if !(1..=MOST).contains(&limit) {
+        let expected = format!("a number from 1 to {MOST}");
+        return Err(FieldError::unexpected(expected, &json!(limit)).inside("limit"));
+    }
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    Ok(Wanted { before, limit })
+}
+
+fn history(context: &AgentContext, wanted: &Wanted) -> Value {
+    let inbox = context.incoming_messages();
+    let mut messages = inbox.history();
+    messages.retain(|received| received.number < wanted.before);
+    let earlier = messages.len().saturating_sub(wanted.limit);
+    let newest: Vec<Value> = messages[earlier..].iter().map(shown::whole).collect();
+    json!({ "messages": newest, "earlier": earlier, "dropped": inbox.dropped() })
+}
