@@ -176,3 +176,141 @@ fn changes_the_program(variable: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     variable == "PATH" || variable.starts_with("LD_") || variable.starts_with("DYLD_")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn http(url: &str) -> ConnectionDetails {
+        ConnectionDetails::http("e", url.parse().unwrap())
+    }
+
+    fn allowing(hosts: &[&str]) -> Allowed {
+        Allowed {
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+            ..Allowed::default()
+        }
+    }
+
+    #[test]
+    fn loopback_however_it_is_spelled() {
+        let nothing = Allowed {
+            loopback: false,
+            ..Allowed::default()
+        };
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "a.localhost",
+            "127.0.0.1",
+            "127.9.9.9",
+            "2130706433",
+            "0x7f.1",
+            "0177.0.0.1",
+            "127.1",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "[0:0:0:0:0:ffff:7f00:1]",
+            "127。0。0。1",
+            "%31%32%37.0.0.1",
+        ] {
+            let details = http(&format!("http://{host}:1234/mcp"));
+            assert_eq!(Allowed::default().check(&details), Ok(()), "{host}");
+            let refused = nothing.check(&details).unwrap_err();
+            assert!(
+                matches!(refused, Refused::Loopback { .. }),
+                "{host}: {refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_hosts_are_refused_unless_named() {
+        for (host, name) in [
+            ("green.example", "green.example"),
+            ("GREEN.example.", "green.EXAMPLE"),
+            ("192.0.2.7", "192.0.2.7"),
+            ("3221225991", "192.0.2.7"),
+            ("[::ffff:192.0.2.7]", "192.0.2.7"),
+            ("[2001:db8::7]", "2001:db8:0::7"),
+            ("[2001:db8::7]", "[2001:db8::7]"),
+            ("0.0.0.0", "0.0.0.0"),
+            ("[::]", "::"),
+            ("localhost.example", "localhost.example"),
+            ("127.0.0.1.example", "127.0.0.1.example"),
+            ("169.254.169.254", "169.254.169.254"),
+        ] {
+            let details = http(&format!("https://{host}/mcp"));
+            let refused = Allowed::default().check(&details).unwrap_err();
+            assert!(matches!(refused, Refused::Host { .. }), "{host}: {refused}");
+            assert_eq!(
+                allowing(&[name]).check(&details),
+                Ok(()),
+                "{host} as {name}"
+            );
+            assert!(allowing(&["other.example"]).check(&details).is_err());
+        }
+    }
+
+    #[test]
+    fn commands_are_refused_unless_named_exactly() {
+        let allowed = Allowed {
+            commands: ["mcp-tools", "/opt/server"].map(str::to_owned).into(),
+            ..Allowed::default()
+        };
+        for (command, expected) in [
+            ("mcp-tools", true),
+            ("/opt/server", true),
+            ("./mcp-tools", false),
+            ("/tmp/mcp-tools", false),
+            ("MCP-TOOLS", false),
+            ("sh", false),
+            ("mcp-tools relay", false),
+        ] {
+            let details = ConnectionDetails::stdio("e", command, ["--any"]);
+            assert_eq!(allowed.check(&details).is_ok(), expected, "{command}");
+            assert!(Allowed::default().check(&details).is_err(), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_command_stays_the_program_that_was_named() {
+        let allowed = Allowed {
+            commands: BTreeSet::from(["mcp-tools".to_owned()]),
+            ..Allowed::default()
+        };
+        for (variable, expected) in [
+            ("MCP_TOKEN", true),
+            ("PATH", false),
+            ("Path", false),
+            ("LD_PRELOAD", false),
+        ] {
+            let mut details = ConnectionDetails::stdio("e", "mcp-tools", ["relay"]);
+            let Transport::Stdio { env, .. } = &mut details.transport else {
+                unreachable!()
+            };
+            env.insert(variable.to_owned(), crate::secret::Secret::new("x"));
+            assert_eq!(allowed.check(&details).is_ok(), expected, "{variable}");
+        }
+    }
+
+    #[test]
+    fn other_schemes_are_no_http() {
+        let refused = allowing(&["localhost"]).check(&http("ftp://localhost/mcp"));
+        assert_eq!(
+            refused,
+            Err(Refused::Scheme {
+                scheme: "ftp".to_owned()
+            })
+        );
+    }
+
+    #[test]
+    fn settings_are_read_and_mistakes_in_them_found() {
+        let read = |text| serde_json::from_str::<Allowed>(text);
+        assert_eq!(read("{}").unwrap(), Allowed::default());
+        assert_eq!(read(r#"{"hosts": ["a"]}"#).unwrap(), allowing(&["a"]));
+        assert!(read(r#"{"host": ["a"]}"#).is_err());
+    }
+}

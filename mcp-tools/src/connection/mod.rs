@@ -13,6 +13,8 @@ mod details;
 mod find;
 mod masked;
 mod merge;
+#[cfg(test)]
+mod properties;
 mod read;
 mod text;
 mod write;

@@ -290,10 +290,10 @@ fn is_there(members: &Map<String, Value>, member: &str) -> bool {
     members.get(member).is_some_and(|value| !value.is_null())
 }
 
-fn first<'a>(
-    members: &'a Map<String, Value>,
+fn first(
+    members: &Map<String, Value>,
     names: impl IntoIterator<Item = &'static str>,
-) -> Option<(&'static str, &'a Value)> {
+) -> Option<(&'static str, &Value)> {
     let mut present = names
         .into_iter()
         .filter_map(|name| Some((name, members.get(name)?)));

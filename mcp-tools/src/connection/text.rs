@@ -50,17 +50,17 @@ pub(super) fn details_in(text: &str) -> Found {
             continue;
         };
         if !add(&mut members, member, value) {
-            found.extend(details(std::mem::take(&mut members)));
+            found.extend(details(&std::mem::take(&mut members)));
             add(&mut members, member, value);
         }
     }
-    found.extend(details(members));
+    found.extend(details(&members));
     found
 }
 
-fn details(members: Map<String, Value>) -> Found {
-    let is_details = read::is_details(&members);
-    let details = is_details.then(|| read::details(&members, &Beside::default()));
+fn details(members: &Map<String, Value>) -> Found {
+    let is_details = read::is_details(members);
+    let details = is_details.then(|| read::details(members, &Beside::default()));
     details.into_iter().collect()
 }
 

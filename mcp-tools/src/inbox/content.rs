@@ -76,3 +76,65 @@ fn list<'a>(value: &'a Value, place: &str) -> impl Iterator<Item = &'a Value> + 
     let list = value.pointer(place).and_then(Value::as_array);
     list.into_iter().flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn kinds_of_messages() {
+        let details = json!({"mcp_connection_details": {"url": "http://localhost/"}});
+        let data = |data: Value| json!({"parts": [{"data": data}]});
+        for (message, expected) in [
+            (
+                data(json!({"task_id": "t", "benchmark": "b", "goal": "g"})),
+                &[Kind::TaskInfo][..],
+            ),
+            (data(details.clone()), &[Kind::McpDetails]),
+            (
+                data(json!({"mcp_connection_details": 7})),
+                &[Kind::McpDetails],
+            ),
+            (details.clone(), &[Kind::McpDetails]),
+            (
+                json!({"parts": [{"text": "go"}, {"data": {"goal": "g"}}, {"data": details}]}),
+                &[Kind::TaskInfo, Kind::McpDetails, Kind::Text],
+            ),
+            (
+                json!({"artifact": {"parts": [{"data": {"score": 1.0}}]}}),
+                &[Kind::Result],
+            ),
+            (
+                json!({"artifacts": [{"parts": [{"data": {"reward": 0}}]}]}),
+                &[Kind::Result],
+            ),
+            (
+                json!({"status": {"message": {"parts": [{"text": "hello"}]}}}),
+                &[Kind::Text],
+            ),
+            (json!("hello"), &[Kind::Text]),
+            (json!({"parts": [{"text": " "}]}), &[Kind::Other]),
+            (json!(null), &[Kind::Other]),
+        ] {
+            assert_eq!(
+                kinds(&message),
+                expected.iter().copied().collect(),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn ids_of_messages() {
+        for message in [
+            json!({"messageId": "m"}),
+            json!({"message": {"messageId": "m"}}),
+            json!({"taskId": "t", "status": {"message": {"messageId": "m"}}}),
+        ] {
+            assert_eq!(message_id(&message).as_deref(), Some("m"));
+        }
+        assert_eq!(message_id(&json!({"id": "t"})), None);
+    }
+}
