@@ -3,6 +3,7 @@
 //! - [`PurpleAgent`]: what it is made of
 //! - `Work`: one policy at work, from the first message to its end
 
+mod notice;
 mod settings;
 mod work;
 
@@ -13,6 +14,7 @@ use mcp_tools::{
     tools::Tool,
 };
 
+pub use notice::{Listener, Notice};
 pub use settings::{AgentSettings, Limits};
 pub use work::{Ended, Outcome};
 pub(crate) use work::{Progress, Work};
@@ -66,9 +68,10 @@ impl PurpleAgent {
     }
 
     /// A new policy, ready to work with this context.
-    pub(crate) fn work(&self, context: AgentContext) -> Work {
+    pub(crate) fn work(&self, context: AgentContext, listener: Listener) -> Work {
         let toolbox = Toolbox::new(&self.tools);
-        Work::new((self.new_policy)(), context, toolbox, self.settings.limits)
+        let limits = self.settings.limits;
+        Work::new((self.new_policy)(), context, toolbox, limits, listener)
     }
 }
 

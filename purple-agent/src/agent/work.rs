@@ -6,7 +6,7 @@ use mcp_tools::context::AgentContext;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use super::Limits;
+use super::{Limits, Listener, Notice};
 use crate::{
     policy::{Action, Called, Policy, PolicyError, Situation, Step, ToolCall},
     toolbox::Toolbox,
@@ -20,6 +20,7 @@ pub(crate) struct Work {
     limits: Limits,
     steps: Vec<Step>,
     worked: Duration,
+    listener: Listener,
 }
 
 /// How far the work is.
@@ -68,6 +69,9 @@ pub enum Ended {
         /// What was missing.
         missing: String,
     },
+    /// The evaluator ended the evaluation while it still worked.
+    #[error("stopped because the evaluation is over")]
+    EvaluationOver,
     /// The policy could not go on.
     #[error("policy {policy} cannot go on: {source}")]
     Policy {
@@ -85,6 +89,7 @@ impl Work {
         context: AgentContext,
         toolbox: Toolbox,
         limits: Limits,
+        listener: Listener,
     ) -> Self {
         Self {
             policy,
@@ -93,6 +98,7 @@ impl Work {
             limits,
             steps: Vec::new(),
             worked: Duration::ZERO,
+            listener,
         }
     }
 
@@ -106,11 +112,6 @@ impl Work {
         progress.unwrap_or_else(|_| self.ended(Ended::TimeLimit { limit }))
     }
 
-    /// The end of work that waits for what nobody sends.
-    pub(crate) fn give_up(&self, missing: String) -> Outcome {
-        self.outcome(Ended::NothingCame { missing })
-    }
-
     async fn go_on(&mut self) -> Progress {
         loop {
             let seen = self.context.incoming_messages().newest();
@@ -119,9 +120,15 @@ impl Work {
                 Ok(Action::Call(calls)) => self.call(calls).await,
                 // What came while the policy thought may be what it waits for.
                 Ok(Action::Wait { .. }) if self.context.incoming_messages().newest() > seen => {}
-                Ok(Action::Wait { missing }) => return Progress::Waits { missing, seen },
+                Ok(Action::Wait { missing }) => {
+                    let missing_too = missing.clone();
+                    (self.listener)(&Notice::Waits {
+                        missing: missing_too,
+                    });
+                    return Progress::Waits { missing, seen };
+                }
                 Ok(Action::Finish { text, data }) => {
-                    let outcome = self.outcome(Ended::Finished);
+                    let outcome = self.stopped(Ended::Finished);
                     return Progress::Ended(Outcome {
                         text,
                         data,
@@ -161,22 +168,32 @@ impl Work {
                 .toolbox
                 .call(&self.context, &call.name, arguments)
                 .await;
-            called.push(Called { call, result });
+            let done = Called { call, result };
+            (self.listener)(&notice(&done));
+            called.push(done);
         }
         self.steps.push(Step { called });
     }
 
     fn ended(&self, ended: Ended) -> Progress {
-        Progress::Ended(self.outcome(ended))
+        Progress::Ended(self.stopped(ended))
     }
 
-    fn outcome(&self, ended: Ended) -> Outcome {
+    /// Work that has ended in this way, with nothing said.
+    pub(crate) fn stopped(&self, ended: Ended) -> Outcome {
         Outcome {
             ended,
             text: String::new(),
             data: None,
             steps: self.steps.len(),
         }
+    }
+}
+
+fn notice(called: &Called) -> Notice {
+    Notice::Called {
+        tool: called.call.name.clone(),
+        failed: called.failed().then(|| called.text()),
     }
 }
 

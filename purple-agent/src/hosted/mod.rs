@@ -1,12 +1,129 @@
 //! The agent as an A2A server: evaluators send it messages, as AgentBeats' green agents do.
+//!
+//! What belongs to one context is one conversation: its messages go to one inbox, and one policy works on
+//! them, turn after turn, until it ends; the next message then begins anew. A message that comes while
+//! the policy works is a turn of its own, which only notes it: so evaluators can send at any time.
 
-use bridge::agent::Agent;
+mod acknowledge;
+mod card;
+mod conversation;
+mod conversations;
 
-use crate::agent::PurpleAgent;
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge::{
+    agent::{Agent, TurnSettings},
+    caller::Caller,
+    executor::{Executor, Turn, Update},
+};
+use bridge_protocol::a2a::{Message, Part, Role, Task, TaskState};
+
+use crate::agent::{Ended, Outcome, PurpleAgent};
+use conversation::Answer;
+use conversations::{Conversations, Key};
+
+/// How much longer than its work a turn may take: connections are closed in it.
+const CLOSING: Duration = Duration::from_secs(30);
 
 impl PurpleAgent {
     /// The agent to be hosted under this name, with its card.
-    pub fn into_agent(self, _name: &str) -> Agent {
-        unimplemented!()
+    pub fn into_agent(self, name: &str) -> Agent {
+        let limit = self.settings().limits.time.saturating_add(CLOSING);
+        Agent {
+            name: name.to_owned(),
+            card: card::card(name),
+            executor: Arc::new(Hosted::new(self)),
+            settings: TurnSettings {
+                limit,
+                ..TurnSettings::default()
+            },
+        }
+    }
+}
+
+/// The agent behind the bridge's seam.
+#[derive(Debug)]
+struct Hosted {
+    agent: PurpleAgent,
+    conversations: Conversations,
+}
+
+impl Hosted {
+    fn new(agent: PurpleAgent) -> Self {
+        let most = agent.settings().conversations;
+        Self {
+            conversations: Conversations::new(most),
+            agent,
+        }
+    }
+}
+
+#[async_trait]
+impl Executor for Hosted {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let key = Key::of(&turn.caller, &turn.task);
+        let restored = || conversation::restored(&self.agent, &turn.task);
+        let (task, number) = (turn.task.id.clone(), turn.number);
+        let named = |state, text: String| vec![said(&task, number, state, text, None)];
+        let Some(conversation) = self.conversations.get(key, restored) else {
+            return named(TaskState::Rejected, BUSY.to_owned());
+        };
+        match conversation.take(&self.agent, turn).await {
+            Answer::Noted { by } => {
+                let text = format!("Noted for the work that goes on in task {by}.");
+                named(TaskState::Completed, text)
+            }
+            Answer::Known => {
+                let text = "This message was received before.".to_owned();
+                named(TaskState::Completed, text)
+            }
+            Answer::Waits { missing } => {
+                let text = format!("Waiting for a message; what is missing: {missing}");
+                named(TaskState::InputRequired, text)
+            }
+            Answer::Ended(outcome) => vec![ended(&task, number, outcome)],
+            // The task has ended already; whatever is said about it now is dropped.
+            Answer::Canceled => Vec::new(),
+        }
+    }
+
+    async fn canceled(&self, task: Arc<Task>, caller: Caller) {
+        if let Some(conversation) = self.conversations.known(&Key::of(&caller, &task)) {
+            conversation.cancel(&task.id).await;
+        }
+    }
+}
+
+const BUSY: &str =
+    "All conversations that this agent keeps are being worked on; try again when one has ended.";
+
+/// How a task ends whose work has ended. An agent that was stopped says so, and does not look as if it
+/// had finished.
+fn ended(task: &str, turn: u64, outcome: Outcome) -> Update {
+    match outcome.ended {
+        Ended::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
+        stopped @ (Ended::StepLimit { .. }
+        | Ended::TimeLimit { .. }
+        | Ended::NothingCame { .. }
+        | Ended::EvaluationOver
+        | Ended::Policy { .. }) => said(task, turn, TaskState::Failed, stopped.to_string(), None),
+    }
+}
+
+/// The status that answers a turn: the text, then the data.
+fn said(
+    task: &str,
+    turn: u64,
+    state: TaskState,
+    text: String,
+    data: Option<serde_json::Value>,
+) -> Update {
+    let parts = std::iter::once(Part::text(text)).chain(data.map(Part::data));
+    let id = format!("{task}.{turn}.answer");
+    Update::Status {
+        state,
+        message: Some(Message::new(id, Role::Agent, parts.collect())),
+        metadata: None,
     }
 }

@@ -1,0 +1,62 @@
+//! Acknowledging to an evaluator that was asked: with a message of its own.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_client::Client;
+use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
+use mcp_tools::{
+    acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledgement},
+    context::{AcknowledgeError, Acknowledger},
+};
+use tokio::time::timeout;
+
+use super::heard::Heard;
+use crate::clock;
+
+/// How long the evaluator may take to take it.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Sends it in the evaluation's context, as a turn of its own that refers to the task, so that it arrives
+/// while the task still works.
+pub(super) struct ByMessage {
+    client: Arc<Client>,
+    /// What was heard holds the context that holds this, so this must not hold it.
+    heard: Weak<Heard>,
+}
+
+impl ByMessage {
+    pub(super) fn new(client: Arc<Client>, heard: &Arc<Heard>) -> Self {
+        let heard = Arc::downgrade(heard);
+        Self { client, heard }
+    }
+
+    /// None if nobody listens to the evaluation any more.
+    fn message(&self, message_ids: &[String]) -> Option<Message> {
+        let heard = self.heard.upgrade()?;
+        let data = acknowledgement(message_ids.iter().map(String::as_str));
+        let mut message = Message::new(clock::new_id(), Role::User, vec![Part::data(data)]);
+        message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
+        message.context_id = heard.context_id();
+        message.reference_task_ids.extend(heard.task_id());
+        Some(message)
+    }
+}
+
+#[async_trait]
+impl Acknowledger for ByMessage {
+    async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError> {
+        let not_taken = |reason| AcknowledgeError::NotTaken { reason };
+        let message = self.message(message_ids);
+        let message = message.ok_or_else(|| not_taken("the evaluation is over".to_owned()))?;
+        let request = SendMessageRequest::new(message);
+        match timeout(LIMIT, self.client.send_message(request)).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(not_taken(error.to_string())),
+            Err(_) => Err(not_taken(format!("no answer within {LIMIT:?}"))),
+        }
+    }
+}

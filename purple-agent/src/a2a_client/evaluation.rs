@@ -1,0 +1,116 @@
+//! An evaluation that was asked for: the evaluator's task, as far as it was heard of.
+
+use std::{fmt, sync::Arc};
+
+use bridge_client::{Client, ClientError};
+use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, Task, TaskState};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use url::Url;
+
+use super::{
+    RequestError,
+    follow::{Source, follow},
+    heard::{Heard, Stage},
+};
+use crate::clock;
+
+/// An evaluation that goes on. Dropping it stops listening; the evaluator's task goes on all the same.
+pub struct Evaluation {
+    client: Arc<Client>,
+    heard: Arc<Heard>,
+    following: JoinHandle<()>,
+}
+
+impl Evaluation {
+    pub(super) fn new(client: Arc<Client>, heard: Arc<Heard>, following: JoinHandle<()>) -> Self {
+        Self {
+            client,
+            heard,
+            following,
+        }
+    }
+
+    /// The evaluator's task as it stands; none if it answered with a message and no task.
+    pub fn task(&self) -> Option<Task> {
+        self.heard.task()
+    }
+
+    /// Whether the evaluator's task has ended.
+    pub fn has_ended(&self) -> bool {
+        *self.heard.stage().borrow() == Stage::Ended
+    }
+
+    /// Whether the evaluator waits for a message in its task.
+    pub fn wants_message(&self) -> bool {
+        let task = self.heard.task();
+        task.is_some_and(|task| task.status.state == TaskState::InputRequired)
+    }
+
+    /// Waits until the evaluator's task has ended. Never comes if it does not; the limit is the caller's.
+    pub async fn ended(&self) {
+        self.until(|stage| *stage == Stage::Ended).await;
+    }
+
+    /// Waits until nothing more will be heard unless somebody says something.
+    pub async fn quiet(&self) {
+        self.until(|stage| *stage != Stage::Open).await;
+    }
+
+    async fn until(&self, reached: impl FnMut(&Stage) -> bool) {
+        // What was heard lives as long as this, so the wait ends only with the stage.
+        let _ = self.heard.stage().wait_for(reached).await;
+    }
+
+    /// Says something in the evaluator's task, and listens on.
+    ///
+    /// # Errors
+    /// If the evaluator does not take it.
+    pub async fn reply(&mut self, text: &str, data: Option<Value>) -> Result<(), ClientError> {
+        let parts = std::iter::once(Part::text(text)).chain(data.map(Part::data));
+        let mut message = Message::new(clock::new_id(), Role::User, parts.collect());
+        message.task_id = self.heard.task_id();
+        message.context_id = self.heard.context_id();
+        let request = SendMessageRequest::new(message);
+        let source = if self.client.card().capabilities.streams() {
+            let events = self.client.send_streaming_message(request).await?;
+            self.heard.reopen();
+            Source::Stream(events)
+        } else {
+            let answer = self.client.send_message(request).await?;
+            self.heard.reopen();
+            self.heard.take(answer.into());
+            Source::Polls
+        };
+        let following = follow(self.client.clone(), source, self.heard.clone());
+        self.following.abort();
+        self.following = tokio::spawn(following);
+        Ok(())
+    }
+
+    /// Why nothing was said at all.
+    pub(super) fn silence(&self, green: &Url) -> RequestError {
+        let reason = match &*self.heard.stage().borrow() {
+            Stage::Broken(reason) => reason.clone(),
+            Stage::Open | Stage::Paused | Stage::Ended => "its answer is empty".to_owned(),
+        };
+        RequestError::Broken {
+            green: green.clone(),
+            reason,
+        }
+    }
+}
+
+impl Drop for Evaluation {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+impl fmt::Debug for Evaluation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Evaluation")
+            .field("stage", &*self.heard.stage().borrow())
+            .finish_non_exhaustive()
+    }
+}

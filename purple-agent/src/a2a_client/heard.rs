@@ -1,0 +1,210 @@
+//! What was heard of an evaluation: messages go to the inbox once each, the task is kept as it stands.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bridge_protocol::a2a::{Artifact, Message, Role, StreamResponse, Task};
+use mcp_tools::{
+    context::AgentContext,
+    inbox::{Filter, Receipt},
+};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::agent::{Listener, Notice};
+
+/// Who speaks, as `incoming_messages` says.
+const FROM: &str = "green";
+
+/// What was heard so far. Shared by those who listen and those who wait.
+pub(super) struct Heard {
+    context: AgentContext,
+    listener: Listener,
+    state: Mutex<State>,
+    stage: watch::Sender<Stage>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    task: Option<Task>,
+    /// The context of a bare message, which has no task.
+    context_id: Option<String>,
+    /// The ids of the messages that came.
+    messages: BTreeSet<String>,
+    /// The artifacts as they came last.
+    artifacts: BTreeMap<String, Value>,
+}
+
+/// How far the evaluation is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// More is to be heard.
+    #[default]
+    Open,
+    /// The task waits for a message, or the answer was one.
+    Paused,
+    /// The task has ended.
+    Ended,
+    /// No more can be heard.
+    Broken(String),
+}
+
+impl Heard {
+    pub(super) fn new(context: AgentContext, listener: Listener) -> Self {
+        Self {
+            context,
+            listener,
+            state: Mutex::default(),
+            stage: watch::Sender::new(Stage::Open),
+        }
+    }
+
+    /// Takes one item of a stream, or an answer. A message that an event carries is received again if it
+    /// was sent again; a whole task shows all that was said, so of it only what is new is received.
+    pub(super) fn take(&self, item: StreamResponse) {
+        match &item {
+            StreamResponse::Task(task) => self.take_task(task),
+            StreamResponse::Message(message) => self.receive(message),
+            StreamResponse::StatusUpdate(update) => {
+                update
+                    .status
+                    .message
+                    .iter()
+                    .for_each(|one| self.receive(one));
+            }
+            StreamResponse::ArtifactUpdate(_) => {}
+        }
+        let stage = self.apply(item);
+        self.receive_artifacts();
+        self.stage.send_if_modified(|now| {
+            let changed = *now != stage;
+            *now = stage;
+            changed
+        });
+    }
+
+    fn take_task(&self, task: &Task) {
+        let messages = task.history.iter().chain(&task.status.message);
+        for message in messages {
+            let is_new = !self.lock().messages.contains(&message.message_id);
+            if message.role != Role::User && is_new {
+                self.receive(message);
+            }
+        }
+    }
+
+    fn receive(&self, message: &Message) {
+        self.lock().messages.insert(message.message_id.clone());
+        self.put(message);
+    }
+
+    /// Artifacts have no message id; one that stands as it stood is not received again.
+    fn receive_artifacts(&self) {
+        for artifact in self.changed_artifacts() {
+            self.put(&artifact);
+        }
+    }
+
+    fn changed_artifacts(&self) -> Vec<Artifact> {
+        let mut state = self.lock();
+        let State {
+            task, artifacts, ..
+        } = &mut *state;
+        let all = task.iter().flat_map(|task| &task.artifacts);
+        let changed = all.filter(|artifact| {
+            let now = to_json(artifact);
+            artifacts.insert(artifact.artifact_id.clone(), now.clone()) != Some(now)
+        });
+        changed.cloned().collect()
+    }
+
+    fn put(&self, message: &impl Serialize) {
+        let inbox = self.context.incoming_messages();
+        let receipt = inbox.receive(FROM, to_json(message), self.context.now());
+        let Receipt::New(number) = receipt else {
+            return;
+        };
+        let filter = Filter {
+            after: number - 1,
+            ..Filter::default()
+        };
+        let received = inbox.list(&filter).into_iter().next();
+        let kinds = received.into_iter().flat_map(|one| one.kinds);
+        let kinds = kinds.map(|kind| kind.name()).collect();
+        (self.listener)(&Notice::Received { number, kinds });
+    }
+
+    /// Keeps the task as it stands after the item, and says how far the evaluation is.
+    fn apply(&self, item: StreamResponse) -> Stage {
+        let mut state = self.lock();
+        if let StreamResponse::Message(message) = item {
+            state.context_id = message.context_id;
+            return Stage::Paused;
+        }
+        let before = state.task.as_ref().map(|task| task.status.state.clone());
+        match &mut state.task {
+            Some(task) => task.apply(item),
+            none => *none = Task::begun_by(item),
+        }
+        let Some(now) = state.task.as_ref().map(|task| task.status.state.clone()) else {
+            return Stage::Open;
+        };
+        drop(state);
+        if before.as_ref() != Some(&now) {
+            let state = word(now.as_str());
+            (self.listener)(&Notice::Evaluation { state });
+        }
+        match (now.is_terminal(), now.is_interrupted()) {
+            (true, _) => Stage::Ended,
+            (false, true) => Stage::Paused,
+            (false, false) => Stage::Open,
+        }
+    }
+
+    /// No more can be heard, for this reason.
+    pub(super) fn broken(&self, reason: String) {
+        self.stage.send_replace(Stage::Broken(reason));
+    }
+
+    /// A message was sent to the evaluator, so more is to be heard.
+    pub(super) fn reopen(&self) {
+        self.stage.send_replace(Stage::Open);
+    }
+
+    pub(super) fn stage(&self) -> watch::Receiver<Stage> {
+        self.stage.subscribe()
+    }
+
+    /// The evaluator's task as it stands.
+    pub(super) fn task(&self) -> Option<Task> {
+        self.lock().task.clone()
+    }
+
+    pub(super) fn task_id(&self) -> Option<String> {
+        self.lock().task.as_ref().map(|task| task.id.clone())
+    }
+
+    pub(super) fn context_id(&self) -> Option<String> {
+        let state = self.lock();
+        let of_task = state.task.as_ref().and_then(|task| task.context_id.clone());
+        of_task.or_else(|| state.context_id.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `input-required` for `TASK_STATE_INPUT_REQUIRED`.
+pub(super) fn word(state: &str) -> String {
+    let plain = state.strip_prefix("TASK_STATE_").unwrap_or(state);
+    plain.to_lowercase().replace('_', "-")
+}
+
+/// Protocol objects have string keys and finite numbers, so writing them cannot fail.
+fn to_json(object: &impl Serialize) -> Value {
+    serde_json::to_value(object).unwrap_or_default()
+}

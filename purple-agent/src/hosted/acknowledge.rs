@@ -1,0 +1,40 @@
+//! Acknowledging to an evaluator that called: in a status of the task that is worked on.
+
+use async_trait::async_trait;
+use bridge::executor::{TaskHandle, Update};
+use bridge_protocol::a2a::{Message, Part, Role, TaskState};
+use mcp_tools::{
+    acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledgement},
+    context::{AcknowledgeError, Acknowledger},
+};
+
+use crate::clock;
+
+/// Whether the sender of a message wants to know that it arrived.
+pub(super) fn is_wanted(message: &Message) -> bool {
+    message
+        .extensions
+        .iter()
+        .any(|uri| uri == ACKNOWLEDGE_EXTENSION)
+}
+
+/// Says it in this task.
+pub(super) struct InTask(pub(super) TaskHandle);
+
+#[async_trait]
+impl Acknowledger for InTask {
+    async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError> {
+        let data = acknowledgement(message_ids.iter().map(String::as_str));
+        let mut message = Message::new(clock::new_id(), Role::Agent, vec![Part::data(data)]);
+        message.extensions = vec![ACKNOWLEDGE_EXTENSION.to_owned()];
+        let update = Update::Status {
+            state: TaskState::Working,
+            message: Some(message),
+            metadata: None,
+        };
+        let emitted = self.0.emit(vec![update]).await;
+        emitted.map_err(|error| AcknowledgeError::NotTaken {
+            reason: error.to_string(),
+        })
+    }
+}

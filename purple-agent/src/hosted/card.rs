@@ -1,0 +1,52 @@
+//! The card of an agent under evaluation.
+
+use bridge_protocol::a2a::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Metadata};
+use mcp_tools::acknowledge::ACKNOWLEDGE_EXTENSION;
+
+/// A card without interfaces: where the agent is reached is the host's to say.
+pub(super) fn card(name: &str) -> AgentCard {
+    let modes = ["text/plain", "application/json"]
+        .map(String::from)
+        .to_vec();
+    let description = format!(
+        "{name}, an agent under evaluation: tell it the task and how to reach the MCP server to work with"
+    );
+    AgentCard {
+        capabilities: AgentCapabilities {
+            streaming: Some(true),
+            extensions: vec![acknowledges()],
+            ..AgentCapabilities::default()
+        },
+        default_input_modes: modes.clone(),
+        default_output_modes: modes,
+        skills: vec![evaluation()],
+        ..AgentCard::named(name, description)
+    }
+}
+
+fn acknowledges() -> AgentExtension {
+    AgentExtension {
+        uri: ACKNOWLEDGE_EXTENSION.to_owned(),
+        description: Some(
+            "acknowledges messages that name this extension, in statuses of the task".to_owned(),
+        ),
+        required: false,
+        params: None,
+        extra: Metadata::new(),
+    }
+}
+
+fn evaluation() -> AgentSkill {
+    AgentSkill {
+        id: "evaluation".to_owned(),
+        name: "Evaluation".to_owned(),
+        description: "Connects to the MCP server that messages name, and works on the task there"
+            .to_owned(),
+        tags: vec!["evaluation".to_owned(), "mcp".to_owned()],
+        examples: Vec::new(),
+        input_modes: Vec::new(),
+        output_modes: Vec::new(),
+        security_requirements: Vec::new(),
+        extra: Metadata::new(),
+    }
+}

@@ -1,0 +1,132 @@
+//! The conversations that are kept: a bounded number, in memory.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bridge::caller::Caller;
+use bridge_protocol::a2a::Task;
+
+use super::conversation::Conversation;
+
+/// Whose conversation it is, and in which context.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    caller: Caller,
+    context: String,
+}
+
+impl Key {
+    pub(super) fn of(caller: &Caller, task: &Task) -> Self {
+        // The bridge gives every task a context.
+        let context = task.context_id.as_ref().unwrap_or(&task.id);
+        Self {
+            caller: caller.clone(),
+            context: context.clone(),
+        }
+    }
+}
+
+/// Conversations by context; when there are too many, the one that rested longest is forgotten.
+#[derive(Debug)]
+pub(super) struct Conversations {
+    most: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Each with the number of its last use.
+    conversations: BTreeMap<Key, (u64, Arc<Conversation>)>,
+    uses: u64,
+}
+
+impl Conversations {
+    pub(super) fn new(most: usize) -> Self {
+        let kept = Mutex::default();
+        Self { most, kept }
+    }
+
+    /// The conversation, or a new one; none if there are too many of which none rests.
+    pub(super) fn get(
+        &self,
+        key: Key,
+        new: impl FnOnce() -> Conversation,
+    ) -> Option<Arc<Conversation>> {
+        let mut kept = self.lock();
+        kept.uses += 1;
+        let now = kept.uses;
+        if let Some((used, conversation)) = kept.conversations.get_mut(&key) {
+            *used = now;
+            return Some(conversation.clone());
+        }
+        kept.make_room(self.most)?;
+        let conversation = Arc::new(new());
+        kept.conversations.insert(key, (now, conversation.clone()));
+        Some(conversation)
+    }
+
+    /// The conversation, if it is kept.
+    pub(super) fn known(&self, key: &Key) -> Option<Arc<Conversation>> {
+        let kept = self.lock();
+        kept.conversations.get(key).map(|(_, one)| one.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Forgets the conversation that rested longest if there is no room; dropping it ends its connection.
+    fn make_room(&mut self, most: usize) -> Option<()> {
+        if self.conversations.len() < most.max(1) {
+            return Some(());
+        }
+        let resting = self
+            .conversations
+            .iter()
+            .filter(|(_, (_, one))| one.rests());
+        let (oldest, _) = resting.min_by_key(|(_, (used, _))| *used)?;
+        let oldest = oldest.clone();
+        self.conversations.remove(&oldest);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::{AgentSettings, PurpleAgent},
+        hosted::conversation,
+        policy,
+    };
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::{Value, json};
+
+    fn task(context: &str) -> Task {
+        let status = json!({"state": "TASK_STATE_SUBMITTED"});
+        Task::read(json!({"id": "t", "contextId": context, "status": status})).unwrap()
+    }
+
+    fn get(conversations: &Conversations, context: &str) -> Arc<Conversation> {
+        let policy = policy::builtin("lies", &Value::Null).unwrap();
+        let agent = PurpleAgent::new(policy, AgentSettings::default());
+        let task = task(context);
+        let key = Key::of(&Caller::anonymous(), &task);
+        let new = || conversation::restored(&agent, &task);
+        conversations.get(key, new).unwrap()
+    }
+
+    #[test]
+    fn the_one_that_rested_longest_is_forgotten() {
+        let conversations = Conversations::new(2);
+        let (a, b) = (get(&conversations, "a"), get(&conversations, "b"));
+        assert!(Arc::ptr_eq(&a, &get(&conversations, "a")));
+        let _c = get(&conversations, "c");
+        assert!(Arc::ptr_eq(&a, &get(&conversations, "a")));
+        assert!(!Arc::ptr_eq(&b, &get(&conversations, "b")));
+    }
+}

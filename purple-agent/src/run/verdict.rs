@@ -1,0 +1,158 @@
+//! What an evaluator found, from its task.
+
+use bridge_protocol::a2a::{Artifact, Content, Task, TaskState};
+use serde_json::Value;
+
+/// The artifact that holds an evaluation's result, as AgentBeats names it.
+const RESULT: &str = "Result";
+
+/// What the evaluator found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The agent passed.
+    Passed,
+    /// It did not.
+    Failed,
+    /// The evaluator did not say.
+    Unknown,
+}
+
+impl Verdict {
+    /// In a word, as reports write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The data of the artifact `Result`, else of the last artifact that has data. Text that is JSON is data.
+pub(super) fn result(task: &Task) -> Option<Value> {
+    let named = |artifact: &&Artifact| artifact.name.as_deref() == Some(RESULT);
+    let named = task.artifacts.iter().filter(named).rev();
+    let any = task.artifacts.iter().rev();
+    named.chain(any).find_map(data)
+}
+
+fn data(artifact: &Artifact) -> Option<Value> {
+    artifact.parts.iter().find_map(|part| match &part.content {
+        Content::Data(data) => Some(data.clone()),
+        Content::Text(text) => serde_json::from_str(text).ok(),
+        Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
+    })
+}
+
+/// A task that did not complete is a failure, whatever its result says. Of a result, `success` or
+/// `passed` counts, or else a `score` or `reward` of 1 or more. An evaluation that completes without any
+/// of them is passed, unless it had ended before the work began: then nobody looked at the work.
+pub(super) fn verdict(task: Option<&Task>, result: Option<&Value>, given_at_once: bool) -> Verdict {
+    let Some(task) = task else {
+        return Verdict::Unknown;
+    };
+    match task.status.state {
+        TaskState::Failed | TaskState::Rejected | TaskState::Canceled => Verdict::Failed,
+        TaskState::Completed if given_at_once => Verdict::Unknown,
+        TaskState::Completed => of_result(result),
+        TaskState::Unspecified
+        | TaskState::Submitted
+        | TaskState::Working
+        | TaskState::InputRequired
+        | TaskState::AuthRequired
+        | TaskState::Unknown(_) => Verdict::Unknown,
+    }
+}
+
+fn of_result(result: Option<&Value>) -> Verdict {
+    let member = |name: &str| result.and_then(|result| result.get(name));
+    let flag = ["success", "passed"]
+        .into_iter()
+        .find_map(|name| member(name)?.as_bool());
+    let score = ["score", "reward"]
+        .into_iter()
+        .find_map(|name| member(name)?.as_f64());
+    match flag.or(score.map(|score| score >= 1.0)) {
+        Some(true) | None => Verdict::Passed,
+        Some(false) => Verdict::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::json;
+
+    fn task(state: &str, parts: &Value) -> Task {
+        Task::read(json!({
+            "id": "t", "status": {"state": state},
+            "artifacts": [
+                {"artifactId": "a", "name": "Result", "parts": parts},
+                {"artifactId": "b", "name": "Log", "parts": [{"data": {"score": 7}}]},
+            ],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn the_result_says_whether_the_agent_passed() {
+        const COMPLETED: &str = "TASK_STATE_COMPLETED";
+        for (state, parts, expected) in [
+            (
+                COMPLETED,
+                json!([{"data": {"success": true, "score": 0.5}}]),
+                Verdict::Passed,
+            ),
+            (
+                COMPLETED,
+                json!([{"data": {"success": false, "score": 1}}]),
+                Verdict::Failed,
+            ),
+            (
+                COMPLETED,
+                json!([{"data": {"passed": false}}]),
+                Verdict::Failed,
+            ),
+            (
+                COMPLETED,
+                json!([{"text": "{\"score\": 0.99}"}]),
+                Verdict::Failed,
+            ),
+            (
+                COMPLETED,
+                json!([{"text": "words"}, {"data": {"reward": 1}}]),
+                Verdict::Passed,
+            ),
+            (
+                COMPLETED,
+                json!([{"data": {"winner": "pro"}}]),
+                Verdict::Passed,
+            ),
+            (
+                "TASK_STATE_FAILED",
+                json!([{"data": {"success": true}}]),
+                Verdict::Failed,
+            ),
+            ("TASK_STATE_REJECTED", json!([]), Verdict::Failed),
+            (
+                "TASK_STATE_WORKING",
+                json!([{"data": {"success": true}}]),
+                Verdict::Unknown,
+            ),
+        ] {
+            let task = task(state, &parts);
+            let result = result(&task);
+            assert_eq!(
+                verdict(Some(&task), result.as_ref(), false),
+                expected,
+                "{state} {parts}"
+            );
+        }
+        assert_eq!(verdict(None, None, false), Verdict::Unknown);
+        assert_eq!(
+            verdict(Some(&task(COMPLETED, &json!([]))), None, true),
+            Verdict::Unknown
+        );
+    }
+}
