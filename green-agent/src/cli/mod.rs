@@ -4,6 +4,7 @@ mod check;
 mod list;
 mod new;
 mod run;
+mod serve;
 mod stop;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -33,6 +34,7 @@ Examples:
   green-agent run scenarios/ --install       run all, installing what they require
   green-agent run debate.toml --show-logs    run one and see what its agents print
   green-agent new my-scenario.toml           write a scenario to begin with
+  green-agent serve --environment shop       evaluate whoever says \"ready for evaluation\"
 
 Exit codes:
   0  every scenario passed
@@ -46,6 +48,8 @@ Of several, 4 wins over 3 over 1 over 0. The log's level is set by RUST_LOG, suc
 enum Command {
     /// Run scenarios and judge them
     Run(run::Run),
+    /// Be a green agent over A2A that evaluates whoever asks for it in an environment
+    Serve(serve::Serve),
     /// Read scenarios and say what is wrong with them, without running anything
     Check(Paths),
     /// List scenarios with their agents, requirements and snapshots
@@ -72,6 +76,7 @@ pub fn main() -> ExitCode {
     logging::init(cli.log_format);
     match cli.command {
         Command::Run(command) => command.execute(),
+        Command::Serve(command) => command.execute(),
         Command::Check(paths) => check::execute(&paths),
         Command::List(paths) => list::execute(&paths),
         Command::New(command) => command.execute(),

@@ -1,7 +1,6 @@
 //! An evaluator as an A2A agent.
 
 use std::{
-    collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -53,33 +52,21 @@ fn plain_card(name: &str) -> AgentCard {
     let modes = ["text/plain", "application/json"].map(str::to_owned);
     let extension = AgentExtension {
         uri: ACKNOWLEDGE_EXTENSION.to_owned(),
-        description: Some(
-            "Messages may be acknowledged, and are sent again until they are.".into(),
-        ),
+        description: Some("messages may be acknowledged, and are sent again until they are".into()),
         required: false,
         params: None,
         extra: Metadata::new(),
     };
     AgentCard {
-        name: name.to_owned(),
-        description: "Evaluates agents".to_owned(),
-        supported_interfaces: Vec::new(),
-        provider: None,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        documentation_url: None,
         capabilities: AgentCapabilities {
             streaming: Some(true),
             extensions: vec![extension],
             ..AgentCapabilities::default()
         },
-        security_schemes: BTreeMap::new(),
-        security_requirements: Vec::new(),
         default_input_modes: modes.to_vec(),
         default_output_modes: modes.to_vec(),
         skills: vec![skill()],
-        signatures: Vec::new(),
-        icon_url: None,
-        extra: Metadata::new(),
+        ..AgentCard::named(name, "Evaluates agents")
     }
 }
 

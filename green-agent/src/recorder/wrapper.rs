@@ -36,7 +36,13 @@ pub fn record(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    match runtime.and_then(|runtime| runtime.block_on(order.carry_out())) {
+    let done = runtime.and_then(|runtime| {
+        let done = runtime.block_on(order.carry_out());
+        // A thread that waits for standard input would be waited for in its turn.
+        runtime.shutdown_background();
+        done
+    });
+    match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("green-agent: {}: {error}", order.command.display());

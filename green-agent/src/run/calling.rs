@@ -1,6 +1,11 @@
 //! Participants that ask for their evaluation themselves, as clients of the green agent.
 
-use purple_agent::run::{Report, RunSettings};
+use std::{sync::Arc, time::Duration};
+
+use purple_agent::{
+    agent::Notice,
+    run::{Report, RunSettings},
+};
 use url::Url;
 
 use super::{
@@ -25,7 +30,7 @@ pub(super) struct Calling<'a> {
     role: &'a str,
     green: Url,
     who: Who<'a>,
-    stop: std::time::Duration,
+    stop: Duration,
 }
 
 enum Who<'a> {
@@ -97,11 +102,16 @@ impl<'a> Calling<'a> {
     ) -> Result<String, EvaluationError> {
         let agent = purple(policy, venue.and_then(Venue::preset))
             .map_err(|error| EvaluationError::Evaluator(error.to_string()))?;
-        let hear = |text: &str| listener(text);
+        let (role, listener) = (self.role.to_owned(), listener.clone());
+        let hear = Arc::new(move |notice: &Notice| listener(&format!("{role}: {notice}")));
         let settings = RunSettings::default();
-        let ended = purple_agent::run(&self.green, &agent, &settings, &hear).await;
+        let ended = Box::pin(purple_agent::run(&self.green, &agent, &settings, hear)).await;
         Ok(match ended {
-            Ok(Report { outcome, .. }) => format!("it ended: {outcome:?}"),
+            Ok(Report {
+                outcome: Some(outcome),
+                ..
+            }) => format!("it {}", outcome.ended),
+            Ok(Report { outcome: None, .. }) => "it was refused".to_owned(),
             Err(error) => error.to_string(),
         })
     }

@@ -4,6 +4,7 @@ use url::{Position, Url};
 
 use super::cast::Cast;
 use crate::{
+    evaluator::episode::MCP_PATH,
     recorder::HopSpec,
     scenario::{
         episode::{Direction, McpTransport},
@@ -87,7 +88,7 @@ fn of_participant(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
 fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     match &scenario.green {
         Green::Builtin(Evaluator::Episode(episode)) => match episode.transport {
-            McpTransport::Http => green.join("mcp").ok(),
+            McpTransport::Http => green.join(MCP_PATH).ok(),
             // What passes over standard streams is told to the recorder by a wrapper.
             McpTransport::Stdio => None,
         },

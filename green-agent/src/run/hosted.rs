@@ -64,7 +64,7 @@ pub(super) fn purple(
 }
 
 /// The routes of one agent whose tasks need not outlive the trial.
-pub(super) async fn routes(store: Arc<MemoryStore>, agent: Agent, url: &Url) -> io::Result<Router> {
+async fn routes(store: Arc<MemoryStore>, agent: Agent, url: &Url) -> io::Result<Router> {
     let host = Host::new(store, [agent]);
     host.router(url.as_str()).await.map_err(io::Error::other)
 }

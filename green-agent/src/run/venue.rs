@@ -2,19 +2,12 @@
 
 use std::{io, sync::Arc};
 
-use axum::Router;
-use bridge::store::MemoryStore;
-use mcp_tools::{connection::ConnectionDetails, episodes::Episodes, secret::Secret, server};
+use mcp_tools::{connection::ConnectionDetails, episodes::Episodes, secret::Secret};
 use url::Url;
 
-use super::{
-    Problem, ProblemKind, cast::Cast, hops::to_environment, hosted::routes, problem::chain,
-};
+use super::{Problem, ProblemKind, cast::Cast, hops::to_environment, problem::chain};
 use crate::{
-    evaluator::{
-        self,
-        episode::{EpisodeEvaluator, Reach},
-    },
+    evaluator::episode::{EpisodeEvaluator, MCP_PATH, Reach, router},
     participant::Booth,
     recorder::{RECORD_STDIO, Recorder},
     scenario::{
@@ -64,7 +57,7 @@ impl Venue {
         };
         let own = ground
             .url()
-            .join("mcp")
+            .join(MCP_PATH)
             .map_err(|error| ProblemKind::Harness.because(error))?;
         let reach = Reach {
             url: recorder.url(&hop).unwrap_or_else(|| own.clone()),
@@ -72,7 +65,7 @@ impl Venue {
         };
         let episodes = Episodes::new(EPISODES);
         let masker = cast.masker.clone();
-        let evaluator = EpisodeEvaluator::new(settings.clone(), seed, episodes.clone(), reach)
+        let evaluator = EpisodeEvaluator::new(settings.clone(), seed, episodes, reach)
             .with_limits(bridge_client::Limits {
                 reply: scenario.harness.timeout.total,
                 idle: scenario.harness.timeout.total,
@@ -83,7 +76,7 @@ impl Venue {
             }));
         let evaluator = Arc::new(evaluator);
         let preset = preset(settings, &evaluator).await?;
-        serve(ground, evaluator.clone(), episodes);
+        serve(ground, evaluator.clone());
         Ok(Some(Self {
             evaluator,
             preset,
@@ -133,20 +126,7 @@ async fn preset(
     }
 }
 
-/// Serves the evaluator as an A2A agent and its environments as an MCP server, at one address.
-fn serve(ground: &Booth, evaluator: Arc<EpisodeEvaluator>, episodes: Episodes) {
+fn serve(ground: &Booth, evaluator: Arc<EpisodeEvaluator>) {
     let url = ground.url().clone();
-    ground.serve(async move { app(evaluator, episodes, &url).await });
-}
-
-async fn app(
-    evaluator: Arc<EpisodeEvaluator>,
-    episodes: Episodes,
-    url: &Url,
-) -> io::Result<Router> {
-    let limit = evaluator.longest();
-    let agent = evaluator::agent("green", evaluator, limit);
-    let green = routes(Arc::new(MemoryStore::new()), agent, url).await?;
-    let mcp = server::router(episodes, server::ServerSettings::default());
-    Ok(green.merge(mcp))
+    ground.serve(async move { router(evaluator, &url).await.map_err(io::Error::other) });
 }

@@ -11,7 +11,7 @@ pub(super) const EXPECTED: &str = "a duration such as \"30s\", \"1m30s\" or \"15
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Reads a duration: numbers with units, from large to small.
-pub(super) fn parse(text: &str) -> Option<Duration> {
+pub fn parse(text: &str) -> Option<Duration> {
     let mut units = UNITS.iter();
     let mut rest = text;
     let mut millis = 0_u64;

@@ -21,6 +21,7 @@ mod reader;
 pub mod schema;
 pub mod template;
 
+pub use duration::parse as parse_duration;
 pub use error::{Problem, ScenarioError, ScenarioErrors};
 pub use expected::ExpectedFailure;
 pub use files::{CollectError, Found, collect};

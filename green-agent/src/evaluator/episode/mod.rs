@@ -3,6 +3,7 @@
 //! What it is worth is read from the environment's state, never from what the participant says of it.
 //!
 //! - [`EpisodeEvaluator`]: an [`Evaluator`], in the runner and as a green agent
+//! - [`router`](fn@router): the green agent with its environments, at one address
 //! - `play`: an episode that was opened, and the details by which it is reached
 //! - `details`: how task and details stand in messages
 //! - `calls`, `called`: the two directions
@@ -13,6 +14,7 @@ mod calls;
 mod details;
 mod play;
 mod result;
+mod router;
 
 use std::{
     fmt,
@@ -42,6 +44,7 @@ use super::{
 };
 use crate::scenario::episode::{Delivery, Episode};
 use play::Play;
+pub use router::{MCP_PATH, router};
 
 /// Makes an environment by name and seed; `None` if there is none of that name.
 pub type NewEnvironment = Arc<dyn Fn(&str, u64) -> Option<Box<dyn Environment>> + Send + Sync>;

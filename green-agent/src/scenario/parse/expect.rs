@@ -58,7 +58,7 @@ fn hop(node: &Node<'_>, cast: &Cast) -> Option<Hop> {
         text.parse::<Hop>().ok()
     })?;
     for end in [&hop.from, &hop.to] {
-        cast.check(end, &["green", "runner"], node)?;
+        cast.check(end, &["green", "runner", "environment"], node)?;
     }
     Some(hop)
 }
@@ -288,7 +288,7 @@ mod tests {
             ),
             (
                 "sequence = ['a']\nhop = 'a -> b'",
-                "10:7: harness.expect[0].hop: nobody has the role \"b\"; expected one of: a, green, runner",
+                "10:7: harness.expect[0].hop: nobody has the role \"b\"; expected one of: a, green, runner, environment",
             ),
             (
                 "on = 'x'\neq = 1\nhop = 'a -> green'",

@@ -8,7 +8,7 @@ use crate::transcript::{
     Body, Content, Entry,
     label::labels,
     rest,
-    wire::{self, Ask},
+    wire::{self, Ask, Said},
 };
 
 /// A request and all that came back, in order.
@@ -143,20 +143,40 @@ fn is_keep_alive(content: &Content) -> bool {
     }
 }
 
-/// What the polls of a hop answered so far: the last answer by task.
+/// What is known of the tasks of a hop so far: the last answer by task.
 #[derive(Default)]
 struct Polls {
     answers: BTreeMap<String, String>,
 }
 
 impl Polls {
-    /// Whether an exchange is no poll, or a poll that answers something else than the one before it.
+    /// Whether an exchange is no poll, or a poll that answers something else than was known.
     fn is_news(&mut self, exchange: &Exchange<'_>) -> bool {
         let Some(task) = polled_task(exchange) else {
+            self.hear(exchange);
             return true;
         };
         let answer = answer(exchange);
         self.answers.insert(task, answer.clone()) != Some(answer)
+    }
+}
+
+impl Polls {
+    /// Takes in what is said of tasks without being asked for it.
+    fn hear(&mut self, exchange: &Exchange<'_>) {
+        let bodies = exchange.answers.iter();
+        let said = bodies.filter_map(|entry| wire::said(entry.content.body()?.json()?));
+        for said in said {
+            let (object, id) = match said {
+                Said::Task(task) => (task, task.get("id")),
+                Said::Status(update) => (update, update.get("taskId").or(update.get("id"))),
+                Said::Artifact(_) | Said::Message(_) => continue,
+            };
+            if let (Some(id), Some(state)) = (id.and_then(Value::as_str), wire::state(object)) {
+                self.answers
+                    .insert(id.to_owned(), format!("status:{state}"));
+            }
+        }
     }
 }
 

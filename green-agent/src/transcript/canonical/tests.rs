@@ -65,6 +65,28 @@ fn polls_collapse_to_distinct_answers() {
 }
 
 #[test]
+fn a_poll_that_answers_what_a_stream_said_before_is_no_news() {
+    let mut script = Script::default();
+    let hop = "purple -> green";
+    let working =
+        json!({"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_WORKING"}}});
+    script.exchange(
+        hop,
+        [
+            rpc("SendStreamingMessage", json!({})),
+            stream(),
+            event(working),
+            end(),
+        ],
+    );
+    for state in ["WORKING", "WORKING", "COMPLETED"] {
+        let task = json!({"id": "t", "status": {"state": format!("TASK_STATE_{state}")}});
+        script.exchange(hop, [rpc("GetTask", json!({"id": "t"})), result(task)]);
+    }
+    assert_eq!(plain(&script).matches("> GetTask").count(), 1);
+}
+
+#[test]
 fn polls_of_different_tasks_do_not_collapse() {
     let mut script = Script::default();
     for id in ["a", "b"] {

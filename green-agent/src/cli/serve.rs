@@ -1,0 +1,190 @@
+//! `green-agent serve`: a green agent, until it is stopped.
+
+use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, serve::ListenerExt as _};
+use clap::{Args, builder::PossibleValue};
+use mcp_tools::{
+    environments::BUILTINS,
+    episodes::{Episodes, Limits},
+};
+use tokio::{net::TcpListener, sync::watch, time::sleep};
+use url::Url;
+
+use super::{complain, stop};
+use crate::{
+    evaluator::episode::{EpisodeEvaluator, MCP_PATH, Reach, router},
+    exit::Exit,
+    scenario::{
+        self,
+        episode::{
+            Acknowledge, Delivery, DetailsShape, Episode, EpisodeLimits, McpTransport, TokenKind,
+        },
+    },
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  green-agent serve --environment shop --seed 7
+  purple-agent run --green http://127.0.0.1:3980        ask it for an evaluation
+
+It answers AgentBeats' assessment request too, whose config may name environment, seed, details, transport,
+token, limits and acknowledge.";
+
+/// How long open requests may go on after the program was asked to stop.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// The most evaluations at a time.
+const EPISODES: usize = 256;
+
+/// Be a green agent over A2A that evaluates whoever asks for it in an environment
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Serve {
+    /// The environment that is worked in
+    #[arg(long, value_name = "NAME", value_parser = environments())]
+    environment: String,
+    /// What environments are made from: the same seed gives the same ones
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Where to listen; port 0 picks a free one
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3980")]
+    listen: SocketAddr,
+    /// Where it is reached, if not where it listens: its card says so
+    #[arg(long, value_name = "URL")]
+    public_url: Option<Url>,
+    /// Where its environments are reached, if not at /mcp below that: connection details say so
+    #[arg(long, value_name = "URL")]
+    mcp_url: Option<Url>,
+    /// The shape in which connection details are sent
+    #[arg(long, value_enum, default_value_t = DetailsShape::Data)]
+    details: DetailsShape,
+    /// How environments are reached
+    #[arg(long, value_enum, default_value_t = McpTransport::Http)]
+    transport: McpTransport,
+    /// How details are handed to a participant that calls: in messages, or in the reply itself
+    #[arg(long, value_name = "HOW", default_value = "messages", value_parser = delivery())]
+    delivery: String,
+    /// Which token details hold
+    #[arg(long, value_enum, default_value_t = TokenKind::Valid)]
+    token: TokenKind,
+    /// How many calls of an environment's tools may be made
+    #[arg(long, value_name = "N", default_value_t = Limits::default().steps)]
+    steps: u32,
+    /// How long an evaluation may take, such as 90s or 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    time: Duration,
+    /// Send messages again that are not acknowledged for so long
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    acknowledge_after: Option<Duration>,
+    /// How often
+    #[arg(long, value_name = "N", default_value_t = Acknowledge::default().resend, requires = "acknowledge_after")]
+    resend: u32,
+}
+
+fn environments() -> Vec<PossibleValue> {
+    let named =
+        |(name, purpose): (&'static str, &'static str)| PossibleValue::new(name).help(purpose);
+    BUILTINS.into_iter().map(named).collect()
+}
+
+/// Only the runner can set a participant up beforehand.
+fn delivery() -> [&'static str; 2] {
+    ["messages", "synchronous"]
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = scenario::parse_duration(text).filter(|duration| !duration.is_zero());
+    parsed.ok_or_else(|| "expected a duration such as 90s or 5m".to_owned())
+}
+
+impl Serve {
+    pub(super) fn execute(&self) -> Exit {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build();
+        let served = runtime.map_err(Box::from);
+        match served.and_then(|runtime| runtime.block_on(self.serve())) {
+            Ok(()) => Exit::Passed,
+            Err(error) => {
+                complain(&*error);
+                Exit::Infrastructure
+            }
+        }
+    }
+
+    async fn serve(&self) -> Result<(), Box<dyn Error>> {
+        let stop = stop::on_signal()?;
+        let listener = TcpListener::bind(self.listen)
+            .await
+            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
+        let address = listener.local_addr()?;
+        let public_url = match &self.public_url {
+            Some(url) => url.clone(),
+            None => Url::parse(&format!("http://{address}/"))?,
+        };
+        let mcp_url = match &self.mcp_url {
+            Some(url) => url.clone(),
+            None => public_url.join(MCP_PATH)?,
+        };
+        let reach = Reach {
+            relay: ["mcp-tools", "relay", "--url", mcp_url.as_str()]
+                .map(str::to_owned)
+                .into(),
+            url: mcp_url,
+        };
+        let episodes = Episodes::new(EPISODES);
+        let evaluator = EpisodeEvaluator::new(self.episode(), self.seed, episodes, reach);
+        let app = router(Arc::new(evaluator), &public_url).await?;
+        eprintln!("listening on http://{address}");
+        run(listener, app, stop).await?;
+        Ok(())
+    }
+
+    fn episode(&self) -> Episode {
+        let acknowledge = self.acknowledge_after.map(|after| Acknowledge {
+            after,
+            resend: self.resend,
+        });
+        Episode {
+            details: self.details,
+            transport: self.transport,
+            delivery: match self.delivery.as_str() {
+                "synchronous" => Delivery::Synchronous,
+                _messages => Delivery::Messages,
+            },
+            token: self.token,
+            limits: EpisodeLimits {
+                steps: self.steps,
+                time: self.time,
+            },
+            acknowledge,
+            ..Episode::new(self.environment.as_str())
+        }
+    }
+}
+
+/// Serves until a signal comes; then open requests get a moment to end.
+async fn run(
+    listener: TcpListener,
+    app: Router,
+    mut stop: watch::Receiver<bool>,
+) -> std::io::Result<()> {
+    let mut stopped = stop.clone();
+    let listener = listener.tap_io(|connection| {
+        // Without it the kernel holds the events of a stream back.
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "a connection without TCP_NODELAY");
+        }
+    });
+    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
+        let _ = stop.wait_for(|stopped| *stopped).await;
+    });
+    tokio::select! {
+        served = serving.into_future() => served,
+        () = async {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+            sleep(DRAIN).await;
+        } => Ok(()),
+    }
+}

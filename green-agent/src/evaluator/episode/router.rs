@@ -1,0 +1,39 @@
+//! An evaluator of episodes with its environments: A2A and MCP at one address.
+
+use std::sync::Arc;
+
+use axum::Router;
+use bridge::{
+    host::{Host, HostError},
+    store::MemoryStore,
+};
+use mcp_tools::server::{self, ServerSettings};
+use url::Url;
+
+use super::EpisodeEvaluator;
+use crate::evaluator::agent;
+
+/// The path of the MCP endpoint.
+pub const MCP_PATH: &str = "mcp";
+
+/// Routes of an evaluator that is reached at `public_url`: it as an A2A agent, and below [`MCP_PATH`] its
+/// environments. Its tasks are kept in memory.
+///
+/// # Errors
+/// If the agent cannot be hosted.
+pub async fn router(
+    evaluator: Arc<EpisodeEvaluator>,
+    public_url: &Url,
+) -> Result<Router, HostError> {
+    let mut settings = ServerSettings {
+        path: format!("/{MCP_PATH}"),
+        ..ServerSettings::default()
+    };
+    let named = [public_url, &evaluator.reach.url].map(|url| url.host_str().map(str::to_owned));
+    settings.allowed_hosts.extend(named.into_iter().flatten());
+    let mcp = server::router(evaluator.episodes.clone(), settings);
+    let limit = evaluator.longest();
+    let green = agent("green", evaluator, limit);
+    let host = Host::new(Arc::new(MemoryStore::new()), [green]);
+    Ok(host.router(public_url.as_str()).await?.merge(mcp))
+}
