@@ -182,7 +182,11 @@ fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
 fn is_unauthorized(error: &DynamicTransportError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
     while let Some(error) = cause {
-        if error.is::<AuthRequiredError>() || error.to_string().starts_with("unexpected server response: HTTP 401") {
+        if error.is::<AuthRequiredError>()
+            || error
+                .to_string()
+                .starts_with("unexpected server response: HTTP 401")
+        {
             return true;
         }
         cause = error.source();

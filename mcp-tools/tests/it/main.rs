@@ -1,7 +1,12 @@
 //! The package as its users see it.
 
+#[cfg(test)]
 mod agent_tools;
+#[cfg(test)]
 mod connecting;
+#[cfg(test)]
 mod details;
+#[cfg(test)]
 mod examples;
+#[cfg(test)]
 mod stranger;
