@@ -11,10 +11,11 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, as they call themselves in code, with their rooms.
-const PACKAGES: [(&str, &str, Rooms); 4] = [
+const PACKAGES: [(&str, &str, Rooms); 5] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
+    ("mcp-tools", "mcp_tools", MCP),
     ("green-agent", "green_agent", GREEN),
 ];
 
@@ -56,6 +57,18 @@ const BRIDGE: Rooms = &[
     ("store", &["caller"]),
     ("caller", &[]),
     ("clock", &[]),
+];
+
+const MCP: Rooms = &[
+    ("tools", &["client", "connection", "context", "inbox"]),
+    ("context", &["allowed", "client", "connection", "inbox"]),
+    ("client", &["allowed", "connection", "secret"]),
+    ("inbox", &["connection"]),
+    ("allowed", &["connection"]),
+    ("connection", &["secret"]),
+    ("acknowledge", &[]),
+    ("environments", &[]),
+    ("secret", &[]),
 ];
 
 const GREEN: Rooms = &[
