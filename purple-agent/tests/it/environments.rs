@@ -7,7 +7,7 @@ use mcp_tools::environments::BUILTINS;
 use purple_agent::{
     agent::{AgentSettings, PurpleAgent},
     policy,
-    run::{RunSettings, Verdict, run},
+    run::{Report, RunSettings, Verdict, run},
 };
 use serde_json::Value;
 
@@ -16,6 +16,14 @@ use crate::green::{Green, Plan};
 pub(crate) fn agent(name: &str, settings: &Value) -> PurpleAgent {
     let policy = policy::builtin(name, settings).unwrap();
     PurpleAgent::new(policy, AgentSettings::default())
+}
+
+/// What comes of an evaluation that can be carried out.
+pub(crate) async fn evaluated(green: &Green, agent: &PurpleAgent) -> Report {
+    let settings = RunSettings::default();
+    run(&green.url, agent, &settings, Arc::new(|_| ()))
+        .await
+        .unwrap()
 }
 
 #[tokio::test]

@@ -15,20 +15,21 @@ use bridge::{
     host::Host,
     store::MemoryStore,
 };
-use bridge_protocol::{
-    a2a::{AgentCard, AgentExtension, Message, Metadata, Part, Role, TaskState},
-    wire::Wire as _,
-};
+use bridge_protocol::a2a::{AgentCard, AgentExtension, Message, Metadata, Part, Role, TaskState};
 use jiff::Timestamp;
 use mcp_tools::{
     acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged},
     connection::ConnectionDetails,
     environments,
-    episodes::{Episodes, Limits, Opened},
+    episodes::{Episodes, Limits, Opened, Outcome},
     server::{self, ServerSettings},
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio::{
+    net::TcpListener,
+    sync::watch,
+    time::{sleep, timeout},
+};
 use url::Url;
 
 /// What is to be worked in, and how the agent is told.
@@ -38,12 +39,17 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) limits: Limits,
     /// The messages that are sent before the work, each a list of parts.
-    pub(crate) tell: fn(&Told) -> Vec<Vec<Part>>,
+    pub(crate) tell: Tell,
+    /// How long it pauses between messages.
+    pub(crate) pause: Duration,
     /// Whether the card says that it streams.
     pub(crate) streams: bool,
     /// Whether it wants acknowledgements, and sends again until it has them.
     pub(crate) resends: bool,
 }
+
+/// The messages with which an agent is told.
+pub(crate) type Tell = fn(&Told) -> Vec<Vec<Part>>;
 
 /// What an agent can be told.
 pub(crate) struct Told {
@@ -66,6 +72,7 @@ impl Plan {
                     vec![Part::data(told.details.to_mcp_servers())],
                 ]
             },
+            pause: Duration::ZERO,
             streams: true,
             resends: false,
         }
@@ -185,6 +192,9 @@ impl GreenAgent {
             if self.plan.resends {
                 message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
             }
+            if index > 0 {
+                sleep(self.plan.pause).await;
+            }
             task.emit(vec![working(&message)]).await.unwrap();
             sent.push(message);
         }
@@ -215,6 +225,10 @@ impl GreenAgent {
         }
     }
 
+    pub(crate) async fn outcome(&self, opened: &Opened) -> Outcome {
+        self.episodes.finished(&opened.id).await.unwrap()
+    }
+
     pub(crate) fn acknowledged(&self) -> usize {
         self.acknowledged.borrow().len()
     }
@@ -226,9 +240,4 @@ fn working(message: &Message) -> Update {
         message: Some(message.clone()),
         metadata: None,
     }
-}
-
-/// A part from its JSON form.
-pub(crate) fn part(json: Value) -> Part {
-    Part::read(json).unwrap()
 }
