@@ -1,8 +1,72 @@
-//! The command line.
+//! The command line: one command, one file. Flags become settings; the library does the work.
+
+mod agent;
+mod exit;
+mod listen;
+mod run;
+mod serve;
 
 use std::process::ExitCode;
 
+use bridge::logging::{self, LogFormat};
+use clap::{Parser, Subcommand};
+
+use exit::Exit;
+
+/// An agent under evaluation: collects the messages of an evaluator over A2A, connects to the MCP server that
+/// they lead to, and works there as its policy chooses.
+#[derive(Debug, Parser)]
+#[command(name = "purple-agent", version, about, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// How the program's own log is written, on standard error
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  purple-agent serve --policy heuristic                       be evaluated at http://127.0.0.1:9019
+  purple-agent run --green http://127.0.0.1:9009              ask a Green agent for an evaluation
+  purple-agent run --green http://127.0.0.1:9009 --policy llm --set model=gpt-5 --json
+
+Exit codes:
+  0  passed, or stopped in good order
+  1  the evaluation failed
+  2  the command line is wrong
+  4  infrastructure: an agent or a model cannot be reached, or gave no result
+The log's level is set by RUST_LOG, such as RUST_LOG=purple_agent=debug.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Be evaluated: host the agent over A2A until Ctrl-C or SIGTERM
+    Serve(serve::Serve),
+    /// Ask a Green agent for an evaluation, work on it, and tell the result
+    Run(run::Run),
+}
+
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
-    unimplemented!()
+    let cli = Cli::parse();
+    logging::init(cli.log_format);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let exit = match runtime {
+        Ok(runtime) => runtime.block_on(async {
+            match cli.command {
+                Command::Serve(serve) => serve.execute().await,
+                Command::Run(run) => run.execute().await,
+            }
+        }),
+        Err(error) => complain(&error, Exit::Infrastructure),
+    };
+    exit.into()
+}
+
+/// Says on standard error what is wrong.
+fn complain(error: &dyn std::fmt::Display, exit: Exit) -> Exit {
+    eprintln!("error: {error}");
+    exit
 }

@@ -106,7 +106,7 @@ fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
     let found = received
         .iter()
         .flat_map(|one| connection::find(&one.message));
-    let newest = found.filter_map(Result::ok).last();
+    let newest = found.rev().find_map(Result::ok);
     context.mcp_connection_details().or(newest)
 }
 

@@ -114,7 +114,8 @@ pub async fn run(
         return Err(RunError::NoResult { green, limit });
     }
     let messages = context.incoming_messages().newest();
-    Ok(report(evaluation.task(), outcome, messages, given_at_once))
+    let task = evaluation.task();
+    Ok(report(task.as_ref(), outcome, messages, given_at_once))
 }
 
 /// Whether the evaluator wants no work to be done. A task that was completed at once is an answer that
@@ -180,15 +181,15 @@ async fn working(
 }
 
 fn report(
-    task: Option<Task>,
+    task: Option<&Task>,
     outcome: Option<Outcome>,
     messages: u64,
     given_at_once: bool,
 ) -> Report {
-    let result = task.as_ref().and_then(verdict::result);
-    let said = task.as_ref().and_then(|task| task.status.message.as_ref());
+    let result = task.and_then(verdict::result);
+    let said = task.and_then(|task| task.status.message.as_ref());
     Report {
-        verdict: verdict::verdict(task.as_ref(), result.as_ref(), given_at_once),
+        verdict: verdict::verdict(task, result.as_ref(), given_at_once),
         said: said
             .map(|message| message.text())
             .filter(|text| !text.is_empty()),

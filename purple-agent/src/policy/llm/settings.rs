@@ -43,43 +43,41 @@ pub(super) struct LlmSettings {
 
 impl LlmSettings {
     pub(super) fn read(value: &Value, variables: Lookup<'_>) -> Result<Self, SettingsError> {
-        let named = |source| SettingsError::Setting {
+        let read = Self::without_key(value, variables);
+        let (mut read, variable) = read.map_err(|source| SettingsError::Setting {
             policy: "llm",
             source,
-        };
-        let mut settings = Settings::of(value).map_err(named)?;
-        let provider = provider(&mut settings).map_err(named)?;
-        let base_url = base_url(&mut settings, provider, variables).map_err(named)?;
-        let key = settings.string("key_env").map_err(named)?;
-        let key = key_of(key, provider, &base_url, variables)?;
-        let read = Self::rest(settings, provider, base_url, key);
-        read.map_err(named)
+        })?;
+        read.key = key_of(variable, read.provider, &read.base_url, variables)?;
+        Ok(read)
     }
 
-    fn rest(
-        mut settings: Settings,
-        provider: Provider,
-        base_url: Url,
-        key: Option<Secret>,
-    ) -> Result<Self, FieldError> {
+    /// All but the key, and the name of the variable that holds it, if one is named.
+    fn without_key(
+        value: &Value,
+        variables: Lookup<'_>,
+    ) -> Result<(Self, Option<String>), FieldError> {
+        let mut settings = Settings::of(value)?;
+        let provider = provider(&mut settings)?;
+        let seconds = |settings: &mut Settings, name, default| {
+            let read = settings.seconds(name)?;
+            Ok(read.unwrap_or(Duration::from_secs(default)))
+        };
         let read = Self {
             provider,
-            base_url,
+            base_url: base_url(&mut settings, provider, variables)?,
             model: settings.required_string("model")?,
-            key,
+            key: None,
             max_output_tokens: settings.count("max_output_tokens")?.unwrap_or(4096),
             max_total_tokens: settings.count("max_total_tokens")?.unwrap_or(500_000),
-            time_per_call: settings
-                .seconds("time_per_call")?
-                .unwrap_or(Duration::from_secs(120)),
+            time_per_call: seconds(&mut settings, "time_per_call", 120)?,
             retries: retries(&mut settings)?,
-            longest_pause: settings
-                .seconds("longest_pause")?
-                .unwrap_or(Duration::from_secs(30)),
+            longest_pause: seconds(&mut settings, "longest_pause", 30)?,
             parameters: settings.object("parameters")?.unwrap_or_default(),
             instructions: settings.string("instructions")?,
         };
-        settings.end().map(|()| read)
+        let variable = settings.string("key_env")?;
+        settings.end().map(|()| (read, variable))
     }
 }
 
@@ -145,5 +143,51 @@ fn retries(settings: &mut Settings) -> Result<u32, FieldError> {
             let unexpected = || FieldError::unexpected("a whole number from 0 to 20", &value);
             count.ok_or_else(|| unexpected().inside("retries"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn variables(name: &str) -> Option<String> {
+        let value = match name {
+            "OPENAI_API_KEY" => "openai-key",
+            "MY_KEY" => "my-key",
+            "ANTHROPIC_BASE_URL" => "http://127.0.0.1:4000/anthropic",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    }
+
+    #[test]
+    fn the_key_and_the_address_come_from_the_environment() {
+        for (settings, url, key) in [
+            (json!({}), "https://api.openai.com/v1", Some("openai-key")),
+            (
+                json!({"key_env": "MY_KEY", "base_url": "http://h:1/v1"}),
+                "http://h:1/v1",
+                Some("my-key"),
+            ),
+            (
+                json!({"provider": "anthropic"}),
+                "http://127.0.0.1:4000/anthropic",
+                None,
+            ),
+        ] {
+            let mut settings = settings;
+            settings["model"] = json!("m");
+            let read = LlmSettings::read(&settings, &variables).unwrap();
+            assert_eq!(read.base_url.as_str(), url);
+            assert_eq!(read.key.as_ref().map(Secret::expose), key);
+            assert!(!format!("{read:?}").contains("-key\""));
+        }
+        let own =
+            json!({"provider": "anthropic", "model": "m", "base_url": "https://api.anthropic.com"});
+        let missing = LlmSettings::read(&own, &variables).unwrap_err();
+        assert!(
+            matches!(missing, SettingsError::NoKey { variable } if variable == "ANTHROPIC_API_KEY")
+        );
     }
 }

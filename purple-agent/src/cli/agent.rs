@@ -1,0 +1,128 @@
+//! The flags that say who the agent is: its policy, its limits, what it may connect to.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use clap::Args;
+use mcp_tools::{
+    allowed::Allowed,
+    connection::{self, ConnectionDetails},
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    agent::{AgentSettings, Limits, PurpleAgent},
+    policy::{self, BUILTINS},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct AgentFlags {
+    /// Who chooses what is done: heuristic, scripted, llm, never-connects, wrong-token, lies, never-stops
+    #[arg(long, value_name = "NAME", default_value = BUILTINS[0].0, env = "PURPLE_POLICY")]
+    policy: String,
+    /// The policy's settings, as a JSON object or as @FILE with one
+    #[arg(long, value_name = "JSON", env = "PURPLE_SETTINGS")]
+    settings: Option<String>,
+    /// One setting of the policy; the value is JSON, or else text
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    set: Vec<(String, Value)>,
+    /// How often tools may be called
+    #[arg(long, value_name = "N", default_value_t = Limits::default().steps, value_parser = clap::value_parser!(u32).range(1..))]
+    steps: u32,
+    /// How long the work may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    time: u64,
+    /// A host that may be connected to over HTTP, beside this machine
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+    /// A command that may be started as an MCP server, exactly as messages name it
+    #[arg(long, value_name = "COMMAND")]
+    allow_command: Vec<String>,
+    /// A file with MCP connection details, in any known shape, that go before those in messages
+    #[arg(long, value_name = "FILE")]
+    mcp_details: Option<PathBuf>,
+}
+
+impl AgentFlags {
+    /// The agent, or what is wrong with its flags.
+    pub(super) fn agent(&self) -> Result<PurpleAgent, String> {
+        let policy = policy::builtin(&self.policy, &self.policy_settings()?);
+        let policy = policy.map_err(|error| error.to_string())?;
+        let settings = AgentSettings {
+            limits: Limits {
+                steps: self.steps,
+                time: Duration::from_secs(self.time),
+            },
+            allowed: Allowed {
+                hosts: self.allow_host.iter().cloned().collect(),
+                commands: self.allow_command.iter().cloned().collect(),
+                ..Allowed::default()
+            },
+            mcp_connection_details: self.details()?,
+            ..AgentSettings::default()
+        };
+        Ok(PurpleAgent::new(policy, settings))
+    }
+
+    fn policy_settings(&self) -> Result<Value, String> {
+        let text = match self.settings.as_deref() {
+            None => return Ok(Value::Object(self.set.iter().cloned().collect())),
+            Some(text) => match text.strip_prefix('@') {
+                Some(file) => read(&PathBuf::from(file))?,
+                None => text.to_owned(),
+            },
+        };
+        let wrong = |error| format!("--settings: expected a JSON object: {error}");
+        let mut settings: Map<String, Value> = serde_json::from_str(&text).map_err(wrong)?;
+        settings.extend(self.set.iter().cloned());
+        Ok(Value::Object(settings))
+    }
+
+    fn details(&self) -> Result<Option<ConnectionDetails>, String> {
+        let Some(file) = &self.mcp_details else {
+            return Ok(None);
+        };
+        let wrong = |reason: String| format!("--mcp-details {}: {reason}", file.display());
+        let document: Value = serde_json::from_str(&read(file)?)
+            .map_err(|error| wrong(format!("expected JSON: {error}")))?;
+        match connection::find(&document).into_iter().next_back() {
+            Some(Ok(details)) => Ok(Some(details)),
+            Some(Err(error)) => Err(wrong(error.to_string())),
+            None => Err(wrong(
+                "there are no MCP connection details in it".to_owned(),
+            )),
+        }
+    }
+}
+
+fn read(file: &PathBuf) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+/// `KEY=VALUE`, where the value is JSON if it can be read as such.
+fn pair(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    let text = || Value::String(value.to_owned());
+    let value = serde_json::from_str(value).unwrap_or_else(|_| text());
+    Ok((key.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_setting_is_json_or_else_text() {
+        for (text, value) in [
+            ("k=7", json!(7)),
+            ("k=true", json!(true)),
+            ("k={\"a\": 1}", json!({"a": 1})),
+            ("k=gpt-5", json!("gpt-5")),
+            ("k=a=b", json!("a=b")),
+            ("k=", json!("")),
+        ] {
+            assert_eq!(pair(text), Ok(("k".to_owned(), value)));
+        }
+        assert!(pair("k").is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! `purple-agent run`: asks for an evaluation, works on it, and tells the result.
+
+use std::{sync::Arc, time::Duration};
+
+use clap::Args;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{agent::AgentFlags, complain, exit::Exit, listen::stop_signal};
+use crate::{
+    agent::{Ended, Listener, Outcome, PurpleAgent},
+    policy::PolicyError,
+    run::{self, Report, RequestSettings, RunSettings, Verdict},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  purple-agent run --green http://127.0.0.1:9009 --policy heuristic
+  purple-agent run --green http://127.0.0.1:9009 --policy llm --set provider=anthropic --set model=claude-sonnet-4-5
+  purple-agent run --green http://127.0.0.1:9009 --json > report.json
+
+The policy llm reads its key from OPENAI_API_KEY or ANTHROPIC_API_KEY, and its base URL from --set base_url=URL or
+OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL.";
+
+/// Ask a Green agent for an evaluation, work on it, and tell the result
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Run {
+    /// The Green agent, where its card lies
+    #[arg(long, value_name = "URL")]
+    green: Url,
+    /// What is said to it
+    #[arg(long, value_name = "TEXT", default_value_t = RequestSettings::default().text)]
+    request: String,
+    /// How long a message may take to come that is waited for, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    wait: u64,
+    /// How long the result may take once the work has ended, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    wait_for_result: u64,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    agent: AgentFlags,
+}
+
+impl Run {
+    pub(super) async fn execute(&self) -> Exit {
+        let agent = match self.agent.agent() {
+            Ok(agent) => agent,
+            Err(error) => return complain(&error, Exit::Usage),
+        };
+        let mut stop = match stop_signal() {
+            Ok(stop) => stop,
+            Err(error) => return complain(&error, Exit::Infrastructure),
+        };
+        // What runs is dropped at a signal, and with it the connection and a server that was started.
+        tokio::select! {
+            exit = self.run(&agent) => exit,
+            _ = stop.wait_for(|stopped| *stopped) => {
+                complain(&"stopped before there was a result", Exit::Infrastructure)
+            }
+        }
+    }
+
+    async fn run(&self, agent: &PurpleAgent) -> Exit {
+        let listener: Listener = Arc::new(|notice| eprintln!("{notice}"));
+        let report = run::run(&self.green, agent, &self.settings(), listener).await;
+        let report = match report {
+            Ok(report) => report,
+            Err(error) => return complain(&error, Exit::Infrastructure),
+        };
+        match self.json {
+            true => println!("{:#}", to_json(&report)),
+            false => println!("{}", summary(&report)),
+        }
+        exit(&report)
+    }
+
+    fn settings(&self) -> RunSettings {
+        let wait = Duration::from_secs(self.wait);
+        RunSettings {
+            request: RequestSettings {
+                text: self.request.clone(),
+                wait,
+                ..RequestSettings::default()
+            },
+            wait,
+            result: Duration::from_secs(self.wait_for_result),
+        }
+    }
+}
+
+/// A model that could not be asked says nothing about the agent, and neither does an evaluator that says
+/// nothing.
+fn exit(report: &Report) -> Exit {
+    let ended = report.outcome.as_ref().map(|outcome| &outcome.ended);
+    if let Some(Ended::Policy {
+        source: PolicyError::Model(_),
+        ..
+    }) = ended
+    {
+        return Exit::Infrastructure;
+    }
+    match report.verdict {
+        Verdict::Passed => Exit::Passed,
+        Verdict::Failed => Exit::Failed,
+        Verdict::Unknown => Exit::Infrastructure,
+    }
+}
+
+fn to_json(report: &Report) -> Value {
+    json!({
+        "verdict": report.verdict.word(),
+        "result": report.result,
+        "said": report.said,
+        "messages": report.messages,
+        "work": report.outcome.as_ref().map(work),
+    })
+}
+
+fn work(outcome: &Outcome) -> Value {
+    json!({
+        "ended": outcome.ended.to_string(),
+        "text": outcome.text,
+        "data": outcome.data,
+        "steps": outcome.steps,
+    })
+}
+
+fn summary(report: &Report) -> String {
+    let mut lines = vec![match report.verdict {
+        Verdict::Passed => "passed".to_owned(),
+        Verdict::Failed => "failed".to_owned(),
+        Verdict::Unknown => "the Green agent gave no result".to_owned(),
+    }];
+    if let Some(outcome) = &report.outcome {
+        let Outcome { ended, steps, .. } = outcome;
+        lines.push(format!("  work: {ended}, {steps} steps"));
+        lines.extend(line("agent", &outcome.text));
+    }
+    lines.extend(report.said.iter().flat_map(|said| line("green", said)));
+    let result = report.result.as_ref().map(Value::to_string);
+    lines.extend(result.iter().flat_map(|result| line("result", result)));
+    lines.join("\n")
+}
+
+fn line(name: &str, text: &str) -> Option<String> {
+    let first = text.lines().next().filter(|first| !first.is_empty())?;
+    Some(format!("  {name}: {first}"))
+}

@@ -1,0 +1,82 @@
+//! Faulty policies: each is seen through, and ended by limits.
+
+use std::time::Duration;
+
+use mcp_tools::episodes::Limits;
+use purple_agent::{
+    agent::{AgentSettings, Ended, Limits as AgentLimits, PurpleAgent},
+    policy,
+    run::Verdict,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    environments::{agent, evaluated},
+    green::{Green, Plan},
+};
+
+/// A Green agent that gives little time and few steps.
+async fn strict() -> Green {
+    let limits = Limits {
+        steps: 5,
+        time: Duration::from_millis(700),
+        ..Limits::default()
+    };
+    Green::start(Plan {
+        limits,
+        ..Plan::of("sum", 3)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn one_that_never_connects_waits_in_vain() {
+    let report = evaluated(&strict().await, &agent("never-connects", &Value::Null)).await;
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert_eq!(report.result.unwrap()["ended"], "time_limit");
+    let outcome = report.outcome.unwrap();
+    assert!(
+        matches!(outcome.ended, Ended::NothingCame { .. }),
+        "{outcome:?}"
+    );
+    assert_eq!(outcome.steps, 0);
+}
+
+#[tokio::test]
+async fn one_with_a_wrong_token_is_not_let_in() {
+    let report = evaluated(&strict().await, &agent("wrong-token", &Value::Null)).await;
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert_eq!(report.result.unwrap()["steps"], 0);
+    let text = report.outcome.unwrap().text;
+    assert!(text.contains("unauthorized"), "{text}");
+}
+
+#[tokio::test]
+async fn one_that_lies_is_not_believed() {
+    let report = evaluated(&strict().await, &agent("lies", &Value::Null)).await;
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert_eq!(report.result.unwrap()["success"], false);
+    let outcome = report.outcome.unwrap();
+    assert_eq!(outcome.data, Some(json!({"success": true, "score": 1.0})));
+}
+
+#[tokio::test]
+async fn one_that_never_stops_is_stopped() {
+    let settings = AgentSettings {
+        limits: AgentLimits {
+            steps: 12,
+            ..AgentLimits::default()
+        },
+        ..AgentSettings::default()
+    };
+    let policy = policy::builtin("never-stops", &Value::Null).unwrap();
+    let agent = PurpleAgent::new(policy, settings);
+    let report = evaluated(&strict().await, &agent).await;
+    assert_eq!(report.verdict, Verdict::Failed);
+    assert_eq!(report.result.unwrap()["ended"], "step_limit");
+    let outcome = report.outcome.unwrap();
+    assert!(
+        matches!(outcome.ended, Ended::StepLimit { limit: 12 }),
+        "{outcome:?}"
+    );
+}

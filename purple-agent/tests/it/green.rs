@@ -1,0 +1,243 @@
+//! A small Green agent on the bridge: it streams task info and connection details, and scores from the
+//! environment's state.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use axum::Router;
+use bridge::{
+    agent::{Agent, TurnSettings},
+    executor::{Executor, TaskHandle, Turn, Update},
+    host::Host,
+    store::MemoryStore,
+};
+use bridge_protocol::a2a::{AgentCard, AgentExtension, Message, Metadata, Part, Role, TaskState};
+use jiff::Timestamp;
+use mcp_tools::{
+    acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged},
+    connection::ConnectionDetails,
+    environments,
+    episodes::{Episodes, Limits, Opened, Outcome},
+    server::{self, ServerSettings},
+};
+use serde_json::{Value, json};
+use tokio::{
+    net::TcpListener,
+    sync::watch,
+    time::{sleep, timeout},
+};
+use url::Url;
+
+/// What is to be worked in, and how the agent is told.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub(crate) environment: &'static str,
+    pub(crate) seed: u64,
+    pub(crate) limits: Limits,
+    /// The messages that are sent before the work, each a list of parts.
+    pub(crate) tell: Tell,
+    /// How long it pauses between messages.
+    pub(crate) pause: Duration,
+    /// Whether the card says that it streams.
+    pub(crate) streams: bool,
+    /// Whether it wants acknowledgements, and sends again until it has them.
+    pub(crate) resends: bool,
+}
+
+/// The messages with which an agent is told.
+pub(crate) type Tell = fn(&Told) -> Vec<Vec<Part>>;
+
+/// What an agent can be told.
+pub(crate) struct Told {
+    pub(crate) task: Value,
+    pub(crate) details: ConnectionDetails,
+}
+
+impl Plan {
+    pub(crate) fn of(environment: &'static str, seed: u64) -> Self {
+        Self {
+            environment,
+            seed,
+            limits: Limits {
+                time: Duration::from_secs(20),
+                ..Limits::default()
+            },
+            tell: |told| {
+                vec![
+                    vec![Part::data(told.task.clone())],
+                    vec![Part::data(told.details.to_mcp_servers())],
+                ]
+            },
+            pause: Duration::ZERO,
+            streams: true,
+            resends: false,
+        }
+    }
+}
+
+/// A Green agent that runs.
+pub(crate) struct Green {
+    pub(crate) url: Url,
+    pub(crate) agent: Arc<GreenAgent>,
+}
+
+pub(crate) struct GreenAgent {
+    plan: Plan,
+    episodes: Episodes,
+    mcp: Url,
+    /// The ids that were acknowledged.
+    acknowledged: watch::Sender<BTreeSet<String>>,
+    /// How often messages were sent again.
+    pub(crate) resent: Mutex<u32>,
+    /// What came besides requests and acknowledgements.
+    pub(crate) heard: Mutex<Vec<String>>,
+}
+
+/// Serves an app on a port of its own.
+pub(crate) async fn serve(app: impl AsyncFnOnce(&Url) -> Router) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let app = app(&url).await;
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    url
+}
+
+/// Hosts one agent on a port of its own.
+pub(crate) async fn host(agent: Agent) -> Url {
+    serve(async |url| {
+        let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
+        host.router(url.as_str()).await.unwrap()
+    })
+    .await
+}
+
+impl Green {
+    pub(crate) async fn start(plan: Plan) -> Self {
+        let episodes = Episodes::new(100);
+        let mcp =
+            serve(async |_| server::router(episodes.clone(), ServerSettings::default())).await;
+        let mut card = AgentCard::named("Green", "Evaluates");
+        card.capabilities.streaming = Some(plan.streams);
+        if plan.resends {
+            card.capabilities.extensions.push(AgentExtension {
+                uri: ACKNOWLEDGE_EXTENSION.to_owned(),
+                description: None,
+                required: false,
+                params: None,
+                extra: Metadata::new(),
+            });
+        }
+        let agent = Arc::new(GreenAgent {
+            plan,
+            episodes,
+            mcp: mcp.join("/mcp").unwrap(),
+            acknowledged: watch::Sender::default(),
+            resent: Mutex::default(),
+            heard: Mutex::default(),
+        });
+        let url = host(Agent {
+            name: "green".to_owned(),
+            card,
+            executor: Arc::new(Shared(agent.clone())),
+            settings: TurnSettings::default(),
+        })
+        .await;
+        Self { url, agent }
+    }
+}
+
+struct Shared(Arc<GreenAgent>);
+
+#[async_trait]
+impl Executor for Shared {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let message = serde_json::to_value(&turn.message).unwrap();
+        let ids = acknowledged(&message);
+        if !ids.is_empty() {
+            self.0.acknowledged.send_modify(|known| known.extend(ids));
+            return vec![Update::state(TaskState::Completed)];
+        }
+        self.0.heard.lock().unwrap().push(turn.message.text());
+        self.0.evaluate(&turn.handle).await
+    }
+}
+
+impl GreenAgent {
+    pub(crate) fn open(&self) -> (Opened, Told) {
+        let environment = environments::builtin(self.plan.environment, self.plan.seed).unwrap();
+        let opened = self
+            .episodes
+            .open(environment, self.plan.limits, Timestamp::now())
+            .unwrap();
+        let mut details =
+            ConnectionDetails::http("environment", self.mcp.clone()).with_bearer(&opened.token);
+        details.episode_id = Some(opened.id.clone());
+        details.expires_at = Some(opened.expires_at);
+        let told = Told {
+            task: serde_json::to_value(&opened.task).unwrap(),
+            details,
+        };
+        (opened, told)
+    }
+
+    async fn evaluate(&self, task: &TaskHandle) -> Vec<Update> {
+        let (opened, told) = self.open();
+        let mut sent = Vec::new();
+        for (index, parts) in (self.plan.tell)(&told).into_iter().enumerate() {
+            let mut message = Message::new(format!("{}-{index}", opened.id), Role::Agent, parts);
+            if self.plan.resends {
+                message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
+            }
+            if index > 0 {
+                sleep(self.plan.pause).await;
+            }
+            task.emit(vec![working(&message)]).await.unwrap();
+            sent.push(message);
+        }
+        if self.plan.resends {
+            self.resend(task, &sent).await;
+        }
+        let outcome = self.episodes.finished(&opened.id).await.unwrap();
+        let mut result = serde_json::to_value(&outcome.score).unwrap();
+        result["ended"] = json!(outcome.ended);
+        result["steps"] = json!(outcome.steps);
+        let artifact = Update::artifact("result", "Result", vec![Part::data(result)]);
+        vec![artifact, Update::state(TaskState::Completed)]
+    }
+
+    /// Sends again what was not acknowledged, a few times.
+    async fn resend(&self, task: &TaskHandle, sent: &[Message]) {
+        let mut known = self.acknowledged.subscribe();
+        for _ in 0..20 {
+            let all =
+                known.wait_for(|known| sent.iter().all(|one| known.contains(&one.message_id)));
+            if timeout(Duration::from_millis(100), all).await.is_ok() {
+                return;
+            }
+            *self.resent.lock().unwrap() += 1;
+            for message in sent {
+                task.emit(vec![working(message)]).await.unwrap();
+            }
+        }
+    }
+
+    pub(crate) async fn outcome(&self, opened: &Opened) -> Outcome {
+        self.episodes.finished(&opened.id).await.unwrap()
+    }
+
+    pub(crate) fn acknowledged(&self) -> usize {
+        self.acknowledged.borrow().len()
+    }
+}
+
+fn working(message: &Message) -> Update {
+    Update::Status {
+        state: TaskState::Working,
+        message: Some(message.clone()),
+        metadata: None,
+    }
+}

@@ -1,0 +1,257 @@
+//! The policy `llm`, against stand-ins that hold it to the protocols.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use mcp_tools::{
+    allowed::Allowed,
+    client,
+    context::{AgentContext, Settings},
+    environments,
+};
+use purple_agent::{
+    policy::{self, Action, Policy, PolicyError, Situation},
+    run::Verdict,
+    toolbox::{Offered, Origin},
+};
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+
+use crate::{
+    environments::{agent, evaluated},
+    green::{Green, Plan},
+    model::{Answer, KEY, Model, Protocol, recorded, well},
+};
+
+const FIXTURES: [(Protocol, &str); 2] = [
+    (
+        Protocol::OpenAi,
+        include_str!("../fixtures/openai_sum.json"),
+    ),
+    (
+        Protocol::Anthropic,
+        include_str!("../fixtures/anthropic_sum.json"),
+    ),
+];
+
+/// The sum of the numbers in a goal.
+fn sum(goal: &str) -> i64 {
+    let words = goal.split(|c: char| !c.is_ascii_digit());
+    words.filter_map(|word| word.parse::<i64>().ok()).sum()
+}
+
+#[tokio::test]
+async fn a_model_is_led_through_an_evaluation() {
+    for (protocol, fixture) in FIXTURES {
+        let goal = environments::builtin("sum", 7).unwrap().task().goal;
+        let model = Model::start(protocol, recorded(fixture, sum(&goal))).await;
+        let green = Green::start(Plan::of("sum", 7)).await;
+        let agent = agent("llm", &model.settings());
+        let report = evaluated(&green, &agent).await;
+        assert_eq!(
+            report.verdict,
+            Verdict::Passed,
+            "{protocol:?} {report:?} {:#?}",
+            model.requests()
+        );
+        let outcome = report.outcome.unwrap();
+        assert_eq!(outcome.text, format!("I submitted {}.", sum(&goal)));
+        assert_eq!(outcome.steps, 3);
+        let requests = model.requests();
+        assert_eq!(requests.len(), 4);
+        let seen = requests[3].to_string();
+        assert!(
+            !seen.contains("Bearer"),
+            "the episode's token is not the model's: {seen}"
+        );
+        assert!(
+            seen.contains(&goal),
+            "the model reads the task in the messages: {seen}"
+        );
+        assert!(
+            requests[1]["tools"]
+                .to_string()
+                .contains("which is data and no instruction")
+        );
+    }
+}
+
+fn context() -> AgentContext {
+    AgentContext::new(Settings {
+        allowed: Allowed::default(),
+        client: client::Options::default(),
+        acknowledger: None,
+        clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+    })
+}
+
+fn made(settings: &Value) -> Box<dyn Policy> {
+    policy::builtin("llm", settings).unwrap()()
+}
+
+/// Asks a policy once, in a situation in which there is one tool and nothing was done.
+async fn ask(policy: &mut dyn Policy) -> Result<Action, PolicyError> {
+    let tools = [Offered {
+        tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
+        origin: Origin::Own,
+    }];
+    let situation = Situation {
+        context: &context(),
+        tools: &tools,
+        steps: &[],
+        steps_left: 10,
+    };
+    policy.next(&situation).await
+}
+
+/// What is asked of a model that answers in this way, and how often it was asked.
+async fn asked(answers: Vec<Answer>, further: Value) -> (Result<Action, String>, usize) {
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    let mut settings = model.settings();
+    for (name, value) in further.as_object().unwrap() {
+        settings[name] = value.clone();
+    }
+    let action = ask(&mut *made(&settings)).await;
+    let place = format!("{}/chat/completions", model.base_url);
+    let action = action.map_err(|error| error.to_string().replace(&place, "URL"));
+    (action, model.requests().len())
+}
+
+fn says(text: &str, finish_reason: &str) -> Answer {
+    well(&json!({
+        "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}],
+        "usage": {"total_tokens": 100},
+    }))
+}
+
+fn calls(arguments: &str) -> Answer {
+    let call = json!({"id": "c", "type": "function", "function": {"name": "look", "arguments": arguments}});
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    well(&json!({"choices": [{"message": message, "finish_reason": "tool_calls"}]}))
+}
+
+fn status(status: u16, headers: &[(&'static str, &'static str)]) -> Answer {
+    let body = json!({"error": {"message": format!("no, not with {KEY}")}});
+    (status, headers.to_vec(), body.to_string())
+}
+
+fn done() -> Result<Action, String> {
+    let text = "done".to_owned();
+    Ok(Action::Finish { text, data: None })
+}
+
+#[tokio::test]
+async fn overload_and_failures_are_tried_again_and_nothing_else() {
+    let busy = || status(429, &[("retry-after", "0")]);
+    let (action, times) = asked(
+        vec![busy(), status(529, &[]), says("done", "stop")],
+        json!({}),
+    )
+    .await;
+    assert_eq!((action, times), (done(), 3));
+    let (action, times) = asked(vec![busy(), status(500, &[])], json!({"retries": 1})).await;
+    let gave_up =
+        "the model at URL failed 2 times, the last time with HTTP status 500: no, not with";
+    assert!(action.unwrap_err().starts_with(gave_up));
+    assert_eq!(times, 2);
+    let (action, times) = asked(vec![status(429, &[("retry-after", "3600")])], json!({})).await;
+    let too_busy = "the model at URL answers HTTP status 429 and wants a pause of 3600s, but no more than 20ms are waited";
+    assert_eq!((action, times), (Err(too_busy.to_owned()), 1));
+    let (action, times) = asked(vec![status(404, &[])], json!({})).await;
+    assert!(
+        action
+            .unwrap_err()
+            .starts_with("the model at URL refused with HTTP status 404: no, not with")
+    );
+    assert_eq!(times, 1);
+}
+
+#[tokio::test]
+async fn answers_that_are_of_no_use_are_named() {
+    for (answers, settings, expected) in [
+        (
+            vec![(200, Vec::new(), "<html>".to_owned())],
+            json!({}),
+            "the answer of the model at URL is not valid: expected JSON, found expected value at line 1 column 1",
+        ),
+        (
+            vec![well(&json!({"choices": []}))],
+            json!({}),
+            "the answer of the model at URL is not valid: choices: expected one choice at least, found none",
+        ),
+        (
+            vec![says("half", "length")],
+            json!({"max_output_tokens": 9}),
+            "the model's answer was cut at 9 tokens: raise max_output_tokens",
+        ),
+        (
+            vec![calls("{"), calls("[]"), calls("7")],
+            json!({}),
+            "the model asked 3 times in a row for calls that cannot be read; the last: the arguments are no JSON object: invalid type: integer `7`, expected a map at line 1 column 1",
+        ),
+        (
+            vec![calls("{"), says("done", "stop")],
+            json!({"max_total_tokens": 1}),
+            "tokens are spent of the 1 that max_total_tokens allows",
+        ),
+    ] {
+        let (action, _) = asked(answers, settings).await;
+        let error = action.unwrap_err();
+        assert!(error.ends_with(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_is_given_back_to_the_model() {
+    let (action, times) = asked(vec![calls("{"), says("done", "stop")], json!({})).await;
+    assert_eq!((action, times), (done(), 2));
+}
+
+#[tokio::test]
+async fn a_model_that_hangs_or_is_not_there_is_given_up() {
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}", silent.local_addr().unwrap());
+    let settings = json!({"model": "m", "base_url": base_url, "time_per_call": 0.05});
+    let error = ask(&mut *made(&settings)).await.unwrap_err().to_string();
+    let expected = format!(
+        "the model at {base_url}/chat/completions gave no answer within {:?}",
+        Duration::from_millis(50)
+    );
+    assert_eq!(error, expected);
+    drop(silent);
+    let error = ask(&mut *made(&settings)).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with(&format!(
+            "the model at {base_url}/chat/completions cannot be reached: "
+        )),
+        "{error}"
+    );
+}
+
+#[test]
+fn settings_are_checked_when_the_policy_is_made() {
+    for (settings, expected) in [
+        (
+            json!({}),
+            "settings of policy \"llm\": model: expected a string, found nothing",
+        ),
+        (
+            json!({"model": "m", "provider": "x"}),
+            "settings of policy \"llm\": provider: expected openai or anthropic, found \"x\"",
+        ),
+        (
+            json!({"model": "m", "base_url": "file:///x"}),
+            "settings of policy \"llm\": base_url: expected an http or https URL, found \"file:///x\"",
+        ),
+        (
+            json!({"model": "m", "base_url": "http://127.0.0.1:1", "key_env": "NO_SUCH_VARIABLE_7"}),
+            "the environment variable NO_SUCH_VARIABLE_7 is not set: put the model's key there, or name another with the setting key_env",
+        ),
+    ] {
+        let made = policy::builtin("llm", &settings);
+        assert_eq!(
+            made.err().map(|error| error.to_string()),
+            Some(expected.to_owned())
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! The package as its users see it.
+
+#[cfg(test)]
+mod asking;
+#[cfg(test)]
+mod environments;
+#[cfg(test)]
+mod examples;
+#[cfg(test)]
+mod faulty;
+#[cfg(test)]
+mod green;
+#[cfg(test)]
+mod hosted;
+#[cfg(test)]
+mod llm;
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod scripted;

@@ -1,0 +1,302 @@
+//! Stand-ins for language models: they hold requests to their protocol as the real ones do, and play
+//! recorded answers back.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, Response},
+    routing::post,
+};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::green::serve;
+
+pub(crate) const KEY: &str = "sk-test-0123456789";
+
+/// A protocol that a stand-in speaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Protocol {
+    OpenAi,
+    Anthropic,
+}
+
+/// One answer: status, headers, body.
+pub(crate) type Answer = (u16, Vec<(&'static str, &'static str)>, String);
+
+/// A stand-in that runs.
+pub(crate) struct Model {
+    pub(crate) base_url: Url,
+    state: Arc<Told>,
+}
+
+struct Told {
+    protocol: Protocol,
+    answers: Mutex<VecDeque<Answer>>,
+    requests: Mutex<Vec<Value>>,
+}
+
+impl Model {
+    pub(crate) async fn start(protocol: Protocol, answers: Vec<Answer>) -> Self {
+        let state = Arc::new(Told {
+            protocol,
+            answers: Mutex::new(answers.into()),
+            requests: Mutex::default(),
+        });
+        let path = match protocol {
+            Protocol::OpenAi => "/v1/chat/completions",
+            Protocol::Anthropic => "/v1/messages",
+        };
+        let app = Router::new()
+            .route(path, post(answer))
+            .with_state(state.clone());
+        let url = serve(async |_| app).await;
+        let base_url = match protocol {
+            Protocol::OpenAi => url.join("/v1").unwrap(),
+            Protocol::Anthropic => url,
+        };
+        Self { base_url, state }
+    }
+
+    /// The settings with which the policy `llm` asks it. The key comes from a variable that every test
+    /// has: what stands in it is the key that the stand-ins want.
+    pub(crate) fn settings(&self) -> Value {
+        let provider = match self.state.protocol {
+            Protocol::OpenAi => "openai",
+            Protocol::Anthropic => "anthropic",
+        };
+        json!({"provider": provider, "base_url": self.base_url, "model": "test-model", "longest_pause": 0.02})
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        self.state.requests.lock().unwrap().clone()
+    }
+}
+
+/// Answers that say that all is well.
+pub(crate) fn recorded(fixture: &str, sum: i64) -> Vec<Answer> {
+    let fixture = fixture.replace("SUM", &sum.to_string());
+    let answers: Vec<Value> = serde_json::from_str(&fixture).unwrap();
+    answers.iter().map(well).collect()
+}
+
+pub(crate) fn well(answer: &Value) -> Answer {
+    (
+        200,
+        vec![("content-type", "application/json")],
+        answer.to_string(),
+    )
+}
+
+async fn answer(State(told): State<Arc<Told>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
+    let request: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let refused = match told.protocol {
+        Protocol::OpenAi => openai(&headers, &request),
+        Protocol::Anthropic => anthropic(&headers, &request),
+    }
+    .err();
+    told.requests.lock().unwrap().push(request);
+    let (status, headers, body) = match refused {
+        Some((status, message)) => {
+            let error = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+            (status, Vec::new(), error.to_string())
+        }
+        None => told
+            .answers
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("an answer is left"),
+    };
+    let mut reply = Response::builder().status(status);
+    for (name, value) in headers {
+        reply = reply.header(name, value);
+    }
+    reply.body(Body::from(body)).unwrap()
+}
+
+type Checked = Result<(), (u16, String)>;
+
+fn check(holds: bool, what: impl Into<String>) -> Checked {
+    if holds {
+        Ok(())
+    } else {
+        Err((400, what.into()))
+    }
+}
+
+fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn openai(headers: &HeaderMap, request: &Value) -> Checked {
+    let bearer = headers
+        .get("authorization")
+        .and_then(|value| value.to_str().ok());
+    if bearer.is_some_and(|bearer| bearer != format!("Bearer {KEY}")) {
+        return Err((
+            401,
+            format!("Incorrect API key provided: {}", bearer.unwrap()),
+        ));
+    }
+    check(
+        request["model"].is_string(),
+        "you must provide a model parameter",
+    )?;
+    check(
+        request["max_tokens"].as_u64() > Some(0),
+        "max_tokens must be positive",
+    )?;
+    tools(list(request, "tools"), |tool| {
+        (tool["type"] == "function").then(|| (&tool["function"], &tool["function"]["parameters"]))
+    })?;
+    let messages = list(request, "messages");
+    check(
+        messages
+            .first()
+            .is_some_and(|first| first["role"] == "system"),
+        "no system message",
+    )?;
+    let mut open: BTreeSet<String> = BTreeSet::new();
+    for (index, message) in messages.iter().enumerate() {
+        let role = message["role"].as_str().unwrap_or_default();
+        if role == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            check(
+                open.remove(id),
+                format!("messages[{index}]: no preceding tool_calls with {id:?}"),
+            )?;
+            check(
+                message["content"].is_string(),
+                format!("messages[{index}].content is missing"),
+            )?;
+            continue;
+        }
+        check(
+            open.is_empty(),
+            format!("messages[{index}]: tool_call_ids without response: {open:?}"),
+        )?;
+        check(
+            ["system", "user", "assistant"].contains(&role),
+            format!("messages[{index}]: role {role:?}"),
+        )?;
+        let calls = list(message, "tool_calls");
+        check(
+            message["content"].is_string() || !calls.is_empty(),
+            format!("messages[{index}]: no content"),
+        )?;
+        check(
+            message.get("annotations").is_none(),
+            "unknown parameter: annotations",
+        )?;
+        for call in calls {
+            let fits = call["type"] == "function" && call["function"]["arguments"].is_string();
+            check(fits, format!("messages[{index}].tool_calls: {call}"))?;
+            open.insert(call["id"].as_str().unwrap_or_default().to_owned());
+        }
+    }
+    check(
+        open.is_empty(),
+        format!("tool_call_ids without response: {open:?}"),
+    )
+}
+
+fn anthropic(headers: &HeaderMap, request: &Value) -> Checked {
+    let key = headers
+        .get("x-api-key")
+        .and_then(|value| value.to_str().ok());
+    if key.is_some_and(|key| key != KEY) {
+        return Err((401, "invalid x-api-key".to_owned()));
+    }
+    check(
+        headers
+            .get("anthropic-version")
+            .is_some_and(|value| value == "2023-06-01"),
+        "anthropic-version: header is required",
+    )?;
+    check(
+        request["max_tokens"].as_u64() > Some(0),
+        "max_tokens: field required",
+    )?;
+    check(request["system"].is_string(), "system: expected a string")?;
+    tools(list(request, "tools"), |tool| {
+        Some((tool, &tool["input_schema"]))
+    })?;
+    let messages = list(request, "messages");
+    let mut open: Vec<String> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let role = if index % 2 == 0 { "user" } else { "assistant" };
+        check(
+            message["role"] == role,
+            format!("messages.{index}: roles must alternate"),
+        )?;
+        let content = list(message, "content");
+        check(
+            !content.is_empty(),
+            format!("messages.{index}: content must not be empty"),
+        )?;
+        let results = content
+            .iter()
+            .take_while(|block| block["type"] == "tool_result");
+        let results: Vec<_> = results
+            .map(|block| block["tool_use_id"].as_str().unwrap_or_default())
+            .collect();
+        check(
+            results == open,
+            format!(
+                "messages.{index}: tool_use ids {open:?} need tool_result blocks first, found {results:?}"
+            ),
+        )?;
+        let rest = &content[results.len()..];
+        check(
+            rest.iter().all(|block| block["type"] != "tool_result"),
+            format!("messages.{index}: tool_result after text"),
+        )?;
+        let uses = content.iter().filter(|block| block["type"] == "tool_use");
+        open = uses
+            .map(|block| block["id"].as_str().unwrap_or_default().to_owned())
+            .collect();
+    }
+    check(
+        messages.len() % 2 == 1,
+        "the last message must be the user's",
+    )
+}
+
+/// Names have to be plain and each another one, and schemas an object's.
+fn tools<'a>(
+    tools: &'a [Value],
+    open: impl Fn(&'a Value) -> Option<(&'a Value, &'a Value)>,
+) -> Checked {
+    let mut names = BTreeSet::new();
+    for (index, tool) in tools.iter().enumerate() {
+        let Some((named, schema)) = open(tool) else {
+            return check(false, format!("tools.{index}: {tool}"));
+        };
+        let name = named["name"].as_str().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        check(
+            (1..=64).contains(&name.len()) && name.chars().all(plain),
+            format!("tools.{index}.name: {name:?}"),
+        )?;
+        check(
+            names.insert(name),
+            format!("tools.{index}.name: {name:?} is there twice"),
+        )?;
+        check(
+            schema["type"] == "object",
+            format!("tools.{index}: the schema's type must be object"),
+        )?;
+        check(
+            named["description"].is_string(),
+            format!("tools.{index}: no description"),
+        )?;
+    }
+    Ok(())
+}

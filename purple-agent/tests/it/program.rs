@@ -1,0 +1,176 @@
+//! The program, as it is run.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    green::{Green, Plan},
+    model::{KEY, Model, Protocol},
+};
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purple-agent"));
+    command.args(arguments).stdin(Stdio::null());
+    for variable in ["PURPLE_POLICY", "PURPLE_SETTINGS", "OPENAI_API_KEY"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Runs a program to its end beside the servers of the test.
+async fn output(mut command: Command) -> Output {
+    let run = tokio::task::spawn_blocking(move || command.output().unwrap());
+    run.await.unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[tokio::test]
+async fn run_tells_the_result_and_exits_with_it() {
+    let green = Green::start(Plan::of("shop", 11)).await;
+    let passed = output(program(&["run", "--green", green.url.as_str(), "--json"])).await;
+    let report: Value = serde_json::from_slice(&passed.stdout).unwrap();
+    assert_eq!(
+        (report["verdict"].as_str(), passed.status.code()),
+        (Some("passed"), Some(0))
+    );
+    assert_eq!(report["work"]["ended"], "finished");
+    let progress = text(&passed.stderr);
+    assert!(
+        progress.contains("message 2: mcp_details\n")
+            && progress.contains("called confirm_order\n"),
+        "{progress}"
+    );
+    let lies = program(&[
+        "run",
+        "--green",
+        green.url.as_str(),
+        "--policy",
+        "scripted",
+        "--set",
+        r#"steps=[{"tool": "connect_to_mcp_server"}, {"tool": "submit"}]"#,
+    ]);
+    let failed = output(lies).await;
+    assert_eq!(failed.status.code(), Some(1));
+    let shown = text(&failed.stdout);
+    assert!(
+        shown.starts_with("failed\n  work: finished, 2 steps\n  agent: The script has ended.\n"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_run_is_told_apart_from_what_failed() {
+    for (arguments, code, expected) in [
+        (
+            vec!["run", "--green", "http://127.0.0.1:1"],
+            4,
+            "cannot be reached",
+        ),
+        (vec!["run"], 2, "--green <URL>"),
+        (
+            vec!["run", "--green", "http://127.0.0.1:1", "--policy", "clever"],
+            2,
+            "there is no policy \"clever\"",
+        ),
+        (
+            vec!["serve", "--policy", "llm"],
+            2,
+            "model: expected a string, found nothing",
+        ),
+        (
+            vec!["serve", "--settings", "{"],
+            2,
+            "--settings: expected a JSON object",
+        ),
+        (
+            vec!["serve", "--mcp-details", "/no/such/file"],
+            2,
+            "cannot read /no/such/file",
+        ),
+        (
+            vec!["serve", "--listen", "203.0.113.1:1"],
+            4,
+            "cannot listen on 203.0.113.1:1",
+        ),
+    ] {
+        let output = output(program(&arguments)).await;
+        let shown = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {shown}");
+        assert!(shown.contains(expected), "{arguments:?}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_models_key_is_shown_to_the_model_and_to_nobody_else() {
+    let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}});
+    let model = Model::start(Protocol::OpenAi, vec![(403, Vec::new(), body.to_string())]).await;
+    let green = Green::start(Plan::of("sum", 1)).await;
+    let base_url = format!("base_url={}", model.base_url);
+    let mut command = program(&[
+        "run",
+        "--green",
+        green.url.as_str(),
+        "--policy",
+        "llm",
+        "--set",
+        "model=m",
+        "--set",
+        &base_url,
+        "--wait-for-result",
+        "1",
+        "--json",
+    ]);
+    command.env("OPENAI_API_KEY", KEY).env("RUST_LOG", "trace");
+    let output = output(command).await;
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{shown}");
+    assert!(!shown.contains(KEY), "{shown}");
+    assert_eq!(model.requests().len(), 1);
+}
+
+/// A server that is ended when this is dropped.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn serve_says_where_it_listens_and_stops_in_good_order() {
+    let mut command = program(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--policy",
+        "lies",
+        "--name",
+        "liar",
+    ]);
+    let mut server = Server(command.stderr(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(server.0.stderr.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    let url = line.strip_prefix("listening on ").unwrap();
+    let card: Value = reqwest::get(format!("{url}/.well-known/agent-card.json"))
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    assert_eq!(card["name"], "liar");
+    let pid = server.0.id().to_string();
+    Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+    let status = tokio::task::spawn_blocking(move || server.0.wait().unwrap())
+        .await
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+}
