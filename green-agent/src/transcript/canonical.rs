@@ -14,8 +14,8 @@
 //! < end
 //! ```
 //!
-//! Order is kept per hop: the runner's to the evaluator first, then the evaluator's to the
-//! participants as the scenario lists them, then others by name; in a hop the exchanges in order of
+//! Order is kept per hop: those to the evaluator first, the runner's before others, then the evaluator's
+//! to the participants as the scenario lists them, then others by name; in a hop the exchanges in order of
 //! their requests, each with its answers. How hops and exchanges interleaved does not show.
 //! Card fetches, polls and keep-alives collapse ([`exchange`]), as do MCP's handshakes ([`mcp`]); ids,
 //! times, ports and tokens become names ([`rename`]), numbered as they appear; headers and stream ids
@@ -111,8 +111,9 @@ fn rank(hop: &Hop, names: &Names) -> (usize, Hop) {
     let role = names.roles.iter().position(|role| *role == hop.to);
     let place = match (hop.from.as_str(), hop.to.as_str(), role) {
         ("runner", "green", _) => 0,
-        ("green", _, Some(index)) => 1 + index,
-        _ => 1 + names.roles.len(),
+        (_, "green", _) => 1,
+        ("green", _, Some(index)) => 2 + index,
+        _ => 2 + names.roles.len(),
     };
     (place, hop.clone())
 }

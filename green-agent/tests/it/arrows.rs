@@ -72,10 +72,11 @@ const MCP: Rooms = &[
 ];
 
 const GREEN: Rooms = &[
-    ("main", &["cli", "participant"]),
+    ("main", &["cli", "participant", "recorder"]),
     (
         "cli",
         &[
+            "evaluator",
             "exit",
             "install",
             "participant",
@@ -101,7 +102,10 @@ const GREEN: Rooms = &[
             "transcript",
         ],
     ),
-    ("evaluator", &["assessment", "expect", "scenario"]),
+    (
+        "evaluator",
+        &["assessment", "expect", "scenario", "transcript"],
+    ),
     ("recorder", &["transcript"]),
     ("install", &["participant", "scenario"]),
     ("participant", &[]),

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod arrows;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod install;
 // Only Linux can find descendants that left the process group, and the tests look for them in `/proc`.
 #[cfg(test)]

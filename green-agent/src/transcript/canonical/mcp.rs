@@ -21,19 +21,43 @@ pub(super) enum Block<'a> {
     Connect(Option<String>),
 }
 
-/// Puts handshakes together.
+/// Puts handshakes together, and leaves out lists of tools that are as they were.
 pub(super) fn fold(exchanges: Vec<Exchange<'_>>) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    for exchange in exchanges {
-        let method = method(&exchange);
-        let trouble = trouble(&exchange.answers);
-        match (method, trouble) {
+    let mut tools = None;
+    for exchange in exchanges.into_iter().map(without_end) {
+        match (method(&exchange), trouble(&exchange.answers)) {
             (Some("initialize" | "server/discover"), trouble) => connect(&mut blocks, trouble),
             (Some("notifications/initialized"), None) => {}
+            (Some("tools/list"), None) => {
+                let answer = response(&exchange.answers).cloned();
+                if answer.is_none() || answer != tools {
+                    tools = answer;
+                    blocks.push(Block::Exchange(exchange));
+                }
+            }
             (_, _) => blocks.push(Block::Exchange(exchange)),
         }
     }
     blocks
+}
+
+/// Once a call is answered, how its stream ends says nothing: the client may close it first.
+fn without_end(mut exchange: Exchange<'_>) -> Exchange<'_> {
+    if method(&exchange).is_some() && response(&exchange.answers).is_some() {
+        exchange
+            .answers
+            .retain(|entry| !matches!(entry.content, Content::End | Content::Failure { .. }));
+    }
+    exchange
+}
+
+/// What a call was answered with: a JSON-RPC result or error, wherever it came.
+fn response<'a>(answers: &[&'a Entry]) -> Option<&'a Value> {
+    answers.iter().find_map(|entry| {
+        let body = entry.content.body()?.json()?;
+        body.get("result").or(body.get("error"))
+    })
 }
 
 /// Adds a handshake to the one before it. Trouble that the next one overcame was a negotiation, unless
@@ -89,10 +113,9 @@ pub(super) fn connect_lines(trouble: Option<String>) -> Vec<Line> {
         .collect()
 }
 
-/// The lines of an exchange without what only its transport put there: the end of the stream, and in
-/// `_meta` the client's introduction and a token for progress that nobody reported.
+/// The lines of an exchange without what only its transport put there: in `_meta` the client's
+/// introduction and a token for progress that nobody reported.
 pub(super) fn without_transport(mut lines: Vec<Line>) -> Vec<Line> {
-    lines.retain(|line| line.arrow == '>' || line.title != "end");
     let progress = lines
         .iter()
         .any(|line| line.title == "notifications/progress");

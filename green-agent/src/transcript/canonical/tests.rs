@@ -159,13 +159,15 @@ fn handshakes_of_mcp_are_one_line_unless_somebody_is_refused() {
     script.exchange(hop, [request("POST", "/mcp", Some(initialized)), stream()]);
     let meta = json!({"progressToken": 1, "io.modelcontextprotocol/clientInfo": {"name": "c"}});
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}});
+    let list = || rpc("tools/list", json!({"_meta": meta}));
+    script.exchange(hop, [list(), stream(), event(answer.clone()), end()]);
     script.exchange(
         hop,
         [
-            rpc("tools/list", json!({"_meta": meta})),
+            list(),
             stream(),
             event(answer),
-            end(),
+            failure("the caller closed the connection"),
         ],
     );
     insta::assert_snapshot!(plain(&script), @r#"
