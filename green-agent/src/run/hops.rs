@@ -122,3 +122,26 @@ pub(super) fn fill_in(argv: &mut [String], scenario: &Scenario, url: impl Fn(&Ho
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::parse;
+
+    #[test]
+    fn those_who_call_are_told_the_recorders_addresses() {
+        let text = "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'green --mcp {environment}/mcp'\n\
+                    [[participants]]\nrole = 'purple'\ncmd = 'purple {green}'\n";
+        let scenario = parse(Path::new("a.toml"), text).unwrap();
+        assert_eq!(caller(&scenario), Some("purple"));
+        let mut argv = ["{environment}/mcp", "{green}", "{other}"].map(str::to_owned);
+        fill_in(&mut argv, &scenario, |hop| {
+            let port = if hop.to == "green" { 1 } else { 2 };
+            Url::parse(&format!("http://127.0.0.1:{port}/")).ok()
+        });
+        let expected = ["http://127.0.0.1:2/mcp", "http://127.0.0.1:1/", "{other}"];
+        assert_eq!(argv, expected);
+    }
+}

@@ -255,3 +255,76 @@ fn now() -> Timestamp {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::scenario::episode::DetailsShape;
+
+    fn evaluator() -> EpisodeEvaluator {
+        let reach = Reach {
+            url: "http://127.0.0.1:9/mcp".parse().unwrap(),
+            relay: Vec::new(),
+        };
+        EpisodeEvaluator::new(Episode::new("sum"), 7, Episodes::new(1), reach)
+    }
+
+    fn configured(config: Value) -> Result<(Episode, u64), String> {
+        let Value::Object(config) = config else {
+            panic!("a config is an object");
+        };
+        let configured = evaluator().configured(&config);
+        configured.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_request_says_what_is_to_be_otherwise() {
+        assert_eq!(configured(json!({})), Ok((Episode::new("sum"), 7)));
+        let config =
+            json!({"evaluator": "episode", "environment": "shop", "seed": 3, "details": "text"});
+        let mut expected = Episode::new("shop");
+        expected.details = DetailsShape::Text;
+        assert_eq!(configured(config), Ok((expected, 3)));
+    }
+
+    #[test]
+    fn a_bad_request_is_told_where() {
+        for (config, expected) in [
+            (
+                json!({"seed": -1}),
+                "config: seed: expected a whole number, found -1",
+            ),
+            (json!({"detail": "text"}), "config: unknown field `detail`"),
+            (
+                json!({"delivery": "preset"}),
+                "config: delivery: expected messages",
+            ),
+        ] {
+            let error = configured(config).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_environment_must_be_known_and_one_participant_named() {
+        let voice = Voice::to(Arc::new(|_: &str| ()));
+        for (participants, config, expected) in [
+            (vec![], json!({}), "participants: expected one, found 0"),
+            (
+                vec![("a".to_owned(), "http://127.0.0.1:9/".parse().unwrap())],
+                json!({"environment": "moon"}),
+                "config.environment: there is none called \"moon\"",
+            ),
+        ] {
+            let config = config.as_object().cloned().unwrap();
+            let request = AssessmentRequest {
+                participants,
+                config,
+            };
+            let error = evaluator().assess(&request, &voice).await.unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod breaks;
 mod replies;
+mod stdio;
 mod streams;
 
 use std::time::{Duration, Instant};
