@@ -61,7 +61,10 @@ const BRIDGE: Rooms = &[
 
 const MCP: Rooms = &[
     ("tools", &["client", "connection", "context", "inbox"]),
-    ("context", &["allowed", "client", "connection", "inbox"]),
+    (
+        "context",
+        &["acknowledge", "allowed", "client", "connection", "inbox"],
+    ),
     ("client", &["allowed", "connection", "secret"]),
     ("inbox", &["connection"]),
     ("allowed", &["connection"]),
