@@ -11,10 +11,11 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, as they call themselves in code, with their rooms.
-const PACKAGES: [(&str, &str, Rooms); 4] = [
+const PACKAGES: [(&str, &str, Rooms); 5] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
+    ("purple-agent", "purple_agent", PURPLE),
     ("green-agent", "green_agent", GREEN),
 ];
 
@@ -55,6 +56,18 @@ const BRIDGE: Rooms = &[
     ("executor", &["caller", "clock", "store"]),
     ("store", &["caller"]),
     ("caller", &[]),
+    ("clock", &[]),
+];
+
+const PURPLE: Rooms = &[
+    ("main", &["cli"]),
+    ("cli", &["agent", "policy", "run"]),
+    ("run", &["a2a_client", "agent"]),
+    ("a2a_client", &["agent", "clock"]),
+    ("hosted", &["agent", "clock"]),
+    ("agent", &["clock", "policy", "toolbox"]),
+    ("policy", &["toolbox"]),
+    ("toolbox", &[]),
     ("clock", &[]),
 ];
 
