@@ -11,11 +11,12 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, as they call themselves in code, with their rooms.
-const PACKAGES: [(&str, &str, Rooms); 5] = [
+const PACKAGES: [(&str, &str, Rooms); 6] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
     ("purple-agent", "purple_agent", PURPLE),
+    ("mcp-tools", "mcp_tools", MCP),
     ("green-agent", "green_agent", GREEN),
 ];
 
@@ -69,6 +70,21 @@ const PURPLE: Rooms = &[
     ("policy", &["toolbox"]),
     ("toolbox", &[]),
     ("clock", &[]),
+];
+
+const MCP: Rooms = &[
+    ("tools", &["client", "connection", "context", "inbox"]),
+    (
+        "context",
+        &["acknowledge", "allowed", "client", "connection", "inbox"],
+    ),
+    ("client", &["allowed", "connection", "secret"]),
+    ("inbox", &["connection"]),
+    ("allowed", &["connection"]),
+    ("connection", &["secret"]),
+    ("acknowledge", &[]),
+    ("environments", &[]),
+    ("secret", &[]),
 ];
 
 const GREEN: Rooms = &[

@@ -4,7 +4,10 @@ use std::{error::Error, io, time::Duration};
 
 use rmcp::{
     service::{ClientInitializeError, ServiceError},
-    transport::{DynamicTransportError, streamable_http_client::AuthRequiredError},
+    transport::{
+        DynamicTransportError,
+        streamable_http_client::{AuthRequiredError, StreamableHttpError},
+    },
 };
 use serde::Serialize;
 
@@ -50,7 +53,7 @@ impl Failures {
         ConnectError::Start { server, source }
     }
 
-    pub(super) fn connect(&self, error: &dyn Error) -> ConnectError {
+    pub(super) fn connect(&self, error: &(dyn Error + 'static)) -> ConnectError {
         ConnectError::Failed {
             server: self.server.clone(),
             reason: self.reason(error),
@@ -97,7 +100,7 @@ impl Failures {
             },
             ServiceError::TransportClosed | ServiceError::Cancelled { .. } => CallError::Closed {
                 call: named,
-                reason: "the server is gone".to_owned(),
+                reason: "it ended before the answer came".to_owned(),
             },
             other => self.unexpected(call, &other.to_string()),
         }
@@ -123,15 +126,14 @@ impl Failures {
     }
 
     /// An error with its causes, of which the innermost says most.
-    fn reason(&self, error: &dyn Error) -> String {
-        let mut reasons = vec![error.to_string()];
-        let mut source = error.source();
-        while let Some(error) = source {
-            let reason = error.to_string();
-            if !reasons.iter().any(|known| known.contains(&reason)) {
-                reasons.push(reason);
-            }
-            source = error.source();
+    fn reason(&self, error: &(dyn Error + 'static)) -> String {
+        let mut reasons: Vec<String> = Vec::new();
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            let (words, source) = link(error);
+            let is_new = |words: &String| !reasons.iter().any(|known| known.contains(words));
+            reasons.extend(words.filter(is_new));
+            cause = source;
         }
         self.shown(&reasons.join(": "))
     }
@@ -150,6 +152,24 @@ pub(super) fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_vec(value).map_or(0, |json| json.len())
 }
 
+/// What an error says, and what caused it. `rmcp` does not name the HTTP client's error as a cause, and
+/// that one begins with the URL, in whose query a token may stand.
+fn link<'a>(
+    error: &'a (dyn Error + 'static),
+) -> (Option<String>, Option<&'a (dyn Error + 'static)>) {
+    match error.downcast_ref::<StreamableHttpError<reqwest_0_13::Error>>() {
+        Some(StreamableHttpError::Client(error)) => {
+            let unexplained = error
+                .source()
+                .is_none()
+                .then(|| "the request failed".to_owned());
+            let status = error.status().map(|status| format!("HTTP {status}"));
+            (status.or(unexplained), error.source())
+        }
+        Some(_) | None => (Some(error.to_string()), error.source()),
+    }
+}
+
 fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
     match error {
         ClientInitializeError::TransportError { error, .. } => Some(error),
@@ -162,7 +182,11 @@ fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
 fn is_unauthorized(error: &DynamicTransportError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
     while let Some(error) = cause {
-        if error.is::<AuthRequiredError>() || error.to_string().contains(": HTTP 401") {
+        if error.is::<AuthRequiredError>()
+            || error
+                .to_string()
+                .starts_with("unexpected server response: HTTP 401")
+        {
             return true;
         }
         cause = error.source();

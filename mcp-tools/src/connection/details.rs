@@ -101,8 +101,7 @@ impl ConnectionDetails {
         }
     }
 
-    /// The values in them that must not be shown: those of headers, bearer tokens without their scheme
-    /// too, and those of the environment.
+    /// The values in them that must not be shown: those of headers, and those of the environment.
     pub fn secrets(&self) -> Vec<&Secret> {
         match &self.transport {
             Transport::Http { headers, .. } => headers.values().collect(),

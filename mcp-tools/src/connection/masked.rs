@@ -11,12 +11,26 @@ const MASK: &str = "***";
 /// nothing to do with them.
 const SHORTEST: usize = 4;
 
-/// The message without the secrets of connection details, so that people and language models can be shown
-/// it: the values of headers and environments, wherever they occur, and whatever follows `Bearer`.
+/// The message without the secrets of the connection details in it, so that people and language models
+/// can be shown it: the values of headers and environments, wherever they occur, and whatever follows
+/// `Bearer`.
 pub fn masked(message: &Value) -> Value {
+    masked_of(message, &secrets_in([message]))
+}
+
+/// The message without these secrets too, such as those of all messages.
+pub(crate) fn masked_of(message: &Value, secrets: &[String]) -> Value {
     let mut shown = message.clone();
-    mask(&mut shown, &secrets_in(message));
+    mask(&mut shown, secrets);
     shown
+}
+
+/// The secrets of the connection details in these messages.
+pub(crate) fn secrets_in<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
+    let found = messages.into_iter().flat_map(find);
+    let details: Vec<_> = found.flatten().collect();
+    let values = details.iter().flat_map(|details| details.secrets());
+    searched(values.map(|secret| secret.expose()))
 }
 
 /// A text without these secrets and without bearer tokens.
@@ -37,13 +51,6 @@ pub(crate) fn searched<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<Str
         .collect();
     secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
-}
-
-fn secrets_in(message: &Value) -> Vec<String> {
-    let found = find(message);
-    let details: Vec<_> = found.into_iter().flatten().collect();
-    let values = details.iter().flat_map(|details| details.secrets());
-    searched(values.map(|secret| secret.expose()))
 }
 
 fn mask(value: &mut Value, secrets: &[String]) {

@@ -23,4 +23,4 @@ pub use bridge_protocol::wire::FieldError as DetailsError;
 pub use details::{ConnectionDetails, DEFAULT_NAME, Transport};
 pub use find::{MOST_DETAILS, find};
 pub use masked::masked;
-pub(crate) use masked::{masked_text, searched};
+pub(crate) use masked::{masked_of, masked_text, searched, secrets_in};

@@ -1,9 +1,11 @@
 //! Connection details in plain text: JSON in it, or lines of Markdown.
 //!
-//!     - **Transport**: http
-//!     - **URL**: `http://127.0.0.1:9009/mcp`
-//!     - **Header**: `Authorization: Bearer ..`
-//!     - **Session ID**: `..`
+//! ```text
+//! - **Transport**: http
+//! - **URL**: `http://127.0.0.1:9009/mcp`
+//! - **Header**: `Authorization: Bearer ..`
+//! - **Session ID**: `..`
+//! ```
 //!
 //! Further lines that are understood: `Command`, `Environment` (`NAME=value`), `Name`, `Episode ID`,
 //! `Expires At`. Details begin anew where a line comes a second time.

@@ -107,7 +107,7 @@ pub enum Receipt {
 }
 
 /// Which messages are wanted: those that fit all that is said.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Those that hold this.
     pub kind: Option<Kind>,
@@ -295,42 +295,36 @@ mod tests {
         inbox.acknowledge(&["a".to_owned(), "unknown".to_owned()]);
         let all = Filter::default();
         for (filter, expected) in [
-            (all.clone(), &["a", "b"][..]),
+            (all, &["a", "b"][..]),
             (
                 Filter {
                     kind: Some(Kind::McpDetails),
-                    ..all.clone()
+                    ..all
                 },
                 &["b"],
             ),
             (
                 Filter {
                     kind: Some(Kind::Text),
-                    ..all.clone()
+                    ..all
                 },
                 &["a", "b"],
             ),
             (
                 Filter {
                     kind: Some(Kind::Other),
-                    ..all.clone()
+                    ..all
                 },
                 &[],
             ),
             (
                 Filter {
                     acknowledged: Some(true),
-                    ..all.clone()
+                    ..all
                 },
                 &["a"],
             ),
-            (
-                Filter {
-                    after: 1,
-                    ..all.clone()
-                },
-                &["b"],
-            ),
+            (Filter { after: 1, ..all }, &["b"]),
         ] {
             assert_eq!(ids(&inbox, &filter), expected, "{filter:?}");
         }

@@ -59,10 +59,11 @@ fn kind(name: String) -> Result<Kind, FieldError> {
 
 fn list(context: &AgentContext, filter: &Filter) -> Value {
     let messages = context.incoming_messages().list(filter);
+    let secrets = shown::Secrets::of(context);
     let first: Vec<&Received> = messages.iter().take(MOST).collect();
     let mut answer = json!({
         "count": messages.len(),
-        "messages": first.iter().map(|m| shown::summary(m)).collect::<Vec<_>>(),
+        "messages": first.iter().map(|m| shown::summary(m, &secrets)).collect::<Vec<_>>(),
     });
     if let Some(last) = first.last().filter(|_| messages.len() > MOST) {
         answer["next_after"] = json!(last.number);

@@ -57,6 +57,8 @@ fn history(context: &AgentContext, wanted: &Wanted) -> Value {
     let mut messages = inbox.history();
     messages.retain(|received| received.number < wanted.before);
     let earlier = messages.len().saturating_sub(wanted.limit);
-    let newest: Vec<Value> = messages[earlier..].iter().map(shown::whole).collect();
+    let secrets = shown::Secrets::of(context);
+    let newest = messages[earlier..].iter();
+    let newest: Vec<Value> = newest.map(|m| shown::whole(m, &secrets)).collect();
     json!({ "messages": newest, "earlier": earlier, "dropped": inbox.dropped() })
 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    connection::masked,
+    connection::{masked_of, secrets_in},
+    context::AgentContext,
     inbox::{Received, texts},
 };
 
@@ -13,10 +14,20 @@ const LONGEST_TEXT: usize = 400;
 /// The longest message that is shown whole, as bytes of JSON.
 const LONGEST_MESSAGE: usize = 16 << 10;
 
+/// What must not be shown: the secrets that any message has told, since another may repeat them.
+pub(super) struct Secrets(Vec<String>);
+
+impl Secrets {
+    pub(super) fn of(context: &AgentContext) -> Self {
+        let history = context.incoming_messages().history();
+        Self(secrets_in(history.iter().map(|received| &received.message)))
+    }
+}
+
 /// What is known about a message, and how its text begins.
-pub(super) fn summary(received: &Received) -> Value {
+pub(super) fn summary(received: &Received, secrets: &Secrets) -> Value {
     let mut summary = head(received);
-    let text = texts(&masked(&received.message)).join("\n");
+    let text = texts(&masked_of(&received.message, &secrets.0)).join("\n");
     if !text.is_empty() {
         summary.insert("text".to_owned(), json!(beginning(&text, LONGEST_TEXT)));
     }
@@ -24,9 +35,9 @@ pub(super) fn summary(received: &Received) -> Value {
 }
 
 /// What is known about a message, and the message itself.
-pub(super) fn whole(received: &Received) -> Value {
+pub(super) fn whole(received: &Received, secrets: &Secrets) -> Value {
     let mut whole = head(received);
-    let message = masked(&received.message);
+    let message = masked_of(&received.message, &secrets.0);
     let written = message.to_string();
     if written.len() <= LONGEST_MESSAGE {
         whole.insert("message".to_owned(), message);
@@ -49,7 +60,9 @@ fn head(received: &Received) -> Map<String, Value> {
     });
     match head {
         Value::Object(head) => head,
-        _ => Map::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
     }
 }
 

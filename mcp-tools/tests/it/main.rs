@@ -1,5 +1,18 @@
 //! The package as its users see it.
 
+#[cfg(test)]
 mod agent;
+#[cfg(test)]
+mod agent_tools;
+#[cfg(test)]
+mod connecting;
+#[cfg(test)]
+mod details;
+#[cfg(test)]
 mod evaluator;
+#[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod served;
+#[cfg(test)]
+mod stranger;

@@ -1,0 +1,56 @@
+//! An agent with a tool of its own beside the usual ones: `cargo run --example own_tool`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use mcp_tools::{
+    allowed::Allowed,
+    client,
+    context::{AgentContext, Settings},
+    tools::{self, Tool},
+};
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::json;
+
+/// Says how long ago the first message came.
+struct HowLongAgo;
+
+#[async_trait]
+impl Tool for HowLongAgo {
+    fn describe(&self) -> rmcp::model::Tool {
+        let schema: JsonObject = [("type".to_owned(), json!("object"))].into_iter().collect();
+        let description = "Say how many seconds ago the first message came.";
+        rmcp::model::Tool::new("how_long_ago", description, schema)
+    }
+
+    async fn call(&self, context: &AgentContext, _arguments: JsonObject) -> CallToolResult {
+        let messages = context.incoming_messages().history();
+        let first = messages.first().map(|first| first.received_at);
+        let seconds = first.map(|first| context.now().duration_since(first).as_secs());
+        CallToolResult::structured(json!({ "seconds": seconds }))
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let context = AgentContext::new(Settings {
+        allowed: Allowed::default(),
+        client: client::Options::default(),
+        acknowledger: None,
+        clock: Arc::new(Timestamp::now),
+    });
+    let message = json!({"messageId": "m1", "parts": [{"text": "Buy a lamp."}]});
+    context
+        .incoming_messages()
+        .receive("green", message, Timestamp::now());
+
+    let mut all = tools::standard();
+    all.push(Arc::new(HowLongAgo));
+    for name in ["list_messages", "how_long_ago"] {
+        let tool = all.iter().find(|tool| tool.describe().name == name);
+        let Some(tool) = tool else { continue };
+        let result = tool.call(&context, JsonObject::new()).await;
+        println!("{name}: {}", result.structured_content.unwrap_or_default());
+    }
+}

@@ -1,0 +1,17 @@
+//! An MCP server over standard streams that nobody should trust, for the tests of the client.
+
+use rmcp::ServiceExt as _;
+
+#[path = "../tests/it/stranger.rs"]
+mod stranger;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let server = stranger::Stranger::new(|| std::process::exit(7));
+    server
+        .serve(rmcp::transport::stdio())
+        .await?
+        .waiting()
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! `connect_to_mcp_server`
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mcp_tools::{
+    allowed::Allowed,
+    connection::ConnectionDetails,
+    context::{AgentContext, Settings},
+    tools::{ConnectToMcpServer, Tool as _},
+};
+use serde_json::{Value, json};
+
+use super::{arguments, short, troubled_http::TroubledHttp, works};
+
+fn now() -> Timestamp {
+    "2026-01-31T12:00:00Z".parse().unwrap()
+}
+
+fn context() -> AgentContext {
+    AgentContext::new(Settings {
+        allowed: Allowed::default(),
+        client: short(),
+        acknowledger: None,
+        clock: Arc::new(now),
+    })
+}
+
+fn tell(context: &AgentContext, data: &Value) {
+    let message = json!({"parts": [{"data": data}]});
+    context.incoming_messages().receive("green", message, now());
+}
+
+fn until(mut details: ConnectionDetails, time: &str) -> Value {
+    details.expires_at = Some(time.parse().unwrap());
+    details.to_mcp_servers()
+}
+
+/// Its result, or in words what went wrong.
+async fn connect(context: &AgentContext, server: Option<&str>) -> Result<Value, String> {
+    let arguments = server.map(|server| arguments([("server", json!(server))]));
+    let result = ConnectToMcpServer
+        .call(context, arguments.unwrap_or_default())
+        .await;
+    match result.is_error {
+        Some(true) => Err(result.content[0].as_text().unwrap().text.clone()),
+        Some(false) | None => Ok(result.structured_content.unwrap()),
+    }
+}
+
+#[tokio::test]
+async fn details_that_were_set_go_before_those_in_messages() {
+    let (set, told) = (TroubledHttp::start(), TroubledHttp::start());
+    let context = context();
+    tell(&context, &told.details().to_mcp_connection_details());
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(
+        (&answer["source"], &answer["place"]),
+        (&json!("message 1"), &json!(told.details().place()))
+    );
+    context.set_mcp_connection_details(set.details());
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(
+        (&answer["source"], &answer["place"]),
+        (&json!("pre-set details"), &json!(set.details().place()))
+    );
+    assert_eq!(answer["tools"][0], "echo");
+    works(&context.connection().unwrap()).await;
+    context.disconnect().await;
+    assert!(context.connection().is_none());
+}
+
+#[tokio::test]
+async fn the_newest_that_can_be_used_are_followed() {
+    let server = TroubledHttp::start();
+    let context = context();
+    tell(&context, &server.details_with("old-12345").to_mcp_servers());
+    tell(&context, &until(server.details(), "2026-01-31T12:00:01Z"));
+    tell(
+        &context,
+        &until(server.details_with("gone-12345"), "2026-01-31T12:00:00Z"),
+    );
+    tell(&context, &json!({"mcp_connection_details": {"url": 7}}));
+    tell(
+        &context,
+        &json!({"command": "rm -rf /", "transport": "stdio"}),
+    );
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(answer["source"], "message 2");
+    assert_eq!(
+        answer["passed_over"],
+        json!([
+            "message 5: refused to start command \"rm\": add it to the allowed commands if it may be run",
+            "message 4: parts[0].data.mcp_connection_details.url: expected a string, found a number",
+            "message 3: the details expired at 2026-01-31T12:00:00Z",
+        ])
+    );
+    assert!(!answer.to_string().contains("12345"), "{answer}");
+}
+
+#[tokio::test]
+async fn older_details_are_not_followed_when_newer_ones_fail() {
+    let server = TroubledHttp::start();
+    let context = context();
+    tell(&context, &server.details().to_mcp_servers());
+    tell(
+        &context,
+        &server.details_with("wrong-12345").to_mcp_servers(),
+    );
+    let said = connect(&context, None).await.unwrap_err();
+    assert!(
+        said.contains("message 2") && said.contains("unauthorized"),
+        "{said}"
+    );
+    assert!(context.connection().is_none());
+}
+
+#[tokio::test]
+async fn one_of_several_servers_is_chosen_by_name() {
+    let server = TroubledHttp::start();
+    let context = context();
+    let details = server.details().to_mcp_servers();
+    let stranger = details["mcpServers"]["stranger"].clone();
+    let other = json!({"url": "http://localhost:1/"});
+    tell(
+        &context,
+        &json!({"mcpServers": {"stranger": stranger, "zoo": other}}),
+    );
+    let answer = connect(&context, Some("stranger")).await.unwrap();
+    assert_eq!(answer["server"], "stranger");
+    let said = connect(&context, Some("nobody")).await.unwrap_err();
+    assert!(
+        said.contains("message 1: the details are of server \"zoo\""),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn without_details_it_says_what_is_missing() {
+    let context = context();
+    tell(&context, &json!({"goal": "g"}));
+    let said = connect(&context, None).await.unwrap_err();
+    assert_eq!(
+        said,
+        "no MCP connection details: none were set, and none of 1 incoming messages has any; wait for a message that has"
+    );
+    let url = "http://localhost:1/".parse().unwrap();
+    tell(
+        &context,
+        &until(ConnectionDetails::http("e", url), "2026-01-31T11:00:00Z"),
+    );
+    let said = connect(&context, None).await.unwrap_err();
+    assert_eq!(
+        said,
+        "no MCP connection details that can be used, ask for new ones; message 2: the details expired at 2026-01-31T11:00:00Z"
+    );
+}

@@ -1,0 +1,239 @@
+//! Streamable HTTP.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use mcp_tools::{
+    allowed::Allowed,
+    client::{CallError, ConnectError, Connection, Lifecycle, Options},
+    connection::{ConnectionDetails, Transport},
+    secret::Secret,
+};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::{
+    arguments, impatient, open, said, short,
+    troubled_http::{Refusal, TroubledHttp},
+    works,
+};
+
+fn speaking(lifecycle: Lifecycle) -> Options {
+    Options {
+        lifecycle,
+        ..short()
+    }
+}
+
+#[tokio::test]
+async fn both_eras_work() {
+    let server = TroubledHttp::start();
+    for (lifecycle, version) in [
+        (Lifecycle::Initialize, "2025-11-25"),
+        (Lifecycle::Discover, "2026-07-28"),
+        (Lifecycle::Either, "2026-07-28"),
+    ] {
+        let connection = open(&server.details(), &speaking(lifecycle)).await;
+        assert_eq!(connection.protocol_version(), version);
+        works(&connection).await;
+        connection.close().await;
+        connection.close().await;
+        let error = connection.call("echo", arguments([])).await.unwrap_err();
+        assert!(matches!(error, CallError::Closed { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_token_is_unauthorized_however_the_server_says_so() {
+    for refusal in [Refusal::Challenge, Refusal::BareStatus] {
+        let server = TroubledHttp::with(refusal, |_| ());
+        for lifecycle in [
+            Lifecycle::Initialize,
+            Lifecycle::Discover,
+            Lifecycle::Either,
+        ] {
+            let details = server.details_with("wrong-12345");
+            let opened =
+                Connection::open(&details, &Allowed::default(), &speaking(lifecycle)).await;
+            let error = opened.unwrap_err();
+            assert!(
+                matches!(error, ConnectError::Unauthorized { .. }),
+                "{lifecycle:?}: {error}"
+            );
+            assert!(error.to_string().contains("unauthorized"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_repeats_is_masked() {
+    let server = TroubledHttp::with(Refusal::RepeatsTheToken, |_| ());
+    let details = server.details_with("wrong-12345");
+    let error = said(Connection::open(&details, &Allowed::default(), &short()).await);
+    assert!(error.contains("what is ***?"), "{error}");
+    let connection = open(&server.details(), &short()).await;
+    let token = arguments([("token", json!(super::troubled_http::TOKEN))]);
+    let error = said(connection.call("no such tool", token).await);
+    assert!(
+        error.contains("no tool \"no such tool\"") && error.contains("***"),
+        "{error}"
+    );
+    assert!(!error.contains(super::troubled_http::TOKEN), "{error}");
+}
+
+#[tokio::test]
+async fn a_session_that_the_server_forgot_is_begun_anew() {
+    let server = TroubledHttp::start();
+    let connection = open(&server.details(), &speaking(Lifecycle::Initialize)).await;
+    works(&connection).await;
+    server.sessions.sessions.write().await.clear();
+    works(&connection).await;
+}
+
+#[tokio::test]
+async fn a_tool_that_hangs_is_given_up_and_the_next_call_works() {
+    let server = TroubledHttp::start();
+    let connection = open(&server.details(), &impatient()).await;
+    let error = connection.call("hang", arguments([])).await.unwrap_err();
+    assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+    let result = connection.call("echo", arguments([])).await;
+    assert!(result.is_ok(), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_in_a_call_is_gone() {
+    for lifecycle in [Lifecycle::Initialize, Lifecycle::Discover] {
+        let server = TroubledHttp::start();
+        let connection = open(&server.details(), &speaking(lifecycle)).await;
+        let error = connection.call("die", arguments([])).await.unwrap_err();
+        assert!(
+            matches!(error, CallError::Closed { .. }),
+            "{lifecycle:?}: {error}"
+        );
+        let error = connection.call("echo", arguments([])).await.unwrap_err();
+        assert!(
+            matches!(error, CallError::Closed { .. }),
+            "{lifecycle:?}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn too_much_is_not_taken() {
+    let server = TroubledHttp::start();
+    let connection = open(&server.details(), &short()).await;
+    let bytes = |bytes| arguments([("bytes", json!(bytes))]);
+    assert!(connection.call("flood", bytes(2000)).await.is_ok());
+    let error = connection.call("flood", bytes(5000)).await.unwrap_err();
+    assert!(matches!(error, CallError::TooLarge { .. }), "{error}");
+    assert!(connection.call("flood", bytes(20 << 20)).await.is_err());
+    server.stranger.further.store(5, Ordering::Relaxed);
+    let error = said(connection.tools().await);
+    assert_eq!(
+        error,
+        "tools/list: the answer has 11 tools, more than the limit of 10"
+    );
+}
+
+#[tokio::test]
+async fn a_list_without_an_end_is_given_up() {
+    let server = TroubledHttp::with(Refusal::Challenge, |stranger| stranger.endless = true);
+    let connection = open(&server.details(), &short()).await;
+    let error = connection.tools().await.unwrap_err();
+    assert!(
+        matches!(error, CallError::TooLarge { unit: "tools", .. }),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn changed_tools_are_noticed() {
+    let server = TroubledHttp::start();
+    for lifecycle in [Lifecycle::Initialize, Lifecycle::Discover] {
+        let connection = open(&server.details(), &speaking(lifecycle)).await;
+        let before = connection.tools().await.unwrap().len();
+        connection.call("change", arguments([])).await.unwrap();
+        super::eventually("news of the tools", || connection.tool_changes() > 0).await;
+        assert_eq!(connection.tools().await.unwrap().len(), before + 1);
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let server = TroubledHttp::with(Refusal::Redirect, |_| ());
+    let details = server.details_with("wrong-12345");
+    let error = said(Connection::open(&details, &Allowed::default(), &short()).await);
+    assert!(error.contains("307"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let details = ConnectionDetails::http("silent", url.parse().unwrap());
+    let mut options = short();
+    options.limits.connect = Duration::from_millis(300);
+    let error = said(Connection::open(&details, &Allowed::default(), &options).await);
+    assert_eq!(error, format!("silent ({url}): no answer within 300ms"));
+}
+
+#[tokio::test]
+async fn nobody_there_is_said_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    drop(listener);
+    for url in [
+        url.clone(),
+        url.replace("http:", "https:"),
+        url.replace("127.0.0.1", "localhost"),
+    ] {
+        let details = ConnectionDetails::http("e", url.parse().unwrap());
+        let error = Connection::open(&details, &Allowed::default(), &short())
+            .await
+            .unwrap_err();
+        assert!(matches!(error, ConnectError::Failed { .. }), "{error}");
+        assert!(error.to_string().contains("onnection refused"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_is_not_allowed_is_never_contacted() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let nothing = Allowed {
+        loopback: false,
+        ..Allowed::default()
+    };
+    for host in [
+        "127.0.0.1",
+        "2130706433",
+        "0x7f.1",
+        "[::ffff:127.0.0.1]",
+        "localhost",
+    ] {
+        let url = format!("http://{host}:{port}/mcp").parse().unwrap();
+        let error = Connection::open(&ConnectionDetails::http("e", url), &nothing, &short()).await;
+        let error = error.unwrap_err();
+        assert!(matches!(error, ConnectError::Refused(_)), "{host}: {error}");
+    }
+    let contacted = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
+    assert!(contacted.is_err(), "somebody came");
+}
+
+#[tokio::test]
+async fn headers_that_cannot_be_sent_are_named() {
+    for (name, value) in [
+        ("Host", "evil.example"),
+        ("Mcp-Session-Id", "another's"),
+        ("bad name", "value-1"),
+        ("X-Key", "value\n1"),
+    ] {
+        let mut details = ConnectionDetails::http("e", "http://localhost:1/".parse().unwrap());
+        let Transport::Http { headers, .. } = &mut details.transport else {
+            unreachable!()
+        };
+        headers.insert(name.to_owned(), Secret::new(value));
+        let error = said(Connection::open(&details, &Allowed::default(), &short()).await);
+        assert!(error.contains(&format!("header {name:?}")), "{error}");
+        assert!(!error.contains(value), "{error}");
+    }
+}

@@ -1,0 +1,99 @@
+//! The client against real servers: over HTTP in both eras, and as programs.
+
+mod by_tool;
+mod http;
+mod stdio;
+mod troubled_http;
+
+use std::time::Duration;
+
+use mcp_tools::{
+    allowed::Allowed,
+    client::{Connection, Lifecycle, Limits, Options},
+    connection::ConnectionDetails,
+};
+use rmcp::model::JsonObject;
+use serde_json::json;
+
+/// Limits short enough to be waited for.
+pub(crate) fn short() -> Options {
+    Options {
+        lifecycle: Lifecycle::Either,
+        limits: Limits {
+            connect: Duration::from_secs(10),
+            call: Duration::from_secs(10),
+            close: Duration::from_secs(5),
+            result: 4096,
+            tools: 10,
+        },
+    }
+}
+
+/// Those options with so little time for a call.
+fn impatient() -> Options {
+    let mut options = short();
+    options.limits.call = Duration::from_millis(300);
+    options
+}
+
+async fn open(details: &ConnectionDetails, options: &Options) -> Connection {
+    let opened = Connection::open(details, &allowed(), options).await;
+    opened.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Everything that these tests start.
+fn allowed() -> Allowed {
+    let stranger = crate::examples::example("stranger");
+    let commands = [
+        stranger.to_str().unwrap(),
+        "cat",
+        "false",
+        "no-such-program",
+    ];
+    Allowed {
+        commands: commands.map(str::to_owned).into(),
+        ..Allowed::default()
+    }
+}
+
+fn arguments<const N: usize>(members: [(&str, serde_json::Value); N]) -> JsonObject {
+    members
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+/// What must hold for a server that does as it should, however it is reached.
+async fn works(connection: &Connection) {
+    let tools = connection.tools().await.unwrap();
+    assert_eq!(tools[0].name, "echo");
+    let said = tools[0].description.as_deref();
+    assert_eq!(
+        said,
+        Some(crate::stranger::ORDERS),
+        "descriptions are data, passed on as they are"
+    );
+    let sent = arguments([("a", json!([1, "é"]))]);
+    let result = connection.call("echo", sent.clone()).await.unwrap();
+    assert_eq!(result.structured_content, Some(json!(sent)));
+}
+
+/// The error of something that must fail, in words.
+fn said<T>(result: Result<T, impl std::fmt::Display>) -> String {
+    match result {
+        Ok(_) => panic!("expected an error"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Looks until something has come about; fails the test if the limit passes first.
+async fn eventually(what: &str, mut look: impl FnMut() -> bool) {
+    let limit = std::time::Instant::now() + Duration::from_secs(20);
+    while !look() {
+        assert!(
+            std::time::Instant::now() < limit,
+            "{what} did not come about"
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

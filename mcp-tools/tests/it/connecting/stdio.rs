@@ -1,0 +1,142 @@
+//! Programs that are started.
+
+use std::path::Path;
+
+use mcp_tools::{
+    allowed::Allowed,
+    client::{CallError, ConnectError, Connection, Lifecycle, Options},
+    connection::ConnectionDetails,
+};
+use serde_json::json;
+
+use super::{allowed, arguments, eventually, impatient, open, said, short, works};
+
+fn details() -> ConnectionDetails {
+    let program = crate::examples::example("stranger");
+    let no_arguments = <[&str; 0]>::default();
+    ConnectionDetails::stdio("stranger", program.to_str().unwrap(), no_arguments)
+}
+
+fn lives(pid: u64) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // A process that nobody has waited for yet has ended all the same.
+    stat.rsplit(") ")
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+/// A process that the server has started, and that would outlive it.
+async fn wait_outside(connection: &Connection) -> u64 {
+    let result = connection
+        .call("wait_outside", arguments([]))
+        .await
+        .unwrap();
+    let pid = result.structured_content.unwrap()["pid"].as_u64().unwrap();
+    assert!(lives(pid));
+    pid
+}
+
+#[tokio::test]
+async fn both_eras_work() {
+    for (lifecycle, version) in [
+        (Lifecycle::Initialize, "2025-11-25"),
+        (Lifecycle::Either, "2026-07-28"),
+    ] {
+        let options = Options {
+            lifecycle,
+            ..short()
+        };
+        let connection = open(&details(), &options).await;
+        assert_eq!(connection.protocol_version(), version);
+        works(&connection).await;
+        connection.close().await;
+        let error = connection.call("echo", arguments([])).await.unwrap_err();
+        assert!(matches!(error, CallError::Closed { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_not_allowed_is_not_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("touched");
+    let details = ConnectionDetails::stdio("e", "touch", [file.to_str().unwrap()]);
+    let error = Connection::open(&details, &Allowed::default(), &short())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ConnectError::Refused(_)), "{error}");
+    assert!(error.to_string().contains("allowed commands"), "{error}");
+    assert!(!Path::new(&file).exists());
+}
+
+#[tokio::test]
+async fn a_closed_server_takes_all_that_it_started_with_it() {
+    let connection = open(&details(), &short()).await;
+    let outside = wait_outside(&connection).await;
+    connection.close().await;
+    eventually("its end", || !lives(outside)).await;
+}
+
+#[tokio::test]
+async fn a_dropped_server_takes_all_that_it_started_with_it() {
+    let connection = open(&details(), &short()).await;
+    let outside = wait_outside(&connection).await;
+    drop(connection);
+    eventually("its end", || !lives(outside)).await;
+}
+
+#[test]
+fn a_runtime_that_ends_takes_its_servers_with_it() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (connection, outside) = runtime.block_on(async {
+        let connection = open(&details(), &short()).await;
+        let outside = wait_outside(&connection).await;
+        (connection, outside)
+    });
+    drop(runtime);
+    drop(connection);
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while lives(outside) {
+        assert!(std::time::Instant::now() < limit, "it goes on");
+        std::thread::yield_now();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_dies_in_a_call_is_gone() {
+    let connection = open(&details(), &short()).await;
+    let outside = wait_outside(&connection).await;
+    let error = connection.call("die", arguments([])).await.unwrap_err();
+    assert!(matches!(error, CallError::Closed { .. }), "{error}");
+    eventually("the end of what it started", || !lives(outside)).await;
+}
+
+#[tokio::test]
+async fn a_tool_that_hangs_is_given_up_and_the_next_call_works() {
+    let connection = open(&details(), &impatient()).await;
+    let error = connection.call("hang", arguments([])).await.unwrap_err();
+    assert!(matches!(error, CallError::TimedOut { .. }), "{error}");
+    assert!(connection.call("echo", arguments([])).await.is_ok());
+}
+
+#[tokio::test]
+async fn too_much_is_not_taken() {
+    let connection = open(&details(), &short()).await;
+    let size = arguments([("bytes", json!(5000))]);
+    let error = connection.call("flood", size).await.unwrap_err();
+    assert!(matches!(error, CallError::TooLarge { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn programs_that_are_no_servers() {
+    let mut options = short();
+    options.limits.connect = std::time::Duration::from_millis(500);
+    for (command, expected) in [
+        ("no-such-program", "could not be started"),
+        ("false", ""),
+        ("cat", "no answer within 500ms"),
+    ] {
+        let details = ConnectionDetails::stdio("e", command, <[&str; 0]>::default());
+        let error = said(Connection::open(&details, &allowed(), &options).await);
+        assert!(error.contains(expected), "{command}: {error}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The examples of this crate, run as a reader of them would.
+
+use std::{path::PathBuf, process::Command};
+
+/// Where cargo has built an example beside this test.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let this = std::env::current_exe().unwrap();
+    let target: PathBuf = this.ancestors().nth(2).unwrap().into();
+    let program = target.join("examples").join(name);
+    let shown = program.display();
+    assert!(
+        program.exists(),
+        "no {shown}; `cargo test` without --test builds it"
+    );
+    program
+}
+
+#[test]
+fn an_agent_has_a_tool_of_its_own() {
+    let output = Command::new(example("own_tool")).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        lines[0].starts_with("list_messages: {\"count\":1,"),
+        "{said}"
+    );
+    assert!(
+        lines[1].starts_with("how_long_ago: {\"seconds\":"),
+        "{said}"
+    );
+}
