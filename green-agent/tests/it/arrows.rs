@@ -15,8 +15,8 @@ const PACKAGES: [(&str, &str, Rooms); 6] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
+    ("mcp-tools", "mcp_tools", MCP_TOOLS),
     ("purple-agent", "purple_agent", PURPLE),
-    ("mcp-tools", "mcp_tools", MCP),
     ("green-agent", "green_agent", GREEN),
 ];
 
@@ -60,6 +60,50 @@ const BRIDGE: Rooms = &[
     ("clock", &[]),
 ];
 
+const MCP_TOOLS: Rooms = &[
+    ("main", &["cli"]),
+    (
+        "cli",
+        &[
+            "allowed",
+            "client",
+            "connection",
+            "environments",
+            "episodes",
+            "relay",
+            "secret",
+            "server",
+        ],
+    ),
+    // What an evaluator has.
+    ("relay", &["client"]),
+    ("server", &["episodes"]),
+    ("episodes", &["connection", "environments", "secret"]),
+    ("environments", &[]),
+    // What an agent under evaluation has.
+    (
+        "tools",
+        &[
+            "acknowledge",
+            "allowed",
+            "client",
+            "connection",
+            "context",
+            "inbox",
+        ],
+    ),
+    (
+        "context",
+        &["acknowledge", "allowed", "client", "connection", "inbox"],
+    ),
+    ("acknowledge", &[]),
+    ("client", &["allowed", "connection"]),
+    ("inbox", &["acknowledge", "connection"]),
+    ("allowed", &["connection"]),
+    ("connection", &["secret"]),
+    ("secret", &[]),
+];
+
 const PURPLE: Rooms = &[
     ("main", &["cli"]),
     ("cli", &["agent", "policy", "run"]),
@@ -70,21 +114,6 @@ const PURPLE: Rooms = &[
     ("policy", &["toolbox"]),
     ("toolbox", &[]),
     ("clock", &[]),
-];
-
-const MCP: Rooms = &[
-    ("tools", &["client", "connection", "context", "inbox"]),
-    (
-        "context",
-        &["acknowledge", "allowed", "client", "connection", "inbox"],
-    ),
-    ("client", &["allowed", "connection", "secret"]),
-    ("inbox", &["connection"]),
-    ("allowed", &["connection"]),
-    ("connection", &["secret"]),
-    ("acknowledge", &[]),
-    ("environments", &[]),
-    ("secret", &[]),
 ];
 
 const GREEN: Rooms = &[
