@@ -11,10 +11,11 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, as they call themselves in code, with their rooms.
-const PACKAGES: [(&str, &str, Rooms); 4] = [
+const PACKAGES: [(&str, &str, Rooms); 5] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
+    ("mcp-tools", "mcp_tools", MCP_TOOLS),
     ("green-agent", "green_agent", GREEN),
 ];
 
@@ -56,6 +57,50 @@ const BRIDGE: Rooms = &[
     ("store", &["caller"]),
     ("caller", &[]),
     ("clock", &[]),
+];
+
+const MCP_TOOLS: Rooms = &[
+    ("main", &["cli"]),
+    (
+        "cli",
+        &[
+            "allowed",
+            "client",
+            "connection",
+            "environments",
+            "episodes",
+            "relay",
+            "secret",
+            "server",
+        ],
+    ),
+    // What an evaluator has.
+    ("relay", &["client"]),
+    ("server", &["episodes"]),
+    ("episodes", &["connection", "environments", "secret"]),
+    ("environments", &[]),
+    // What an agent under evaluation has.
+    (
+        "tools",
+        &[
+            "acknowledge",
+            "allowed",
+            "client",
+            "connection",
+            "context",
+            "inbox",
+        ],
+    ),
+    (
+        "context",
+        &["acknowledge", "allowed", "client", "connection", "inbox"],
+    ),
+    ("acknowledge", &[]),
+    ("client", &["allowed", "connection"]),
+    ("inbox", &["acknowledge", "connection"]),
+    ("allowed", &["connection"]),
+    ("connection", &["secret"]),
+    ("secret", &[]),
 ];
 
 const GREEN: Rooms = &[

@@ -1,5 +1,18 @@
 //! The package as its users see it.
 
+#[cfg(test)]
 mod agent;
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod evaluator;
+#[cfg(test)]
+mod inspector;
+#[cfg(test)]
+mod node;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
 mod served;
