@@ -22,9 +22,11 @@ use std::{
 };
 
 use jiff::{SignedDuration, Timestamp};
+use url::Url;
 use uuid::Uuid;
 
 use crate::{
+    connection::{ConnectionDetails, DEFAULT_NAME},
     environments::{Environment, TaskInfo},
     secret::Secret,
 };
@@ -61,6 +63,18 @@ pub struct Opened {
     pub expires_at: Timestamp,
     /// What is to be done.
     pub task: TaskInfo,
+}
+
+impl Opened {
+    /// How its agent reaches it, at the URL where [`crate::server::router`] is mounted.
+    pub fn details(&self, url: Url) -> ConnectionDetails {
+        let details = ConnectionDetails::http(DEFAULT_NAME, url).with_bearer(&self.token);
+        ConnectionDetails {
+            episode_id: Some(self.id.clone()),
+            expires_at: Some(self.expires_at),
+            ..details
+        }
+    }
 }
 
 impl Episodes {

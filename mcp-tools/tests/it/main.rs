@@ -5,6 +5,10 @@ mod agent;
 #[cfg(test)]
 mod agent_tools;
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod connecting;
 #[cfg(test)]
 mod details;
@@ -12,6 +16,12 @@ mod details;
 mod evaluator;
 #[cfg(test)]
 mod examples;
+#[cfg(test)]
+mod inspector;
+#[cfg(test)]
+mod node;
+#[cfg(test)]
+mod program;
 #[cfg(test)]
 mod served;
 #[cfg(test)]
