@@ -169,3 +169,45 @@ impl fmt::Debug for Toolbox {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_tool_is_renamed_if_the_agent_has_one_of_the_name() {
+        let toolbox = Toolbox::new(&[]);
+        let theirs = ["search", "list_messages", "server_list_messages"];
+        let here: Vec<_> = toolbox
+            .named(theirs.into_iter())
+            .into_iter()
+            .map(|(here, _)| here)
+            .collect();
+        assert_eq!(
+            here,
+            [
+                "search",
+                "server_list_messages",
+                "server_server_list_messages"
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_not_there_is_answered_with_those_that_are() {
+        let toolbox = Toolbox::new(&[]);
+        let agent = crate::PurpleAgent::new(
+            crate::policy::builtin("lies", &serde_json::Value::Null).unwrap(),
+            crate::agent::AgentSettings::default(),
+        );
+        let result = toolbox
+            .call(&agent.context(), "fly", JsonObject::new())
+            .await;
+        let text = serde_json::to_string(&result).unwrap();
+        assert_eq!(result.is_error, Some(true));
+        assert!(
+            text.contains("there is no tool") && text.contains("connect_to_mcp_server"),
+            "{text}"
+        );
+    }
+}

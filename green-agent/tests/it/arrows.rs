@@ -11,11 +11,12 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, as they call themselves in code, with their rooms.
-const PACKAGES: [(&str, &str, Rooms); 5] = [
+const PACKAGES: [(&str, &str, Rooms); 6] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
-    ("mcp-tools", "mcp_tools", MCP),
+    ("mcp-tools", "mcp_tools", MCP_TOOLS),
+    ("purple-agent", "purple_agent", PURPLE),
     ("green-agent", "green_agent", GREEN),
 ];
 
@@ -59,19 +60,60 @@ const BRIDGE: Rooms = &[
     ("clock", &[]),
 ];
 
-const MCP: Rooms = &[
-    ("tools", &["client", "connection", "context", "inbox"]),
+const MCP_TOOLS: Rooms = &[
+    ("main", &["cli"]),
+    (
+        "cli",
+        &[
+            "allowed",
+            "client",
+            "connection",
+            "environments",
+            "episodes",
+            "relay",
+            "secret",
+            "server",
+        ],
+    ),
+    // What an evaluator has.
+    ("relay", &["client"]),
+    ("server", &["episodes"]),
+    ("episodes", &["connection", "environments", "secret"]),
+    ("environments", &[]),
+    // What an agent under evaluation has.
+    (
+        "tools",
+        &[
+            "acknowledge",
+            "allowed",
+            "client",
+            "connection",
+            "context",
+            "inbox",
+        ],
+    ),
     (
         "context",
         &["acknowledge", "allowed", "client", "connection", "inbox"],
     ),
+    ("acknowledge", &[]),
     ("client", &["allowed", "connection", "secret"]),
-    ("inbox", &["connection"]),
+    ("inbox", &["acknowledge", "connection"]),
     ("allowed", &["connection"]),
     ("connection", &["secret"]),
-    ("acknowledge", &[]),
-    ("environments", &[]),
     ("secret", &[]),
+];
+
+const PURPLE: Rooms = &[
+    ("main", &["cli"]),
+    ("cli", &["agent", "policy", "run"]),
+    ("run", &["a2a_client", "agent"]),
+    ("a2a_client", &["agent", "clock"]),
+    ("hosted", &["agent", "clock"]),
+    ("agent", &["clock", "policy", "toolbox"]),
+    ("policy", &["toolbox"]),
+    ("toolbox", &[]),
+    ("clock", &[]),
 ];
 
 const GREEN: Rooms = &[

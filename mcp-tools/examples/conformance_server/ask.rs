@@ -19,7 +19,11 @@ pub(crate) async fn sampling(
         "messages": [{"role": "user", "content": {"type": "text", "text": arguments.get("prompt")}}],
         "maxTokens": 100,
     }))?;
-    let answer = context.peer.create_message(request).await.map_err(broken)?;
+    let answer = context
+        .peer
+        .create_message(request)
+        .await
+        .map_err(|error| broken(&error))?;
     Ok(text(format!("LLM response: {}", json!(answer))))
 }
 
@@ -103,7 +107,7 @@ async fn ask(
         "requestedSchema": {"type": "object", "properties": properties, "required": required},
     }))?;
     let answer = context.peer.create_elicitation(request).await;
-    Ok(json!(answer.map_err(broken)?))
+    Ok(json!(answer.map_err(|error| broken(&error))?))
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {

@@ -20,10 +20,10 @@ const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
 const WORK: Duration = Duration::from_millis(50);
 
 pub(crate) fn text(text: impl Into<String>) -> Value {
-    content(json!([{"type": "text", "text": text.into()}]))
+    content(&json!([{"type": "text", "text": text.into()}]))
 }
 
-fn content(content: Value) -> Value {
+fn content(content: &Value) -> Value {
     json!({"resultType": "complete", "content": content})
 }
 
@@ -32,16 +32,16 @@ pub(crate) fn fixed(tool: &str) -> Option<Value> {
     let image = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
     Some(match tool {
         "test_simple_text" => text("This is a simple text response for testing."),
-        "test_image_content" => content(json!([image])),
+        "test_image_content" => content(&json!([image])),
         "test_audio_content" => {
-            content(json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]))
+            content(&json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]))
         }
-        "test_embedded_resource" => content(json!([{"type": "resource", "resource": {
+        "test_embedded_resource" => content(&json!([{"type": "resource", "resource": {
             "uri": "test://embedded-resource",
             "mimeType": "text/plain",
             "text": "This is an embedded resource content.",
         }}])),
-        "test_multiple_content_types" => content(json!([
+        "test_multiple_content_types" => content(&json!([
             {"type": "text", "text": "Multiple content types test:"},
             image,
             {"type": "resource", "resource": {
@@ -70,7 +70,7 @@ pub(crate) async fn logging(
         "Tool execution completed",
     ] {
         if may_log {
-            log(context, said).await.map_err(broken)?;
+            log(context, said).await.map_err(|error| broken(&error))?;
         }
         sleep(WORK).await;
     }
@@ -90,13 +90,13 @@ pub(crate) async fn progress(context: &RequestContext<RoleServer>) -> Result<Val
                 .peer
                 .notify_progress(progress)
                 .await
-                .map_err(broken)?;
+                .map_err(|error| broken(&error))?;
         }
         sleep(WORK).await;
     }
     Ok(text("The tool is done."))
 }
 
-pub(crate) fn broken(error: ServiceError) -> ErrorData {
+pub(crate) fn broken(error: &ServiceError) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio::{
     net::TcpListener,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
     time::timeout,
 };
@@ -77,9 +77,11 @@ impl Serve {
         let url = Url::parse(&format!("http://{address}{}", settings.path))?;
         let app = server::router(episodes.clone(), settings);
 
+        // Whoever is told the address may stop the program at once.
+        let stop = Stop::heard()?;
         target::print(&opened.details(url).to_mcp_servers())?;
         eprintln!("listening on http://{address}");
-        let outcome = serve(listener, app, ended(&episodes, &opened.id)).await?;
+        let outcome = serve(listener, app, ended(&episodes, &opened.id, stop)).await?;
         target::print(&json!({"outcome": outcome}))?;
         Ok(match outcome.ended {
             // Whoever stopped it did not ask whether the goal was reached.
@@ -99,16 +101,33 @@ fn settings(address: SocketAddr) -> ServerSettings {
     settings
 }
 
+/// Ctrl-C and SIGTERM, from now on.
+struct Stop {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stop {
+    fn heard() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn comes(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
 /// Waits for the episode's end, which a signal brings about too.
-async fn ended(episodes: &Episodes, id: &str) -> io::Result<Outcome> {
-    let (mut interrupt, mut terminate) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
+async fn ended(episodes: &Episodes, id: &str, mut stop: Stop) -> io::Result<Outcome> {
     let outcome = tokio::select! {
         outcome = episodes.finished(id) => outcome,
-        _ = interrupt.recv() => episodes.close(id).await,
-        _ = terminate.recv() => episodes.close(id).await,
+        () = stop.comes() => episodes.close(id).await,
     };
     outcome.ok_or_else(|| io::Error::other("the episode is not there any more"))
 }

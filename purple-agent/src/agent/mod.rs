@@ -22,7 +22,7 @@ pub(crate) use work::{Progress, Work};
 use crate::{clock, policy::NewPolicy, toolbox::Toolbox};
 
 /// An agent under evaluation. It is hosted with [`PurpleAgent::into_agent`], or asks for an evaluation
-/// itself with [`run`](crate::run::run).
+/// itself with `run`.
 #[derive(Clone)]
 pub struct PurpleAgent {
     new_policy: NewPolicy,

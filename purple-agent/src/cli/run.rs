@@ -88,6 +88,7 @@ impl Run {
             },
             wait,
             result: Duration::from_secs(self.wait_for_result),
+            ..RunSettings::default()
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - [`builtin`]: the policies of this crate, by name
 //!
 //! A policy only chooses. Messages are received, tools called and limits kept by the agent
-//! ([`crate::agent`]), so a policy that misbehaves is ended like any other.
+//! (the room `agent`), so a policy that misbehaves is ended like any other.
 
 mod error;
 mod faulty;

@@ -19,9 +19,6 @@ use crate::{
     agent::{Ended, Listener, Outcome, Progress, PurpleAgent, Work},
 };
 
-/// How long a policy may go on after the evaluator has ended the evaluation: it may be about to finish.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// How an evaluation is run.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
@@ -31,6 +28,9 @@ pub struct RunSettings {
     pub wait: Duration,
     /// How long is waited for the result once the work has ended.
     pub result: Duration,
+    /// How long the policy may go on after the evaluator has ended the evaluation: it may be about to
+    /// finish.
+    pub grace: Duration,
 }
 
 impl Default for RunSettings {
@@ -39,6 +39,7 @@ impl Default for RunSettings {
             request: RequestSettings::default(),
             wait: Duration::from_secs(60),
             result: Duration::from_secs(60),
+            grace: Duration::from_secs(5),
         }
     }
 }
@@ -146,7 +147,7 @@ async fn supervised(
             true => std::future::pending().await,
             false => evaluation.ended().await,
         }
-        sleep(GRACE).await;
+        sleep(settings.grace).await;
     };
     tokio::select! {
         outcome = working(work, context, evaluation, settings.wait) => return outcome,

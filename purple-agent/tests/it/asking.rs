@@ -18,7 +18,7 @@ use bridge_protocol::a2a::{AgentCard, Message, Part, Role, TaskState};
 use mcp_tools::connection::ConnectionDetails;
 use purple_agent::{
     a2a_client::{RequestSettings, submit_evaluation_request},
-    agent::{AgentSettings, Notice, PurpleAgent},
+    agent::{AgentSettings, Ended, Notice, PurpleAgent},
     policy,
     run::{RunError, RunSettings, Verdict, run},
 };
@@ -28,6 +28,7 @@ use url::Url;
 use crate::{
     environments::{agent, evaluated},
     green::{Green, GreenAgent, Plan, Tell, host, serve},
+    hosted::patient,
 };
 
 fn heuristic() -> PurpleAgent {
@@ -348,4 +349,25 @@ async fn what_is_not_allowed_is_not_connected_to() {
     assert_eq!(report.verdict, Verdict::Failed);
     let ended = report.outcome.unwrap().ended.to_string();
     assert!(ended.contains("refused to start command \"sh\""), "{ended}");
+}
+
+#[tokio::test]
+async fn work_ends_soon_after_the_evaluation_has_ended() {
+    let mut plan = Plan::of("sum", 1);
+    plan.limits.time = Duration::from_millis(300);
+    let green = Green::start(plan).await;
+    let agent = PurpleAgent::new(patient(1000), AgentSettings::default());
+    let settings = RunSettings {
+        grace: Duration::from_millis(20),
+        ..RunSettings::default()
+    };
+    let report = run(&green.url, &agent, &settings, Arc::new(|_| ()))
+        .await
+        .unwrap();
+    let outcome = report.outcome.unwrap();
+    assert!(
+        matches!(outcome.ended, Ended::EvaluationOver),
+        "{outcome:?}"
+    );
+    assert_eq!(report.verdict, Verdict::Failed);
 }

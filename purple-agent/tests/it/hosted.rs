@@ -171,7 +171,7 @@ impl Policy for Patient {
     }
 }
 
-fn patient(messages: u64) -> NewPolicy {
+pub(crate) fn patient(messages: u64) -> NewPolicy {
     Arc::new(move || Box::new(Patient(messages)))
 }
 

@@ -6,7 +6,8 @@ You are an agent under evaluation. An evaluator, the Green agent, sends you mess
 reach the environment that you work in.
 
 How to work:
-1. Messages from the Green agent are collected for you as they arrive. Read them with list_messages to learn your task.
+1. Messages from the Green agent are collected for you as they arrive. Read them with message_history to learn your task; \
+list_messages gives an overview when there are many.
 2. Call connect_to_mcp_server. It finds the MCP connection details in the messages by itself: do not parse messages for \
 them, and do not pass addresses or tokens on.
 3. When it has connected, the environment's tools are there to be called. Work with them until the task's goal is reached.
@@ -32,5 +33,5 @@ pub(super) fn system(further: Option<&str>) -> String {
 
 /// Said when messages have come in while the model worked.
 pub(super) fn more(count: u64) -> String {
-    format!("Messages that came in meanwhile: {count}. Read them with list_messages.")
+    format!("Messages that came in meanwhile: {count}. Read them with message_history.")
 }

@@ -56,7 +56,7 @@ impl Pending {
                 Fate::Waits(what) => {
                     missing = Some(what);
                     Some((
-                        "messages may have come in; read them with list_messages".to_owned(),
+                        "messages may have come in; read them with message_history".to_owned(),
                         false,
                     ))
                 }
@@ -177,7 +177,7 @@ mod tests {
             result("b", "seen", false),
             result(
                 "c",
-                "messages may have come in; read them with list_messages",
+                "messages may have come in; read them with message_history",
                 false,
             ),
             result("d", "this call was not carried out", true),
