@@ -121,6 +121,7 @@ impl Evaluation<'_> {
         match evaluator.assess(&request, &voice).await {
             Ok(verdict) => Ok(assessment_of(voice.said(), verdict)),
             Err(AssessError::Participant { role, source }) => {
+                let source = *source;
                 Err(EvaluationError::Participant { role, source })
             }
             Err(error) => Err(EvaluationError::Evaluator(error.to_string())),

@@ -79,9 +79,15 @@ pub enum AssessError {
         role: String,
         /// What happened.
         #[source]
-        source: ClientError,
+        source: Box<ClientError>,
     },
     /// Whoever asked for it is gone, or has canceled it.
     #[error("nobody hears it any more: {0}")]
-    Unheard(#[from] EmitError),
+    Unheard(#[source] Box<EmitError>),
+}
+
+impl From<EmitError> for AssessError {
+    fn from(error: EmitError) -> Self {
+        Self::Unheard(Box::new(error))
+    }
 }

@@ -72,7 +72,7 @@ impl Venue {
                 ..Default::default()
             })
             .with_confidant(Arc::new(move |secret: &Secret| {
-                masker.learn(secret.expose())
+                masker.learn(secret.expose());
             }));
         let evaluator = Arc::new(evaluator);
         let preset = preset(settings, &evaluator).await?;

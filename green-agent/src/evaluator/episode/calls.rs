@@ -56,7 +56,7 @@ impl Calling<'_> {
         let played = self.talk(play, episodes).await;
         played.map_err(|source| AssessError::Participant {
             role: self.role.to_owned(),
-            source,
+            source: Box::new(source),
         })
     }
 

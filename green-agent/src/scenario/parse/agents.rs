@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use bridge::bot::BUILTINS;
-use url::Url;
-
-use super::{evaluator, policy, values};
+use super::{
+    evaluator,
+    start::{is_filled, start},
+    values,
+};
 use crate::scenario::{
     error::Problem,
-    model::{Agent, ENVIRONMENT, GREEN, Green, Start},
+    model::{Agent, ENVIRONMENT, Green, Start},
     reader::{Node, Table},
 };
 
@@ -75,7 +76,14 @@ pub(super) fn green(
         .any(|name| is_filled(&mut table, name));
     if names_agent {
         check_environment(&mut table, cast);
-        return agent(&mut table, "green".to_owned()).map(Green::Agent);
+        let green = agent(&mut table, "green".to_owned())?;
+        return match green.start {
+            Start::Running { .. } | Start::Program { .. } => Some(Green::Agent(green)),
+            // These are ways of being a participant.
+            Start::Builtin { .. } | Start::Policy(_) | Start::Client { .. } => {
+                table.missing("endpoint", "the URL at which the green agent listens")
+            }
+        };
     }
     reject_process_keys(&mut table);
     let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
@@ -167,82 +175,6 @@ fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     })
 }
 
-/// Reads how the agent comes to be there: built in, a policy, a program that listens or calls, or one
-/// that runs already.
-fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
-    let (builtin, policy) = (table.get("builtin"), table.get("policy"));
-    if let Some(node) = builtin {
-        return alone(table, "builtin", &["policy", "endpoint", "cmd"])
-            .and_then(|()| builtin_bot(&node));
-    }
-    if let Some(node) = policy {
-        let policy = policy::policy(table, &node);
-        return alone(table, "policy", &["endpoint", "cmd"]).and(policy.map(Start::Policy));
-    }
-    for name in ["settings", "allow"] {
-        if let Some(node) = table.get(name) {
-            node.expected::<()>("it only beside policy");
-        }
-    }
-    match cmd {
-        Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
-            if let Some(node) = table.get("endpoint") {
-                let advice = "an agent whose cmd names {green} calls, and listens nowhere";
-                node.report(Problem::Together {
-                    other: GREEN,
-                    advice,
-                });
-                return None;
-            }
-            Some(Start::Client { cmd })
-        }
-        Some(cmd) => Some(Start::Program {
-            endpoint: endpoint(table)?,
-            cmd,
-        }),
-        None => Some(Start::Running {
-            endpoint: endpoint(table)?,
-        }),
-    }
-}
-
-fn builtin_bot(node: &Node<'_>) -> Option<Start> {
-    let names = BUILTINS.map(|(name, _)| name);
-    let expected = format!("a built-in bot: {}", names.join(", "));
-    let name = node.read(&expected, |name| {
-        names.contains(&name).then(|| name.to_owned())
-    })?;
-    Some(Start::Builtin { name })
-}
-
-/// Reports a key that says of what runs inside the harness how it is started elsewhere.
-fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> Option<()> {
-    for other in others {
-        if let Some(node) = table.get(other) {
-            let advice = "leave it out, for this agent runs inside the harness";
-            node.report(Problem::Together { other: own, advice });
-            return None;
-        }
-    }
-    Some(())
-}
-
-/// Reads `endpoint`, or says what to do without one.
-fn endpoint(table: &mut Table<'_>) -> Option<Url> {
-    if let Some(node) = table.get("endpoint") {
-        return values::endpoint(&node);
-    }
-    if let Some(cmd) = table.get("cmd").filter(|cmd| !cmd.is_blank()) {
-        cmd.report(Problem::CmdWithoutEndpoint);
-    } else if is_filled(table, "image") || is_filled(table, "agentbeats_id") {
-        table.report(Problem::ImageOnly);
-    } else {
-        let expected = "the URL at which the agent listens, such as \"http://127.0.0.1:9009\"";
-        return table.missing("endpoint", expected);
-    }
-    None
-}
-
 fn env(node: &Node<'_>) -> BTreeMap<String, String> {
     let entries = node.table().into_iter().flat_map(|table| {
         let texts = table.entries().map(|(name, value)| (name, value.text()));
@@ -251,11 +183,6 @@ fn env(node: &Node<'_>) -> BTreeMap<String, String> {
     entries
         .filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())))
         .collect()
-}
-
-/// Whether the key is there; the tutorial's own files leave `cmd = ""` and `agentbeats_id = ""` to fill in.
-fn is_filled(table: &mut Table<'_>, name: &'static str) -> bool {
-    table.get(name).is_some_and(|node| !node.is_blank())
 }
 
 #[cfg(test)]
@@ -397,6 +324,13 @@ mod tests {
              [config]\nevaluator = 'conversation'\nturn = [{ to = 'a', text = '' }]\n",
         );
         let expected = "a.toml:2:12: green_agent.requires: expected it in [harness]";
+        assert!(errors.starts_with(expected), "{errors}");
+    }
+
+    #[test]
+    fn a_green_agent_listens() {
+        let errors = errors_of("[green_agent]\ncmd = 'x --green {green}'\n");
+        let expected = "a.toml:1:1: green_agent.endpoint: missing; expected the URL";
         assert!(errors.starts_with(expected), "{errors}");
     }
 

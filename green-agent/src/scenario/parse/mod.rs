@@ -12,6 +12,7 @@ mod expect;
 mod harness;
 mod part;
 mod policy;
+mod start;
 mod turns;
 mod values;
 

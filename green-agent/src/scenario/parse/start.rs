@@ -1,0 +1,92 @@
+//! How an agent comes to be there: `builtin`, `policy`, `endpoint`, `cmd`.
+
+use bridge::bot::BUILTINS;
+use url::Url;
+
+use super::{policy, values};
+use crate::scenario::{
+    error::Problem,
+    model::{GREEN, Start},
+    reader::{Node, Table},
+};
+
+/// Reads how the agent comes to be there: built in, a policy, a program that listens or calls, or one
+/// that runs already.
+pub(super) fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
+    let (builtin, policy) = (table.get("builtin"), table.get("policy"));
+    if let Some(node) = builtin {
+        return alone(table, "builtin", &["policy", "endpoint", "cmd"])
+            .and_then(|()| builtin_bot(&node));
+    }
+    if let Some(node) = policy {
+        let policy = policy::policy(table, &node);
+        return alone(table, "policy", &["endpoint", "cmd"]).and(policy.map(Start::Policy));
+    }
+    for name in ["settings", "allow"] {
+        if let Some(node) = table.get(name) {
+            node.expected::<()>("it only beside policy");
+        }
+    }
+    match cmd {
+        Some(cmd) if cmd.iter().any(|word| word.contains(GREEN)) => {
+            if let Some(node) = table.get("endpoint") {
+                let advice = "an agent whose cmd names {green} calls, and listens nowhere";
+                node.report(Problem::Together {
+                    other: GREEN,
+                    advice,
+                });
+                return None;
+            }
+            Some(Start::Client { cmd })
+        }
+        Some(cmd) => Some(Start::Program {
+            endpoint: endpoint(table)?,
+            cmd,
+        }),
+        None => Some(Start::Running {
+            endpoint: endpoint(table)?,
+        }),
+    }
+}
+
+fn builtin_bot(node: &Node<'_>) -> Option<Start> {
+    let names = BUILTINS.map(|(name, _)| name);
+    let expected = format!("a built-in bot: {}", names.join(", "));
+    let name = node.read(&expected, |name| {
+        names.contains(&name).then(|| name.to_owned())
+    })?;
+    Some(Start::Builtin { name })
+}
+
+/// Reports a key that says of what runs inside the harness how it is started elsewhere.
+fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> Option<()> {
+    for other in others {
+        if let Some(node) = table.get(other) {
+            let advice = "leave it out, for this agent runs inside the harness";
+            node.report(Problem::Together { other: own, advice });
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Reads `endpoint`, or says what to do without one.
+fn endpoint(table: &mut Table<'_>) -> Option<Url> {
+    if let Some(node) = table.get("endpoint") {
+        return values::endpoint(&node);
+    }
+    if let Some(cmd) = table.get("cmd").filter(|cmd| !cmd.is_blank()) {
+        cmd.report(Problem::CmdWithoutEndpoint);
+    } else if is_filled(table, "image") || is_filled(table, "agentbeats_id") {
+        table.report(Problem::ImageOnly);
+    } else {
+        let expected = "the URL at which the agent listens, such as \"http://127.0.0.1:9009\"";
+        return table.missing("endpoint", expected);
+    }
+    None
+}
+
+/// Whether the key is there; the tutorial's own files leave `cmd = ""` and `agentbeats_id = ""` to fill in.
+pub(super) fn is_filled(table: &mut Table<'_>, name: &'static str) -> bool {
+    table.get(name).is_some_and(|node| !node.is_blank())
+}
