@@ -96,7 +96,7 @@ const MCP_TOOLS: Rooms = &[
         &["acknowledge", "allowed", "client", "connection", "inbox"],
     ),
     ("acknowledge", &[]),
-    ("client", &["allowed", "connection"]),
+    ("client", &["allowed", "connection", "secret"]),
     ("inbox", &["acknowledge", "connection"]),
     ("allowed", &["connection"]),
     ("connection", &["secret"]),
