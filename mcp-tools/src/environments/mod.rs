@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 /// same world.
 ///
 /// Tokens, limits of steps and time, the tool `submit` and what follows a submission are the episode's
-/// ([`crate::episodes`]); an environment only knows its own state.
+/// own; an environment only knows its own state.
 #[async_trait]
 pub trait Environment: Send + 'static {
     /// What the agent is told.

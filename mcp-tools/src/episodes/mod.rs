@@ -66,7 +66,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// How its agent reaches it, at the URL where [`crate::server::router`] is mounted.
+    /// How its agent reaches it: `url` is where the episodes are served.
     pub fn details(&self, url: Url) -> ConnectionDetails {
         let details = ConnectionDetails::http(DEFAULT_NAME, url).with_bearer(&self.token);
         ConnectionDetails {
