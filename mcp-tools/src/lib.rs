@@ -17,15 +17,20 @@
 //! - [`environments`]: what is worked in
 //! - [`episodes`]: environments that are being worked in, each with a token, limits and an outcome
 //! - [`server`]: how they are reached over MCP
+//! - [`relay`]: the same over standard input and output
 //!
 //! [`cli`] is the program.
 
 pub mod acknowledge;
 pub mod allowed;
+pub mod cli;
 pub mod client;
 pub mod connection;
 pub mod context;
 pub mod environments;
+pub mod episodes;
 pub mod inbox;
+pub mod relay;
 pub mod secret;
+pub mod server;
 pub mod tools;

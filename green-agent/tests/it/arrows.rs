@@ -15,7 +15,7 @@ const PACKAGES: [(&str, &str, Rooms); 5] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
-    ("mcp-tools", "mcp_tools", MCP),
+    ("mcp-tools", "mcp_tools", MCP_TOOLS),
     ("green-agent", "green_agent", GREEN),
 ];
 
@@ -59,18 +59,47 @@ const BRIDGE: Rooms = &[
     ("clock", &[]),
 ];
 
-const MCP: Rooms = &[
-    ("tools", &["client", "connection", "context", "inbox"]),
+const MCP_TOOLS: Rooms = &[
+    ("main", &["cli"]),
+    (
+        "cli",
+        &[
+            "allowed",
+            "client",
+            "connection",
+            "environments",
+            "episodes",
+            "relay",
+            "secret",
+            "server",
+        ],
+    ),
+    // What an evaluator has.
+    ("relay", &["client"]),
+    ("server", &["episodes"]),
+    ("episodes", &["connection", "environments", "secret"]),
+    ("environments", &[]),
+    // What an agent under evaluation has.
+    (
+        "tools",
+        &[
+            "acknowledge",
+            "allowed",
+            "client",
+            "connection",
+            "context",
+            "inbox",
+        ],
+    ),
     (
         "context",
         &["acknowledge", "allowed", "client", "connection", "inbox"],
     ),
+    ("acknowledge", &[]),
     ("client", &["allowed", "connection", "secret"]),
-    ("inbox", &["connection"]),
+    ("inbox", &["acknowledge", "connection"]),
     ("allowed", &["connection"]),
     ("connection", &["secret"]),
-    ("acknowledge", &[]),
-    ("environments", &[]),
     ("secret", &[]),
 ];
 

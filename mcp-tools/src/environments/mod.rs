@@ -3,6 +3,15 @@
 //! - [`Environment`]: one such world, in the state that an agent has brought it to
 //! - [`TaskInfo`]: what the agent is told of it
 //! - [`Score`]: what its state is worth, which the agent is never told
+//! - [`Arguments`]: how a tool reads what it was called with
+//! - [`BUILTINS`]: the worlds that come with the crate: [`sum`], [`shop`]
+
+mod arguments;
+mod chance;
+pub mod shop;
+pub mod sum;
+
+pub use arguments::{Arguments, refused, tool};
 
 use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
@@ -13,7 +22,7 @@ use serde_json::{Map, Value};
 /// same world.
 ///
 /// Tokens, limits of steps and time, the tool `submit` and what follows a submission are the episode's
-/// ([`crate::episodes`]); an environment only knows its own state.
+/// own; an environment only knows its own state.
 #[async_trait]
 pub trait Environment: Send + 'static {
     /// What the agent is told.
@@ -58,3 +67,24 @@ pub struct Score {
     /// What the reward was given or withheld for, for the evaluator's report.
     pub details: Map<String, Value>,
 }
+
+/// The names of the built-in environments, each with its purpose.
+pub const BUILTINS: [(&str, &str); 2] = [
+    ("sum", "one step: submit the sum of some numbers"),
+    (
+        "shop",
+        "several steps: search, fill a cart, confirm the order",
+    ),
+];
+
+/// The built-in environment of this name, made from a seed; `None` if there is none of this name.
+pub fn builtin(name: &str, seed: u64) -> Option<Box<dyn Environment>> {
+    match name {
+        "sum" => Some(Box::new(sum::Sum::new(seed))),
+        "shop" => Some(Box::new(shop::Shop::new(seed))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,28 @@
 //! The package as its users see it.
 
 #[cfg(test)]
+mod agent;
+#[cfg(test)]
 mod agent_tools;
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod conformance;
 #[cfg(test)]
 mod connecting;
 #[cfg(test)]
 mod details;
 #[cfg(test)]
+mod evaluator;
+#[cfg(test)]
 mod examples;
+#[cfg(test)]
+mod inspector;
+#[cfg(test)]
+mod node;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod served;
 #[cfg(test)]
 mod stranger;

@@ -1,0 +1,84 @@
+//! The fixture that the official conformance suite tests servers with, on this crate's HTTP and tokens.
+//!
+//! The suite names the tools, prompts and resources, and says what each has to do. It cannot send a
+//! token: so a layer in front adds the one that the door asks for, to whatever has come from the suite.
+//!
+//!     cargo run --example conformance_server -- 127.0.0.1:9300
+
+#![expect(
+    deprecated,
+    reason = "the suite tests logging and sampling, which SEP-2577 deprecates"
+)]
+
+mod ask;
+mod input;
+mod offers;
+mod prompts;
+mod resources;
+mod server;
+mod tools;
+
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderValue, header},
+    middleware::{Next, from_fn},
+    response::Response,
+};
+use mcp_tools::server::{Gate, Pass, Refusal, ServerSettings, protected};
+use tokio::net::TcpListener;
+
+use server::Fixture;
+
+/// The token of the only guest.
+const TOKEN: &str = "conformance";
+
+#[derive(Clone)]
+struct OneGuest;
+
+impl Gate for OneGuest {
+    type Guest = ();
+
+    fn admit(&self, token: &str) -> Result<Pass<()>, Refusal> {
+        match token == TOKEN {
+            true => Ok(Pass {
+                key: TOKEN.to_owned(),
+                guest: (),
+            }),
+            false => Err(Refusal::Unknown),
+        }
+    }
+
+    fn knows(&self, key: &str) -> bool {
+        key == TOKEN
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let address = std::env::args().nth(1);
+    let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
+    eprintln!("listening on http://{}", listener.local_addr()?);
+    axum::serve(listener, app(Fixture::new()?)).await?;
+    Ok(())
+}
+
+/// `/mcp` is what the suite is pointed at; `/closed/mcp` is the same door without the layer.
+fn app(fixture: Fixture) -> Router {
+    let settings = ServerSettings {
+        allowed_origins: vec!["http://127.0.0.1:*".into(), "http://localhost:*".into()],
+        // The suite begins a session for each scenario, and does not end all of them.
+        sessions: 200,
+        ..ServerSettings::default()
+    };
+    let door = protected(OneGuest, move |()| fixture.clone(), settings);
+    Router::new()
+        .nest("/closed", door.clone())
+        .merge(door.layer(from_fn(with_token)))
+}
+
+async fn with_token(mut request: Request, next: Next) -> Response {
+    let token = HeaderValue::from_static("Bearer conformance");
+    request.headers_mut().insert(header::AUTHORIZATION, token);
+    next.run(request).await
+}

@@ -1,0 +1,28 @@
+//! `mcp-tools list`: the tools of a server.
+
+use std::error::Error;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    exit::Exit,
+    target::{self, Target},
+};
+
+/// Print the tools of a server as JSON
+#[derive(Debug, Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    target: Target,
+}
+
+impl List {
+    pub(super) async fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+        let connection = self.target.connect().await?;
+        let tools = connection.tools().await;
+        connection.close().await;
+        target::print(&json!({"tools": tools?}))?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,79 @@
+//! The command line: one command, one file. Flags become settings; the library does the work.
+
+mod call;
+mod exit;
+mod list;
+mod log;
+mod relay;
+mod serve;
+mod target;
+
+use std::{error::Error, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use exit::Exit;
+use log::LogFormat;
+
+/// Tools for agents: serves environments over MCP, and calls tools of MCP servers.
+#[derive(Debug, Parser)]
+#[command(name = "mcp-tools", version, about, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// How the program's own log is written, on standard error
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcp-tools serve --environment shop --seed 7          serve an episode; connection details on standard output
+  MCP_TOKEN=... mcp-tools list --url http://127.0.0.1:3999/mcp
+  MCP_TOKEN=... mcp-tools call --url http://127.0.0.1:3999/mcp search query='red mug' page=2
+  MCP_TOKEN=... mcp-tools relay --url http://127.0.0.1:3999/mcp    the same server for clients that start programs
+
+A bearer token is taken from the environment, MCP_TOKEN, since everybody can read command lines.
+
+Exit codes: 0 done, 1 the tool's result is an error or the episode's goal was not reached, 2 the command
+line is wrong, 4 no server, no connection or no answer. The log's level is set by RUST_LOG.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve one episode until it has ended, or until Ctrl-C or SIGTERM
+    Serve(serve::Serve),
+    /// Call a tool and print its result as JSON
+    Call(call::Call),
+    /// Print the tools of a server as JSON
+    List(list::List),
+    /// Be an MCP server on standard input and output that passes everything on to another one
+    Relay(relay::Relay),
+}
+
+/// What the program does, from its arguments to its exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log::init(cli.log_format);
+    let done = run(&cli.command).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        Exit::Infrastructure
+    });
+    done.into()
+}
+
+fn run(command: &Command) -> Result<Exit, Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let done = runtime.block_on(async {
+        match command {
+            Command::Serve(serve) => serve.execute().await,
+            Command::Call(call) => call.execute().await,
+            Command::List(list) => list.execute().await,
+            Command::Relay(relay) => relay.execute().await,
+        }
+    });
+    // A thread that waits for standard input would be waited for in its turn.
+    runtime.shutdown_background();
+    done
+}

@@ -1,0 +1,91 @@
+//! Which server a command talks to.
+
+use std::{collections::BTreeSet, env, error::Error, io};
+
+use clap::Args;
+use serde_json::Value;
+use url::Url;
+
+use crate::{
+    allowed::Allowed,
+    client::{Connection, Options},
+    connection::{ConnectionDetails, DEFAULT_NAME, Transport},
+    secret::Secret,
+};
+
+/// The variable that holds a bearer token.
+pub(super) const TOKEN: &str = "MCP_TOKEN";
+
+/// A server over HTTP, or a program that is one.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Target {
+    /// The server's endpoint; the bearer token is taken from MCP_TOKEN
+    #[arg(long, value_name = "URL")]
+    url: Option<Url>,
+    /// A program that speaks MCP over its standard streams, with its arguments; MCP_TOKEN is passed on
+    #[arg(long, value_name = "COMMAND LINE")]
+    command: Option<String>,
+}
+
+impl Target {
+    /// Connects. Whoever names a host or a program on the command line allows it by that.
+    pub(super) async fn connect(&self) -> Result<Connection, Box<dyn Error>> {
+        let mut allowed = Allowed::default();
+        let details = match (&self.url, &self.command) {
+            (Some(url), _) => {
+                allowed.hosts.extend(url.host_str().map(str::to_owned));
+                over_http(url)
+            }
+            (None, line) => {
+                let details = program(line.as_deref().unwrap_or_default())?;
+                allowed.commands = command(&details);
+                details
+            }
+        };
+        let options = Options::default();
+        Ok(Connection::open(&details, &allowed, &options).await?)
+    }
+}
+
+/// A server over HTTP, with the token of the environment.
+pub(super) fn over_http(url: &Url) -> ConnectionDetails {
+    let details = ConnectionDetails::http(DEFAULT_NAME, url.clone());
+    match token() {
+        Some(token) => details.with_bearer(&token),
+        None => details,
+    }
+}
+
+fn program(line: &str) -> Result<ConnectionDetails, String> {
+    let mut words = shlex::split(line).unwrap_or_default().into_iter();
+    let command = words.next();
+    let command =
+        command.ok_or("--command: expected a program and its arguments, as a shell reads them")?;
+    let mut details = ConnectionDetails::stdio(DEFAULT_NAME, command, words);
+    if let Transport::Stdio { env, .. } = &mut details.transport {
+        env.extend(token().map(|token| (TOKEN.to_owned(), token)));
+    }
+    Ok(details)
+}
+
+fn command(details: &ConnectionDetails) -> BTreeSet<String> {
+    match &details.transport {
+        Transport::Stdio { command, .. } => BTreeSet::from([command.clone()]),
+        Transport::Http { .. } => BTreeSet::new(),
+    }
+}
+
+fn token() -> Option<Secret> {
+    let token = env::var(TOKEN).ok().filter(|token| !token.is_empty());
+    token.map(Secret::new)
+}
+
+/// Prints JSON for people and programs. A reader that has gone is no error: it has read what it wanted.
+pub(super) fn print(value: &Value) -> io::Result<()> {
+    use io::Write as _;
+    match writeln!(io::stdout().lock(), "{value:#}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,81 @@
+//! Chance that is the same everywhere: a seed gives the same world on every machine, in every version.
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). A crate's
+/// generator may change with its version, and with it every recorded episode.
+#[derive(Clone, Debug)]
+pub(super) struct Chance(u64);
+
+impl Chance {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, which is not 0. Its bias is below one in 2^32 for the small bounds here.
+    pub(super) fn below(&mut self, bound: u32) -> u32 {
+        let high = (self.next() >> 32) * u64::from(bound);
+        u32::try_from(high >> 32).unwrap_or_default()
+    }
+
+    /// A number of a range, its end included.
+    pub(super) fn within(&mut self, first: u32, last: u32) -> u32 {
+        first + self.below(last - first + 1)
+    }
+
+    /// One of a list that is not empty.
+    pub(super) fn one_of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        let bound = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        &list[self.below(bound) as usize]
+    }
+
+    /// Brings a list into another order.
+    pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
+        for last in (1..list.len()).rev() {
+            let bound = u32::try_from(last + 1).unwrap_or(u32::MAX);
+            list.swap(last, self.below(bound) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_are_those_of_the_paper() {
+        let mut chance = Chance::new(1_234_567);
+        let first = [chance.next(), chance.next(), chance.next()];
+        assert_eq!(
+            first,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_range_is_kept_and_filled() {
+        let mut chance = Chance::new(7);
+        let drawn: std::collections::BTreeSet<u32> =
+            (0..200).map(|_| chance.within(3, 6)).collect();
+        assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn shuffling_loses_nothing() {
+        let mut list: Vec<u32> = (0..20).collect();
+        Chance::new(3).shuffle(&mut list);
+        assert_ne!(list, (0..20).collect::<Vec<_>>());
+        list.sort_unstable();
+        assert_eq!(list, (0..20).collect::<Vec<_>>());
+    }
+}

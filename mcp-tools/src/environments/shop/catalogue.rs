@@ -1,0 +1,119 @@
+//! What the shop sells.
+
+use serde_json::{Value, json};
+
+use crate::environments::chance::Chance;
+
+const KINDS: [&str; 5] = ["mug", "lamp", "scarf", "notebook", "backpack"];
+const COLOURS: [&str; 4] = ["red", "blue", "green", "black"];
+const STYLES: [&str; 3] = ["plain", "striped", "large"];
+
+/// One thing that is sold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Product {
+    pub(super) id: String,
+    pub(super) kind: &'static str,
+    pub(super) colour: &'static str,
+    pub(super) style: &'static str,
+    pub(super) price: u32,
+    pub(super) stock: u32,
+}
+
+impl Product {
+    fn words(&self) -> [&'static str; 3] {
+        [self.style, self.colour, self.kind]
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.words().join(" ")
+    }
+
+    /// As a search shows it.
+    pub(super) fn shown(&self) -> Value {
+        json!({"product": self.id, "name": self.name(), "price_cents": self.price})
+    }
+
+    /// As it is shown when it is asked for.
+    pub(super) fn with_stock(&self) -> Value {
+        json!({
+            "product": self.id,
+            "name": self.name(),
+            "kind": self.kind,
+            "colour": self.colour,
+            "price_cents": self.price,
+            "stock": self.stock,
+        })
+    }
+}
+
+/// All of it: each kind in each colour in each style, in no order.
+#[derive(Debug)]
+pub(super) struct Catalogue(Vec<Product>);
+
+impl Catalogue {
+    pub(super) fn new(chance: &mut Chance) -> Self {
+        let mut products = Vec::new();
+        for kind in KINDS {
+            for colour in COLOURS {
+                products.extend(styles(chance, kind, colour));
+            }
+        }
+        chance.shuffle(&mut products);
+        for (index, product) in products.iter_mut().enumerate() {
+            product.id = format!("p{:02}", index + 1);
+        }
+        Self(products)
+    }
+
+    /// Those whose names have all the words, or their beginnings, or plurals that end in s.
+    pub(super) fn search(&self, query: &str) -> Vec<&Product> {
+        let query = query.to_lowercase();
+        let fits = |product: &&Product| {
+            let has = |word: &str| product.words().iter().any(|own| alike(own, word));
+            query.split_whitespace().all(has)
+        };
+        self.0.iter().filter(fits).collect()
+    }
+
+    pub(super) fn product(&self, id: &str) -> Option<&Product> {
+        self.0.iter().find(|product| product.id == id)
+    }
+
+    /// Any product.
+    pub(super) fn any(&self, chance: &mut Chance) -> &Product {
+        chance.one_of(&self.0)
+    }
+
+    /// Those of a kind and a colour, the cheapest first.
+    pub(super) fn alike(&mut self, kind: &str, colour: &str) -> Vec<&mut Product> {
+        let fits = |product: &&mut Product| product.kind == kind && product.colour == colour;
+        let mut alike: Vec<&mut Product> = self.0.iter_mut().filter(fits).collect();
+        alike.sort_by_key(|product| product.price);
+        alike
+    }
+}
+
+/// Whether a word of a name is what a searched word means.
+fn alike(own: &str, searched: &str) -> bool {
+    own.starts_with(searched) || searched.strip_suffix('s') == Some(own)
+}
+
+/// A kind in a colour: each style has another price, and no two the same.
+fn styles(chance: &mut Chance, kind: &'static str, colour: &'static str) -> Vec<Product> {
+    let mut styles = STYLES;
+    chance.shuffle(&mut styles);
+    let mut price = chance.within(400, 1500);
+    let mut products = Vec::new();
+    for style in styles {
+        products.push(Product {
+            id: String::new(),
+            kind,
+            colour,
+            style,
+            price,
+            stock: chance.within(4, 9),
+        });
+        price += chance.within(150, 600);
+    }
+    products
+}

@@ -1,0 +1,126 @@
+//! One step: the numbers stand in the goal, their sum is submitted.
+
+use async_trait::async_trait;
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use serde_json::{Map, Value, json};
+
+use super::{Arguments, Environment, Score, TaskInfo, chance::Chance, refused, tool};
+
+/// Numbers whose sum is to be submitted, as a number or as text.
+#[derive(Debug)]
+pub struct Sum {
+    numbers: Vec<u32>,
+    answer: Option<Value>,
+}
+
+impl Sum {
+    /// Three to six numbers from 1 to 99.
+    pub fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let count = chance.within(3, 6);
+        Self {
+            numbers: (0..count).map(|_| chance.within(1, 99)).collect(),
+            answer: None,
+        }
+    }
+
+    fn expected(&self) -> i64 {
+        self.numbers.iter().map(|number| i64::from(*number)).sum()
+    }
+
+    /// The numbers as a sentence lists them.
+    fn listed(&self) -> String {
+        let numbers: Vec<String> = self.numbers.iter().map(u32::to_string).collect();
+        numbers.join(", ")
+    }
+}
+
+#[async_trait]
+impl Environment for Sum {
+    fn task(&self) -> TaskInfo {
+        TaskInfo {
+            task_id: "sum.numbers".into(),
+            benchmark: "sum".into(),
+            goal: format!(
+                "Add up the numbers {} and submit their sum as the answer.",
+                self.listed()
+            ),
+        }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        vec![tool(
+            "list_numbers",
+            "Shows the numbers that are to be added up.",
+            json!({}),
+            &[],
+        )]
+    }
+
+    async fn call(&mut self, _tool: &str, arguments: JsonObject) -> CallToolResult {
+        match Arguments::new(arguments).done() {
+            Ok(()) => CallToolResult::structured(json!({"numbers": self.numbers})),
+            Err(error) => refused(error),
+        }
+    }
+
+    async fn submit(&mut self, answer: Option<&Value>) {
+        self.answer = answer.cloned();
+    }
+
+    fn score(&self) -> Score {
+        let success = self.answer.as_ref().and_then(whole_number) == Some(self.expected());
+        let mut details = Map::new();
+        details.insert("expected".into(), json!(self.expected()));
+        details.insert("answer".into(), json!(self.answer));
+        Score {
+            reward: f64::from(u8::from(success)),
+            success,
+            details,
+        }
+    }
+}
+
+/// A number that was written as JSON's number or as text.
+fn whole_number(answer: &Value) -> Option<i64> {
+    match answer {
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn reward(answer: Option<Value>) -> f64 {
+        let mut sum = Sum::new(1);
+        sum.submit(answer.as_ref()).await;
+        let score = sum.score();
+        assert_eq!(score.success, score.reward >= 1.0);
+        score.reward
+    }
+
+    #[tokio::test]
+    async fn only_the_sum_is_worth_anything() {
+        let right = Sum::new(1).expected();
+        assert!(reward(Some(json!(right))).await >= 1.0);
+        assert!(reward(Some(json!(format!(" {right} ")))).await >= 1.0);
+        for wrong in [json!(right + 1), json!("many"), json!(null), json!([right])] {
+            assert!(reward(Some(wrong)).await <= 0.0);
+        }
+        assert!(reward(None).await <= 0.0);
+    }
+
+    #[tokio::test]
+    async fn the_tool_shows_the_goals_numbers() {
+        let mut sum = Sum::new(2);
+        let shown = sum.call("list_numbers", JsonObject::new()).await;
+        assert_eq!(
+            shown.structured_content,
+            Some(json!({"numbers": sum.numbers}))
+        );
+        assert!(sum.task().goal.contains(&sum.listed()));
+    }
+}

@@ -1,0 +1,305 @@
+use std::{future::pending, time::Duration};
+
+use async_trait::async_trait;
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, advance};
+
+use super::*;
+use crate::environments::{Score, builtin, tool};
+
+/// Counts its `tick`s; `hang` never ends.
+struct Clockwork {
+    ticks: u32,
+    answer: Option<Value>,
+    tools: Vec<&'static str>,
+}
+
+#[async_trait]
+impl Environment for Clockwork {
+    fn task(&self) -> TaskInfo {
+        TaskInfo {
+            task_id: "clockwork.tick".into(),
+            benchmark: "clockwork".into(),
+            goal: "Let it tick.".into(),
+        }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let describe = |name: &&'static str| tool(name, "Does it.", json!({}), &[]);
+        self.tools.iter().map(describe).collect()
+    }
+
+    async fn call(&mut self, tool: &str, _arguments: JsonObject) -> CallToolResult {
+        if tool == "hang" {
+            pending::<()>().await;
+        }
+        self.ticks += 1;
+        CallToolResult::structured(json!({"ticks": self.ticks}))
+    }
+
+    async fn submit(&mut self, answer: Option<&Value>) {
+        self.answer = answer.cloned();
+    }
+
+    fn score(&self) -> Score {
+        let mut details = Map::new();
+        details.insert("ticks".into(), json!(self.ticks));
+        details.insert("answer".into(), json!(self.answer));
+        Score {
+            reward: 0.5,
+            success: false,
+            details,
+        }
+    }
+}
+
+fn clockwork(tools: &[&'static str]) -> Box<dyn Environment> {
+    Box::new(Clockwork {
+        ticks: 0,
+        answer: None,
+        tools: tools.to_vec(),
+    })
+}
+
+const LIMITS: Limits = Limits {
+    steps: 3,
+    time: Duration::from_secs(60),
+    call: Duration::from_secs(10),
+};
+
+fn noon() -> Timestamp {
+    "2026-11-22T12:00:00Z".parse().unwrap()
+}
+
+fn open() -> (Episodes, Opened, Arc<Episode>) {
+    let episodes = Episodes::new(4);
+    let opened = episodes
+        .open(clockwork(&["tick", "hang"]), LIMITS, noon())
+        .unwrap();
+    let episode = episodes.admit(opened.token.expose()).unwrap();
+    (episodes, opened, episode)
+}
+
+fn object(value: &Value) -> JsonObject {
+    value.as_object().unwrap().clone()
+}
+
+/// The text of a result, and whether it is an error.
+async fn said(episode: &Episode, tool: &str, arguments: &Value) -> (bool, String) {
+    let result = episode.call(tool, object(arguments)).await;
+    let text = result.content[0].as_text().unwrap().text.clone();
+    (result.is_error == Some(true), text)
+}
+
+fn error(text: &str) -> (bool, String) {
+    (true, text.into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_episode_ends_when_it_is_submitted_and_only_once() {
+    let (episodes, opened, episode) = open();
+    assert_eq!(opened.task.task_id, "clockwork.tick");
+    assert_eq!(opened.expires_at, "2026-11-22T12:01:00Z".parse().unwrap());
+    assert!(!said(&episode, "tick", &json!({})).await.0);
+    assert_eq!(episodes.outcome(&opened.id).await, None);
+
+    advance(Duration::from_secs(5)).await;
+    assert!(!said(&episode, SUBMIT, &json!({"answer": 7})).await.0);
+    let outcome = episodes.outcome(&opened.id).await.unwrap();
+    assert!(outcome.submitted());
+    assert_eq!(outcome.steps, 1);
+    assert_eq!(outcome.score.details["answer"], 7);
+    insta::assert_json_snapshot!(outcome.trace);
+
+    let over = error("the episode is over: it was submitted");
+    assert_eq!(said(&episode, SUBMIT, &json!({"answer": 8})).await, over);
+    assert_eq!(said(&episode, "tick", &json!({})).await, over);
+    assert_eq!(episodes.finished(&opened.id).await, Some(outcome));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_submission_is_none() {
+    let (episodes, opened, episode) = open();
+    let wrong = said(&episode, SUBMIT, &json!({"anwser": 7})).await;
+    assert_eq!(
+        wrong,
+        error("anwser: expected no such argument, found the number 7")
+    );
+    assert_eq!(episodes.outcome(&opened.id).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_step_beyond_the_last_ends_it() {
+    let (episodes, opened, episode) = open();
+    assert!(!said(&episode, "tick", &json!({})).await.0);
+    let unknown = said(&episode, "tock", &json!({})).await;
+    assert_eq!(
+        unknown,
+        error("there is no tool \"tock\"; there are tick, hang, submit")
+    );
+    assert!(!said(&episode, "tick", &json!({})).await.0);
+    assert_eq!(episodes.outcome(&opened.id).await, None);
+    let over = error("the episode is over: its 3 steps are used up");
+    for tool in ["tick", SUBMIT] {
+        assert_eq!(said(&episode, tool, &json!({})).await, over);
+    }
+    let outcome = episodes.outcome(&opened.id).await.unwrap();
+    assert_eq!((outcome.ended, outcome.steps), (Ended::StepLimit, 3));
+    assert_eq!(outcome.score.details["ticks"], 2);
+    assert_eq!(outcome.trace.len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submission_after_the_last_step_still_counts() {
+    let (episodes, opened, episode) = open();
+    for _ in 0..3 {
+        assert!(!said(&episode, "tick", &json!({})).await.0);
+    }
+    assert!(!said(&episode, SUBMIT, &json!({})).await.0);
+    assert!(episodes.outcome(&opened.id).await.unwrap().submitted());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_is_told_when_the_time_is_up() {
+    let (episodes, opened, episode) = open();
+    let began = Instant::now();
+    let outcome = episodes.finished(&opened.id).await.unwrap();
+    assert_eq!(outcome.ended, Ended::TimeLimit);
+    assert_eq!(began.elapsed(), LIMITS.time);
+    let over = error("the episode is over: its time of 60s is up");
+    assert_eq!(said(&episode, "tick", &json!({})).await, over);
+    let refused = episodes.admit(opened.token.expose()).unwrap_err();
+    assert_eq!(refused, TokenError::Expired);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_asks_late_finds_it_ended() {
+    let (episodes, opened, _) = open();
+    advance(LIMITS.time).await;
+    let outcome = episodes.outcome(&opened.id).await.unwrap();
+    assert_eq!(outcome.ended, Ended::TimeLimit);
+    let closed = episodes.close(&opened.id).await.unwrap();
+    assert_eq!(closed, outcome);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_hangs_is_given_up() {
+    let (episodes, opened, episode) = open();
+    let given_up = error("hang did not end within 10s");
+    assert_eq!(said(&episode, "hang", &json!({})).await, given_up);
+    advance(Duration::from_secs(45)).await;
+    let over = error("the episode is over: its time of 60s is up");
+    assert_eq!(said(&episode, "hang", &json!({})).await, over);
+    let outcome = episodes.outcome(&opened.id).await.unwrap();
+    assert_eq!((outcome.ended, outcome.trace.len()), (Ended::TimeLimit, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_calls_wait() {
+    let (_, _, episode) = open();
+    let calls = (0..17).map(|_| {
+        let episode = Arc::clone(&episode);
+        tokio::spawn(async move { said(&episode, "hang", &json!({})).await.1 })
+    });
+    let mut busy = 0;
+    for call in calls.collect::<Vec<_>>() {
+        busy += usize::from(call.await.unwrap().starts_with("16 calls are under way"));
+    }
+    assert_eq!(busy, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_episode_is_forgotten() {
+    let (episodes, opened, episode) = open();
+    let waiting = tokio::spawn({
+        let (episodes, id) = (episodes.clone(), opened.id.clone());
+        async move { episodes.finished(&id).await }
+    });
+    tokio::task::yield_now().await;
+    let outcome = episodes.close(&opened.id).await.unwrap();
+    assert_eq!(outcome.ended, Ended::Closed);
+    assert_eq!(waiting.await.unwrap(), Some(outcome));
+    assert_eq!(episodes.close(&opened.id).await, None);
+    assert_eq!(episodes.finished(&opened.id).await, None);
+    let refused = episodes.admit(opened.token.expose()).unwrap_err();
+    assert_eq!(refused, TokenError::Unknown);
+    let over = error("the episode is over: it was closed");
+    assert_eq!(said(&episode, "tick", &json!({})).await, over);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_opens_its_own_episode_only() {
+    let episodes = Episodes::new(2);
+    let open = || {
+        let shop = builtin("shop", 1).unwrap();
+        episodes.open(shop, LIMITS, noon()).unwrap()
+    };
+    let (one, other) = (open(), open());
+    assert_ne!(one.token, other.token);
+    assert_eq!(episodes.admit(one.token.expose()).unwrap().id(), one.id);
+    assert_eq!(episodes.admit(other.token.expose()).unwrap().id(), other.id);
+    for wrong in ["", "x", &one.id] {
+        assert_eq!(episodes.admit(wrong).unwrap_err(), TokenError::Unknown);
+    }
+    let shown = format!("{one:?} {episodes:?}");
+    assert!(!shown.contains(one.token.expose()), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_opened_says_why() {
+    let episodes = Episodes::new(1);
+    let day = Duration::from_secs(86_400);
+    let long = Limits {
+        time: day * 2,
+        ..LIMITS
+    };
+    let cases = [
+        (clockwork(&["submit"]), LIMITS, OpenError::ReservedTool),
+        (
+            clockwork(&["tick", "tick"]),
+            LIMITS,
+            OpenError::SameTool {
+                name: "tick".into(),
+            },
+        ),
+        (
+            clockwork(&[]),
+            long,
+            OpenError::TooLong {
+                wanted: day * 2,
+                longest: day,
+            },
+        ),
+    ];
+    for (environment, limits, wanted) in cases {
+        assert_eq!(
+            episodes.open(environment, limits, noon()).unwrap_err(),
+            wanted
+        );
+    }
+    let first = episodes.open(clockwork(&[]), LIMITS, noon()).unwrap();
+    let full = episodes.open(clockwork(&[]), LIMITS, noon()).unwrap_err();
+    assert_eq!(full, OpenError::Full { most: 1 });
+    episodes.close(&first.id).await.unwrap();
+    episodes.open(clockwork(&[]), LIMITS, noon()).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_trace_is_bounded() {
+    let episodes = Episodes::new(1);
+    let limits = Limits {
+        steps: 2000,
+        ..LIMITS
+    };
+    let opened = episodes.open(clockwork(&["tick"]), limits, noon()).unwrap();
+    let episode = episodes.admit(opened.token.expose()).unwrap();
+    said(&episode, "tick", &json!({"long": "x".repeat(5000)})).await;
+    for _ in 0..1500 {
+        said(&episode, "tick", &json!({"short": 1})).await;
+    }
+    let outcome = episodes.close(&opened.id).await.unwrap();
+    assert_eq!((outcome.steps, outcome.trace.len()), (1501, 1000));
+    assert!(outcome.trace[0].arguments.is_empty());
+    assert_eq!(outcome.trace[1].arguments["short"], 1);
+}

@@ -1,0 +1,57 @@
+//! An episode as an MCP server: its tools, and nothing else.
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::RequestContext,
+};
+
+use crate::episodes::Episode;
+
+/// What the bearer of an episode's token talks to.
+pub(super) struct EpisodeHandler(Arc<Episode>);
+
+impl EpisodeHandler {
+    pub(super) fn new(episode: Arc<Episode>) -> Self {
+        Self(episode)
+    }
+}
+
+impl ServerHandler for EpisodeHandler {
+    fn get_info(&self) -> ServerConfig {
+        let version = env!("CARGO_PKG_VERSION");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new(&self.0.task().benchmark, version))
+            .with_instructions(&self.0.task().goal)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.0.tools().to_vec()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.0
+            .tools()
+            .iter()
+            .find(|tool| tool.name == name)
+            .cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(self.0.call(&request.name, arguments).await.into())
+    }
+}

@@ -1,0 +1,113 @@
+//! The program `mcp-tools`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::program::{Listening, mcp_tools, output};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// An episode that is served, its URL and its token.
+async fn serve(arguments: &[&str]) -> (Listening, String, String) {
+    let all = [&["serve"], arguments].concat();
+    let mut served = Listening::start(&mut mcp_tools(&all)).await;
+    let details = served.printed().await;
+    let server = &details["mcpServers"]["environment"];
+    let token = server["headers"]["Authorization"].as_str().unwrap();
+    let token = token.strip_prefix("Bearer ").unwrap().to_owned();
+    let url = server["url"].as_str().unwrap().to_owned();
+    assert_eq!(url, format!("{}/mcp", served.url));
+    (served, url, token)
+}
+
+/// The exit code of a command with a token, what it printed, and its errors.
+async fn said(token: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    output(mcp_tools(arguments).env("MCP_TOKEN", token), LIMIT).await
+}
+
+#[tokio::test]
+async fn an_episode_is_served_listed_called_and_submitted() {
+    let (served, url, token) = serve(&["--environment", "sum", "--seed", "3"]).await;
+    let (code, listed, _) = said(&token, &["list", "--url", &url]).await;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(
+        (code, &listed["tools"][1]["name"]),
+        (Some(0), &Value::from("submit"))
+    );
+
+    let (code, shown, _) = said(&token, &["call", "--url", &url, "list_numbers"]).await;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let numbers = shown["structuredContent"]["numbers"].as_array().unwrap();
+    let sum: u64 = numbers.iter().filter_map(Value::as_u64).sum();
+    assert_eq!(code, Some(0));
+
+    let answer = format!("answer={sum}");
+    let relay = format!("{} relay --url {url}", env!("CARGO_BIN_EXE_mcp-tools"));
+    let (code, _, errors) = said(&token, &["call", "--command", &relay, "submit", &answer]).await;
+    assert_eq!(code, Some(0), "{errors}");
+    let (code, outcome) = served.ended().await;
+    let outcome: Value = serde_json::from_str(&outcome).unwrap();
+    assert_eq!(
+        (code, &outcome["outcome"]["ended"]),
+        (Some(0), &Value::from("submitted"))
+    );
+}
+
+#[tokio::test]
+async fn a_goal_that_was_not_reached_is_exit_code_1() {
+    let (served, url, token) = serve(&["--environment", "sum", "--time", "1m"]).await;
+    let (code, _, _) = said(&token, &["call", "--url", &url, "list_numbers", "x=1"]).await;
+    assert_eq!(code, Some(1));
+    said(&token, &["call", "--url", &url, "submit", "answer=no idea"]).await;
+    assert_eq!(served.ended().await.0, Some(1));
+}
+
+#[tokio::test]
+async fn a_signal_ends_it_in_good_order() {
+    let (served, ..) = serve(&["--environment", "shop"]).await;
+    served.terminate();
+    let (code, outcome) = served.ended().await;
+    let outcome: Value = serde_json::from_str(&outcome).unwrap();
+    assert_eq!(
+        (code, &outcome["outcome"]["ended"]),
+        (Some(0), &Value::from("closed"))
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_token_is_told_and_never_shown() {
+    let (_served, url, _) = serve(&["--environment", "sum"]).await;
+    for command in ["list", "relay"] {
+        let (code, _, errors) = said("not-the-token", &[command, "--url", &url]).await;
+        assert_eq!(code, Some(4));
+        assert!(
+            errors.contains("unauthorized") && !errors.contains("not-the-token"),
+            "{errors}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_relay_reaches_this_machine_only() {
+    let (code, _, errors) = said("", &["relay", "--url", "http://192.0.2.1/mcp"]).await;
+    assert_eq!(code, Some(4));
+    assert!(
+        errors.contains("refused to connect to host \"192.0.2.1\""),
+        "{errors}"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_command_line_is_exit_code_2() {
+    let cases: [&[&str]; 5] = [
+        &["serve"],
+        &["serve", "--environment", "casino"],
+        &["serve", "--environment", "sum", "--time", "soon"],
+        &["call", "--url", "http://127.0.0.1:1/mcp", "tool", "value"],
+        &["list"],
+    ];
+    for arguments in cases {
+        assert_eq!(said("", arguments).await.0, Some(2), "{arguments:?}");
+    }
+}

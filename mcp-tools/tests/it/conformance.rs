@@ -1,0 +1,125 @@
+//! The official conformance suite, on the fixtures among the examples.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use mcp_tools::{client::Lifecycle, secret::Secret};
+use reqwest::StatusCode;
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::{
+    agent::{call, connect},
+    node::Node,
+    program::{Listening, example, run},
+};
+
+const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+const SCRIPT: &str = "@modelcontextprotocol/conformance/dist/index.js";
+
+/// How long the scenarios of one version may take.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// Runs what a version of the specification requires; how many of how many scenarios passed.
+async fn passed(role: &[&str], version: &str) -> (usize, usize) {
+    let node = Node::with(SUITE).await;
+    let results = tempfile::tempdir().unwrap();
+    let mut suite = node.command(SCRIPT);
+    suite
+        .args(role)
+        .args(["--requirements", version, "-o"])
+        .arg(results.path());
+    let (_, said) = run(&mut suite, LIMIT).await;
+    let scored = scored(&said);
+    let passed = scored.values().filter(|passed| **passed).count();
+    if passed < scored.len() {
+        println!("{said}");
+    }
+    (passed, scored.len())
+}
+
+/// The scenarios of the suite's summary, without those that it does not count.
+fn scored(said: &str) -> BTreeMap<String, bool> {
+    let (_, summary) = said
+        .split_once("SUMMARY ===")
+        .unwrap_or_else(|| panic!("{said}"));
+    let (counted, rest) = summary
+        .split_once("Not scored for")
+        .unwrap_or((summary, ""));
+    let mut scored: BTreeMap<String, bool> = counted.lines().filter_map(scenario).collect();
+    for (name, _) in rest.lines().filter_map(scenario) {
+        scored.remove(&name);
+    }
+    scored
+}
+
+/// `✓ NAME: ..` or `✗ NAME (..)`.
+fn scenario(line: &str) -> Option<(String, bool)> {
+    let (mark, rest) = line.trim().split_once(' ')?;
+    let name = rest.split([':', ' ']).next()?.to_owned();
+    match mark {
+        "✓" => Some((name, true)),
+        "✗" => Some((name, false)),
+        _ => None,
+    }
+}
+
+async fn fixture() -> Listening {
+    Listening::start(&mut Command::new(example("conformance_server"))).await
+}
+
+#[tokio::test]
+async fn a_server_of_2025_11_25_conforms() {
+    let fixture = fixture().await;
+    let url = format!("{}/mcp", fixture.url);
+    assert_eq!(
+        passed(&["server", "--url", &url], "2025-11-25").await,
+        (30, 30)
+    );
+}
+
+#[tokio::test]
+async fn a_server_of_2026_07_28_conforms() {
+    let fixture = fixture().await;
+    let url = format!("{}/mcp", fixture.url);
+    assert_eq!(
+        passed(&["server", "--url", &url], "2026-07-28").await,
+        (37, 37)
+    );
+}
+
+#[tokio::test]
+async fn a_client_of_2025_11_25_conforms() {
+    let client = example("conformance_client");
+    let role = ["client", "--command", client.to_str().unwrap()];
+    assert_eq!(passed(&role, "2025-11-25").await, (18, 18));
+}
+
+#[tokio::test]
+async fn a_client_of_2026_07_28_conforms() {
+    let client = example("conformance_client");
+    let role = ["client", "--command", client.to_str().unwrap()];
+    assert_eq!(passed(&role, "2026-07-28").await, (32, 32));
+}
+
+/// The suite takes any text for an answer, and cannot send a token.
+#[tokio::test]
+async fn the_fixture_answers_itself_and_behind_the_door_only() {
+    let fixture = fixture().await;
+    let closed = format!("{}/closed/mcp", fixture.url);
+    let refused = reqwest::Client::new().post(&closed).send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+    let token = Secret::new("conformance");
+    let client = connect(&closed, &token, Lifecycle::Initialize)
+        .await
+        .unwrap();
+    let answer = call(&client, "test_simple_text", &json!({})).await;
+    let text = &answer.content[0].as_text().unwrap().text;
+    assert_eq!(text, "This is a simple text response for testing.");
+}
+
+#[tokio::test]
+async fn a_world_of_ones_own_is_worked_in() {
+    let limit = Duration::from_secs(30);
+    let (done, said) = run(&mut Command::new(example("own_environment")), limit).await;
+    assert!(done && said.contains("reward 1"), "{said}");
+}

@@ -1,0 +1,136 @@
+//! Programs: the crate's own, its examples, and how those of others are run.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
+    process::{Child, ChildStdout, Command},
+    time::timeout,
+};
+
+/// How long a program may take until it listens, and until it has ended.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The output of a program that has to end within a limit, and whether it ended well.
+pub(crate) async fn run(command: &mut Command, limit: Duration) -> (bool, String) {
+    let (code, stdout, stderr) = output(command, limit).await;
+    (code == Some(0), stdout + &stderr)
+}
+
+/// The exit code of a program that has to end within a limit, its output, and its errors.
+pub(crate) async fn output(
+    command: &mut Command,
+    limit: Duration,
+) -> (Option<i32>, String, String) {
+    let shown = format!("{:?}", command.as_std());
+    let output = timeout(limit, command.kill_on_drop(true).output()).await;
+    let output = output.unwrap_or_else(|_| panic!("{shown} did not end within {limit:?}"));
+    let output = output.unwrap_or_else(|error| panic!("{shown} cannot be run: {error}"));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// `mcp-tools` with arguments.
+pub(crate) fn mcp_tools(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-tools"));
+    command
+        .args(arguments)
+        .env_remove("MCP_TOKEN")
+        .stdin(Stdio::null());
+    command
+}
+
+/// One of the crate's examples, which `cargo test` has built.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let built = tests.parent().and_then(Path::parent).unwrap();
+    let path = built.join("examples").join(name);
+    assert!(
+        path.exists(),
+        "{name} is not built: cargo build --workspace --examples"
+    );
+    path
+}
+
+/// Where tests may keep what takes long to make.
+pub(crate) fn target() -> &'static Path {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    own.parent().unwrap_or(own)
+}
+
+/// A program that listens; it is killed when this is dropped.
+pub(crate) struct Listening {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// Without a slash at the end.
+    pub(crate) url: String,
+}
+
+impl Listening {
+    /// Starts it, and waits until it says where it listens.
+    pub(crate) async fn start(command: &mut Command) -> Self {
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.kill_on_drop(true).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = timeout(LIMIT, stderr.next_line())
+            .await
+            .expect("it listens in time");
+        let line = line.unwrap().unwrap_or_default();
+        let url = line.strip_prefix("listening on ").map(str::to_owned);
+        // Read to its end, so that the program never waits for a reader.
+        tokio::spawn(async move { while let Ok(Some(_)) = stderr.next_line().await {} });
+        Self {
+            child,
+            stdout,
+            url: url.unwrap_or_else(|| panic!("expected an address, not {line:?}")),
+        }
+    }
+
+    /// The first JSON object that it prints.
+    pub(crate) async fn printed(&mut self) -> Value {
+        let mut text = String::new();
+        loop {
+            let read = timeout(LIMIT, self.stdout.read_line(&mut text)).await;
+            assert!(
+                read.expect("it prints in time").unwrap() > 0,
+                "only {text:?}"
+            );
+            if text.ends_with("}\n")
+                && let Ok(value) = serde_json::from_str(&text)
+            {
+                return value;
+            }
+        }
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        let id = self
+            .child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::SIGTERM).unwrap();
+    }
+
+    /// Waits until it has ended: its exit code, and what it printed since.
+    pub(crate) async fn ended(mut self) -> (Option<i32>, String) {
+        let mut text = String::new();
+        let end = async {
+            self.stdout.read_to_string(&mut text).await.unwrap();
+            self.child.wait().await.unwrap().code()
+        };
+        let code = timeout(LIMIT, end).await.expect("it ends in time");
+        (code, text)
+    }
+}
