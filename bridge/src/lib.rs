@@ -5,6 +5,7 @@
 //! From below:
 //! - [`caller`]: who asks
 //! - [`store`]: the task log
+//! - [`auth`]: tokens that are made, got and checked
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
 //! - [`bot`]: bot-style agents in this process
@@ -14,6 +15,7 @@
 //! - [`cli`], [`logging`]: the program
 
 pub mod agent;
+pub mod auth;
 pub mod bot;
 pub mod caller;
 pub mod cli;

@@ -51,6 +51,7 @@ const BRIDGE: Rooms = &[
         &["agent", "caller", "clock", "executor", "store", "turns"],
     ),
     ("turns", &["agent", "caller", "clock", "executor", "store"]),
+    ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),
     ("store", &["caller"]),
