@@ -10,6 +10,8 @@ use axum::{Router, http::StatusCode, routing::get};
 
 use crate::{
     agent::Agent,
+    bot::remote::Channel,
+    connector,
     server::{Endpoint, router},
     service::{Service, Settings},
     store::Store,
@@ -22,6 +24,7 @@ pub struct Host {
     agents: Vec<Agent>,
     store: Arc<dyn Store>,
     settings: Settings,
+    channel: Option<Channel>,
 }
 
 /// Why agents cannot be hosted.
@@ -48,7 +51,15 @@ impl Host {
             agents: agents.into_iter().collect(),
             store,
             settings: Settings::default(),
+            channel: None,
         }
+    }
+
+    /// With the routes that the bots of this channel call.
+    #[must_use]
+    pub fn connector(mut self, channel: Channel) -> Self {
+        self.channel = Some(channel);
+        self
     }
 
     /// With other settings.
@@ -74,6 +85,9 @@ impl Host {
         let mut app = Router::new()
             .route("/healthz", get(async || "ok"))
             .route("/readyz", get(async || StatusCode::OK));
+        if let Some(channel) = self.channel {
+            app = app.merge(connector::router(channel));
+        }
         for (index, name) in names.iter().enumerate() {
             let own = format!("/a2a/{name}");
             let (home, others) = match index {

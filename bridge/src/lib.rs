@@ -8,9 +8,10 @@
 //! - [`auth`]: tokens that are made, got and checked
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
-//! - [`bot`]: bot-style agents in this process
+//! - [`bot`]: bot-style agents, in this process or behind a URL
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
+//! - [`connector`]: what remote bots call
 //! - [`host`]: puts all of it together
 //! - [`cli`], [`logging`]: the program
 
@@ -20,6 +21,7 @@ pub mod bot;
 pub mod caller;
 pub mod cli;
 mod clock;
+pub mod connector;
 pub mod executor;
 pub mod host;
 pub mod logging;

@@ -112,7 +112,7 @@ async fn talk(
 }
 
 /// How a turn ends of which something is not kept.
-fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
+pub(super) fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
     match error {
         SendError::Ended { .. } => Vec::new(),
         SendError::Unkept { task } => {

@@ -1,6 +1,12 @@
 //! `bridge serve`: hosts agents until it is stopped.
 
-use std::{error::Error, net::SocketAddr, time::Duration};
+use std::{
+    error::Error,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{Router, serve::ListenerExt as _};
 use clap::Args;
@@ -11,8 +17,18 @@ use tokio::{
     time::sleep,
 };
 
+use url::Url;
+
 use super::store::StoreChoice;
-use crate::{bot, host::Host};
+use crate::{
+    agent::Agent,
+    bot::{
+        self,
+        remote::{Channel, ChannelSettings, RemoteBot},
+    },
+    host::Host,
+    store::Store,
+};
 
 /// How long open requests may go on after the program was asked to stop.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -25,12 +41,19 @@ pub(super) struct Serve {
     listen: SocketAddr,
     /// Where clients reach it, if not where it listens: agent cards say so
     #[arg(long, value_name = "URL")]
-    public_url: Option<String>,
+    public_url: Option<Url>,
     /// Where tasks are kept: memory, or sled:FOLDER
     #[arg(long, value_name = "STORE", default_value_t = StoreChoice::Sled("bridge-data".into()))]
     store: StoreChoice,
-    /// A built-in agent; several may be named, the first is also found at /a2a and /
-    #[arg(long, value_name = "NAME", default_values_t = ["sample".to_owned()])]
+    /// A running bot, by the URL where it takes activities; several may be named, the first agent is also
+    /// found at /a2a and /
+    #[arg(long, value_name = "NAME=URL")]
+    bot: Vec<BotChoice>,
+    /// Where bots reach the bridge, if not where it listens: a bot in a container sees another host
+    #[arg(long, value_name = "URL")]
+    callback_url: Option<Url>,
+    /// A built-in agent; several may be named. Without any agent: sample
+    #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
 }
 
@@ -44,23 +67,82 @@ impl Serve {
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
         let store = self.store.open()?;
-        let mut agents = Vec::new();
-        for name in &self.builtin {
-            let agent = bot::builtin_agent(name, store.clone());
-            agents.push(agent.ok_or_else(|| unknown(name))?);
-        }
         let listener = TcpListener::bind(self.listen)
             .await
             .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
         let address = listener.local_addr()?;
-        let public_url = self
-            .public_url
-            .clone()
-            .unwrap_or_else(|| format!("http://{address}"));
-        let app = Host::new(store, agents).router(&public_url).await?;
+        let here = Self::here(address)?;
+        let settings = ChannelSettings {
+            callback_url: self.callback_url.clone().unwrap_or_else(|| here.clone()),
+            ..ChannelSettings::at(self.public_url.clone().unwrap_or_else(|| here.clone()))
+        };
+        let public_url = settings.public_url.clone();
+        let channel = Channel::new(store.clone(), settings)?;
+        let agents = self.agents(&channel, &store)?;
+        let host = Host::new(store, agents).connector(channel);
+        let app = host.router(public_url.as_str()).await?;
         eprintln!("listening on http://{address}");
         run(listener, app).await?;
         Ok(())
+    }
+}
+
+impl Serve {
+    /// The agents, in the order of bots, then built-in ones.
+    fn agents(&self, channel: &Channel, store: &Arc<dyn Store>) -> Result<Vec<Agent>, String> {
+        let bots = self
+            .bot
+            .iter()
+            .map(|choice| Ok(channel.agent(choice.bot())));
+        let sample = "sample".to_owned();
+        let default = (self.bot.is_empty() && self.builtin.is_empty()).then_some(&sample);
+        let builtins = self.builtin.iter().chain(default);
+        let builtins = builtins.map(|name| {
+            let agent = bot::builtin_agent(name, store.clone());
+            agent.ok_or_else(|| unknown(name))
+        });
+        bots.chain(builtins).collect()
+    }
+
+    /// Where the program is reached on this machine.
+    fn here(listening: SocketAddr) -> Result<Url, url::ParseError> {
+        let port = listening.port();
+        Url::parse(&match listening.ip() {
+            ip if !ip.is_unspecified() => format!("http://{listening}"),
+            IpAddr::V4(_) => format!("http://127.0.0.1:{port}"),
+            IpAddr::V6(_) => format!("http://[::1]:{port}"),
+        })
+    }
+}
+
+/// A bot as the command line names it.
+#[derive(Clone, Debug)]
+struct BotChoice {
+    name: String,
+    url: Url,
+}
+
+impl BotChoice {
+    fn bot(&self) -> RemoteBot {
+        RemoteBot::new(&self.name, self.url.clone())
+    }
+}
+
+impl FromStr for BotChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected NAME=URL, such as echo=http://localhost:3979/api/messages";
+        let (name, url) = text.split_once('=').ok_or_else(expected)?;
+        let url = Url::parse(url).map_err(|error| format!("{}: {error}", expected()))?;
+        let is_http = matches!(url.scheme(), "http" | "https");
+        match is_http && !name.is_empty() {
+            true => Ok(Self {
+                name: name.into(),
+                url,
+            }),
+            false => Err(expected().into()),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! One turn, from the call of the agent to the end that is logged.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::a2a::{Message, TaskState};
+use jiff::Timestamp;
 use tokio::{sync::watch, time::timeout};
 
 use super::{
@@ -12,6 +13,7 @@ use super::{
 };
 use crate::{
     agent::Agent,
+    clock,
     executor::{EmitError, Inbox, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
@@ -49,7 +51,7 @@ impl Turns {
         let Some(agent) = self.agent(&job.agent).cloned() else {
             return;
         };
-        let ended = match self.open(job, known).await {
+        let ended = match self.open(&agent, job, known).await {
             Ok(Some(opened)) => self.call(&agent, job, opened, canceled).await,
             // It was canceled while it waited.
             Ok(None) => Ok(()),
@@ -64,15 +66,24 @@ impl Turns {
     }
 
     /// Logs the start of a turn, unless that is done, and gathers what the agent is told.
-    async fn open(&self, job: &Job, known: Option<Arc<Head>>) -> Result<Option<Opened>, EmitError> {
+    async fn open(
+        &self,
+        agent: &Agent,
+        job: &Job,
+        known: Option<Arc<Head>>,
+    ) -> Result<Option<Opened>, EmitError> {
+        let is_recovered = known.is_none();
         let head = match known {
             Some(head) => head,
             None => self.head(job).await?,
         };
         let store = &self.0.store;
         let handle = TaskHandle::new(store.clone(), Arc::clone(&head));
+        // Only a start that was not logged just now is of an earlier process.
+        let until = open_until(&head, job.turn).filter(|_| is_recovered);
         if is_queued(&head, job.turn) {
-            let start = |head: &Head| is_queued(head, job.turn).then(|| started(job.turn).into());
+            let start =
+                |head: &Head| is_queued(head, job.turn).then(|| started(job.turn, agent).into());
             handle.append(start).await?;
         }
         let snapshot = store.task(&job.caller, &job.task).await;
@@ -97,6 +108,7 @@ impl Turns {
             handle,
             message,
             task: snapshot.task,
+            until,
         }))
     }
 
@@ -117,6 +129,7 @@ impl Turns {
             handle,
             message,
             task,
+            until,
         } = opened;
         let turn = Turn {
             number: job.turn,
@@ -128,14 +141,22 @@ impl Turns {
         };
         // In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
         let executor = agent.executor.clone();
-        let mut executing = tokio::spawn(async move { executor.execute(turn).await });
-        let last = match timeout(agent.settings.limit, &mut executing).await {
+        let mut executing = tokio::spawn(async move {
+            match until {
+                None => executor.execute(turn).await,
+                Some(_) => executor.resume(turn).await,
+            }
+        });
+        let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
+        let limit = until.map_or(agent.settings.limit, |until| {
+            left(until).unwrap_or_default()
+        });
+        let last = match timeout(limit, &mut executing).await {
             Ok(Ok(updates)) => updates,
             Ok(Err(_)) => failed(job, "The agent broke down while it worked on this message."),
             Err(_) => {
                 executing.abort();
-                let limit = agent.settings.limit;
-                failed(job, &format!("The agent did not answer within {limit:?}."))
+                failed(job, &late(agent, until.is_some()))
             }
         };
         match end(&handle, job.turn, last).await {
@@ -158,6 +179,28 @@ struct Opened {
     handle: TaskHandle,
     message: Message,
     task: Arc<bridge_protocol::a2a::Task>,
+    /// Until when the turn is open, if it was begun before a restart.
+    until: Option<Timestamp>,
+}
+
+/// What is said of an agent that did not answer in time.
+fn late(agent: &Agent, is_recovered: bool) -> String {
+    match is_recovered {
+        true => "The bridge was restarted, and the agent did not answer in its time.".into(),
+        false => format!(
+            "The agent did not answer within {:?}.",
+            agent.settings.limit
+        ),
+    }
+}
+
+/// Until when a turn is open that has started, if its agent outlives the process.
+fn open_until(head: &Head, turn: u64) -> Option<Timestamp> {
+    let turn = head.turns.iter().find(|one| one.turn == turn)?;
+    match turn.state {
+        TurnState::Queued => None,
+        TurnState::Started { open_until, .. } => open_until,
+    }
 }
 
 fn is_queued(head: &Head, turn: u64) -> bool {

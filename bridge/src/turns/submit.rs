@@ -111,7 +111,7 @@ impl Turns {
         events.extend(said(&incoming.message, &task, &context, turn));
         // A turn that can start does so in the same append: one write less before the agent is called.
         if place.is_ok() {
-            events.extend(started(turn));
+            events.extend(started(turn, agent));
         }
         let expected = head.as_ref().map_or(0, |head| head.seq);
         let append = Append {
@@ -237,10 +237,11 @@ fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
 }
 
 /// What is logged when a turn starts.
-pub(super) fn started(turn: u64) -> [Event; 2] {
+pub(super) fn started(turn: u64, agent: &Agent) -> [Event; 2] {
+    let outlives = agent.executor.outlives();
     let start = Event::TurnStarted {
         turn,
-        open_until: None,
+        open_until: outlives.and_then(|limit| clock::now().checked_add(limit).ok()),
         reference: None,
     };
     let working = Event::Status {

@@ -25,6 +25,11 @@ pub const ATTACHMENT: &str = "urn:activity:attachment";
 /// In the metadata of a data part: it is the activity's `value`, with the `valueType`.
 pub const VALUE: &str = "urn:activity:value";
 
+/// In the metadata of a data part of a user's message: the bot is not sent a message but an `invoke` of the
+/// name `name` with this `value`, as when the user has pressed a button of a card. What it responds is an
+/// `invokeResponse` under [`EVENT`], whose value has the `status` and the `body`.
+pub const INVOKE: &str = "urn:activity:invoke";
+
 /// In the metadata of a data part: its media type, where readers of 0.3 look for it.
 pub const MIME_TYPE: &str = "mimeType";
 
