@@ -73,6 +73,9 @@ pub struct Item {
     pub position: Position,
     /// What it is.
     pub response: StreamResponse,
+    /// The turn that the stream is about still waits for one before it: a state that asks for input is
+    /// that one's, and no reason for the reader to leave.
+    pub is_behind: bool,
 }
 
 /// The items of a stream. It ends after an error.

@@ -46,7 +46,9 @@ impl Service {
         )))
     }
 
-    /// Says something and shows the task's changes until its turn has ended.
+    /// Says something and shows the task's changes until its turn has ended. A turn that waits behind
+    /// another one shows what that does meanwhile, as all streams of the task do (specification 3.5.2);
+    /// it does not end with it, unless the task does.
     ///
     /// With `Last-Event-ID` the old turn is taken up again: only later events are shown.
     pub async fn send_streaming_message(
@@ -59,7 +61,10 @@ impl Service {
             .as_ref()
             .and_then(|wanted| wanted.history_length);
         let submitted = self.submit(context, request).await?;
-        let end = events::End::Turn(submitted.turn);
+        let end = events::End::Turn {
+            turn: submitted.turn,
+            message: submitted.message,
+        };
         match &context.last_event {
             Some(last) if last.task == submitted.task => {
                 Ok(events::after(self, context, last.clone(), end))

@@ -8,6 +8,7 @@
 //! - `run`: one turn, from the call of the agent to its end
 //! - `cancel`: the caller has enough
 //! - `recover`: after a restart
+//! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
 
 mod cancel;
@@ -16,6 +17,7 @@ mod queue;
 mod recover;
 mod run;
 mod submit;
+mod unfinished;
 
 use std::{collections::BTreeMap, sync::Arc};
 

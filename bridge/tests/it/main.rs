@@ -15,8 +15,12 @@ mod interop;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod queued;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod venv;
+#[cfg(test)]
+mod world;
