@@ -133,6 +133,7 @@ impl Endpoint {
         }
         let mut call = version.params_to_v1(operation, params, &clock::new_id())?;
         context.client_id = client_id(&mut call);
+        context.wants_task = true;
         Ok(call)
     }
 }

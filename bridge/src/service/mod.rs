@@ -3,6 +3,7 @@
 //! Whatever the binding, an operation comes here in the types of 1.0 with its [`Context`]: which agent is
 //! asked, and by whom. What belongs to another caller or agent does not exist.
 
+mod bare;
 mod error;
 mod events;
 mod history;
@@ -55,6 +56,8 @@ pub struct Context {
     pub last_event: Option<Position>,
     /// The id that the client chose for the task (A2A 0.1).
     pub client_id: Option<String>,
+    /// The client knows of no answer but a task (A2A 0.1).
+    pub wants_task: bool,
 }
 
 /// A place in a task's log, `TASK/SEQUENCE` as an SSE id.
@@ -105,6 +108,7 @@ impl Context {
             caller,
             last_event: None,
             client_id: None,
+            wants_task: false,
         }
     }
 }

@@ -13,6 +13,8 @@ mod examples;
 #[cfg(test)]
 mod interop;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod queued;

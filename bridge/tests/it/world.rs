@@ -91,6 +91,7 @@ pub(crate) fn world(store: Arc<dyn Store>, conversation: Conversation) -> World 
         limit: Duration::from_secs(60),
         queue: 2,
         conversation,
+        ..TurnSettings::default()
     };
     world_with(store, settings)
 }

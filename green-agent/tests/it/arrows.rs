@@ -45,7 +45,7 @@ const BRIDGE: Rooms = &[
         &["agent", "caller", "server", "service", "store", "turns"],
     ),
     ("server", &["caller", "clock", "service", "store"]),
-    ("service", &["caller", "store", "turns"]),
+    ("service", &["agent", "caller", "store", "turns"]),
     (
         "bot",
         &["agent", "caller", "clock", "executor", "store", "turns"],
