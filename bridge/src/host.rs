@@ -6,11 +6,11 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::{Router, http::StatusCode, routing::get};
+use axum::Router;
 
 use crate::{
     agent::Agent,
-    server::{Endpoint, router},
+    server::{Endpoint, health, router},
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -71,9 +71,7 @@ impl Host {
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
         let service = Service::new(turns, self.settings);
-        let mut app = Router::new()
-            .route("/healthz", get(async || "ok"))
-            .route("/readyz", get(async || StatusCode::OK));
+        let mut app = health(service.clone());
         for (index, name) in names.iter().enumerate() {
             let own = format!("/a2a/{name}");
             let (home, others) = match index {

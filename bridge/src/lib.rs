@@ -4,6 +4,7 @@
 //!
 //! From below:
 //! - [`caller`]: who asks
+//! - [`metrics`]: what those who run it watch
 //! - [`store`]: the task log
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
@@ -21,6 +22,7 @@ mod clock;
 pub mod executor;
 pub mod host;
 pub mod logging;
+pub mod metrics;
 pub mod server;
 pub mod service;
 pub mod store;

@@ -28,16 +28,6 @@ impl Service {
     }
 }
 
-/// What is known of a task whose answer might be a bare message.
-enum Known {
-    /// It might still.
-    Nothing,
-    /// It is.
-    Message(Message),
-    /// It is not.
-    Task,
-}
-
 impl Plain {
     /// The bare message that says all that the task does. What the agent said about the task stands in
     /// the message's metadata.
@@ -74,33 +64,28 @@ impl Plain {
             seen = head.seq;
             let snapshot = store.task(caller, &begin.task).await;
             let snapshot = snapshot.map_err(error::of_store)?;
-            match self.known(&snapshot.task, head.turns.is_empty()) {
-                Known::Nothing => {}
-                Known::Task => return Ok(None),
-                Known::Message(message) => {
-                    return Ok(Some(Item {
-                        position: Position {
-                            seq: snapshot.seq,
-                            ..begin
-                        },
-                        response: StreamResponse::Message(message),
-                        is_behind: false,
-                    }));
-                }
+            if let Some(message) = self.answer(&snapshot.task) {
+                return Ok(Some(Item {
+                    position: Position {
+                        seq: snapshot.seq,
+                        ..begin
+                    },
+                    response: StreamResponse::Message(message),
+                    is_behind: false,
+                }));
+            }
+            if head.turns.is_empty() || !is_at_work(&snapshot.task) {
+                return Ok(None);
             }
         }
         Ok(None)
     }
+}
 
-    fn known(&self, task: &Task, has_ended: bool) -> Known {
-        let state = &task.status.state;
-        let is_at_work = matches!(state, TaskState::Submitted | TaskState::Working);
-        match self.answer(task) {
-            Some(message) => Known::Message(message),
-            None if is_at_work && !has_ended && is_one_message(task) => Known::Nothing,
-            None => Known::Task,
-        }
-    }
+/// Whether the agent may still come to answer with one message.
+fn is_at_work(task: &Task) -> bool {
+    let state = &task.status.state;
+    matches!(state, TaskState::Submitted | TaskState::Working) && is_one_message(task)
 }
 
 /// Whether the task has, beside the message that it began with, at most one of the agent's, and nothing

@@ -19,9 +19,13 @@ use bridge_protocol::{
     },
     dialect::Call,
 };
-use futures_util::stream::BoxStream;
+use futures_util::{StreamExt as _, stream::BoxStream};
+use tokio::time::timeout;
 
-use crate::{caller::Caller, store::Seq, turns::Turns};
+use crate::{caller::Caller, metrics::Metrics, store::Seq, turns::Turns};
+
+/// How long the task log may take to show that it answers.
+const READY: Duration = Duration::from_secs(2);
 
 /// The operations of all hosted agents.
 #[derive(Clone, Debug)]
@@ -150,8 +154,46 @@ impl Service {
         self.turns.agent(agent).map(|agent| &agent.card)
     }
 
+    /// How it all does.
+    pub fn measured(&self) -> &Metrics {
+        self.turns.measured()
+    }
+
+    /// Counts a request of which no operation can be made.
+    pub(crate) fn refused(&self, agent: &str, error: &Error) {
+        let metrics = self.turns.metrics();
+        metrics.answered(agent, "none", error.kind.reason());
+    }
+
+    /// Whether the task log answers.
+    pub async fn is_ready(&self) -> bool {
+        let looking = self.turns.store().open_tasks("", 1);
+        matches!(timeout(READY, looking).await, Ok(Ok(_)))
+    }
+
+    /// A stream that counts as open for as long as it is read.
+    fn counted(&self, context: &Context, items: Items) -> Reply {
+        let open = self.turns.metrics().stream(&context.agent);
+        let items = items.inspect(move |_| {
+            let _ = &open;
+        });
+        Reply::Stream(items.boxed())
+    }
+
     /// Carries out any operation.
     pub async fn call(&self, context: &Context, call: Call) -> Result<Reply, Error> {
+        let operation = call.operation().name();
+        let reply = self.carry_out(context, call).await;
+        let outcome = reply
+            .as_ref()
+            .err()
+            .map_or("OK", |error| error.kind.reason());
+        let metrics = self.turns.metrics();
+        metrics.answered(&context.agent, operation, outcome);
+        reply
+    }
+
+    async fn carry_out(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         match call {
             Call::SendMessage(request) => self
                 .send_message(context, request)
@@ -160,14 +202,14 @@ impl Service {
             Call::SendStreamingMessage(request) => self
                 .send_streaming_message(context, request)
                 .await
-                .map(Reply::Stream),
+                .map(|items| self.counted(context, items)),
             Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
             Call::ListTasks(request) => self.list_tasks(context, request).await.map(Reply::Tasks),
             Call::CancelTask(request) => self.cancel_task(context, request).await.map(Reply::Task),
             Call::SubscribeToTask(request) => self
                 .subscribe_to_task(context, request)
                 .await
-                .map(Reply::Stream),
+                .map(|items| self.counted(context, items)),
             Call::CreateTaskPushNotificationConfig(_)
             | Call::GetTaskPushNotificationConfig(_)
             | Call::ListTaskPushNotificationConfigs(_)

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use bridge_protocol::a2a::{Message, TaskState};
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 
 use super::{
     Turns,
@@ -135,16 +138,22 @@ impl Turns {
         };
         // In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
         let executor = agent.executor.clone();
+        let begun = Instant::now();
         let mut executing = tokio::spawn(async move { executor.execute(turn).await });
-        let last = match timeout(agent.settings.limit, &mut executing).await {
-            Ok(Ok(updates)) => updates,
-            Ok(Err(_)) => failed(job, "The agent broke down while it worked on this message."),
+        let (outcome, last) = match timeout(agent.settings.limit, &mut executing).await {
+            Ok(Ok(updates)) => ("answered", updates),
+            Ok(Err(_)) => {
+                let text = "The agent broke down while it worked on this message.";
+                ("panicked", failed(job, text))
+            }
             Err(_) => {
                 executing.abort();
                 let limit = agent.settings.limit;
-                failed(job, &format!("The agent did not answer within {limit:?}."))
+                let text = format!("The agent did not answer within {limit:?}.");
+                ("timed_out", failed(job, &text))
             }
         };
+        self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
         match end(&handle, job.turn, last).await {
             Err(EmitError::Store(error)) => {
                 tracing::error!(task = job.task, turn = job.turn, %error, "an answer was not kept");

@@ -15,6 +15,8 @@ mod interop;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod queued;

@@ -142,8 +142,11 @@ pub(crate) async fn send(world: &World, request: SendMessageRequest) -> Result<T
 }
 
 pub(crate) async fn stream(world: &World, request: SendMessageRequest) -> Items {
-    let items = world.service.send_streaming_message(&me(), request).await;
-    items.unwrap()
+    let call = Call::SendStreamingMessage(request);
+    match world.service.call(&me(), call).await.unwrap() {
+        Reply::Stream(items) => items,
+        _ => panic!("not a stream"),
+    }
 }
 
 pub(crate) async fn state_of(world: &World, task: &Task) -> TaskState {

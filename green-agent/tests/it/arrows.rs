@@ -44,16 +44,23 @@ const BRIDGE: Rooms = &[
         "host",
         &["agent", "caller", "server", "service", "store", "turns"],
     ),
-    ("server", &["caller", "clock", "service", "store"]),
-    ("service", &["agent", "caller", "store", "turns"]),
+    (
+        "server",
+        &["caller", "clock", "metrics", "service", "store"],
+    ),
+    ("service", &["agent", "caller", "metrics", "store", "turns"]),
     (
         "bot",
         &["agent", "caller", "clock", "executor", "store", "turns"],
     ),
-    ("turns", &["agent", "caller", "clock", "executor", "store"]),
+    (
+        "turns",
+        &["agent", "caller", "clock", "executor", "metrics", "store"],
+    ),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),
-    ("store", &["caller"]),
+    ("store", &["caller", "metrics"]),
+    ("metrics", &[]),
     ("caller", &[]),
     ("clock", &[]),
 ];
