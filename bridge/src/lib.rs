@@ -12,6 +12,7 @@
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
 //! - [`host`]: puts all of it together
+//! - [`serve()`]: serves it
 //! - [`cli`], [`logging`]: the program
 
 pub mod agent;
@@ -23,7 +24,10 @@ pub mod executor;
 pub mod host;
 pub mod logging;
 pub mod metrics;
+mod serve;
 pub mod server;
 pub mod service;
 pub mod store;
 pub mod turns;
+
+pub use serve::serve;

@@ -38,7 +38,8 @@ const CLIENT: Rooms = &[
 
 const BRIDGE: Rooms = &[
     ("main", &["cli"]),
-    ("cli", &["bot", "host", "logging", "store"]),
+    ("cli", &["bot", "host", "logging", "serve", "store"]),
+    ("serve", &[]),
     ("logging", &[]),
     (
         "host",
@@ -95,7 +96,10 @@ const GREEN: Rooms = &[
             "transcript",
         ],
     ),
-    ("evaluator", &["assessment", "expect", "scenario"]),
+    (
+        "evaluator",
+        &["assessment", "expect", "scenario", "transcript"],
+    ),
     ("recorder", &["transcript"]),
     ("install", &["participant", "scenario"]),
     ("participant", &[]),
