@@ -82,6 +82,17 @@ impl Queues {
         }
     }
 
+    /// How many turns of each agent run and wait.
+    pub(super) fn load(&self) -> BTreeMap<String, (usize, usize)> {
+        let mut load = BTreeMap::<_, (usize, usize)>::new();
+        for ((agent, ..), lane) in &*self.lock() {
+            let (running, waiting) = load.entry(agent.clone()).or_default();
+            *running += 1;
+            *waiting += lane.waiting.len();
+        }
+        load
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Lane>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

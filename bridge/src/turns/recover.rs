@@ -31,6 +31,9 @@ impl Turns {
             after = last.task.clone();
             seen += heads.len();
             for head in &heads {
+                if !head.state.is_terminal() {
+                    self.0.metrics.task_began(&head.agent);
+                }
                 self.recover_task(head).await?;
             }
         }

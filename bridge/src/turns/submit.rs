@@ -12,7 +12,7 @@ use crate::{
     agent::{Agent, Conversation},
     caller::Caller,
     clock,
-    store::{Append, Created, Event, Head, Seq, StoreError},
+    store::{Append, Created, Event, Head, Seq, StoreError, Turn, TurnState},
 };
 
 /// How often a message is tried again after somebody else's append came first.
@@ -110,8 +110,11 @@ impl Turns {
         }
         events.extend(said(&incoming.message, &task, &context, turn));
         // A turn that can start does so in the same append: one write less before the agent is called.
-        if place.is_ok() {
-            events.extend(started(turn, agent));
+        match (&place, &head) {
+            (Ok(_), _) => events.extend(started(turn, agent)),
+            (Err(_), Some(head)) => events.push(taken(head)),
+            // A new task is submitted as it is.
+            (Err(_), None) => {}
         }
         let expected = head.as_ref().map_or(0, |head| head.seq);
         let append = Append {
@@ -234,6 +237,20 @@ fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
         Event::Message(message),
         Event::TurnQueued { turn, message_id },
     ]
+}
+
+/// What is logged with a message that waits, so that everybody sees that it was taken: a task that asked
+/// for input does not ask for it any more.
+fn taken(head: &Head) -> Event {
+    let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
+    let state = match head.turns.iter().any(runs) {
+        true => TaskState::Working,
+        false => TaskState::Submitted,
+    };
+    Event::Status {
+        status: TaskStatus::new(state),
+        metadata: None,
+    }
 }
 
 /// What is logged when a turn starts.

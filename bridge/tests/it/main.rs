@@ -13,10 +13,18 @@ mod examples;
 #[cfg(test)]
 mod interop;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod program;
+#[cfg(test)]
+mod queued;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod venv;
+#[cfg(test)]
+mod world;

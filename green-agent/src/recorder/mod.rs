@@ -33,7 +33,6 @@ use std::{
     time::Duration,
 };
 
-use axum::serve::ListenerExt;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -183,17 +182,11 @@ impl Recorder {
 
     fn serve(&mut self, listener: TcpListener, proxy: Proxy) {
         let mut phase = self.phase.subscribe();
-        let listener = listener.tap_io(|connection| {
-            // Without it the kernel holds small events back until the caller has acknowledged
-            // the one before.
-            if let Err(error) = connection.set_nodelay(true) {
-                tracing::debug!(%error, "a connection without TCP_NODELAY");
-            }
-        });
-        let server = axum::serve(listener, proxy::app(proxy)).with_graceful_shutdown(async move {
+        let stop = async move {
             let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
-        });
-        self.servers.spawn(server.into_future());
+        };
+        self.servers
+            .spawn(bridge::serve(listener, proxy::app(proxy), stop));
     }
 }
 
