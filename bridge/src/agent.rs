@@ -38,6 +38,8 @@ pub struct TurnSettings {
     pub conversation: Conversation,
     /// What callers are answered with.
     pub answers: Answers,
+    /// How long a task may wait for its caller; then it is canceled. For ever if absent.
+    pub expire_after: Option<Duration>,
 }
 
 /// What a message that begins a task is answered with.
@@ -72,6 +74,7 @@ impl Default for TurnSettings {
             queue: 16,
             conversation: Conversation::Task,
             answers: Answers::Tasks,
+            expire_after: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! - [`metrics`]: what those who run it watch
 //! - [`store`]: the task log
 //! - [`auth`]: tokens that are made, got and checked
+//! - [`config`]: what the file `bridge.toml` says
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
 //! - [`bot`]: bot-style agents, in this process or behind a URL
@@ -14,7 +15,7 @@
 //! - [`server`]: how they are reached over HTTP
 //! - [`connector`]: what remote bots call
 //! - [`host`]: puts all of it together
-//! - [`serve()`]: serves it
+//! - [`serve()`], `tls`: serves it
 //! - [`cli`], [`logging`]: the program
 
 pub mod agent;
@@ -23,6 +24,7 @@ pub mod bot;
 pub mod caller;
 pub mod cli;
 mod clock;
+pub mod config;
 pub mod connector;
 pub mod executor;
 pub mod host;
@@ -32,6 +34,10 @@ mod serve;
 pub mod server;
 pub mod service;
 pub mod store;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod turns;
 
 pub use serve::serve;
+#[cfg(feature = "tls")]
+pub use serve::serve_tls;

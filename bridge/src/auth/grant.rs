@@ -8,8 +8,8 @@ use url::Url;
 
 use super::{
     FetchError, Issuer, Secret, Subject,
-    credential::CredentialError,
     fetch::{Fetcher, unexpected},
+    tokens::TokenError,
 };
 
 /// How long a token is taken to be valid whose endpoint does not say so.
@@ -94,16 +94,12 @@ impl Grant {
     }
 
     /// Asks for a token.
-    pub(super) async fn ask(
-        &self,
-        fetcher: &Fetcher,
-        now: Timestamp,
-    ) -> Result<Token, CredentialError> {
+    pub(super) async fn ask(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Token, TokenError> {
         let answer = self.answer(fetcher, now).await?;
         Ok(read(&answer, now).map_err(|expected| unexpected(self.endpoint(), expected))?)
     }
 
-    async fn answer(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Value, CredentialError> {
+    async fn answer(&self, fetcher: &Fetcher, now: Timestamp) -> Result<Value, TokenError> {
         match self {
             Self::ClientSecret {
                 endpoint,
@@ -163,7 +159,7 @@ fn form<'a>(
 }
 
 /// What an endpoint said, without the secret that it may have repeated.
-fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, CredentialError> {
+fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, TokenError> {
     let mask = |error| match error {
         FetchError::Refused {
             endpoint,
@@ -183,9 +179,9 @@ fn masked(answer: Result<Value, FetchError>, secret: &Secret) -> Result<Value, C
 }
 
 impl Assertion {
-    async fn token(&self, now: Timestamp) -> Result<Secret, CredentialError> {
+    async fn token(&self, now: Timestamp) -> Result<Secret, TokenError> {
         match self {
-            Self::File(path) => read_file(path).map_err(|reason| CredentialError::Assertion {
+            Self::File(path) => read_file(path).map_err(|reason| TokenError::Assertion {
                 path: path.clone(),
                 reason,
             }),

@@ -5,7 +5,7 @@
 //! all who wait.
 //!
 //! - [`Issuer`]: the bridge's own tokens, its keys and what it publishes of them
-//! - [`Credential`]: tokens for what the bridge calls, its own or those of a token endpoint
+//! - [`Tokens`]: tokens for what the bridge calls, its own or those of a token endpoint
 //! - [`Verifier`]: tokens of those who call the bridge
 //! - [`Jwk`], [`Jwks`]: public keys (RFC 7517)
 //! - [`Secret`]: what must not be shown
@@ -17,7 +17,6 @@
 mod algorithm;
 mod bearer;
 mod claims;
-mod credential;
 mod fetch;
 mod grant;
 mod issuer;
@@ -31,17 +30,19 @@ mod secret;
 mod signing;
 #[cfg(test)]
 mod testing;
+mod tokens;
 mod verifier;
 
 pub use algorithm::Algorithm;
 pub use bearer::bearer;
-pub use credential::{Assertion, Credential, CredentialError, Grant};
 pub use fetch::FetchError;
 pub use issuer::{Issuer, IssuerSettings, Subject};
 pub use jwk::{Jwk, Jwks};
 pub use key_file::KeyFileError;
+pub(crate) use key_file::not_private;
 pub use key_source::KeySource;
 pub use publish::router;
 pub use secret::Secret;
 pub use signing::KeyError;
+pub use tokens::{Assertion, Grant, TokenError, Tokens};
 pub use verifier::{Identity, Refusal, TrustedIssuer, Verifier};

@@ -1,5 +1,6 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
+mod config;
 mod serve;
 mod store;
 
@@ -32,7 +33,9 @@ The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Host agents until Ctrl-C or SIGTERM
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
+    /// Check, begin or describe a configuration
+    Config(config::ConfigCommand),
 }
 
 /// What the program does, from its arguments to its exit code.
@@ -41,6 +44,7 @@ pub fn main() -> ExitCode {
     logging::init(cli.log_format);
     let done = match cli.command {
         Command::Serve(serve) => serve.execute(),
+        Command::Config(config) => config.execute(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

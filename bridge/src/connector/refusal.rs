@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
     response::{IntoResponse, Response},
 };
 use serde_json::json;
@@ -26,7 +26,12 @@ impl IntoResponse for Refusal {
         }
         let (status, code) = status(&self.0);
         let error = json!({"error": {"code": code, "message": self.0.to_string()}});
-        (status, Json(error)).into_response()
+        let mut response = (status, Json(error)).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+        }
+        response
     }
 }
 

@@ -150,8 +150,8 @@ impl Service {
     }
 
     /// An agent's card as it was given, without interfaces.
-    pub fn card(&self, agent: &str) -> Option<&AgentCard> {
-        self.turns.agent(agent).map(|agent| &agent.card)
+    pub fn card(&self, agent: &str) -> Option<AgentCard> {
+        self.turns.agent(agent).map(|agent| agent.card.clone())
     }
 
     /// How it all does.

@@ -27,7 +27,7 @@ impl Turns {
         caller: &Caller,
         task: &str,
     ) -> Result<Snapshot, TurnError> {
-        let agent = self.known_agent(agent)?.clone();
+        let agent = self.known_agent(agent)?;
         let head = self.0.store.head(caller, task).await?;
         if head.agent != agent.name {
             return Err(TurnError::NotFound { task: task.into() });
@@ -60,7 +60,7 @@ fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
 }
 
 /// Tells the agent, without anybody waiting for it.
-fn tell(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
+pub(super) fn tell(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
     tokio::spawn(async move {
         let id = task.id.clone();
         if timeout(CLEANING, agent.executor.canceled(task, caller))

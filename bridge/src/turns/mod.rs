@@ -7,11 +7,13 @@
 //! - `submit`: a message comes in
 //! - `run`: one turn, from the call of the agent to its end
 //! - `cancel`: the caller has enough
+//! - `expire`: nobody answers
 //! - `recover`: after a restart
 //! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
 
 mod cancel;
+mod expire;
 mod follow;
 mod queue;
 mod recover;
@@ -19,7 +21,10 @@ mod run;
 mod submit;
 mod unfinished;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Once, PoisonError, RwLock},
+};
 
 pub use follow::Follower;
 
@@ -36,12 +41,15 @@ use queue::Queues;
 #[derive(Clone, Debug)]
 pub struct Turns(Arc<Shared>);
 
+type Agents = BTreeMap<String, Arc<Agent>>;
+
 #[derive(Debug)]
 struct Shared {
     store: Arc<dyn Store>,
-    agents: BTreeMap<String, Arc<Agent>>,
+    agents: RwLock<Arc<Agents>>,
     queues: Queues,
     metrics: Metrics,
+    expiring: Once,
 }
 
 /// Why a turn was not taken, or a task not canceled.
@@ -99,13 +107,13 @@ impl From<StoreError> for TurnError {
 impl Turns {
     /// Turns of these agents, kept in this store.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
-        let named = |agent: Agent| (agent.name.clone(), Arc::new(agent));
         let metrics = Metrics::default();
         Self(Arc::new(Shared {
             store: Arc::new(Measured::new(store, metrics.clone())),
-            agents: agents.into_iter().map(named).collect(),
+            agents: RwLock::new(named(agents)),
             queues: Queues::default(),
             metrics,
+            expiring: Once::new(),
         }))
     }
 
@@ -122,7 +130,7 @@ impl Turns {
     /// How it all does, with the turns that run and wait now.
     pub fn measured(&self) -> &Metrics {
         let mut load = self.0.queues.load();
-        for agent in self.0.agents.keys() {
+        for agent in self.agents().keys() {
             let (running, queued) = load.remove(agent).unwrap_or_default();
             self.0.metrics.load(agent, running, queued);
         }
@@ -130,13 +138,40 @@ impl Turns {
     }
 
     /// An agent by name.
-    pub fn agent(&self, name: &str) -> Option<&Arc<Agent>> {
-        self.0.agents.get(name)
+    pub fn agent(&self, name: &str) -> Option<Arc<Agent>> {
+        self.agents().get(name).cloned()
     }
 
-    fn known_agent(&self, name: &str) -> Result<&Arc<Agent>, TurnError> {
+    /// Puts these agents in the place of those there are, all at once. Turns that run end with the agent
+    /// that they began with; those that wait for an agent that is gone fail when it is their turn.
+    pub fn replace(&self, agents: impl IntoIterator<Item = Agent>) {
+        *self
+            .0
+            .agents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = named(agents);
+    }
+
+    fn agents(&self) -> Arc<Agents> {
+        self.0
+            .agents
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn known_agent(&self, name: &str) -> Result<Arc<Agent>, TurnError> {
         self.agent(name).ok_or_else(|| TurnError::NoAgent {
             agent: name.to_owned(),
         })
     }
+}
+
+fn named(agents: impl IntoIterator<Item = Agent>) -> Arc<Agents> {
+    let agents = agents.into_iter();
+    Arc::new(
+        agents
+            .map(|agent| (agent.name.clone(), Arc::new(agent)))
+            .collect(),
+    )
 }

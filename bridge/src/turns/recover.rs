@@ -63,7 +63,7 @@ impl Turns {
                     self.fail(head, &job).await?;
                 }
                 TurnState::Queued | TurnState::Started { .. } => {
-                    let key = key(agent, &head.owner, &head.task, &head.context_id);
+                    let key = key(&agent, &head.owner, &head.task, &head.context_id);
                     self.wait_or_run(key, job);
                 }
             }

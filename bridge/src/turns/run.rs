@@ -52,14 +52,9 @@ impl Turns {
     /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless the store is
     /// broken; then a restart finds it open.
     async fn run(&self, job: &Job, canceled: watch::Receiver<bool>, known: Option<Arc<Head>>) {
-        let Some(agent) = self.agent(&job.agent).cloned() else {
-            return;
-        };
-        let ended = match self.open(&agent, job, known).await {
-            Ok(Some(opened)) => self.call(&agent, job, opened, canceled).await,
-            // The task ended while the turn waited.
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
+        let ended = match self.agent(&job.agent) {
+            Some(agent) => self.work(&agent, job, canceled, known).await,
+            None => self.give_up(job).await,
         };
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
@@ -67,6 +62,27 @@ impl Turns {
                 tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
             }
         }
+    }
+
+    async fn work(
+        &self,
+        agent: &Arc<Agent>,
+        job: &Job,
+        canceled: watch::Receiver<bool>,
+        known: Option<Arc<Head>>,
+    ) -> Result<(), EmitError> {
+        match self.open(agent, job, known).await? {
+            Some(opened) => self.call(agent, job, opened, canceled).await,
+            // The task ended while the turn waited.
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a turn whose agent was taken away while it waited.
+    async fn give_up(&self, job: &Job) -> Result<(), EmitError> {
+        let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
+        let text = "The agent is not hosted here any more.";
+        end(&handle, job.turn, failed(job, text)).await
     }
 
     /// Logs the start of a turn, unless that is done, and gathers what the agent is told.

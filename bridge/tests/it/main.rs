@@ -5,6 +5,8 @@ mod app;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod configured;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod crash_program;
@@ -22,6 +24,8 @@ mod program;
 mod queued;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod tokens;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]

@@ -9,6 +9,10 @@ use std::{
     time::Duration,
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use tokio::time::timeout;
 
 /// How long the program may take until it listens.
@@ -43,6 +47,12 @@ impl Bridge {
     /// Where it is reached, without a slash at the end.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Has it read its configuration again.
+    pub(crate) fn hang_up(&self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGHUP).unwrap();
     }
 
     /// Ends it as kill -9 does, and waits until it is gone.

@@ -24,6 +24,7 @@
 //! - `executor`, `call`, `answer`: to the bot, and what it answers
 //! - `lines`, `heard`: the turns that are open, and when they are over
 //! - `visit`, `saying`: the bot calls
+//! - `tokens`: what lets them in, for those that want tokens
 //! - `address`, `files`, `scrub`: service URLs, files, and what clients must not see of either
 
 mod access;
@@ -38,6 +39,7 @@ mod lines;
 mod saying;
 mod scrub;
 mod settings;
+mod tokens;
 mod visit;
 
 pub use access::{Admission, Anonymous, BotCall, ConnectorCall, Credential, Refusal};

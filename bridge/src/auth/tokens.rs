@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// Proves to one agent or bot who calls.
 #[derive(Debug)]
-pub struct Credential(Kind);
+pub struct Tokens(Kind);
 
 #[derive(Debug)]
 enum Kind {
@@ -35,7 +35,7 @@ enum Kind {
 
 /// Why there is no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialError {
+pub enum TokenError {
     /// The bridge's own issuer failed.
     #[error("the bridge's own issuer gave no token: {0}")]
     Own(#[from] KeyError),
@@ -52,7 +52,7 @@ pub enum CredentialError {
     },
 }
 
-impl Credential {
+impl Tokens {
     /// Tokens of the bridge's own issuer, for the bot with this app id.
     pub fn own(issuer: Arc<Issuer>, app: impl Into<String>) -> Self {
         let app = app.into();
@@ -63,7 +63,7 @@ impl Credential {
     ///
     /// # Errors
     /// If this machine cannot make a connection at all.
-    pub fn granted(grant: Grant, plain_http: bool) -> Result<Self, CredentialError> {
+    pub fn granted(grant: Grant, plain_http: bool) -> Result<Self, TokenError> {
         Ok(Self(Kind::Granted(Box::new(Granted {
             grant,
             fetcher: Fetcher::new(plain_http)?,
@@ -77,11 +77,7 @@ impl Credential {
     ///
     /// # Errors
     /// If there is no token that is valid still. Errors name the endpoint, and no secret.
-    pub async fn token(
-        &self,
-        service_url: &str,
-        now: Timestamp,
-    ) -> Result<Secret, CredentialError> {
+    pub async fn token(&self, service_url: &str, now: Timestamp) -> Result<Secret, TokenError> {
         match &self.0 {
             Kind::Own { issuer, app } => {
                 let subject = Subject {
@@ -102,11 +98,11 @@ struct Granted {
     fetcher: Fetcher,
     token: RwLock<Option<Token>>,
     /// Held by the one who asks; holds how the endpoint failed last.
-    flight: Mutex<Option<(Timestamp, CredentialError)>>,
+    flight: Mutex<Option<(Timestamp, TokenError)>>,
 }
 
 impl Granted {
-    async fn token(&self, now: Timestamp) -> Result<Secret, CredentialError> {
+    async fn token(&self, now: Timestamp) -> Result<Secret, TokenError> {
         match self.known(now) {
             Some(token) if is_fresh(&token, now) => Ok(token.secret),
             // It is good still: one of those who come asks for the next, the others need not wait.
@@ -126,9 +122,9 @@ impl Granted {
 
     async fn ask(
         &self,
-        mut flight: MutexGuard<'_, Option<(Timestamp, CredentialError)>>,
+        mut flight: MutexGuard<'_, Option<(Timestamp, TokenError)>>,
         now: Timestamp,
-    ) -> Result<Secret, CredentialError> {
+    ) -> Result<Secret, TokenError> {
         if let Some((at, error)) = &*flight
             && *at <= now
             && age(*at, now) < PAUSE
@@ -175,14 +171,14 @@ mod tests {
     use axum::http::StatusCode;
     use serde_json::json;
 
-    fn client_secret(standin: &Standin) -> Credential {
+    fn client_secret(standin: &Standin) -> Tokens {
         let grant = Grant::ClientSecret {
             endpoint: standin.url("/tenant/token?x=1"),
             client_id: "me".into(),
             secret: Secret::new("hunter2"),
             scope: "app/.default".into(),
         };
-        Credential::granted(grant, false).unwrap()
+        Tokens::granted(grant, false).unwrap()
     }
 
     #[tokio::test]
@@ -263,7 +259,7 @@ mod tests {
         let expected =
             format!("no token: {url} answered something else than an object with an access_token");
         assert_eq!(error.to_string(), expected);
-        let nobody = Credential::granted(
+        let nobody = Tokens::granted(
             Grant::ClientSecret {
                 endpoint: "http://login.test/token".parse().unwrap(),
                 client_id: "me".into(),
@@ -291,7 +287,7 @@ mod tests {
             assertion,
             scope: "s".into(),
         };
-        let credential = Credential::granted(grant(Assertion::File(path.clone())), false).unwrap();
+        let credential = Tokens::granted(grant(Assertion::File(path.clone())), false).unwrap();
         let error = credential
             .token("s", moment(0))
             .await
@@ -321,7 +317,7 @@ mod tests {
         };
         let issuer = Arc::new(issuer);
         let own = grant(Assertion::Own { issuer, subject });
-        let own = Credential::granted(own, false).unwrap();
+        let own = Tokens::granted(own, false).unwrap();
         assert_eq!(own.token("s", moment(0)).await.unwrap().expose(), "t");
         assert!(standin.asked()[1].contains("&client_assertion=ey"));
     }
@@ -339,7 +335,7 @@ mod tests {
             client_id: Some("me".into()),
             resource: "app".into(),
         };
-        let credential = Credential::granted(grant, false).unwrap();
+        let credential = Tokens::granted(grant, false).unwrap();
         assert_eq!(
             credential.token("s", moment(0)).await.unwrap().expose(),
             "t"
@@ -356,7 +352,7 @@ mod tests {
         let issuer = Issuer::open(IssuerSettings::new("https://b"), moment(0))
             .await
             .unwrap();
-        let credential = Credential::own(Arc::new(issuer), "app");
+        let credential = Tokens::own(Arc::new(issuer), "app");
         let token = credential.token("https://b/v3/x", moment(0)).await.unwrap();
         let claims = crate::auth::jws::Jws::parse(token.expose()).unwrap().claims;
         assert_eq!(claims["serviceurl"], "https://b/v3/x");
