@@ -39,5 +39,3 @@ pub mod tls;
 pub mod turns;
 
 pub use serve::serve;
-#[cfg(feature = "tls")]
-pub use serve::serve_tls;

@@ -23,24 +23,6 @@ pub async fn serve(
         .await
 }
 
-/// The same, encrypted.
-///
-/// # Errors
-/// As [`serve`].
-#[cfg(feature = "tls")]
-pub async fn serve_tls(
-    listener: crate::tls::TlsListener,
-    app: Router,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    // As it is: only a listener of this kind tells who is connected.
-    let listener = listener.tap_io(|_| {});
-    let app = app.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, app)
-        .with_graceful_shutdown(stop)
-        .await
-}
-
 /// Without it the kernel holds the small events of a stream back until the client has acknowledged the
 /// one before, some 40 ms.
 pub(crate) fn hurry(connection: &TcpStream) {

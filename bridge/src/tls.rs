@@ -1,4 +1,4 @@
-//! TLS by rustls: certificates, and a listener whose connections are encrypted.
+//! TLS by rustls: certificates, and serving with them.
 
 use std::{
     io,
@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use axum::serve::Listener;
+use axum::{
+    Router,
+    serve::{Listener, ListenerExt as _},
+};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -112,20 +115,34 @@ fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError>
     Ok(Arc::new(config))
 }
 
+/// As [`serve`](crate::serve()), encrypted.
+///
+/// # Errors
+/// If the listener has no address.
+pub async fn serve(
+    listener: TcpListener,
+    certificate: Certificate,
+    app: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    // Only a listener of this kind tells who is connected.
+    let listener = TlsListener::new(listener, certificate)?.tap_io(|_| {});
+    let app = app.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, app)
+        .with_graceful_shutdown(stop)
+        .await
+}
+
 /// A listener whose connections are encrypted. A client that is slow to agree on that keeps nobody waiting.
 #[derive(Debug)]
-pub struct TlsListener {
+struct TlsListener {
     ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
     address: SocketAddr,
     accepting: AbortHandle,
 }
 
 impl TlsListener {
-    /// Speaks TLS with this certificate.
-    ///
-    /// # Errors
-    /// If the listener has no address.
-    pub fn new(listener: TcpListener, certificate: Certificate) -> io::Result<Self> {
+    fn new(listener: TcpListener, certificate: Certificate) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (sender, ready) = mpsc::channel(AT_ONCE);
         let accepting = tokio::spawn(accept(listener, certificate, sender)).abort_handle();

@@ -147,7 +147,7 @@ mod tests {
                 "",
                 "1:1: expected at least one agent: add [[agents]] with name and bot, or name and builtin",
             ),
-            ("x = [", "1:5: unclosed array, expected `]`"),
+            ("x = [", "1:6: unclosed array, expected `]`"),
             (
                 "listen = 'here'",
                 "1:10: listen: invalid socket address syntax",

@@ -25,6 +25,8 @@ mod queued;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod terminal;
+#[cfg(test)]
 mod tokens;
 #[cfg(test)]
 mod turns;

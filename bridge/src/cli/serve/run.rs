@@ -47,10 +47,7 @@ async fn listen(
 ) -> io::Result<()> {
     match encryption {
         None => serve(listener, app, stop).await,
-        Some(certificate) => {
-            let listener = crate::tls::TlsListener::new(listener, certificate)?;
-            crate::serve_tls(listener, app, stop).await
-        }
+        Some(certificate) => crate::tls::serve(listener, certificate, app, stop).await,
     }
 }
 
