@@ -15,6 +15,8 @@ mod interop;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod remote;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod turns;

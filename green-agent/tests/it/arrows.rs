@@ -38,12 +38,22 @@ const CLIENT: Rooms = &[
 
 const BRIDGE: Rooms = &[
     ("main", &["cli"]),
-    ("cli", &["bot", "host", "logging", "store"]),
+    ("cli", &["agent", "bot", "host", "logging", "store"]),
     ("logging", &[]),
     (
         "host",
-        &["agent", "caller", "server", "service", "store", "turns"],
+        &[
+            "agent",
+            "bot",
+            "caller",
+            "connector",
+            "server",
+            "service",
+            "store",
+            "turns",
+        ],
     ),
+    ("connector", &["bot"]),
     ("server", &["caller", "clock", "service", "store"]),
     ("service", &["caller", "store", "turns"]),
     (

@@ -126,7 +126,7 @@ impl ChannelSettings {
 
 /// What remote bots are connected with: their conversations, their open turns and their files.
 ///
-/// The bots' own calls come in by the routes of [`crate::connector`].
+/// The bots' own calls come in by the routes of the connector.
 #[derive(Clone, Debug)]
 pub struct Channel(pub(super) Arc<Shared>);
 
