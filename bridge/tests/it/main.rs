@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod bots;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod crash;
