@@ -3,7 +3,6 @@
 use std::{
     error::Error,
     net::{IpAddr, SocketAddr},
-    str::FromStr,
     sync::Arc,
     time::Duration,
 };
@@ -19,12 +18,12 @@ use tokio::{
 
 use url::Url;
 
-use super::store::StoreChoice;
+use super::{bot::BotChoice, store::StoreChoice};
 use crate::{
     agent::Agent,
     bot::{
         self,
-        remote::{Channel, ChannelSettings, RemoteBot},
+        remote::{Channel, ChannelSettings},
     },
     host::Host,
     store::Store,
@@ -115,37 +114,6 @@ impl Serve {
     }
 }
 
-/// A bot as the command line names it.
-#[derive(Clone, Debug)]
-struct BotChoice {
-    name: String,
-    url: Url,
-}
-
-impl BotChoice {
-    fn bot(&self) -> RemoteBot {
-        RemoteBot::new(&self.name, self.url.clone())
-    }
-}
-
-impl FromStr for BotChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected NAME=URL, such as echo=http://localhost:3979/api/messages";
-        let (name, url) = text.split_once('=').ok_or_else(expected)?;
-        let url = Url::parse(url).map_err(|error| format!("{}: {error}", expected()))?;
-        let is_http = matches!(url.scheme(), "http" | "https");
-        match is_http && !name.is_empty() {
-            true => Ok(Self {
-                name: name.into(),
-                url,
-            }),
-            false => Err(expected().into()),
-        }
-    }
-}
-
 fn unknown(name: &str) -> String {
     let known = bot::BUILTINS.map(|(name, purpose)| format!("  {name:10} {purpose}"));
     format!(
@@ -192,4 +160,22 @@ fn stop_signal() -> std::io::Result<watch::Receiver<bool>> {
         sender.send_replace(true);
     });
     Ok(receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_reached_where_it_listens() {
+        for (listening, expected) in [
+            ("127.0.0.1:3978", "http://127.0.0.1:3978/"),
+            ("0.0.0.0:3978", "http://127.0.0.1:3978/"),
+            ("[::]:3978", "http://[::1]:3978/"),
+            ("192.0.2.1:80", "http://192.0.2.1/"),
+        ] {
+            let here = Serve::here(listening.parse().unwrap()).unwrap();
+            assert_eq!(here.as_str(), expected);
+        }
+    }
 }

@@ -9,7 +9,7 @@
 //! - [`Credential`], [`Admission`]: what lets the bridge into the bot, and the bot into the bridge
 //!
 //! Within:
-//! - `executor`, `call`, `answer`: to the bot, and what it answers
+//! - `executor`, `request`, `call`, `answer`: to the bot, and what it answers
 //! - `lines`, `heard`: the turns that are open, and when they are over
 //! - `visit`, `saying`: the bot calls
 //! - `address`, `files`, `scrub`: service URLs, files, and what clients must not see of either
@@ -23,6 +23,7 @@ mod executor;
 mod files;
 mod heard;
 mod lines;
+mod request;
 mod saying;
 mod scrub;
 mod settings;

@@ -124,14 +124,10 @@ async fn what_is_wrong_is_said_and_changes_nothing() {
     );
     let good = post.reply(json!({"text": "x"}));
     for (url, body, expected) in [
-        (guessed, good.clone(), (404, "ConversationNotFound")),
+        (guessed, good.clone(), (404, "NotFound")),
         (foreign, good.clone(), (404, "ConversationNotFound")),
-        (bare, good.clone(), (404, "ConversationNotFound")),
-        (
-            post.below("/nothing/there"),
-            good,
-            (404, "ConversationNotFound"),
-        ),
+        (bare, good.clone(), (404, "NotFound")),
+        (post.below("/nothing/there"), good, (404, "NotFound")),
         (
             post.below("/activities"),
             json!({"text": "x"}),
