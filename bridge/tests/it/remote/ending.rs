@@ -56,8 +56,15 @@ async fn what_is_said_after_202_belongs_to_the_turn() {
         json!({"text": "one"}),
         json!({"text": "two"}),
     ]);
+    let settings = RemoteSettings {
+        ending: Ending {
+            quiet: Duration::from_secs(1),
+            ..quick().ending
+        },
+        ..quick()
+    };
     let bot = later(says).await;
-    let task = World::of(&bot, quick()).await.say("hi").await;
+    let task = World::of(&bot, settings).await.say("hi").await;
     assert_eq!(all_said(&task), ["one", "two"]);
     assert_eq!(state(&task), "TASK_STATE_INPUT_REQUIRED");
 }

@@ -163,8 +163,8 @@ fn quick() -> RemoteSettings {
             patience: Duration::from_secs(10),
             ..Ending::default()
         },
-        request_timeout: Duration::from_secs(10),
-        limit: Duration::from_secs(20),
+        request_timeout: Duration::from_secs(25),
+        limit: Duration::from_secs(25),
         ..RemoteSettings::default()
     }
 }

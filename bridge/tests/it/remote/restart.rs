@@ -5,8 +5,11 @@ use std::{sync::Arc, time::Duration};
 use axum::response::IntoResponse as _;
 use bridge::{
     bot::remote::RemoteSettings,
-    store::{SledSettings, SledStore, Store},
+    caller::Caller,
+    store::{Append, Created, Event, MemoryStore, SledSettings, SledStore, Store},
 };
+use bridge_protocol::a2a::{Message, Part, Role};
+use jiff::Timestamp;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -83,21 +86,53 @@ async fn last_words_before_a_restart_stand_in_the_end() {
     assert_eq!(said(&task), "all I have to say");
 }
 
+/// A store in which an earlier process has begun a turn that is open for so long from now.
+async fn begun(open_for: Duration) -> Arc<dyn Store> {
+    let store = MemoryStore::new();
+    let (caller, now) = (Caller::anonymous(), Timestamp::now());
+    let created = Created {
+        agent: "bot".into(),
+        owner: caller.clone(),
+        context_id: "context".into(),
+        client_id: None,
+        metadata: None,
+    };
+    let append = Append {
+        task: "task".into(),
+        expected: 0,
+        time: now,
+        events: vec![
+            Event::Created(created),
+            Event::Message(Message::new("m-1", Role::User, vec![Part::text("hi")])),
+            Event::TurnQueued {
+                turn: 1,
+                message_id: "m-1".into(),
+            },
+            Event::TurnStarted {
+                turn: 1,
+                open_until: Some(now + open_for),
+                reference: None,
+            },
+        ],
+    };
+    store.append(&caller, append).await.unwrap();
+    Arc::new(store)
+}
+
 #[tokio::test]
 async fn an_open_turn_has_its_limit_over_a_restart_too() {
     let bot = silent().await;
-    let settings = RemoteSettings {
-        limit: Duration::from_secs(1),
-        ..quick()
-    };
-    let (world, task) = interrupted(&bot, &settings, &[]).await;
-    let task = world
-        .until(&task["id"], |task| state(task) == "TASK_STATE_FAILED")
-        .await;
-    assert_eq!(
-        said(&task),
-        "The bridge was restarted, and the agent did not answer in its time."
-    );
+    let any = "127.0.0.1:0".parse().unwrap();
+    for open_for in [Duration::ZERO, Duration::from_millis(200)] {
+        let bots = vec![remote("bot", &bot, quick())];
+        let world = World::start(any, begun(open_for).await, bots).await;
+        let task = world
+            .until(&json!("task"), |task| state(task) == "TASK_STATE_FAILED")
+            .await;
+        let expected = "The bridge was restarted, and the agent did not answer in its time.";
+        assert_eq!(said(&task), expected);
+    }
+    assert!(bot.posts().is_empty(), "a bot is never asked twice");
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! Bots that do what a test wants: an HTTP server with a function behind it.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
 
 use axum::{
     Json, Router,
@@ -39,12 +42,21 @@ impl StandIn {
         F: Fn(Post) -> R + Send + Sync + 'static,
         R: Future<Output = Response> + Send + 'static,
     {
+        Self::at("127.0.0.1:0".parse().unwrap(), does).await
+    }
+
+    /// The same at this address.
+    pub(super) async fn at<F, R>(address: SocketAddr, does: F) -> Self
+    where
+        F: Fn(Post) -> R + Send + Sync + 'static,
+        R: Future<Output = Response> + Send + 'static,
+    {
         let posts: Arc<Mutex<Vec<Post>>> = Arc::default();
         let behaviour: Behaviour = Arc::new(move |post| Box::pin(does(post)));
         let app = Router::new()
             .route("/api/messages", post(take))
             .with_state((behaviour, posts.clone()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}/api/messages", listener.local_addr().unwrap());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self { url, posts, server }

@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderValue, Response, header::LOCATION},
     response::IntoResponse as _,
 };
-use bridge::bot::remote::{Delivery, RemoteSettings};
+use bridge::bot::remote::{Delivery, RemoteBot, RemoteSettings};
 use reqwest::StatusCode;
 use tokio::net::TcpListener;
 
@@ -101,7 +101,7 @@ async fn a_bot_that_never_answers_fails_the_task_after_all_that_it_said() {
     })
     .await;
     let settings = RemoteSettings {
-        request_timeout: Duration::from_millis(300),
+        request_timeout: Duration::from_secs(2),
         ..quick()
     };
     let task = World::of(&bot, settings).await.say("hi").await;
@@ -109,7 +109,7 @@ async fn a_bot_that_never_answers_fails_the_task_after_all_that_it_said() {
     let said = all_said(&task);
     assert_eq!(said[0], "wait");
     assert!(
-        said[1].ends_with("expected an answer within 300ms."),
+        said[1].ends_with("expected an answer within 2s."),
         "{said:?}"
     );
 }
@@ -151,6 +151,29 @@ async fn a_bot_that_is_not_there_is_tried_three_times() {
     let said = said(&task);
     assert!(said.contains("cannot connect, tried 3 times: "), "{said}");
     assert!(!said.contains("word") && !said.contains("secret"), "{said}");
+}
+
+#[tokio::test]
+async fn a_bot_that_comes_up_while_it_is_tried_gets_the_message_once() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let mut late = RemoteBot::new(
+        "bot",
+        format!("http://{address}/api/messages").parse().unwrap(),
+    );
+    late.settings = quick();
+    let world = World::with(vec![late]).await;
+    let coming = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        StandIn::at(address, async |post| {
+            post.say("here").await;
+            StatusCode::OK.into_response()
+        })
+        .await
+    };
+    let (task, bot) = tokio::join!(world.say("hi"), coming);
+    assert_eq!((said(&task), bot.posts().len()), ("here", 1));
 }
 
 #[tokio::test]
