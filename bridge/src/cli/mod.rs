@@ -1,5 +1,6 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
+mod bot;
 mod chat;
 mod config;
 mod doctor;
@@ -27,7 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   bridge serve                                 host the built-in sample at http://localhost:3978/a2a
   bridge serve --builtin echo --store memory   host another one, keeping nothing
-  bridge serve --bot a=http://localhost:3979/api/messages    host a running bot
+  bridge serve --bot a=http://localhost:3979/api/messages    host a running bot of any SDK
   bridge serve --config bridge.toml            host what the file says; bridge config new writes one
   bridge doctor http://localhost:3979/api/messages           look at a running bot
   bridge chat http://localhost:3978/a2a        talk to an agent

@@ -72,7 +72,5 @@ pub fn router(channel: Channel) -> Router {
 
 /// Without its secret there is no conversation.
 async fn nowhere() -> Refusal {
-    Refusal::from(Refused::Conversation {
-        conversation: String::new(),
-    })
+    Refusal::from(Refused::Nowhere)
 }

@@ -37,6 +37,7 @@ impl IntoResponse for Refusal {
 
 fn status(refused: &Refused) -> (StatusCode, &'static str) {
     match refused {
+        Refused::Nowhere => (StatusCode::NOT_FOUND, "NotFound"),
         Refused::Conversation { .. } => (StatusCode::NOT_FOUND, "ConversationNotFound"),
         Refused::Activity { .. } => (StatusCode::NOT_FOUND, "ActivityNotFound"),
         Refused::Member { .. } => (StatusCode::NOT_FOUND, "MemberNotFound"),

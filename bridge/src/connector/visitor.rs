@@ -38,17 +38,14 @@ impl FromRequestParts<Channel> for Visitor {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, channel: &Channel) -> Result<Self, Refusal> {
-        let nowhere = || Refused::Conversation {
-            conversation: String::new(),
-        };
         let params = RawPathParams::from_request_parts(parts, channel).await;
-        let params = params.map_err(|_| nowhere())?;
+        let params = params.map_err(|_| Refused::Nowhere)?;
         let secret = params.iter().find(|(name, _)| *name == "secret");
-        let (_, secret) = secret.ok_or_else(nowhere)?;
+        let (_, secret) = secret.ok_or(Refused::Nowhere)?;
         let authorization = parts.headers.get(AUTHORIZATION);
         let visit = channel.admit(secret, authorization).await?;
         let names = Path::<Names>::from_request_parts(parts, channel).await;
-        let Path(names) = names.map_err(|_| nowhere())?;
+        let Path(names) = names.map_err(|_| Refused::Nowhere)?;
         Ok(Self { visit, names })
     }
 }

@@ -85,6 +85,19 @@ impl Host {
     }
 
     /// With the routes that the bots of this channel call.
+    ///
+    /// ```
+    /// use bridge::bot::remote::{Channel, ChannelSettings, RemoteBot};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = std::sync::Arc::new(bridge::store::MemoryStore::new());
+    /// let here = "http://127.0.0.1:3978".parse()?;
+    /// let channel = Channel::new(store.clone(), ChannelSettings::at(here))?;
+    /// let bot = RemoteBot::new("assistant", "http://127.0.0.1:3979/api/messages".parse()?);
+    /// let host = bridge::host::Host::new(store, [channel.agent(bot)]).connector(channel);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn connector(mut self, channel: Channel) -> Self {
         self.extras.channel = Some(channel);

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod bots;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod configured;
@@ -22,6 +24,8 @@ mod metrics;
 mod program;
 #[cfg(test)]
 mod queued;
+#[cfg(test)]
+mod remote;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

@@ -33,6 +33,10 @@ use crate::{
 /// How long a connection to a bot may take to stand.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// How long a connection may be unused and still be used again. Servers close theirs after some seconds, and
+/// a message that is sent at that moment is lost: nobody knows whether the bot has seen it.
+const IDLE: Duration = Duration::from_secs(1);
+
 /// How much longer the bridge waits for the end of a turn than the turn may take: time to say so.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -126,7 +130,7 @@ impl ChannelSettings {
 
 /// What remote bots are connected with: their conversations, their open turns and their files.
 ///
-/// The bots' own calls come in by the routes of [`crate::connector`].
+/// The bots' own calls come in by the routes of the connector.
 #[derive(Clone, Debug)]
 pub struct Channel(pub(super) Arc<Shared>);
 
@@ -157,6 +161,7 @@ impl Channel {
             .redirect(redirect::Policy::none())
             .no_proxy()
             .connect_timeout(CONNECT)
+            .pool_idle_timeout(IDLE)
             .tcp_nodelay(true)
             .build()?;
         Ok(Self(Arc::new(Shared {

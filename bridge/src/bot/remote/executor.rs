@@ -4,12 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_protocol::{
-    a2a::{Message, Task, TaskState},
-    activity::{Activity, ActivityType, TextFormat},
-    translate::{Input, Turn as Machine, TurnContext as Place, to_activity},
+    a2a::{Task, TaskState},
+    activity::{Activity, ActivityType},
+    translate::{Input, Turn as Machine, TurnContext as Place},
 };
 use futures_util::future::join;
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
@@ -20,6 +19,7 @@ use super::{
     channel::Shared,
     heard::{self, Mood},
     lines::Line,
+    request,
     scrub::Scrub,
 };
 use crate::{
@@ -52,7 +52,8 @@ impl Executor for RemoteExecutor {
             Ok(scene) => scene,
             Err(error) => return unprepared(&turn, &error),
         };
-        let activity = match self.request(&scene).await {
+        let activity = request::message(&self.channel, &self.bot, &turn, &scene.place).await;
+        let activity = match activity {
             Ok(activity) => activity,
             Err(error) => return unprepared(&turn, &error),
         };
@@ -123,29 +124,6 @@ impl RemoteExecutor {
         }
     }
 
-    /// The activity that the bot gets for the user's message. Its files are fetched by the bot.
-    async fn request(&self, scene: &Scene<'_>) -> Result<Activity, StoreError> {
-        let Turn {
-            message,
-            task,
-            caller,
-            ..
-        } = scene.turn;
-        let mut activity = to_activity::message(message, task, &scene.place);
-        activity.text_format = Some(TextFormat::Plain);
-        let files = inline_files(message, &mut activity);
-        let callback = self.channel.callback(&self.bot);
-        for (index, url) in files {
-            let offered = self.channel.files.offer(caller, task, message, index);
-            *url = format!(
-                "{callback}/v3/attachments/{}/views/original",
-                offered.await?
-            );
-        }
-        activity.channel_data = activity.channel_data.map(slim);
-        Ok(activity)
-    }
-
     /// Carries what the bot says into the log until the talk with it has ended. The ids of what it says
     /// are counted from after `from`.
     async fn carry(
@@ -207,12 +185,7 @@ impl RemoteExecutor {
 
     /// Tells the bot who is there. It is a courtesy: a bot that does not take it still gets the message.
     async fn greet(&self, scene: &Scene<'_>, line: &Line) {
-        let place = Place {
-            activity_id: format!("{}.0", scene.place.task_id),
-            ..scene.place.clone()
-        };
-        let mut greeting = to_activity::first_contact(&scene.turn.task, &place);
-        greeting.channel_data = greeting.channel_data.map(slim);
+        let greeting = request::greeting(&scene.turn.task, &scene.place);
         if let Err(error) = self.call(scene, line, &greeting).await {
             report(&scene.place.task_id, &error);
         }
@@ -262,8 +235,7 @@ impl RemoteExecutor {
         };
         let id = format!("{}.canceled", task.id);
         let place = self.channel.place(&self.bot, caller, task, &secret, id);
-        let mut activity = to_activity::cancel(task, &place);
-        activity.channel_data = activity.channel_data.map(slim);
+        let activity = request::cancel(task, &place);
         let http = &self.channel.http;
         let answer = call::post(http, &self.bot, &place.service_url, &activity).await?;
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was told of a cancel");
@@ -278,45 +250,6 @@ enum BotTrouble {
     Call(#[from] CallError),
     #[error("the store failed: {0}")]
     Store(#[from] StoreError),
-}
-
-/// The attachments that hold a file of the message as `data:` URI, each with the index of its part.
-fn inline_files<'a>(
-    message: &Message,
-    activity: &'a mut Activity,
-) -> impl Iterator<Item = (usize, &'a mut String)> {
-    use bridge_protocol::a2a::Content;
-    let is_inline = |url: &str| {
-        url.get(..5)
-            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
-    };
-    let parts = message.parts.iter().enumerate();
-    let inline: Vec<(usize, bool)> = parts
-        .filter_map(|(index, part)| match &part.content {
-            Content::Raw(_) => Some((index, true)),
-            // It is a `data:` URI of the user's own.
-            Content::Url(url) if is_inline(url) => Some((index, false)),
-            Content::Url(_) | Content::Text(_) | Content::Data(_) | Content::Unknown => None,
-        })
-        .collect();
-    let attachments = activity.attachments.iter_mut();
-    let urls = attachments.filter_map(|attachment| attachment.content_url.as_mut());
-    let urls = urls.filter(move |url| is_inline(url));
-    let paired = inline.into_iter().zip(urls);
-    paired.filter_map(|((index, is_file), url)| is_file.then_some((index, url)))
-}
-
-/// The task in `channelData` without what the bot has been told or has said itself: SDKs refuse bodies of
-/// some hundred kilobytes, and a history only grows.
-fn slim(mut task: Value) -> Value {
-    if let Value::Object(fields) = &mut task {
-        fields.remove("history");
-        fields.remove("artifacts");
-        if let Some(Value::Object(status)) = fields.get_mut("status") {
-            status.remove("message");
-        }
-    }
-    task
 }
 
 /// After a restart nobody knows the last words any more but the task: they stay in its status.

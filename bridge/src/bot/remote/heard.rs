@@ -190,7 +190,7 @@ mod tests {
     async fn a_turn_is_over_after_the_time_that_fits_the_last_thing_said() {
         for (before, said, millis) in [
             (0, &[][..], 60_000),
-            (1, &[(0, "message")], 100),
+            (1, &[(0, "message")], 50),
             (1, &[(0, "typing")], 60_000),
             (1, &[(0, "endOfConversation")], 0),
             (0, &[(30, "message")], 32_000),

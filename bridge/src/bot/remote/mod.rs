@@ -1,27 +1,15 @@
 //! Bots behind a URL: any bot on the Bot Framework or the Microsoft 365 Agents SDK, as it is.
 //!
 //! The bridge is the bot's channel. It posts activities to the bot; what the bot says comes back in the
-//! HTTP answer, or by calls of its own to the routes of [`crate::connector`]. Either way it passes through
-//! the same translation as what a bot in this process says.
-//!
-//! ```no_run
-//! use bridge::bot::remote::{Channel, ChannelSettings, RemoteBot};
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let store = std::sync::Arc::new(bridge::store::MemoryStore::new());
-//! let at = "http://127.0.0.1:3978".parse()?;
-//! let channel = Channel::new(store.clone(), ChannelSettings::at(at))?;
-//! let bot = RemoteBot::new("assistant", "http://127.0.0.1:3979/api/messages".parse()?);
-//! let host = bridge::host::Host::new(store, [channel.agent(bot)]).connector(channel);
-//! # Ok(())
-//! # }
-//! ```
+//! HTTP answer, or by calls of its own to the routes of the connector. Either way it passes through the
+//! same translation as what a bot in this process says.
 //!
 //! - [`Channel`], [`RemoteBot`]: a bot as an agent
 //! - [`RemoteSettings`]: how it is hosted
 //! - [`Credential`], [`Admission`]: what lets the bridge into the bot, and the bot into the bridge
 //!
 //! Within:
-//! - `executor`, `call`, `answer`: to the bot, and what it answers
+//! - `executor`, `request`, `call`, `answer`: to the bot, and what it answers
 //! - `lines`, `heard`: the turns that are open, and when they are over
 //! - `visit`, `saying`: the bot calls
 //! - `tokens`: what lets them in, for those that want tokens
@@ -36,6 +24,7 @@ mod executor;
 mod files;
 mod heard;
 mod lines;
+mod request;
 mod saying;
 mod scrub;
 mod settings;

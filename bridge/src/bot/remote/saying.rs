@@ -1,6 +1,6 @@
 //! What bots say by calls of their own: in the open turn if there is one, else without being asked.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_protocol::{
     a2a::{Content, Part},
@@ -9,17 +9,25 @@ use bridge_protocol::{
     wire::{FieldError, Wire as _},
 };
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
 
 use super::{
     files::{ORIGINAL, THUMBNAIL, Upload},
+    lines::{self, Line},
     visit::{Refused, Visit},
 };
 use crate::{
     bot::{conversations::silence, outbox::dropped, pump},
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Append, Created, Event, Head},
+    store::{Append, Created, Event, Head, Turn, TurnState},
 };
+
+/// How long a turn may take to open or to end once that has begun.
+const MOMENT: Duration = Duration::from_secs(2);
+
+/// How often is looked whether it has opened.
+const GLANCE: Duration = Duration::from_millis(10);
 
 /// A conversation that a bot has begun.
 #[derive(Debug)]
@@ -142,13 +150,38 @@ impl Visit {
 
     async fn keep(&self, head: &Arc<Head>, activity: Activity) -> Result<String, Refused> {
         let activity = Box::new(activity);
-        if let Some(line) = self.channel.lines.find(&head.task)
-            && let Ok(id) = line.keep(activity.clone()).await
-        {
-            return Ok(id);
+        if let Some(line) = self.line(&head.task).await? {
+            if let Ok(id) = line.keep(activity.clone()).await {
+                return Ok(id);
+            }
+            // It ended meanwhile: this is said after its end, once that is logged.
+            self.line(&head.task).await?;
         }
-        // There is no turn, or it has ended this moment.
         self.keep_unasked(head, *activity).await
+    }
+
+    /// The open turn of a task. One that is just being opened after a restart, or whose end is just being
+    /// logged, is waited for: what is said in between would be overtaken by older words.
+    async fn line(&self, task: &str) -> Result<Option<Arc<Line>>, Refused> {
+        let caller = &self.address.caller;
+        let store = &self.channel.store;
+        let deadline = Instant::now() + MOMENT;
+        let mut watch = None;
+        loop {
+            if let Some(line) = self.channel.lines.find(task) {
+                return Ok(Some(line));
+            }
+            let head = store.head(caller, task).await?;
+            if !has_begun(&head) || Instant::now() >= deadline {
+                return Ok(None);
+            }
+            let watch = match &mut watch {
+                Some(watch) => watch,
+                none => none.insert(store.watch(caller, task).await?),
+            };
+            // The log tells of the end of a turn, but not of its opening.
+            let _ = timeout(GLANCE, watch.after(head.seq)).await;
+        }
     }
 
     async fn keep_unasked(&self, head: &Arc<Head>, activity: Activity) -> Result<String, Refused> {
@@ -162,7 +195,7 @@ impl Visit {
         let id = activity
             .id
             .clone()
-            .filter(|_| super::lines::is_about_another(&activity));
+            .filter(|_| lines::is_about_another(&activity));
         let id = id.unwrap_or_else(|| format!("{}.1", place.activity_id));
         let activity = Activity {
             id: Some(id.clone()),
@@ -253,6 +286,12 @@ fn unasked(place: &Place, silent_end: SilentEnd, activity: &Activity) -> Vec<Upd
         updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(pump::update));
     }
     updates
+}
+
+/// Whether a turn of the task has begun and not ended.
+fn has_begun(head: &Head) -> bool {
+    let begun = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
+    head.turns.iter().any(begun)
 }
 
 fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, Refused> {

@@ -122,7 +122,7 @@ impl Default for Ending {
             final_piece: true,
             expecting_input: true,
             quiet: Duration::from_secs(2),
-            settle: Duration::from_millis(100),
+            settle: Duration::from_millis(50),
             patience: Duration::from_secs(60),
         }
     }

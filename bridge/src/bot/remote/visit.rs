@@ -28,7 +28,10 @@ pub(crate) struct Visit {
 /// Why a bot's call is refused. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    /// The service URL leads nowhere, or to other conversations than the one that is named.
+    /// The address has no valid secret in it, or is no route.
+    #[error("there is nothing at this address: expected one below the serviceUrl of an activity")]
+    Nowhere,
+    /// The service URL leads to other conversations than the one that is named.
     #[error("there is no conversation {conversation} at this service URL")]
     Conversation { conversation: String },
     /// No activity of the conversation has the id.
@@ -77,12 +80,9 @@ impl Channel {
         authorization: Option<&HeaderValue>,
     ) -> Result<Visit, Refused> {
         let channel = &self.0;
-        let nowhere = || Refused::Conversation {
-            conversation: String::new(),
-        };
         let found = channel.addresses.find(secret).await?;
-        let (secret, address) = found.ok_or_else(nowhere)?;
-        let bot = channel.bot(&address.agent).ok_or_else(nowhere)?;
+        let (secret, address) = found.ok_or(Refused::Nowhere)?;
+        let bot = channel.bot(&address.agent).ok_or(Refused::Nowhere)?;
         let call = ConnectorCall {
             agent: &bot.name,
             service_url: &channel.service_url(&bot, &secret),

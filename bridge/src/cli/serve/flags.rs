@@ -1,13 +1,16 @@
 //! What the command line says, over what the file says.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::Args;
 use toml::Spanned;
 
 use crate::{
     bot,
-    cli::store::StoreChoice,
+    cli::{
+        bot::{BotChoice, url},
+        store::StoreChoice,
+    },
     config::{self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl},
 };
 
@@ -95,30 +98,5 @@ impl Serve {
         let sample = (self.bot.is_empty() && self.builtin.is_empty()).then(|| "sample".to_owned());
         bots.chain(self.builtin.iter().chain(&sample).map(builtin))
             .collect()
-    }
-}
-
-fn url(text: &str) -> Result<HttpUrl, String> {
-    text.to_owned().try_into()
-}
-
-/// A bot as the command line names it.
-#[derive(Clone, Debug)]
-struct BotChoice {
-    name: AgentName,
-    url: HttpUrl,
-}
-
-impl FromStr for BotChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected NAME=URL, such as echo=http://localhost:3979/api/messages";
-        let (name, url) = text.split_once('=').ok_or(expected)?;
-        let wrong = |error: String| format!("{expected}: {error}");
-        Ok(Self {
-            name: name.to_owned().try_into().map_err(wrong)?,
-            url: self::url(url).map_err(wrong)?,
-        })
     }
 }

@@ -105,6 +105,20 @@ mod tests {
     use std::path::Path;
 
     #[test]
+    fn the_program_is_reached_where_it_listens() {
+        for (listening, expected) in [
+            ("127.0.0.1:3978", "http://127.0.0.1:3978/"),
+            ("0.0.0.0:3978", "http://127.0.0.1:3978/"),
+            ("[::]:3978", "http://[::1]:3978/"),
+            ("192.0.2.1:80", "http://192.0.2.1/"),
+        ] {
+            let place = Place::of(&Config::default(), listening.parse().unwrap()).unwrap();
+            assert_eq!(place.public_url.as_str(), expected);
+            assert_eq!(place.callback_url.as_str(), expected);
+        }
+    }
+
+    #[test]
     fn what_others_can_reach_must_be_meant() {
         let bot = "[[agents]]\nname = 'a'\nbot = 'http://h/'\n";
         let builtin = "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
