@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use bridge_protocol::a2a::{Message, Metadata, TaskState, TaskStatus};
+use tokio::sync::oneshot;
 
 use super::{
     TurnError, Turns,
     queue::{Job, Key},
+    run::Begun,
 };
+
 use crate::{
     agent::{Agent, Conversation},
     caller::Caller,
@@ -48,6 +51,9 @@ pub struct Submitted {
     pub repeated: bool,
 }
 
+/// A message that was logged, and its turn, if that is to run now.
+type Taken = (Submitted, Option<Begun>);
+
 impl Turns {
     /// Logs a message and has it answered. A message that came before is found, not answered again.
     ///
@@ -55,13 +61,29 @@ impl Turns {
     /// conversation behind that waits for a turn that never runs.
     pub async fn submit(&self, incoming: Incoming) -> Result<Submitted, TurnError> {
         let turns = self.clone();
-        let submitting = tokio::spawn(async move { turns.carry_through(&incoming).await });
-        submitting
-            .await
-            .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        let (answer, answered) = oneshot::channel();
+        let carrying = tokio::spawn(async move {
+            let done = turns.carry_through(&incoming).await;
+            let (submitted, begun) = done.map_or_else(
+                |error| (Err(error), None),
+                |(submitted, begun)| (Ok(submitted), begun),
+            );
+            // Whoever asked may have left.
+            let _ = answer.send(submitted);
+            if let Some(begun) = begun {
+                turns.run_all(begun).await;
+            }
+        });
+        if let Ok(submitted) = answered.await {
+            return submitted;
+        }
+        match carrying.await {
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) | Ok(()) => Err(StoreError::Closed.into()),
+        }
     }
 
-    async fn carry_through(&self, incoming: &Incoming) -> Result<Submitted, TurnError> {
+    async fn carry_through(&self, incoming: &Incoming) -> Result<Taken, TurnError> {
         let agent = self.known_agent(&incoming.agent)?.clone();
         for _ in 0..ATTEMPTS {
             match self.try_submit(&agent, incoming).await {
@@ -69,7 +91,7 @@ impl Turns {
                 // Another message to the same 0.1 task came first: this one goes on with it.
                 Err(TurnError::Store(StoreError::Taken { .. })) => {}
                 Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
-                    return self.find(incoming, task, seq).await;
+                    return Ok((self.find(incoming, task, seq).await?, None));
                 }
                 done => return done,
             }
@@ -77,7 +99,7 @@ impl Turns {
         Err(TurnError::Busy { waiting: ATTEMPTS })
     }
 
-    async fn try_submit(&self, agent: &Agent, incoming: &Incoming) -> Result<Submitted, TurnError> {
+    async fn try_submit(&self, agent: &Agent, incoming: &Incoming) -> Result<Taken, TurnError> {
         let head = self.addressed(incoming).await?;
         let task = head
             .as_ref()
@@ -124,25 +146,39 @@ impl Turns {
             events,
         };
         let appended = self.0.store.append(&incoming.caller, append).await;
+        let mut begun = None;
         match (place, &appended) {
-            (Ok(canceled), Ok(head)) => self.spawn(key, job, canceled, Some(head.clone())),
-            (Ok(_), Err(_)) => self.go_on(&key),
+            (Ok(canceled), Ok(head)) => {
+                begun = Some(Begun {
+                    key,
+                    job,
+                    canceled,
+                    known: Some(head.clone()),
+                });
+            }
+            (Ok(_), Err(_)) => self.go_on(key),
             (Err(_), Ok(_)) => self.wait_or_run(key, job),
             (Err(_), Err(_)) => {}
         }
-        Ok(Submitted {
+        let submitted = Submitted {
             task,
             message: expected + 1 + Seq::from(head.is_none()),
             last: appended?.seq,
             turn,
             repeated: false,
-        })
+        };
+        Ok((submitted, begun))
     }
 
     /// What was logged as queued waits in the process too, or runs if the conversation became free.
     pub(super) fn wait_or_run(&self, key: Key, job: Job) {
         if let Some(canceled) = self.0.queues.enter(&key, job.clone()) {
-            self.spawn(key, job, canceled, None);
+            self.spawn(Begun {
+                key,
+                job,
+                canceled,
+                known: None,
+            });
         }
     }
 
