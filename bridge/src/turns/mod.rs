@@ -13,6 +13,7 @@
 
 mod cancel;
 mod follow;
+mod logged;
 mod queue;
 mod recover;
 mod run;

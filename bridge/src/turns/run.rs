@@ -10,8 +10,8 @@ use tokio::{
 
 use super::{
     Turns,
+    logged::started,
     queue::{Job, Key},
-    submit::started,
     unfinished,
 };
 use crate::{

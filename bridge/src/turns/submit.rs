@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Message, Metadata, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Message, Metadata};
 use tokio::sync::oneshot;
 
 use super::{
     TurnError, Turns,
-    queue::{Job, Key},
+    logged::{created, said, started, taken},
+    queue::{Job, Key, key},
     run::Begun,
 };
 
 use crate::{
-    agent::{Agent, Conversation},
+    agent::Agent,
     caller::Caller,
     clock,
-    store::{Append, Created, Event, Head, Seq, StoreError, Turn, TurnState},
+    store::{Append, Event, Head, Seq, StoreError},
 };
 
 /// How often a message is tried again after somebody else's append came first.
@@ -260,64 +261,5 @@ impl Turns {
             turn: turn.unwrap_or(1),
             repeated: true,
         })
-    }
-}
-
-/// What is logged when a message comes.
-fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
-    let mut message = message.clone();
-    message.task_id = Some(task.to_owned());
-    message.context_id = Some(context.to_owned());
-    let message_id = message.message_id.clone();
-    [
-        Event::Message(message),
-        Event::TurnQueued { turn, message_id },
-    ]
-}
-
-/// What is logged with a message that waits, so that everybody sees that it was taken: a task that asked
-/// for input does not ask for it any more.
-fn taken(head: &Head) -> Event {
-    let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
-    let state = match head.turns.iter().any(runs) {
-        true => TaskState::Working,
-        false => TaskState::Submitted,
-    };
-    Event::Status {
-        status: TaskStatus::new(state),
-        metadata: None,
-    }
-}
-
-/// What is logged when a turn starts.
-pub(super) fn started(turn: u64) -> [Event; 2] {
-    let start = Event::TurnStarted {
-        turn,
-        open_until: None,
-        reference: None,
-    };
-    let working = Event::Status {
-        status: TaskStatus::new(TaskState::Working),
-        metadata: None,
-    };
-    [start, working]
-}
-
-/// Whose turns come one after the other.
-pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> Key {
-    let conversation = match agent.settings.conversation {
-        Conversation::Task => task,
-        Conversation::Context => context,
-    };
-    (agent.name.clone(), caller.clone(), conversation.to_owned())
-}
-
-fn created(agent: &Agent, incoming: &Incoming, context: &str) -> Created {
-    Created {
-        agent: agent.name.clone(),
-        owner: incoming.caller.clone(),
-        context_id: context.to_owned(),
-        client_id: incoming.client_id.clone(),
-        metadata: incoming.metadata.clone(),
     }
 }
