@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Task, TaskState};
 use tokio::time::{Duration, timeout};
 
-use super::{TurnError, Turns, submit::key, unfinished};
+use super::{TurnError, Turns, queue::key, unfinished};
 use crate::{
     agent::Agent,
     caller::Caller,

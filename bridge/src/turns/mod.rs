@@ -15,6 +15,7 @@
 mod cancel;
 mod expire;
 mod follow;
+mod logged;
 mod queue;
 mod recover;
 mod run;

@@ -12,7 +12,10 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::caller::Caller;
+use crate::{
+    agent::{Agent, Conversation},
+    caller::Caller,
+};
 
 /// A turn that waits or runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +28,15 @@ pub(super) struct Job {
 
 /// What a conversation is known by: turns of the same key run one at a time.
 pub(super) type Key = (String, Caller, String);
+
+/// Whose turns come one after the other.
+pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> Key {
+    let conversation = match agent.settings.conversation {
+        Conversation::Task => task,
+        Conversation::Context => context,
+    };
+    (agent.name.clone(), caller.clone(), conversation.to_owned())
+}
 
 #[derive(Debug)]
 struct Lane {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::{
     TurnError, Turns,
-    queue::Job,
+    queue::{Job, key},
     run::{end, failed},
-    submit::key,
 };
 use crate::{
     executor::{EmitError, TaskHandle},

@@ -11,8 +11,8 @@ use tokio::{
 
 use super::{
     Turns,
+    logged::started,
     queue::{Job, Key},
-    submit::started,
     unfinished,
 };
 use crate::{
@@ -22,30 +22,47 @@ use crate::{
     store::{Event, Head, StoreError, TurnState},
 };
 
+/// A turn that has the conversation.
+pub(super) struct Begun {
+    pub(super) key: Key,
+    pub(super) job: Job,
+    pub(super) canceled: watch::Receiver<bool>,
+    /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
+    /// reading it.
+    pub(super) known: Option<Arc<Head>>,
+}
+
 impl Turns {
-    /// Runs a turn in a task of its own, then those that wait behind it. Whoever has just written the
-    /// start of the turn knows the head after it, and spares the turn from reading it.
-    pub(super) fn spawn(
-        &self,
-        key: Key,
-        job: Job,
-        canceled: watch::Receiver<bool>,
-        mut known: Option<Arc<Head>>,
-    ) {
+    /// Runs a turn in a task of its own, then those that wait behind it.
+    pub(super) fn spawn(&self, begun: Begun) {
         let turns = self.clone();
-        tokio::spawn(async move {
-            let mut next = Some((job, canceled));
-            while let Some((job, canceled)) = next {
-                turns.run(&job, canceled, known.take()).await;
-                next = turns.0.queues.leave(&key);
-            }
-        });
+        tokio::spawn(async move { turns.run_all(begun).await });
+    }
+
+    /// Runs a turn, then those that wait behind it.
+    pub(super) async fn run_all(&self, begun: Begun) {
+        let Begun {
+            key,
+            job,
+            canceled,
+            mut known,
+        } = begun;
+        let mut next = Some((job, canceled));
+        while let Some((job, canceled)) = next {
+            self.run(&job, canceled, known.take()).await;
+            next = self.0.queues.leave(&key);
+        }
     }
 
     /// A turn that had the conversation could not be logged: the next one may run.
-    pub(super) fn go_on(&self, key: &Key) {
-        if let Some((job, canceled)) = self.0.queues.leave(key) {
-            self.spawn(key.clone(), job, canceled, None);
+    pub(super) fn go_on(&self, key: Key) {
+        if let Some((job, canceled)) = self.0.queues.leave(&key) {
+            self.spawn(Begun {
+                key,
+                job,
+                canceled,
+                known: None,
+            });
         }
     }
 

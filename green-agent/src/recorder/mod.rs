@@ -5,6 +5,7 @@
 //! so that callers stay on it, and writes down what passes in the order in which it happened.
 //! It speaks HTTP/1.1 to callers; gRPC and WebSocket are beyond it.
 //!
+//! - `hop`: what both of these know of their hop
 //! - `proxy`: requests on their way to the upstream
 //! - `reply`, `relay`: replies on their way back, as a whole or piece by piece
 //! - `exchange`: what is written down about one request
@@ -16,6 +17,7 @@ mod body;
 mod card;
 mod exchange;
 mod headers;
+mod hop;
 mod mask;
 mod origin;
 mod proxy;
@@ -43,9 +45,9 @@ use url::Url;
 
 use crate::transcript::{Hop, Transcript};
 use exchange::{Book, Phase};
+use hop::Proxy;
 pub use mask::Masker;
 use origin::Origins;
-use proxy::Proxy;
 
 /// A connection to record: who calls whom, and where the one that is called listens.
 #[derive(Clone, Debug)]
