@@ -166,10 +166,8 @@ fn schemes<'de, D: Deserializer<'de>>(
 ) -> Result<BTreeMap<String, SecurityScheme>, D::Error> {
     let said = BTreeMap::<String, Value>::deserialize(deserializer)?;
     let read = |(name, value): (String, Value)| {
-        let scheme = SecurityScheme::read(value).map_err(|error| error.inside(&name));
-        scheme
-            .map(|scheme| (name, scheme))
-            .map_err(D::Error::custom)
+        let scheme = SecurityScheme::read(value).map_err(D::Error::custom)?;
+        Ok((name, scheme))
     };
     said.into_iter().map(read).collect()
 }

@@ -183,7 +183,7 @@ mod tests {
             ),
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[agents.card.security_schemes.b]\nhttpAuthSecurityScheme = {}",
-                "4:1: agents[0].card.security_schemes: b.httpAuthSecurityScheme.scheme: expected a string, found nothing",
+                "4:14: agents[0].card.security_schemes.b: httpAuthSecurityScheme.scheme: expected a string, found nothing",
             ),
             (
                 "[[agents]]\nname = 'a'\nbot = 'http://h'\n[agents.accept.token]\nissuer = 'i'\naudience = 'a'",

@@ -25,8 +25,8 @@ pub struct Front {
     /// Origins of web pages that may call the agents, such as `https://app.example`; `*` for all.
     pub origins: Vec<String>,
     /// Proxies that are believed when they say by which address a client reaches the bridge, in `Forwarded`
-    /// (RFC 7239) or `X-Forwarded-Host` and `X-Forwarded-Proto`. Agent cards then say that address. It needs
-    /// [`serve`](crate::serve()), which tells who is connected.
+    /// (RFC 7239) or `X-Forwarded-Host` and `X-Forwarded-Proto`. Agent cards then say that address. Who
+    /// serves the app has to tell who is connected, as this crate's own `serve` does.
     pub trusted_proxies: Vec<IpNet>,
 }
 
