@@ -24,6 +24,9 @@ const SEGMENT: usize = 8 << 20;
 /// A bridge that was just stopped may need so long to let go of the folder.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The bytes of the index that may wait in memory to be written, twice.
+const ROOM: usize = 32 << 20;
+
 /// So many records of the log go to the index together.
 const TOGETHER: usize = 256;
 
@@ -144,7 +147,7 @@ fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File
     let db = config.open().map_err(sled_error("opening"))?;
     let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
     let file = File::open(folder.join("db")).map_err(failed)?;
-    Ok((Index::open(db)?, file))
+    Ok((Index::open(db, ROOM)?, file))
 }
 
 /// Has the index follow the log to its end.

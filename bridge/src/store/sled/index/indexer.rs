@@ -98,28 +98,29 @@ impl Index {
 
     /// Writes what is in memory, until the end.
     fn write_layers(&self, file: &File) -> Result<(), StoreError> {
+        self.gather();
         while let Some(layer) = self.seal() {
-            let id = self.manifest().begin();
-            let mut run = run::Writer::new(&self.db, id, layer.len());
-            for (key, value) in layer.entries() {
-                run.push(key, value)?;
-            }
-            let (run, batch) = run.finish()?;
-            self.finish_layer(&layer, run, batch, file)?;
+            self.write_layer(&layer, file)?;
+            self.gather();
         }
         Ok(())
     }
 
-    /// Waits for changes and takes those that have gathered; `None` when there will be no more.
-    fn seal(&self) -> Option<Arc<Layer>> {
+    /// Waits for changes, and then for those that come close behind them, or for the end.
+    fn gather(&self) {
         let mut state = self.lock();
         while state.young.is_empty() && state.phase == Phase::Running {
             state = self.wait(state);
         }
         let gathering = self.moved.wait_timeout_while(state, GATHER, |state| {
-            state.phase == Phase::Running && state.young.bytes() <= super::LAYER
+            state.phase == Phase::Running && state.young.bytes() <= self.room
         });
-        let (mut state, _) = gathering.unwrap_or_else(PoisonError::into_inner);
+        drop(gathering.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Takes the changes that have gathered; `None` if there are none, or they cannot be written.
+    pub(super) fn seal(&self) -> Option<Arc<Layer>> {
+        let mut state = self.lock();
         if state.young.is_empty() || state.phase == Phase::Failed {
             return None;
         }
@@ -128,6 +129,16 @@ impl Index {
         state.sealed = Some(Arc::clone(&layer));
         self.moved.notify_all();
         Some(layer)
+    }
+
+    pub(super) fn write_layer(&self, layer: &Layer, file: &File) -> Result<(), StoreError> {
+        let id = self.manifest().begin();
+        let mut run = run::Writer::new(&self.db, id, layer.len());
+        for (key, value) in layer.entries() {
+            run.push(key, value)?;
+        }
+        let (run, batch) = run.finish()?;
+        self.finish_layer(layer, run, batch, file)
     }
 
     /// Makes a run durable and shows it in place of its layer.
@@ -159,25 +170,42 @@ impl Index {
     /// Merges runs, until the end.
     fn merge_runs(&self) -> Result<(), StoreError> {
         let mut retired: Vec<Arc<Run>> = Vec::new();
-        loop {
+        while self.lock().phase == Phase::Running {
             self.sweep(&mut retired)?;
-            let state = self.lock();
-            if state.phase != Phase::Running {
-                return Ok(());
+            let merged = self.merge_group()?;
+            if merged.is_empty() {
+                self.idle(retired.is_empty());
             }
+            retired.extend(merged);
+        }
+        Ok(())
+    }
+
+    /// Waits for news, of which none are told when nobody reads a merged run any more.
+    fn idle(&self, is_swept: bool) {
+        let state = self.lock();
+        if group(&state.runs).is_some() || state.phase != Phase::Running {
+            return;
+        }
+        match is_swept {
+            true => drop(self.wait(state)),
+            false => drop(self.moved.wait_timeout(state, SWEEP)),
+        }
+    }
+
+    /// Merges the runs that should be, if there are any, and answers with them.
+    pub(super) fn merge_group(&self) -> Result<Vec<Arc<Run>>, StoreError> {
+        let (merged, is_oldest) = {
+            let state = self.lock();
             let Some(group) = group(&state.runs) else {
-                match retired.is_empty() {
-                    true => drop(self.wait(state)),
-                    false => drop(self.moved.wait_timeout(state, SWEEP)),
-                }
-                continue;
+                return Ok(Vec::new());
             };
             let is_oldest = group.end == state.runs.len();
-            let merged = state.runs[group].to_vec();
-            drop(state);
-            if self.merge(&merged, is_oldest)? {
-                retired.extend(merged);
-            }
+            (state.runs[group].to_vec(), is_oldest)
+        };
+        match self.merge(&merged, is_oldest)? {
+            true => Ok(merged),
+            false => Ok(Vec::new()),
         }
     }
 
@@ -227,7 +255,7 @@ impl Index {
     }
 
     /// Removes runs that nobody reads any more.
-    fn sweep(&self, retired: &mut Vec<Arc<Run>>) -> Result<(), StoreError> {
+    pub(super) fn sweep(&self, retired: &mut Vec<Arc<Run>>) -> Result<(), StoreError> {
         let is_free = |run: &mut Arc<Run>| Arc::strong_count(run) == 1;
         for run in retired.extract_if(.., is_free) {
             run::remove(&self.db, run.id)?;

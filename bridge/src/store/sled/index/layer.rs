@@ -1,6 +1,9 @@
 //! Entries in memory: changes that are not in a run yet.
 
-use std::{collections::BTreeMap, ops::Bound};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    ops::Bound,
+};
 
 use super::Value;
 use crate::store::sled::{keys::Key, log::End};
@@ -47,18 +50,24 @@ impl Changes {
 }
 
 /// Changes one after the other; says by how many bytes they became more.
-fn merge(entries: &mut BTreeMap<Key, Change>, key: Key, mut change: Change) -> isize {
-    let before = entries.get(&key);
-    // What was new stays new, and what was known to older ones stays known.
-    change.is_new = before.map_or(change.is_new, |before| before.is_new);
-    let removed = before.map_or(0, |before| size(&key, &before.value));
-    if change.is_new && change.value.is_none() {
-        entries.remove(&key);
-        return -removed;
-    }
+fn merge(entries: &mut BTreeMap<Key, Change>, key: Key, change: Change) -> isize {
     let added = size(&key, &change.value);
-    entries.insert(key, change);
-    added - removed
+    match entries.entry(key) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(change);
+            added
+        }
+        // What was new leaves nothing when it is removed; of what older ones may know it must be told.
+        Entry::Occupied(known) if known.get().is_new && change.value.is_none() => {
+            let (key, known) = known.remove_entry();
+            -size(&key, &known.value)
+        }
+        Entry::Occupied(mut known) => {
+            let removed = size(known.key(), &known.get().value);
+            known.get_mut().value = change.value;
+            added - removed
+        }
+    }
 }
 
 fn size(key: &Key, value: &Value) -> isize {

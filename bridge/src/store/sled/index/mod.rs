@@ -43,8 +43,6 @@ use crate::store::StoreError;
 /// What an entry says; nothing if it says that there is none.
 type Value = Option<Vec<u8>>;
 
-/// A layer takes no more changes when it has so many bytes and the one before it is not in a run yet.
-const LAYER: usize = 48 << 20;
 /// How many entries of a list are looked at together.
 const PAGE: usize = 128;
 
@@ -56,6 +54,8 @@ pub(super) struct Index {
     /// There is something to write, or room again, or the end has come.
     moved: Condvar,
     manifest: Mutex<Manifest>,
+    /// A layer that has so many bytes takes no more changes before the one before it is in a run.
+    room: usize,
 }
 
 /// What there is, newest first. An entry goes from one to the next in one step, so that every reader
@@ -81,10 +81,10 @@ enum Phase {
 }
 
 impl Index {
-    /// What a database holds of it.
+    /// What a database holds of it. In memory there are twice `room` bytes of it, and one batch, at most.
     ///
-    /// Errors: `Corrupt`, `Io`; then it must be made anew.
-    pub(super) fn open(db: sled::Db) -> Result<Self, StoreError> {
+    /// Errors: `Corrupt`, then it must be made anew; `Io`.
+    pub(super) fn open(db: sled::Db, room: usize) -> Result<Self, StoreError> {
         let (manifest, runs) = Manifest::open(&db)?;
         let end = manifest.end();
         Ok(Self {
@@ -97,6 +97,7 @@ impl Index {
             }),
             moved: Condvar::new(),
             manifest: Mutex::new(manifest),
+            room,
         })
     }
 
@@ -111,7 +112,7 @@ impl Index {
     /// Errors: `Closed` if it cannot be written any more.
     pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
         let mut state = self.lock();
-        while state.young.bytes() > LAYER && state.phase == Phase::Running {
+        while state.young.bytes() > self.room && state.phase == Phase::Running {
             self.moved.notify_all();
             state = self.wait(state);
         }

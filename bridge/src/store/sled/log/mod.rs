@@ -13,6 +13,8 @@ mod frame;
 mod reader;
 mod replay;
 mod segment;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub(super) use reader::Log;

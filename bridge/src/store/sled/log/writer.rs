@@ -5,7 +5,7 @@ use std::{fs::File, os::unix::fs::FileExt as _, sync::Arc};
 use super::{End, Log, Place, frame, segment};
 use crate::store::StoreError;
 
-/// A segment that has so many bytes takes no further batch.
+/// The bytes of a segment, roughly.
 const SEGMENT: u64 = 64 << 20;
 /// How far zeros are written ahead, at first and at most. An fsync of bytes that the file had before need
 /// not write to the file system's journal, which is a third of its time.
@@ -24,6 +24,8 @@ pub(in crate::store::sled) struct Writer {
     /// The frames of the batch in the making, and where each begins.
     batch: Vec<u8>,
     starts: Vec<usize>,
+    /// A segment that has so many bytes takes no further batch.
+    pub(super) limit: u64,
 }
 
 impl Writer {
@@ -37,6 +39,7 @@ impl Writer {
             filled: end.at,
             batch: Vec::new(),
             starts: Vec::new(),
+            limit: SEGMENT,
         }
     }
 
@@ -77,7 +80,7 @@ impl Writer {
         self.batch.shrink_to(AHEAD.1 as usize);
         self.starts.clear();
         self.end = end;
-        if end.at - self.base >= SEGMENT {
+        if end.at - self.base > self.limit {
             self.roll()?;
         }
         Ok(self.end)
