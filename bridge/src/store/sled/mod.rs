@@ -64,7 +64,6 @@ pub struct SledStore {
     _indexer: Indexer,
     view: View,
     leases: Leases,
-    _lock: std::fs::File,
 }
 
 impl SledStore {
@@ -77,7 +76,6 @@ impl SledStore {
             reader,
             log,
             indexer,
-            lock,
         } = open::open(settings)?;
         let told = Told {
             cache: Arc::new(Cache::new(settings.task_cache)),
@@ -88,7 +86,6 @@ impl SledStore {
             _indexer: indexer,
             view: View { reader, told },
             leases: Leases::default(),
-            _lock: lock,
         })
     }
 

@@ -58,8 +58,6 @@ pub(super) struct Opened {
     pub(super) reader: Reader,
     pub(super) log: log::Writer,
     pub(super) indexer: Indexer,
-    /// Nobody else has the folder while this is open.
-    pub(super) lock: File,
 }
 
 /// Opens the folder's store or makes it.
@@ -68,19 +66,18 @@ pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
     let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
     fs::create_dir_all(folder).map_err(failed)?;
     check_layout(folder)?;
-    let lock = lock(folder)?;
+    let lock = Arc::new(lock(folder)?);
     let logs = folder.join("log");
     fs::create_dir_all(&logs).map_err(failed)?;
     sync_folder(folder).map_err(failed)?;
     let (index, file) = open_index(settings)?;
     let index = Arc::new(index);
     let indexer = Indexer::start(Arc::clone(&index), file)?;
-    let (log, reader) = catch_up(&logs, &index)?;
+    let (log, reader) = catch_up(&logs, index, lock)?;
     Ok(Opened {
         reader,
         log,
         indexer,
-        lock,
     })
 }
 
@@ -151,49 +148,53 @@ fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File
 }
 
 /// Has the index follow the log to its end.
-fn catch_up(folder: &Path, index: &Arc<Index>) -> Result<(log::Writer, Reader), StoreError> {
+fn catch_up(
+    folder: &Path,
+    index: Arc<Index>,
+    lock: Arc<File>,
+) -> Result<(log::Writer, Reader), StoreError> {
     let heads = Arc::new(Heads::default());
-    let mut catching = CatchingUp {
-        index,
-        heads: Arc::clone(&heads),
+    let mut waiting = Waiting {
         end: index.end(),
         records: Vec::new(),
     };
+    let reader = |log: &Arc<Log>| Reader {
+        index: Arc::clone(&index),
+        log: Arc::clone(log),
+        heads: Arc::clone(&heads),
+        _lock: Arc::clone(&lock),
+    };
     let mut visit = |log: &Arc<Log>, place: Place, record: &[u8], end: End| {
-        if end != catching.end && catching.records.len() >= TOGETHER {
-            catching.apply(log)?;
+        if end != waiting.end && waiting.records.len() >= TOGETHER {
+            waiting.follow(&reader(log))?;
         }
-        catching.end = end;
-        catching.records.push((place, record.to_vec()));
+        waiting.end = end;
+        waiting.records.push((place, record.to_vec()));
         Ok(())
     };
     let (log, writer) = log::replay(folder, index.end(), &mut visit)?;
-    catching.apply(&log)?;
-    let index = Arc::clone(index);
-    Ok((writer, Reader { index, log, heads }))
+    let reader = reader(&log);
+    waiting.follow(&reader)?;
+    Ok((writer, reader))
 }
 
 /// Whole batches of the log on their way to the index.
-struct CatchingUp<'i> {
-    index: &'i Arc<Index>,
-    heads: Arc<Heads>,
+struct Waiting {
     end: End,
     records: Vec<(Place, Vec<u8>)>,
 }
 
-impl CatchingUp<'_> {
-    fn apply(&mut self, log: &Arc<Log>) -> Result<(), StoreError> {
-        let reader = Reader {
-            index: Arc::clone(self.index),
-            log: Arc::clone(log),
-            heads: Arc::clone(&self.heads),
-        };
-        let mut draft = Draft::new(&reader);
+impl Waiting {
+    fn follow(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        let mut draft = Draft::new(reader);
         for (place, record) in self.records.drain(..) {
             draft.replay(place, &record)?;
         }
-        self.index.apply(draft.changes, self.end)?;
-        draft.tips.into_values().for_each(|tip| self.heads.put(tip));
+        reader.index.apply(draft.changes, self.end)?;
+        draft
+            .tips
+            .into_values()
+            .for_each(|tip| reader.heads.put(tip));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Reading from index and log. Nothing here waits but for the disk.
 
-use std::sync::Arc;
+use std::{fs::File, sync::Arc};
 
 use super::{
     codec::{self, Appended, read_place},
@@ -24,6 +24,8 @@ pub(super) struct Reader {
     pub(super) index: Arc<Index>,
     pub(super) log: Arc<Log>,
     pub(super) heads: Arc<Heads>,
+    /// Nobody else opens the folder while anybody reads: the last of all that is let go.
+    pub(super) _lock: Arc<File>,
 }
 
 /// Events of a task, and the bytes that they have in the log.

@@ -38,12 +38,13 @@ impl Filter {
     }
 }
 
-/// The bits of a key: the halves of its hash give as many hashes as there have to be.
+/// The bits of a key: its hash and that turned round give as many hashes as there have to be, and the upper
+/// half of a product makes a bit's number of each.
 fn bits(hash: u64, bytes: usize) -> impl Iterator<Item = usize> {
-    let bits = bytes as u64 * 8;
-    let step = hash >> 32 | 1;
-    let probe = move |number: u32| hash.wrapping_add(step.wrapping_mul(number.into())) % bits;
-    (0..PROBES).map(move |number| probe(number) as usize)
+    let bits = bytes as u128 * 8;
+    let step = hash.rotate_left(32) | 1;
+    let probe = move |number: u32| hash.wrapping_add(step.wrapping_mul(number.into()));
+    (0..PROBES).map(move |number| ((u128::from(probe(number)) * bits) >> 64) as usize)
 }
 
 /// The hash of a key. Filters on the disk depend on it.
