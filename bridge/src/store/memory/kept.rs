@@ -80,7 +80,7 @@ impl Kept {
         let entry = self.tasks.entry(head.task.clone());
         let entry = entry.or_insert_with(|| Entry {
             head: Arc::clone(&head),
-            log: Vec::new(),
+            log: Vec::with_capacity(append.events.len()),
             snapshot: Snapshot::empty(&head),
         });
         entry.head = head;

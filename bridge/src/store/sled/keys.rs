@@ -26,6 +26,9 @@ use crate::{
 
 pub(super) type Key = Vec<u8>;
 
+/// Room for what mostly follows the names of a key: a time and a task's id.
+const TAIL: usize = 8 + 36;
+
 /// Open tasks begin with this.
 pub(super) const OPEN: &[u8] = b"o";
 
@@ -126,7 +129,9 @@ fn newest_first_back(number: u64) -> i64 {
 }
 
 fn named(kind: u8, names: &[&str]) -> Key {
-    let mut key = vec![kind];
+    let length: usize = names.iter().map(|name| 4 + name.len()).sum();
+    let mut key = Key::with_capacity(1 + length + TAIL);
+    key.push(kind);
     for name in names {
         key.extend((name.len() as u32).to_be_bytes());
         key.extend(name.as_bytes());
