@@ -73,7 +73,7 @@ pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
     let (index, file) = open_index(settings)?;
     let index = Arc::new(index);
     let indexer = Indexer::start(Arc::clone(&index), file)?;
-    let (log, reader) = catch_up(&logs, index, lock)?;
+    let (log, reader) = catch_up(&logs, &index, &lock)?;
     Ok(Opened {
         reader,
         log,
@@ -150,8 +150,8 @@ fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File
 /// Has the index follow the log to its end.
 fn catch_up(
     folder: &Path,
-    index: Arc<Index>,
-    lock: Arc<File>,
+    index: &Arc<Index>,
+    lock: &Arc<File>,
 ) -> Result<(log::Writer, Reader), StoreError> {
     let heads = Arc::new(Heads::default());
     let mut waiting = Waiting {
@@ -159,10 +159,10 @@ fn catch_up(
         records: Vec::new(),
     };
     let reader = |log: &Arc<Log>| Reader {
-        index: Arc::clone(&index),
+        index: Arc::clone(index),
         log: Arc::clone(log),
         heads: Arc::clone(&heads),
-        _lock: Arc::clone(&lock),
+        _lock: Arc::clone(lock),
     };
     let mut visit = |log: &Arc<Log>, place: Place, record: &[u8], end: End| {
         if end != waiting.end && waiting.records.len() >= TOGETHER {
