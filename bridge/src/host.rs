@@ -6,13 +6,13 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::{Router, http::StatusCode, routing::get};
+use axum::Router;
 
 use crate::{
     agent::Agent,
     bot::remote::Channel,
     connector,
-    server::{Endpoint, router},
+    server::{Endpoint, health, router},
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -95,9 +95,7 @@ impl Host {
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
         let service = Service::new(turns, self.settings);
-        let mut app = Router::new()
-            .route("/healthz", get(async || "ok"))
-            .route("/readyz", get(async || StatusCode::OK));
+        let mut app = health(service.clone());
         if let Some(channel) = self.channel {
             app = app.merge(connector::router(channel));
         }

@@ -4,6 +4,7 @@
 //!
 //! From below:
 //! - [`caller`]: who asks
+//! - [`metrics`]: what those who run it watch
 //! - [`store`]: the task log
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
@@ -12,6 +13,7 @@
 //! - [`server`]: how they are reached over HTTP
 //! - [`connector`]: what remote bots call
 //! - [`host`]: puts all of it together
+//! - [`serve()`]: serves it
 //! - [`cli`], [`logging`]: the program
 
 pub mod agent;
@@ -23,7 +25,11 @@ pub mod connector;
 pub mod executor;
 pub mod host;
 pub mod logging;
+pub mod metrics;
+mod serve;
 pub mod server;
 pub mod service;
 pub mod store;
 pub mod turns;
+
+pub use serve::serve;

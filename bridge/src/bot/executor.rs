@@ -52,6 +52,7 @@ impl BotExecutor {
             card: self.0.bot.card(card::plain(&settings.name)),
             settings: TurnSettings {
                 conversation: settings.conversation,
+                answers: settings.answers,
                 ..TurnSettings::default()
             },
             executor: Arc::new(self),

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, serve::ListenerExt as _};
+use axum::Router;
 use clap::Args;
 use tokio::{
     net::TcpListener,
@@ -26,6 +26,7 @@ use crate::{
         remote::{Channel, ChannelSettings},
     },
     host::Host,
+    serve,
     store::Store,
 };
 
@@ -130,17 +131,11 @@ fn unknown(name: &str) -> String {
 async fn run(listener: TcpListener, app: Router) -> std::io::Result<()> {
     let mut stop = stop_signal()?;
     let mut drained = stop.clone();
-    let listener = listener.tap_io(|connection| {
-        // Without it the kernel holds the events of a stream back.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection without TCP_NODELAY");
-        }
-    });
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
+    let serving = serve(listener, app, async move {
         let _ = stop.wait_for(|stopped| *stopped).await;
     });
     tokio::select! {
-        served = serving.into_future() => served,
+        served = serving => served,
         () = async {
             let _ = drained.wait_for(|stopped| *stopped).await;
             sleep(DRAIN).await;

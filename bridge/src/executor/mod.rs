@@ -139,17 +139,19 @@ impl Update {
     /// A whole artifact.
     pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
         Self::Artifact {
-            artifact: Artifact {
-                artifact_id: id.into(),
-                name: Some(name.into()),
-                description: None,
-                parts,
-                metadata: None,
-                extensions: Vec::new(),
-                extra: Metadata::new(),
-            },
+            artifact: artifact(id.into(), Some(name.into()), parts),
             append: false,
             last_chunk: true,
+            metadata: None,
+        }
+    }
+
+    /// A further piece of an artifact, perhaps its last one.
+    pub fn piece(id: impl Into<String>, parts: Vec<Part>, last_chunk: bool) -> Self {
+        Self::Artifact {
+            artifact: artifact(id.into(), None, parts),
+            append: true,
+            last_chunk,
             metadata: None,
         }
     }
@@ -181,6 +183,18 @@ impl Update {
             },
             Self::Metadata(metadata) => Event::Metadata { metadata },
         }
+    }
+}
+
+fn artifact(artifact_id: String, name: Option<String>, parts: Vec<Part>) -> Artifact {
+    Artifact {
+        artifact_id,
+        name,
+        description: None,
+        parts,
+        metadata: None,
+        extensions: Vec::new(),
+        extra: Metadata::new(),
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use super::{
     TurnError, Turns,
-    queue::Job,
+    queue::{Job, key},
     run::{end, failed},
-    submit::key,
 };
 use crate::{
     executor::{EmitError, TaskHandle},
@@ -31,6 +30,9 @@ impl Turns {
             after = last.task.clone();
             seen += heads.len();
             for head in &heads {
+                if !head.state.is_terminal() {
+                    self.0.metrics.task_began(&head.agent);
+                }
                 self.recover_task(head).await?;
             }
         }

@@ -15,7 +15,13 @@ mod examples;
 #[cfg(test)]
 mod interop;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod program;
+#[cfg(test)]
+mod queued;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]
@@ -24,3 +30,5 @@ mod server;
 mod turns;
 #[cfg(test)]
 mod venv;
+#[cfg(test)]
+mod world;

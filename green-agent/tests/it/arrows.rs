@@ -38,7 +38,11 @@ const CLIENT: Rooms = &[
 
 const BRIDGE: Rooms = &[
     ("main", &["cli"]),
-    ("cli", &["agent", "bot", "host", "logging", "store"]),
+    (
+        "cli",
+        &["agent", "bot", "host", "logging", "serve", "store"],
+    ),
+    ("serve", &[]),
     ("logging", &[]),
     (
         "host",
@@ -54,16 +58,23 @@ const BRIDGE: Rooms = &[
         ],
     ),
     ("connector", &["bot"]),
-    ("server", &["caller", "clock", "service", "store"]),
-    ("service", &["caller", "store", "turns"]),
+    (
+        "server",
+        &["caller", "clock", "metrics", "service", "store"],
+    ),
+    ("service", &["agent", "caller", "metrics", "store", "turns"]),
     (
         "bot",
         &["agent", "caller", "clock", "executor", "store", "turns"],
     ),
-    ("turns", &["agent", "caller", "clock", "executor", "store"]),
+    (
+        "turns",
+        &["agent", "caller", "clock", "executor", "metrics", "store"],
+    ),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),
-    ("store", &["caller"]),
+    ("store", &["caller", "metrics"]),
+    ("metrics", &[]),
     ("caller", &[]),
     ("clock", &[]),
 ];
@@ -98,7 +109,10 @@ const GREEN: Rooms = &[
             "transcript",
         ],
     ),
-    ("evaluator", &["assessment", "expect", "scenario"]),
+    (
+        "evaluator",
+        &["assessment", "expect", "scenario", "transcript"],
+    ),
     ("recorder", &["transcript"]),
     ("install", &["participant", "scenario"]),
     ("participant", &[]),

@@ -57,3 +57,16 @@ pub const DATA_PART: &str = "A2A DataPart";
 
 /// The name and the description of the artifact that is the result of a conversation.
 pub const RESULT: (&str, &str) = ("Result", "Task completion result");
+
+/// The fields that say where an activity comes from and where it goes.
+pub(crate) const ADDRESS_FIELDS: [&str; 6] = [
+    "channelId",
+    "conversation",
+    "from",
+    "recipient",
+    "replyToId",
+    SERVICE_URL,
+];
+
+/// Where the bot reaches the channel, as activities name it.
+pub(crate) const SERVICE_URL: &str = "serviceUrl";

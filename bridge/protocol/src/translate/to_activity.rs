@@ -4,8 +4,7 @@ use alloc::{string::String, vec, vec::Vec};
 
 use super::{
     TurnContext,
-    from_activity::ADDRESS_FIELDS,
-    keys::{FIELDS, JSON, MESSAGE, STREAM},
+    keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM},
     media, patch, skeleton, structured,
 };
 use crate::{
