@@ -6,11 +6,13 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use axum::{Router, http::StatusCode, routing::get};
+use axum::Router;
 
 use crate::{
     agent::Agent,
-    server::{Endpoint, router},
+    bot::remote::Channel,
+    connector,
+    server::{Endpoint, health, router},
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -22,6 +24,7 @@ pub struct Host {
     agents: Vec<Agent>,
     store: Arc<dyn Store>,
     settings: Settings,
+    channel: Option<Channel>,
 }
 
 /// Why agents cannot be hosted.
@@ -48,7 +51,28 @@ impl Host {
             agents: agents.into_iter().collect(),
             store,
             settings: Settings::default(),
+            channel: None,
         }
+    }
+
+    /// With the routes that the bots of this channel call.
+    ///
+    /// ```
+    /// use bridge::bot::remote::{Channel, ChannelSettings, RemoteBot};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = std::sync::Arc::new(bridge::store::MemoryStore::new());
+    /// let here = "http://127.0.0.1:3978".parse()?;
+    /// let channel = Channel::new(store.clone(), ChannelSettings::at(here))?;
+    /// let bot = RemoteBot::new("assistant", "http://127.0.0.1:3979/api/messages".parse()?);
+    /// let host = bridge::host::Host::new(store, [channel.agent(bot)]).connector(channel);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn connector(mut self, channel: Channel) -> Self {
+        self.channel = Some(channel);
+        self
     }
 
     /// With other settings.
@@ -71,9 +95,10 @@ impl Host {
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
         let service = Service::new(turns, self.settings);
-        let mut app = Router::new()
-            .route("/healthz", get(async || "ok"))
-            .route("/readyz", get(async || StatusCode::OK));
+        let mut app = health(service.clone());
+        if let Some(channel) = self.channel {
+            app = app.merge(connector::router(channel));
+        }
         for (index, name) in names.iter().enumerate() {
             let own = format!("/a2a/{name}");
             let (home, others) = match index {

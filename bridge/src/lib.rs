@@ -4,13 +4,16 @@
 //!
 //! From below:
 //! - [`caller`]: who asks
+//! - [`metrics`]: what those who run it watch
 //! - [`store`]: the task log
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
-//! - [`bot`]: bot-style agents in this process
+//! - [`bot`]: bot-style agents, in this process or behind a URL
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
+//! - [`connector`]: what remote bots call
 //! - [`host`]: puts all of it together
+//! - [`serve()`]: serves it
 //! - [`cli`], [`logging`]: the program
 
 pub mod agent;
@@ -18,10 +21,15 @@ pub mod bot;
 pub mod caller;
 pub mod cli;
 mod clock;
+pub mod connector;
 pub mod executor;
 pub mod host;
 pub mod logging;
+pub mod metrics;
+mod serve;
 pub mod server;
 pub mod service;
 pub mod store;
 pub mod turns;
+
+pub use serve::serve;

@@ -1,5 +1,6 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
+mod bot;
 mod serve;
 mod store;
 
@@ -25,6 +26,7 @@ Examples:
   bridge serve                                 host the built-in sample at http://localhost:3978/a2a
   bridge serve --builtin echo --store memory   host another one, keeping nothing
   bridge serve --listen 127.0.0.1:0            on any free port; the address is told when it is ready
+  bridge serve --bot echo=http://localhost:3979/api/messages    host a running bot of any SDK
 
 Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong.
 The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";

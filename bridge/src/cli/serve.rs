@@ -1,8 +1,13 @@
 //! `bridge serve`: hosts agents until it is stopped.
 
-use std::{error::Error, net::SocketAddr, time::Duration};
+use std::{
+    error::Error,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
-use axum::{Router, serve::ListenerExt as _};
+use axum::Router;
 use clap::Args;
 use tokio::{
     net::TcpListener,
@@ -11,8 +16,19 @@ use tokio::{
     time::sleep,
 };
 
-use super::store::StoreChoice;
-use crate::{bot, host::Host};
+use url::Url;
+
+use super::{bot::BotChoice, store::StoreChoice};
+use crate::{
+    agent::Agent,
+    bot::{
+        self,
+        remote::{Channel, ChannelSettings},
+    },
+    host::Host,
+    serve,
+    store::Store,
+};
 
 /// How long open requests may go on after the program was asked to stop.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -25,12 +41,19 @@ pub(super) struct Serve {
     listen: SocketAddr,
     /// Where clients reach it, if not where it listens: agent cards say so
     #[arg(long, value_name = "URL")]
-    public_url: Option<String>,
+    public_url: Option<Url>,
     /// Where tasks are kept: memory, or sled:FOLDER
     #[arg(long, value_name = "STORE", default_value_t = StoreChoice::Sled("bridge-data".into()))]
     store: StoreChoice,
-    /// A built-in agent; several may be named, the first is also found at /a2a and /
-    #[arg(long, value_name = "NAME", default_values_t = ["sample".to_owned()])]
+    /// A running bot, by the URL where it takes activities; several may be named, the first agent is also
+    /// found at /a2a and /
+    #[arg(long, value_name = "NAME=URL")]
+    bot: Vec<BotChoice>,
+    /// Where bots reach the bridge, if not where it listens: a bot in a container sees another host
+    #[arg(long, value_name = "URL")]
+    callback_url: Option<Url>,
+    /// A built-in agent; several may be named. Without any agent: sample
+    #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
 }
 
@@ -44,23 +67,51 @@ impl Serve {
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
         let store = self.store.open()?;
-        let mut agents = Vec::new();
-        for name in &self.builtin {
-            let agent = bot::builtin_agent(name, store.clone());
-            agents.push(agent.ok_or_else(|| unknown(name))?);
-        }
         let listener = TcpListener::bind(self.listen)
             .await
             .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
         let address = listener.local_addr()?;
-        let public_url = self
-            .public_url
-            .clone()
-            .unwrap_or_else(|| format!("http://{address}"));
-        let app = Host::new(store, agents).router(&public_url).await?;
+        let here = Self::here(address)?;
+        let settings = ChannelSettings {
+            callback_url: self.callback_url.clone().unwrap_or_else(|| here.clone()),
+            ..ChannelSettings::at(self.public_url.clone().unwrap_or_else(|| here.clone()))
+        };
+        let public_url = settings.public_url.clone();
+        let channel = Channel::new(store.clone(), settings)?;
+        let agents = self.agents(&channel, &store)?;
+        let host = Host::new(store, agents).connector(channel);
+        let app = host.router(public_url.as_str()).await?;
         eprintln!("listening on http://{address}");
         run(listener, app).await?;
         Ok(())
+    }
+}
+
+impl Serve {
+    /// The agents, in the order of bots, then built-in ones.
+    fn agents(&self, channel: &Channel, store: &Arc<dyn Store>) -> Result<Vec<Agent>, String> {
+        let bots = self
+            .bot
+            .iter()
+            .map(|choice| Ok(channel.agent(choice.bot())));
+        let sample = "sample".to_owned();
+        let default = (self.bot.is_empty() && self.builtin.is_empty()).then_some(&sample);
+        let builtins = self.builtin.iter().chain(default);
+        let builtins = builtins.map(|name| {
+            let agent = bot::builtin_agent(name, store.clone());
+            agent.ok_or_else(|| unknown(name))
+        });
+        bots.chain(builtins).collect()
+    }
+
+    /// Where the program is reached on this machine.
+    fn here(listening: SocketAddr) -> Result<Url, url::ParseError> {
+        let port = listening.port();
+        Url::parse(&match listening.ip() {
+            ip if !ip.is_unspecified() => format!("http://{listening}"),
+            IpAddr::V4(_) => format!("http://127.0.0.1:{port}"),
+            IpAddr::V6(_) => format!("http://[::1]:{port}"),
+        })
     }
 }
 
@@ -80,17 +131,11 @@ fn unknown(name: &str) -> String {
 async fn run(listener: TcpListener, app: Router) -> std::io::Result<()> {
     let mut stop = stop_signal()?;
     let mut drained = stop.clone();
-    let listener = listener.tap_io(|connection| {
-        // Without it the kernel holds the events of a stream back.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection without TCP_NODELAY");
-        }
-    });
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
+    let serving = serve(listener, app, async move {
         let _ = stop.wait_for(|stopped| *stopped).await;
     });
     tokio::select! {
-        served = serving.into_future() => served,
+        served = serving => served,
         () = async {
             let _ = drained.wait_for(|stopped| *stopped).await;
             sleep(DRAIN).await;
@@ -110,4 +155,22 @@ fn stop_signal() -> std::io::Result<watch::Receiver<bool>> {
         sender.send_replace(true);
     });
     Ok(receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_reached_where_it_listens() {
+        for (listening, expected) in [
+            ("127.0.0.1:3978", "http://127.0.0.1:3978/"),
+            ("0.0.0.0:3978", "http://127.0.0.1:3978/"),
+            ("[::]:3978", "http://[::1]:3978/"),
+            ("192.0.2.1:80", "http://192.0.2.1/"),
+        ] {
+            let here = Serve::here(listening.parse().unwrap()).unwrap();
+            assert_eq!(here.as_str(), expected);
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //! everybody is anonymous without it.
 
 mod card;
+mod health;
 mod jsonrpc;
 mod legacy;
 mod own;
@@ -14,6 +15,8 @@ mod sse;
 mod version;
 
 use std::sync::Arc;
+
+pub use health::health;
 
 use axum::{
     Extension, Router,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Task, TaskState};
 use tokio::time::{Duration, timeout};
 
-use super::{TurnError, Turns, submit::key};
+use super::{TurnError, Turns, queue::key, unfinished};
 use crate::{
     agent::Agent,
     caller::Caller,
@@ -33,7 +33,9 @@ impl Turns {
             return Err(TurnError::NotFound { task: task.into() });
         }
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
-        let canceled = handle.append(|head| Some(cancelation(&handle, head))).await;
+        let events =
+            |head: &Head, closing: &[Event]| [closing, &cancelation(&handle, head)].concat();
+        let canceled = unfinished::append_closing(&handle, &[], events).await;
         canceled.map_err(|error| match error {
             EmitError::Ended { task } => TurnError::Ended { task },
             EmitError::Store(error) => error.into(),

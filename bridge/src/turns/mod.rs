@@ -8,14 +8,17 @@
 //! - `run`: one turn, from the call of the agent to its end
 //! - `cancel`: the caller has enough
 //! - `recover`: after a restart
+//! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
 
 mod cancel;
 mod follow;
+mod logged;
 mod queue;
 mod recover;
 mod run;
 mod submit;
+mod unfinished;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -25,7 +28,8 @@ pub use submit::{Incoming, Submitted};
 
 use crate::{
     agent::Agent,
-    store::{Store, StoreError},
+    metrics::Metrics,
+    store::{Measured, Store, StoreError},
 };
 use queue::Queues;
 
@@ -38,6 +42,7 @@ struct Shared {
     store: Arc<dyn Store>,
     agents: BTreeMap<String, Arc<Agent>>,
     queues: Queues,
+    metrics: Metrics,
 }
 
 /// Why a turn was not taken, or a task not canceled.
@@ -96,16 +101,33 @@ impl Turns {
     /// Turns of these agents, kept in this store.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
         let named = |agent: Agent| (agent.name.clone(), Arc::new(agent));
+        let metrics = Metrics::default();
         Self(Arc::new(Shared {
-            store,
+            store: Arc::new(Measured::new(store, metrics.clone())),
             agents: agents.into_iter().map(named).collect(),
             queues: Queues::default(),
+            metrics,
         }))
     }
 
     /// The log that everything is kept in.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
+    }
+
+    /// Where everything is counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// How it all does, with the turns that run and wait now.
+    pub fn measured(&self) -> &Metrics {
+        let mut load = self.0.queues.load();
+        for agent in self.0.agents.keys() {
+            let (running, queued) = load.remove(agent).unwrap_or_default();
+            self.0.metrics.load(agent, running, queued);
+        }
+        &self.0.metrics
     }
 
     /// An agent by name.

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod bots;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod crash;
@@ -13,10 +15,20 @@ mod examples;
 #[cfg(test)]
 mod interop;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod program;
+#[cfg(test)]
+mod queued;
+#[cfg(test)]
+mod remote;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod venv;
+#[cfg(test)]
+mod world;

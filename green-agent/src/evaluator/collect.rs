@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{Duration, sleep};
 
-use crate::assessment::Assessment;
+use crate::{assessment::Assessment, transcript::wire::state_word};
 
 /// How often a task is asked for whose agent does not stream.
 const POLL: Duration = Duration::from_millis(250);
@@ -80,7 +80,7 @@ impl Collected {
     pub(super) fn state(&self) -> String {
         match (&self.message, &self.task) {
             (Some(_), _) => "message".to_owned(),
-            (None, Some(task)) => word(&task.status.state),
+            (None, Some(task)) => state_word(task.status.state.as_str()),
             (None, None) => "nothing".to_owned(),
         }
     }
@@ -104,7 +104,7 @@ impl Collected {
     /// What it means as an assessment. A bare message stands for a task that completed with it.
     pub(super) fn into_assessment(self) -> Assessment {
         let state = match self.message {
-            Some(_) => word(&TaskState::Completed),
+            Some(_) => state_word(TaskState::Completed.as_str()),
             None => self.state(),
         };
         let answer = self.message.map(|message| TaskStatus {
@@ -117,18 +117,9 @@ impl Collected {
             state,
             statuses: to_json(&statuses),
             artifacts: to_json(&artifacts),
-            metrics: Default::default(),
+            ..Assessment::default()
         }
     }
-}
-
-/// `input-required` for `TASK_STATE_INPUT_REQUIRED`: the words that scenario files use.
-pub(super) fn word(state: &TaskState) -> String {
-    let name = state.as_str();
-    name.strip_prefix("TASK_STATE_")
-        .unwrap_or(name)
-        .to_lowercase()
-        .replace('_', "-")
 }
 
 /// Protocol objects have string keys and finite numbers, so writing them cannot fail.

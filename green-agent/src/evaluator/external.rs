@@ -21,7 +21,8 @@ pub(super) async fn assess(
         .await
         .map_err(EvaluationError::Green)?;
     let mut assessment = collected.into_assessment();
-    assessment.metrics = metrics(&results(&assessment));
+    assessment.results = results(&assessment.artifacts);
+    assessment.metrics = metrics(&assessment.results);
     Ok(assessment)
 }
 

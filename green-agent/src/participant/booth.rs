@@ -1,6 +1,7 @@
 //! A built-in bot, hosted by the bridge in this process, on a port of its own.
 
 use std::{
+    future::pending,
     io,
     net::TcpListener as StdListener,
     sync::{Arc, Mutex, PoisonError},
@@ -78,7 +79,7 @@ async fn host(name: String, url: Url, listener: StdListener) {
             .router(url.as_str())
             .await
             .map_err(io::Error::other)?;
-        axum::serve(TcpListener::from_std(listener)?, app).await
+        bridge::serve(TcpListener::from_std(listener)?, app, pending()).await
     };
     if let Err(error) = served.await {
         tracing::error!(name, %error, "a built-in bot cannot be served");

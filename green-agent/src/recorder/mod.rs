@@ -5,6 +5,7 @@
 //! so that callers stay on it, and writes down what passes in the order in which it happened.
 //! It speaks HTTP/1.1 to callers; gRPC and WebSocket are beyond it.
 //!
+//! - `hop`: what both of these know of their hop
 //! - `proxy`: requests on their way to the upstream
 //! - `reply`, `relay`: replies on their way back, as a whole or piece by piece
 //! - `exchange`: what is written down about one request
@@ -16,6 +17,7 @@ mod body;
 mod card;
 mod exchange;
 mod headers;
+mod hop;
 mod mask;
 mod origin;
 mod proxy;
@@ -33,7 +35,6 @@ use std::{
     time::Duration,
 };
 
-use axum::serve::ListenerExt;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -44,9 +45,9 @@ use url::Url;
 
 use crate::transcript::{Hop, Transcript};
 use exchange::{Book, Phase};
+use hop::Proxy;
 pub use mask::Masker;
 use origin::Origins;
-use proxy::Proxy;
 
 /// A connection to record: who calls whom, and where the one that is called listens.
 #[derive(Clone, Debug)]
@@ -183,17 +184,11 @@ impl Recorder {
 
     fn serve(&mut self, listener: TcpListener, proxy: Proxy) {
         let mut phase = self.phase.subscribe();
-        let listener = listener.tap_io(|connection| {
-            // Without it the kernel holds small events back until the caller has acknowledged
-            // the one before.
-            if let Err(error) = connection.set_nodelay(true) {
-                tracing::debug!(%error, "a connection without TCP_NODELAY");
-            }
-        });
-        let server = axum::serve(listener, proxy::app(proxy)).with_graceful_shutdown(async move {
+        let stop = async move {
             let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
-        });
-        self.servers.spawn(server.into_future());
+        };
+        self.servers
+            .spawn(bridge::serve(listener, proxy::app(proxy), stop));
     }
 }
 

@@ -38,22 +38,43 @@ const CLIENT: Rooms = &[
 
 const BRIDGE: Rooms = &[
     ("main", &["cli"]),
-    ("cli", &["bot", "host", "logging", "store"]),
+    (
+        "cli",
+        &["agent", "bot", "host", "logging", "serve", "store"],
+    ),
+    ("serve", &[]),
     ("logging", &[]),
     (
         "host",
-        &["agent", "caller", "server", "service", "store", "turns"],
+        &[
+            "agent",
+            "bot",
+            "caller",
+            "connector",
+            "server",
+            "service",
+            "store",
+            "turns",
+        ],
     ),
-    ("server", &["caller", "clock", "service", "store"]),
-    ("service", &["caller", "store", "turns"]),
+    ("connector", &["bot"]),
+    (
+        "server",
+        &["caller", "clock", "metrics", "service", "store"],
+    ),
+    ("service", &["agent", "caller", "metrics", "store", "turns"]),
     (
         "bot",
         &["agent", "caller", "clock", "executor", "store", "turns"],
     ),
-    ("turns", &["agent", "caller", "clock", "executor", "store"]),
+    (
+        "turns",
+        &["agent", "caller", "clock", "executor", "metrics", "store"],
+    ),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),
-    ("store", &["caller"]),
+    ("store", &["caller", "metrics"]),
+    ("metrics", &[]),
     ("caller", &[]),
     ("clock", &[]),
 ];
@@ -88,7 +109,10 @@ const GREEN: Rooms = &[
             "transcript",
         ],
     ),
-    ("evaluator", &["assessment", "expect", "scenario"]),
+    (
+        "evaluator",
+        &["assessment", "expect", "scenario", "transcript"],
+    ),
     ("recorder", &["transcript"]),
     ("install", &["participant", "scenario"]),
     ("participant", &[]),

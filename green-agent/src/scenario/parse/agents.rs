@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bridge::bot::BUILTINS;
 use url::Url;
 
-use super::{turns, values};
+use super::{cast::Cast, turns, values};
 use crate::scenario::{
     error::Problem,
     model::{Agent, Green, Start},
@@ -14,30 +14,6 @@ use crate::scenario::{
 
 /// Roles that name the harness's own parties in transcripts.
 const RESERVED: [&str; 2] = ["green", "runner"];
-
-/// The participants and the roles that other tables may name.
-#[derive(Default)]
-pub(super) struct Cast {
-    /// Those without mistakes.
-    pub(super) agents: Vec<Agent>,
-    /// Every participant's role with its line, also of those whose other keys are wrong: a mistake in
-    /// one table is no reason to complain about another.
-    roles: BTreeMap<String, usize>,
-}
-
-impl Cast {
-    /// The role, if a participant has it or it is among the harness's own parties in `others`.
-    pub(super) fn check(&self, role: &str, others: &[&str], node: &Node<'_>) -> Option<String> {
-        if self.roles.contains_key(role) || others.contains(&role) {
-            return Some(role.to_owned());
-        }
-        let own = others.iter().map(|other| (*other).to_owned());
-        let known = self.roles.keys().cloned().chain(own).collect();
-        let role = role.to_owned();
-        node.report(Problem::UnknownRole { role, known });
-        None
-    }
-}
 
 /// Reads `[[participants]]`.
 pub(super) fn participants(root: &mut Table<'_>) -> Cast {

@@ -4,6 +4,7 @@
 //! built-in evaluator's turns, which are ours: there a misspelt key would be a check that never ran.
 
 mod agents;
+mod cast;
 mod check;
 mod expect;
 mod harness;
