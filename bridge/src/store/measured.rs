@@ -53,6 +53,7 @@ fn failure(error: &StoreError) -> Option<&'static str> {
         StoreError::Corrupt { .. } => Some("corrupt"),
         StoreError::InUse { .. } => Some("in_use"),
         StoreError::Newer { .. } => Some("newer"),
+        StoreError::Older { .. } => Some("older"),
         StoreError::Full { .. } => Some("full"),
         StoreError::Io { .. } => Some("io"),
         StoreError::Closed => Some("closed"),
