@@ -6,7 +6,6 @@
 use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
-use axum::serve::ListenerExt as _;
 use bridge::{
     agent::{Agent, TurnSettings},
     executor::{Executor, Turn, Update},
@@ -61,9 +60,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let app = Host::new(store, [agent])
         .router(&format!("http://127.0.0.1:{port}"))
         .await?;
-    let listener = listener.tap_io(|connection| {
-        let _ = connection.set_nodelay(true);
-    });
-    axum::serve(listener, app).await?;
+    bridge::serve(listener, app, std::future::pending()).await?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use bridge::bot::{Bot, BotError, BotExecutor, BotSettings, TurnContext, async_trait};
 use bridge::{host::Host, store::MemoryStore};
-use std::{error::Error, sync::Arc};
+use std::{error::Error, future::pending, sync::Arc};
 use tokio::net::TcpListener;
 
 struct Shouting;
@@ -25,5 +25,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let app = Host::new(store, [agent])
         .router("http://127.0.0.1:3978")
         .await?;
-    Ok(axum::serve(listener, app).await?)
+    Ok(bridge::serve(listener, app, pending()).await?)
 }

@@ -4,7 +4,7 @@
 //! `cargo run --example mount_in_axum`, then ask `http://127.0.0.1:3978/agents/a2a` with
 //! `Authorization: Bearer ada-token`.
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, future::pending, sync::Arc};
 
 use axum::{
     Router,
@@ -47,5 +47,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .route("/", get(async || "an app of my own"))
         .nest("/agents", bridge.layer(from_fn(authenticate)));
     let listener = TcpListener::bind("127.0.0.1:3978").await?;
-    Ok(axum::serve(listener, app).await?)
+    Ok(bridge::serve(listener, app, pending()).await?)
 }

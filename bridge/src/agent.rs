@@ -36,6 +36,25 @@ pub struct TurnSettings {
     pub queue: usize,
     /// What a conversation is: whose turns come one after the other.
     pub conversation: Conversation,
+    /// What callers are answered with.
+    pub answers: Answers,
+    /// How long a task may wait for its caller; then it is canceled. For ever if absent.
+    pub expire_after: Option<Duration>,
+}
+
+/// What a message that begins a task is answered with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Answers {
+    /// The task.
+    #[default]
+    Tasks,
+    /// A bare message (specification 3.1.1), if one message is all that the agent said and its task is
+    /// completed with it; else the task. Streams then begin when that is known.
+    ///
+    /// The message stands in the log in a task of its own, as any other does, so it is as durable, and a
+    /// repeated message gets it again. Who lists or gets tasks sees it there, but the message does not
+    /// name it: nothing can be said in it any more, and what belongs together has the same context.
+    Messages,
 }
 
 /// What a conversation is.
@@ -54,6 +73,8 @@ impl Default for TurnSettings {
             limit: Duration::from_secs(300),
             queue: 16,
             conversation: Conversation::Task,
+            answers: Answers::Tasks,
+            expire_after: None,
         }
     }
 }

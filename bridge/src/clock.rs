@@ -18,3 +18,16 @@ pub(crate) fn new_id() -> String {
     let time = uuid::Timestamp::from_unix(NoContext, seconds, nanos);
     Uuid::new_v7(time).to_string()
 }
+
+/// How long secrets are, in characters.
+pub(crate) const SECRET: usize = 64;
+
+/// A secret that nobody can guess: 244 random bits, in lowercase hexadecimal digits.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the driver that ids and secrets come from"
+)]
+pub(crate) fn new_secret() -> String {
+    let [first, second] = [Uuid::new_v4(), Uuid::new_v4()];
+    format!("{}{}", first.simple(), second.simple())
+}

@@ -4,24 +4,38 @@
 //!
 //! From below:
 //! - [`caller`]: who asks
+//! - [`metrics`]: what those who run it watch
 //! - [`store`]: the task log
+//! - [`auth`]: tokens that are made, got and checked
+//! - [`config`]: what the file `bridge.toml` says
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
-//! - [`bot`]: bot-style agents in this process
+//! - [`bot`]: bot-style agents, in this process or behind a URL
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
+//! - [`connector`]: what remote bots call
 //! - [`host`]: puts all of it together
+//! - [`serve()`], `tls`: serves it
 //! - [`cli`], [`logging`]: the program
 
 pub mod agent;
+pub mod auth;
 pub mod bot;
 pub mod caller;
 pub mod cli;
 mod clock;
+pub mod config;
+pub mod connector;
 pub mod executor;
 pub mod host;
 pub mod logging;
+pub mod metrics;
+mod serve;
 pub mod server;
 pub mod service;
 pub mod store;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod turns;
+
+pub use serve::serve;

@@ -15,7 +15,6 @@ use axum::{
     http::header,
     response::IntoResponse,
     routing::{get, post},
-    serve::ListenerExt,
 };
 use bytes::Bytes;
 use futures_util::stream;
@@ -108,10 +107,7 @@ async fn upstream() -> Outcome<Url> {
         .route("/stream", get(events));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let url = format!("http://{}/", listener.local_addr()?).parse()?;
-    let listener = listener.tap_io(|connection| {
-        let _ = connection.set_nodelay(true);
-    });
-    tokio::spawn(axum::serve(listener, app).into_future());
+    tokio::spawn(bridge::serve(listener, app, std::future::pending()));
     Ok(url)
 }
 

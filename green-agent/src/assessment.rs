@@ -15,6 +15,9 @@ pub struct Assessment {
     pub statuses: Vec<Value>,
     /// The artifacts as they stood at the end, in the order they appeared: A2A `Artifact` objects.
     pub artifacts: Vec<Value>,
+    /// What of them is data, as AgentBeats collects it; reports have it beside this.
+    #[serde(skip)]
+    pub results: Vec<Value>,
     /// Numbers that the evaluator or the runner measured, by name.
     pub metrics: BTreeMap<String, f64>,
 }

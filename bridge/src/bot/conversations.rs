@@ -210,7 +210,7 @@ impl Conversations {
 }
 
 /// What silence leaves behind: what was there before.
-fn silence(state: &TaskState) -> SilentEnd {
+pub(super) fn silence(state: &TaskState) -> SilentEnd {
     match state.is_interrupted() {
         true => SilentEnd::InputRequired,
         false => SilentEnd::Working,

@@ -52,6 +52,7 @@ impl BotExecutor {
             card: self.0.bot.card(card::plain(&settings.name)),
             settings: TurnSettings {
                 conversation: settings.conversation,
+                answers: settings.answers,
                 ..TurnSettings::default()
             },
             executor: Arc::new(self),
@@ -112,7 +113,7 @@ async fn talk(
 }
 
 /// How a turn ends of which something is not kept.
-fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
+pub(super) fn unkept(error: &SendError, turn: u64) -> Vec<Update> {
     match error {
         SendError::Ended { .. } => Vec::new(),
         SendError::Unkept { task } => {

@@ -24,7 +24,7 @@ use crate::{
 const SERVICE_URL: &str = "urn:activity:in-process";
 
 /// The name of callers whom nobody knows.
-const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// A bot, where it remembers, and how it is hosted.
 pub(super) struct Hosted {

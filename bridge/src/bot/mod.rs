@@ -1,4 +1,4 @@
-//! Bot-style agents in this process: they get activities, answer with activities, and keep what they
+//! Bot-style agents: they get activities, answer with activities, and keep what they
 //! must remember of a conversation.
 //!
 //! A [`Bot`] knows nothing of tasks. [`BotExecutor`] makes an agent of it: what the bot sends passes
@@ -31,6 +31,7 @@
 //! - [`StreamingResponse`], [`ConversationState`]: an answer in pieces; a memory
 //! - [`Conversations`]: to speak outside of a turn
 //! - [`BotExecutor`], [`BotSettings`]: a bot as an agent
+//! - [`remote`]: bots that are programs of their own, reached over HTTP
 //! - [`builtin`]: the bots that come with the bridge
 //! - [`testing`]: to talk to a bot without a socket
 
@@ -43,6 +44,7 @@ mod executor;
 mod hosted;
 mod outbox;
 mod pump;
+pub mod remote;
 mod sample;
 mod settings;
 mod state;

@@ -129,12 +129,12 @@ fn told(fate: Fate, task: &str) -> Result<(), SendError> {
     }
 }
 
-fn is_status(update: &Update) -> bool {
+pub(super) fn is_status(update: &Update) -> bool {
     matches!(update, Update::Status { .. })
 }
 
 /// The change of the task that is to be logged, if it is one.
-fn update(output: Output) -> Option<Update> {
+pub(super) fn update(output: Output) -> Option<Update> {
     match output {
         Output::Status {
             state,

@@ -2,7 +2,7 @@
 
 use bridge_protocol::translate::SilentEnd;
 
-use crate::agent::Conversation;
+use crate::agent::{Answers, Conversation};
 
 /// How a bot is hosted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub struct BotSettings {
     pub conversation: Conversation,
     /// What a turn means that ends without saying so.
     pub silent_end: SilentEnd,
+    /// What callers are answered with. A bot whose turns end without saying so only answers with
+    /// messages if that means completed.
+    pub answers: Answers,
 }
 
 impl BotSettings {
@@ -29,6 +32,7 @@ impl BotSettings {
             locale: None,
             conversation: Conversation::default(),
             silent_end: SilentEnd::default(),
+            answers: Answers::default(),
         }
     }
 }

@@ -1,5 +1,9 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
+mod bot;
+mod chat;
+mod config;
+mod doctor;
 mod serve;
 mod store;
 
@@ -24,7 +28,10 @@ const EXAMPLES: &str = "\
 Examples:
   bridge serve                                 host the built-in sample at http://localhost:3978/a2a
   bridge serve --builtin echo --store memory   host another one, keeping nothing
-  bridge serve --listen 127.0.0.1:0            on any free port; the address is told when it is ready
+  bridge serve --bot a=http://localhost:3979/api/messages    host a running bot of any SDK
+  bridge serve --config bridge.toml            host what the file says; bridge config new writes one
+  bridge doctor http://localhost:3979/api/messages           look at a running bot
+  bridge chat http://localhost:3978/a2a        talk to an agent
 
 Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong.
 The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
@@ -32,7 +39,13 @@ The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Host agents until Ctrl-C or SIGTERM
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
+    /// Check, begin or describe a configuration
+    Config(config::ConfigCommand),
+    /// Look at a running bot and print the settings to use
+    Doctor(doctor::Doctor),
+    /// Talk to an A2A agent from the terminal
+    Chat(chat::Chat),
 }
 
 /// What the program does, from its arguments to its exit code.
@@ -41,6 +54,9 @@ pub fn main() -> ExitCode {
     logging::init(cli.log_format);
     let done = match cli.command {
         Command::Serve(serve) => serve.execute(),
+        Command::Config(config) => config.execute(),
+        Command::Doctor(doctor) => doctor.execute(),
+        Command::Chat(chat) => chat.execute(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,6 +12,14 @@ pub(super) enum StoreChoice {
 }
 
 impl StoreChoice {
+    /// A file beside the tasks, if they are on disk.
+    pub(super) fn beside(&self, name: &str) -> Option<PathBuf> {
+        match self {
+            Self::Memory => None,
+            Self::Sled(folder) => Some(folder.join(name)),
+        }
+    }
+
     pub(super) fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::new()),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Update;
 use crate::{
     clock,
-    store::{Append, Event, Head, Store, StoreError},
+    store::{Append, Event, Head, Seq, Store, StoreError, Stored},
 };
 
 /// How often an append is tried again after somebody else's came first.
@@ -117,7 +117,14 @@ impl TaskHandle {
         }))
     }
 
-    async fn read(&self) -> Result<Arc<Head>, EmitError> {
+    /// The events after `after`, oldest first, at most `limit`.
+    pub(crate) async fn log(&self, after: Seq, limit: usize) -> Result<Vec<Stored>, StoreError> {
+        let Head { owner, task, .. } = &*self.task;
+        self.store.read(owner, task, after, limit).await
+    }
+
+    /// The head as it stands.
+    pub(crate) async fn read(&self) -> Result<Arc<Head>, EmitError> {
         let head = self.store.head(&self.task.owner, &self.task.task).await;
         head.map_err(EmitError::Store)
     }

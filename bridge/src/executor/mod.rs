@@ -2,7 +2,7 @@
 
 mod handle;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus};
@@ -22,6 +22,19 @@ pub trait Executor: Send + Sync + 'static {
     /// It is never called twice for the same message. If it panics, or takes longer than the agent's turn
     /// may take, the task fails and says so; what it emits after that is refused.
     async fn execute(&self, turn: Turn) -> Vec<Update>;
+
+    /// How long a turn stays open over a restart of this process, for an agent outside of it; none for one
+    /// inside, whose turns die with the process.
+    fn outlives(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Takes up a turn that was begun before a restart, in place of [`Executor::execute`]: the agent may
+    /// have seen the message and may still answer it. It is asked of executors that say how long.
+    async fn resume(&self, turn: Turn) -> Vec<Update> {
+        let _ = turn;
+        Vec::new()
+    }
 
     /// The caller has canceled the task. It is canceled already: this is for cleaning up.
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
@@ -126,17 +139,19 @@ impl Update {
     /// A whole artifact.
     pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
         Self::Artifact {
-            artifact: Artifact {
-                artifact_id: id.into(),
-                name: Some(name.into()),
-                description: None,
-                parts,
-                metadata: None,
-                extensions: Vec::new(),
-                extra: Metadata::new(),
-            },
+            artifact: artifact(id.into(), Some(name.into()), parts),
             append: false,
             last_chunk: true,
+            metadata: None,
+        }
+    }
+
+    /// A further piece of an artifact, perhaps its last one.
+    pub fn piece(id: impl Into<String>, parts: Vec<Part>, last_chunk: bool) -> Self {
+        Self::Artifact {
+            artifact: artifact(id.into(), None, parts),
+            append: true,
+            last_chunk,
             metadata: None,
         }
     }
@@ -168,6 +183,18 @@ impl Update {
             },
             Self::Metadata(metadata) => Event::Metadata { metadata },
         }
+    }
+}
+
+fn artifact(artifact_id: String, name: Option<String>, parts: Vec<Part>) -> Artifact {
+    Artifact {
+        artifact_id,
+        name,
+        description: None,
+        parts,
+        metadata: None,
+        extensions: Vec::new(),
+        extra: Metadata::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::{
+    Extension,
     body::Body,
     extract::State,
     http::{
@@ -16,10 +17,10 @@ use bridge_protocol::{
     dialect::{Version, card},
     wire::to_value,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Endpoint, render, version};
+use super::{Endpoint, Origin, render, version};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
@@ -27,6 +28,7 @@ const CACHE: &str = "public, max-age=60";
 /// The card at `/.well-known/agent-card.json`.
 pub(super) async fn current(
     State(endpoint): State<Arc<Endpoint>>,
+    origin: Option<Extension<Origin>>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Response {
@@ -34,16 +36,33 @@ pub(super) async fn current(
         Ok(named) => named,
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
-    let document = endpoint.card().map(|mine| match named {
-        Some(Version::V1_0) => to_value(&mine),
-        Some(Version::V0_1 | Version::V0_3) | None => card::combined(&mine),
-    });
-    serve(document, &headers)
+    serve(endpoint.document(named, origin.as_deref()), &headers)
+}
+
+/// The cards of all agents, in the order in which they were named: `{"agents": [CARD, ...]}`.
+pub(super) async fn catalogue(
+    State(endpoints): State<Arc<[Endpoint]>>,
+    origin: Option<Extension<Origin>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    let named = match version::named(&headers, &uri) {
+        Ok(named) => named,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    let cards = endpoints
+        .iter()
+        .filter_map(|one| one.document(named, origin.as_deref()));
+    serve(Some(json!({"agents": cards.collect::<Vec<_>>()})), &headers)
 }
 
 /// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it.
-pub(super) async fn legacy(State(endpoint): State<Arc<Endpoint>>, headers: HeaderMap) -> Response {
-    let document = endpoint.card().map(|mine| {
+pub(super) async fn legacy(
+    State(endpoint): State<Arc<Endpoint>>,
+    origin: Option<Extension<Origin>>,
+    headers: HeaderMap,
+) -> Response {
+    let document = endpoint.card(origin.as_deref()).map(|mine| {
         let mut document = card::combined(&mine);
         let old = render::translated(|losses| card::to_v0_1(&mine, losses));
         if let (Value::Object(document), Value::Object(old)) = (&mut document, old) {
@@ -57,11 +76,22 @@ pub(super) async fn legacy(State(endpoint): State<Arc<Endpoint>>, headers: Heade
 }
 
 impl Endpoint {
+    /// The agent's card as a version has it; for those who name none as all of them have it.
+    fn document(&self, named: Option<Version>, origin: Option<&Origin>) -> Option<Value> {
+        let mine = self.card(origin)?;
+        Some(match named {
+            Some(Version::V1_0) => to_value(&mine),
+            Some(Version::V0_1 | Version::V0_3) | None => card::combined(&mine),
+        })
+    }
+
     /// The agent's card with where it is reached.
-    fn card(&self) -> Option<AgentCard> {
-        let mut card = self.service.card(&self.agent)?.clone();
+    fn card(&self, origin: Option<&Origin>) -> Option<AgentCard> {
+        let url = origin.map_or(&self.public_url, |Origin(origin)| origin);
+        let url = format!("{url}{}", self.home);
+        let mut card = self.service.card(&self.agent)?;
         let interface = |version: Version| AgentInterface {
-            url: self.public_url.clone(),
+            url: url.clone(),
             protocol_binding: "JSONRPC".to_owned(),
             tenant: None,
             protocol_version: version.as_str().to_owned(),

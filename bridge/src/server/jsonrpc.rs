@@ -51,36 +51,31 @@ pub(super) async fn answer(
     body: &[u8],
     shape: fn(Reply) -> Reply,
 ) -> Response {
-    let request = match Request::from_slice(body) {
+    let mut context = Context::new(endpoint.agent.clone(), caller);
+    let refused = |id, error| {
+        endpoint.service.refused(&endpoint.agent, &error);
+        render::error(id, error)
+    };
+    let Request { id, method, params } = match Request::from_slice(body) {
         Ok(request) => request,
-        Err(BadRequest { id, error }) => return render::error(id, error),
+        Err(BadRequest { id, error }) => return refused(id, error),
     };
     // Nobody waits for the answer to a notification, and A2A has no use for one.
-    let Some(id) = request.id else {
+    let Some(id) = id else {
         return StatusCode::ACCEPTED.into_response();
     };
-    let mut context = Context::new(endpoint.agent.clone(), caller);
-    let answered = async {
-        let named = version::named(headers, uri)?;
-        let (version, operation) = version::operation(named, &request.method)?;
-        context.last_event = last_event(headers)?;
-        let version = endpoint
-            .spoken(&context, named, version, operation, &request.params)
-            .await?;
-        let call = endpoint.read(&mut context, version, operation, request.params)?;
-        let answered = endpoint.service.call(&context, call).await;
-        let reply = match answered {
-            Err(error) if version == Version::V0_3 && operation.streams() => refused_stream(error),
-            other => other?,
-        };
-        Ok((version, reply))
+    let understood = endpoint.understand(&mut context, headers, uri, &method, params);
+    let (version, call) = match understood.await {
+        Ok(understood) => understood,
+        Err(error) => return refused(id, error),
     };
-    match answered.await {
-        Ok((version, reply)) => {
-            reply::reply(version, id, shape(reply), context.client_id.as_deref())
-        }
-        Err(error) => render::error(id, error),
-    }
+    let streams = call.operation().streams();
+    let reply = match endpoint.service.call(&context, call).await {
+        Ok(reply) => reply,
+        Err(error) if version == Version::V0_3 && streams => refused_stream(error),
+        Err(error) => return render::error(id, error),
+    };
+    reply::reply(version, id, shape(reply), context.client_id.as_deref())
 }
 
 /// The readers of streams in 0.3 take nothing but events, of which an error can be one (specification
@@ -100,6 +95,25 @@ fn last_event(headers: &HeaderMap) -> Result<Option<crate::service::Position>, E
 }
 
 impl Endpoint {
+    /// What a request asks for, and in which version.
+    async fn understand(
+        &self,
+        context: &mut Context,
+        headers: &HeaderMap,
+        uri: &Uri,
+        method: &str,
+        params: Value,
+    ) -> Result<(Version, Call), Error> {
+        let named = version::named(headers, uri)?;
+        let (version, operation) = version::operation(named, method)?;
+        context.last_event = last_event(headers)?;
+        let version = self
+            .spoken(context, named, version, operation, &params)
+            .await?;
+        let call = self.read(context, version, operation, params)?;
+        Ok((version, call))
+    }
+
     /// 0.1 and 0.3 share the names of some methods: who asks for a task by an id of its own speaks 0.1.
     async fn spoken(
         &self,
@@ -133,6 +147,7 @@ impl Endpoint {
         }
         let mut call = version.params_to_v1(operation, params, &clock::new_id())?;
         context.client_id = client_id(&mut call);
+        context.wants_task = true;
         Ok(call)
     }
 }

@@ -52,8 +52,15 @@ pub(super) async fn call(
 async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
     let mut context = Context::new(endpoint.agent.clone(), caller);
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
-    let answered = async { endpoint.service.call(&context, call?).await };
-    match answered.await.map(with_answer) {
+    let call = match call {
+        Ok(call) => call,
+        Err(error) => {
+            endpoint.service.refused(&endpoint.agent, &error);
+            return refusal(&error);
+        }
+    };
+    let answered = endpoint.service.call(&context, call).await;
+    match answered.map(with_answer) {
         Ok(Reply::Message(answer)) => {
             let client_id = context.client_id.as_deref();
             Json(render::message_result(Version::V0_1, answer, client_id)).into_response()

@@ -5,6 +5,7 @@
 //! everybody is anonymous without it.
 
 mod card;
+mod health;
 mod jsonrpc;
 mod legacy;
 mod own;
@@ -14,6 +15,8 @@ mod sse;
 mod version;
 
 use std::sync::Arc;
+
+pub use health::health;
 
 use axum::{
     Extension, Router,
@@ -34,8 +37,24 @@ pub struct Endpoint {
     pub service: Service,
     /// The agent's name.
     pub agent: String,
-    /// Where it is reached from outside, without a slash at the end: cards say so.
+    /// Where all agents are reached from outside, without a slash at the end: cards say so, unless the
+    /// request has an [`Origin`].
     pub public_url: String,
+    /// The path of this one below that, empty or without a slash at the end.
+    pub home: String,
+}
+
+/// Where this request's client reaches the bridge, such as `https://agents.example`, as an
+/// [`axum::Extension`] of whoever knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(pub String);
+
+/// Where the cards of all agents are.
+pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
+    let endpoints: Arc<[Endpoint]> = endpoints.into();
+    Router::new()
+        .route(path, get(card::catalogue))
+        .with_state(endpoints)
 }
 
 /// The routes of one agent below `path`, which is empty or begins with a slash and ends without.

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::own;
+use crate::service::Item;
 
 /// The answer to SendMessage in an older version.
 pub(super) fn message_result(
@@ -36,27 +37,36 @@ pub(super) fn error(id: Id, error: Error) -> Response {
 }
 
 /// One item of a stream as a JSON-RPC response.
-pub(super) fn item(
-    version: Version,
-    id: &Id,
-    item: StreamResponse,
-    client_id: Option<&str>,
-) -> String {
+pub(super) fn item(version: Version, id: &Id, item: Item, client_id: Option<&str>) -> String {
     let id = id.clone();
     match version {
         Version::V1_0 => text(&RpcResponse {
             id,
-            outcome: Ok(item),
+            outcome: Ok(item.response),
         }),
-        Version::V0_1 | Version::V0_3 => {
-            let item = own::item(item, client_id);
-            let item = translated(|losses| version.stream_item_from_v1(&item, losses));
-            text(&RpcResponse {
-                id,
-                outcome: Ok(item),
-            })
-        }
+        Version::V0_1 | Version::V0_3 => text(&RpcResponse {
+            id,
+            outcome: Ok(older_item(version, item, client_id)),
+        }),
     }
+}
+
+/// One item in an older version, where `final` tells the client that it need not read on.
+fn older_item(version: Version, item: Item, client_id: Option<&str>) -> Value {
+    let response = own::item(item.response, client_id);
+    let mut value = translated(|losses| version.stream_item_from_v1(&response, losses));
+    let goes_on = match &response {
+        StreamResponse::StatusUpdate(update) => {
+            item.is_behind && !update.status.state.is_terminal()
+        }
+        StreamResponse::Task(_)
+        | StreamResponse::Message(_)
+        | StreamResponse::ArtifactUpdate(_) => false,
+    };
+    if let (true, Some(is_final)) = (goes_on, value.get_mut("final")) {
+        *is_final = false.into();
+    }
+    value
 }
 
 /// What an older version cannot say is noted for whoever looks for it.
@@ -86,4 +96,42 @@ fn body<T: Serialize>(response: &RpcResponse<T>) -> Response {
 /// Protocol objects have string keys and finite numbers, so writing them cannot fail.
 pub(super) fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| to_value(&()).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Metadata, TaskState, TaskStatus, TaskStatusUpdateEvent};
+
+    use super::*;
+    use crate::service::Position;
+
+    #[test]
+    fn what_another_turn_asks_for_is_not_final() {
+        for (is_behind, state, is_final) in [
+            (true, TaskState::InputRequired, false),
+            (true, TaskState::Failed, true),
+            (false, TaskState::InputRequired, true),
+            (false, TaskState::Working, false),
+        ] {
+            let update = StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+                task_id: "t".into(),
+                context_id: "c".into(),
+                status: TaskStatus::new(state.clone()),
+                metadata: None,
+                extra: Metadata::new(),
+            });
+            for version in [Version::V0_1, Version::V0_3] {
+                let item = Item {
+                    position: Position {
+                        task: "t".into(),
+                        seq: 1,
+                    },
+                    response: update.clone(),
+                    is_behind,
+                };
+                let written = older_item(version, item, None);
+                assert_eq!(written["final"], is_final, "{version} {state} {is_behind}");
+            }
+        }
+    }
 }

@@ -29,12 +29,7 @@ pub(super) fn stream(
         Ok::<_, Infallible>(match item {
             Ok(item) => Event::default()
                 .id(item.position.to_string())
-                .data(render::item(
-                    version,
-                    &id,
-                    item.response,
-                    client_id.as_deref(),
-                )),
+                .data(render::item(version, &id, item, client_id.as_deref())),
             Err(error) => {
                 let outcome: Result<(), RpcError> = Err(error.into());
                 Event::default().data(render::text(&RpcResponse {

@@ -47,6 +47,7 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::LeaseLost { .. }
         | StoreError::Corrupt { .. }
         | StoreError::InUse { .. }
+        | StoreError::Older { .. }
         | StoreError::Newer { .. }
         | StoreError::Full { .. }
         | StoreError::Io { .. }

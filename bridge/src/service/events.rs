@@ -18,8 +18,13 @@ const PAGE: usize = 256;
 /// When a stream ends: a stream never goes on after the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// With this turn.
-    Turn(u64),
+    /// With the turn that answers a message.
+    Turn {
+        /// The turn.
+        turn: u64,
+        /// The message's event.
+        message: Seq,
+    },
     /// With the task.
     Task,
 }
@@ -38,6 +43,7 @@ pub(super) async fn from(
     let first = Item {
         response: StreamResponse::Task(Arc::unwrap_or_clone(task)),
         position: position.clone(),
+        is_behind: false,
     };
     let first = stream::once(std::future::ready(Ok(first)));
     Ok(first.chain(after(service, context, position, end)).boxed())
@@ -47,17 +53,18 @@ pub(super) async fn from(
 pub(super) fn after(service: &Service, context: &Context, position: Position, end: End) -> Items {
     let store = service.turns.store().clone();
     let caller = context.caller.clone();
+    // From the message on, to see whether its turn has begun before the position.
+    let begin = match end {
+        End::Turn { message, .. } => position.seq.min(message),
+        End::Task => position.seq,
+    };
     let reader = Reader {
-        follower: Follower::new(
-            store.clone(),
-            caller.clone(),
-            position.task.clone(),
-            position.seq,
-        ),
+        follower: Follower::new(store.clone(), caller.clone(), position.task.clone(), begin),
         store,
         caller,
         position,
         bounds: None,
+        is_behind: matches!(end, End::Turn { .. }),
         end,
     };
     stream::unfold(Some(reader), read).boxed()
@@ -67,9 +74,11 @@ struct Reader {
     follower: Follower,
     store: Arc<dyn Store>,
     caller: Caller,
-    /// The last event that was read.
+    /// The last event that was read, or is not to be shown because the client has it.
     position: Position,
     bounds: Option<Bounds>,
+    /// The stream's turn has not begun yet, as far as was read.
+    is_behind: bool,
     end: End,
 }
 
@@ -98,20 +107,40 @@ impl Reader {
             let Some(Stored { seq, event, .. }) = self.follower.next().await? else {
                 return Ok(None);
             };
-            self.position.seq = seq;
-            if matches!((&event, self.end), (Event::TurnEnded { turn }, End::Turn(own)) if *turn == own)
-            {
-                return Ok(None);
+            match event {
+                Event::TurnStarted { turn, .. } if self.is_own(turn) => self.is_behind = false,
+                Event::TurnEnded { turn } if self.is_own(turn) => return Ok(None),
+                Event::Created(_)
+                | Event::Message(_)
+                | Event::TurnQueued { .. }
+                | Event::TurnStarted { .. }
+                | Event::TurnEnded { .. }
+                | Event::Status { .. }
+                | Event::Artifact { .. }
+                | Event::Metadata { .. } => {}
             }
+            if seq <= self.position.seq {
+                continue;
+            }
+            self.position.seq = seq;
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
             let context_id = bounds.context_id.clone();
             let shown = event.into_stream_response(self.position.task.clone(), context_id);
             if let Some(response) = shown {
-                let position = self.position.clone();
-                return Ok(Some((Item { position, response }, ends)));
+                let item = Item {
+                    position: self.position.clone(),
+                    response,
+                    is_behind: self.is_behind,
+                };
+                return Ok(Some((item, ends)));
             }
         }
         Ok(None)
+    }
+
+    /// Whether the stream is about this turn.
+    fn is_own(&self, turn: u64) -> bool {
+        matches!(self.end, End::Turn { turn: own, .. } if own == turn)
     }
 
     async fn bounds(&mut self) -> Result<Bounds, StoreError> {
@@ -120,7 +149,7 @@ impl Reader {
         }
         let head = self.store.head(&self.caller, &self.position.task).await?;
         let over = match self.end {
-            End::Turn(own) => head.turns.iter().all(|open| open.turn != own),
+            End::Turn { turn: own, .. } => head.turns.iter().all(|open| open.turn != own),
             End::Task => false,
         };
         let bounds = Bounds {

@@ -3,6 +3,7 @@
 //! Whatever the binding, an operation comes here in the types of 1.0 with its [`Context`]: which agent is
 //! asked, and by whom. What belongs to another caller or agent does not exist.
 
+mod bare;
 mod error;
 mod events;
 mod history;
@@ -18,9 +19,13 @@ use bridge_protocol::{
     },
     dialect::Call,
 };
-use futures_util::stream::BoxStream;
+use futures_util::{StreamExt as _, stream::BoxStream};
+use tokio::time::timeout;
 
-use crate::{caller::Caller, store::Seq, turns::Turns};
+use crate::{caller::Caller, metrics::Metrics, store::Seq, turns::Turns};
+
+/// How long the task log may take to show that it answers.
+const READY: Duration = Duration::from_secs(2);
 
 /// The operations of all hosted agents.
 #[derive(Clone, Debug)]
@@ -55,6 +60,8 @@ pub struct Context {
     pub last_event: Option<Position>,
     /// The id that the client chose for the task (A2A 0.1).
     pub client_id: Option<String>,
+    /// The client knows of no answer but a task (A2A 0.1).
+    pub wants_task: bool,
 }
 
 /// A place in a task's log, `TASK/SEQUENCE` as an SSE id.
@@ -73,6 +80,9 @@ pub struct Item {
     pub position: Position,
     /// What it is.
     pub response: StreamResponse,
+    /// The turn that the stream is about still waits for one before it: a state that asks for input is
+    /// that one's, and no reason for the reader to leave.
+    pub is_behind: bool,
 }
 
 /// The items of a stream. It ends after an error.
@@ -102,6 +112,7 @@ impl Context {
             caller,
             last_event: None,
             client_id: None,
+            wants_task: false,
         }
     }
 }
@@ -139,12 +150,50 @@ impl Service {
     }
 
     /// An agent's card as it was given, without interfaces.
-    pub fn card(&self, agent: &str) -> Option<&AgentCard> {
-        self.turns.agent(agent).map(|agent| &agent.card)
+    pub fn card(&self, agent: &str) -> Option<AgentCard> {
+        self.turns.agent(agent).map(|agent| agent.card.clone())
+    }
+
+    /// How it all does.
+    pub fn measured(&self) -> &Metrics {
+        self.turns.measured()
+    }
+
+    /// Counts a request of which no operation can be made.
+    pub(crate) fn refused(&self, agent: &str, error: &Error) {
+        let metrics = self.turns.metrics();
+        metrics.answered(agent, "none", error.kind.reason());
+    }
+
+    /// Whether the task log answers.
+    pub async fn is_ready(&self) -> bool {
+        let looking = self.turns.store().open_tasks("", 1);
+        matches!(timeout(READY, looking).await, Ok(Ok(_)))
+    }
+
+    /// A stream that counts as open for as long as it is read.
+    fn counted(&self, context: &Context, items: Items) -> Reply {
+        let open = self.turns.metrics().stream(&context.agent);
+        let items = items.inspect(move |_| {
+            let _ = &open;
+        });
+        Reply::Stream(items.boxed())
     }
 
     /// Carries out any operation.
     pub async fn call(&self, context: &Context, call: Call) -> Result<Reply, Error> {
+        let operation = call.operation().name();
+        let reply = self.carry_out(context, call).await;
+        let outcome = reply
+            .as_ref()
+            .err()
+            .map_or("OK", |error| error.kind.reason());
+        let metrics = self.turns.metrics();
+        metrics.answered(&context.agent, operation, outcome);
+        reply
+    }
+
+    async fn carry_out(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         match call {
             Call::SendMessage(request) => self
                 .send_message(context, request)
@@ -153,14 +202,14 @@ impl Service {
             Call::SendStreamingMessage(request) => self
                 .send_streaming_message(context, request)
                 .await
-                .map(Reply::Stream),
+                .map(|items| self.counted(context, items)),
             Call::GetTask(request) => self.get_task(context, request).await.map(Reply::Task),
             Call::ListTasks(request) => self.list_tasks(context, request).await.map(Reply::Tasks),
             Call::CancelTask(request) => self.cancel_task(context, request).await.map(Reply::Task),
             Call::SubscribeToTask(request) => self
                 .subscribe_to_task(context, request)
                 .await
-                .map(Reply::Stream),
+                .map(|items| self.counted(context, items)),
             Call::CreateTaskPushNotificationConfig(_)
             | Call::GetTaskPushNotificationConfig(_)
             | Call::ListTaskPushNotificationConfigs(_)

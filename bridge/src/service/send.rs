@@ -6,7 +6,7 @@ use bridge_protocol::{
 };
 use tokio::time::timeout;
 
-use super::{Context, Items, Position, Service, error, events, history::with_history};
+use super::{Context, Items, Position, Service, bare, error, events, history::with_history};
 use crate::{
     store::{Event, Head, Seq, Turn, TurnState},
     turns::{Incoming, Submitted},
@@ -17,7 +17,8 @@ const PAGE: usize = 256;
 
 impl Service {
     /// Says something and answers with the task: at once if asked so, else at the first state that ends
-    /// or interrupts it after the message, or at the limit with the task as it stands.
+    /// or interrupts it after the message, or at the limit with the task as it stands. An agent that
+    /// answers so is heard with a bare message, see [`Answers::Messages`](crate::agent::Answers).
     ///
     /// # Errors
     /// Those of the protocol; so for all operations.
@@ -29,6 +30,9 @@ impl Service {
         let configuration = request.configuration.as_ref();
         let returns_at_once = configuration.is_some_and(|wanted| wanted.return_immediately);
         let history = configuration.and_then(|wanted| wanted.history_length);
+        let plain = (!returns_at_once)
+            .then(|| self.plain(context, &request))
+            .flatten();
         let submitted = self.submit(context, request).await?;
         if !returns_at_once {
             // Over the limit, the task is shown as it stands.
@@ -40,13 +44,18 @@ impl Service {
         let store = self.turns.store();
         let snapshot = store.task(&context.caller, &submitted.task).await;
         let task = snapshot.map_err(error::of_store)?.task;
+        if let Some(message) = plain.and_then(|plain| plain.answer(&task)) {
+            return Ok(SendMessageResponse::Message(message));
+        }
         let task = with_history(task, history);
         Ok(SendMessageResponse::Task(std::sync::Arc::unwrap_or_clone(
             task,
         )))
     }
 
-    /// Says something and shows the task's changes until its turn has ended.
+    /// Says something and shows the task's changes until its turn has ended. A turn that waits behind
+    /// another one shows what that does meanwhile, as all streams of the task do (specification 3.5.2);
+    /// it does not end with it, unless the task does.
     ///
     /// With `Last-Event-ID` the old turn is taken up again: only later events are shown.
     pub async fn send_streaming_message(
@@ -58,8 +67,12 @@ impl Service {
             .configuration
             .as_ref()
             .and_then(|wanted| wanted.history_length);
+        let plain = self.plain(context, &request);
         let submitted = self.submit(context, request).await?;
-        let end = events::End::Turn(submitted.turn);
+        let end = events::End::Turn {
+            turn: submitted.turn,
+            message: submitted.message,
+        };
         match &context.last_event {
             Some(last) if last.task == submitted.task => {
                 Ok(events::after(self, context, last.clone(), end))
@@ -68,7 +81,15 @@ impl Service {
                 let Submitted {
                     task, last: seq, ..
                 } = submitted;
-                events::from(self, context, Position { task, seq }, end, history).await
+                let position = Position { task, seq };
+                let Some(plain) = plain else {
+                    return events::from(self, context, position, end, history).await;
+                };
+                let (service, context) = (self.clone(), context.clone());
+                Ok(bare::or_else(
+                    plain.stream(service.clone(), context.clone(), position.clone()),
+                    async move { events::from(&service, &context, position, end, history).await },
+                ))
             }
         }
     }

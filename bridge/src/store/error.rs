@@ -99,16 +99,28 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Another process has the database open.
+    /// Another process has the store open.
     #[error("{path} is in use: is another bridge using it?")]
     InUse {
-        /// The database's folder.
+        /// The store's folder.
         path: PathBuf,
     },
-    /// A later version wrote the database.
+    /// A version from before the first release wrote the store.
+    #[error(
+        "{path} has format {found}, this program knows {known}: name another folder, or use the bridge that wrote it"
+    )]
+    Older {
+        /// The store's folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The oldest that this program reads.
+        known: u32,
+    },
+    /// A later version wrote the store.
     #[error("{path} has format {found}, this program knows {known}: use a newer bridge")]
     Newer {
-        /// The database's folder.
+        /// The store's folder.
         path: PathBuf,
         /// Its format.
         found: u32,

@@ -71,5 +71,9 @@ fn hear(task: &mut Task, message: Message) {
             task.history.push(answered);
         }
     }
+    if task.history.is_empty() {
+        // Many tasks have one message, and many tasks are kept: no room for three more that never come.
+        task.history.reserve_exact(1);
+    }
     task.history.push(message);
 }

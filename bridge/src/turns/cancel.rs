@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::a2a::{Task, TaskState};
 use tokio::time::{Duration, timeout};
 
-use super::{TurnError, Turns, submit::key};
+use super::{TurnError, Turns, queue::key, unfinished};
 use crate::{
     agent::Agent,
     caller::Caller,
@@ -27,13 +27,15 @@ impl Turns {
         caller: &Caller,
         task: &str,
     ) -> Result<Snapshot, TurnError> {
-        let agent = self.known_agent(agent)?.clone();
+        let agent = self.known_agent(agent)?;
         let head = self.0.store.head(caller, task).await?;
         if head.agent != agent.name {
             return Err(TurnError::NotFound { task: task.into() });
         }
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
-        let canceled = handle.append(|head| Some(cancelation(&handle, head))).await;
+        let events =
+            |head: &Head, closing: &[Event]| [closing, &cancelation(&handle, head)].concat();
+        let canceled = unfinished::append_closing(&handle, &[], events).await;
         canceled.map_err(|error| match error {
             EmitError::Ended { task } => TurnError::Ended { task },
             EmitError::Store(error) => error.into(),
@@ -58,7 +60,7 @@ fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
 }
 
 /// Tells the agent, without anybody waiting for it.
-fn tell(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
+pub(super) fn tell(agent: Arc<Agent>, task: Arc<Task>, caller: Caller) {
     tokio::spawn(async move {
         let id = task.id.clone();
         if timeout(CLEANING, agent.executor.canceled(task, caller))

@@ -7,17 +7,25 @@
 //! - `submit`: a message comes in
 //! - `run`: one turn, from the call of the agent to its end
 //! - `cancel`: the caller has enough
+//! - `expire`: nobody answers
 //! - `recover`: after a restart
+//! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
 
 mod cancel;
+mod expire;
 mod follow;
+mod logged;
 mod queue;
 mod recover;
 mod run;
 mod submit;
+mod unfinished;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Once, PoisonError, RwLock},
+};
 
 pub use follow::Follower;
 
@@ -25,7 +33,8 @@ pub use submit::{Incoming, Submitted};
 
 use crate::{
     agent::Agent,
-    store::{Store, StoreError},
+    metrics::Metrics,
+    store::{Measured, Store, StoreError},
 };
 use queue::Queues;
 
@@ -33,11 +42,15 @@ use queue::Queues;
 #[derive(Clone, Debug)]
 pub struct Turns(Arc<Shared>);
 
+type Agents = BTreeMap<String, Arc<Agent>>;
+
 #[derive(Debug)]
 struct Shared {
     store: Arc<dyn Store>,
-    agents: BTreeMap<String, Arc<Agent>>,
+    agents: RwLock<Arc<Agents>>,
     queues: Queues,
+    metrics: Metrics,
+    expiring: Once,
 }
 
 /// Why a turn was not taken, or a task not canceled.
@@ -95,11 +108,13 @@ impl From<StoreError> for TurnError {
 impl Turns {
     /// Turns of these agents, kept in this store.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
-        let named = |agent: Agent| (agent.name.clone(), Arc::new(agent));
+        let metrics = Metrics::default();
         Self(Arc::new(Shared {
-            store,
-            agents: agents.into_iter().map(named).collect(),
+            store: Arc::new(Measured::new(store, metrics.clone())),
+            agents: RwLock::new(named(agents)),
             queues: Queues::default(),
+            metrics,
+            expiring: Once::new(),
         }))
     }
 
@@ -108,14 +123,56 @@ impl Turns {
         &self.0.store
     }
 
-    /// An agent by name.
-    pub fn agent(&self, name: &str) -> Option<&Arc<Agent>> {
-        self.0.agents.get(name)
+    /// Where everything is counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
     }
 
-    fn known_agent(&self, name: &str) -> Result<&Arc<Agent>, TurnError> {
+    /// How it all does, with the turns that run and wait now.
+    pub fn measured(&self) -> &Metrics {
+        let mut load = self.0.queues.load();
+        for agent in self.agents().keys() {
+            let (running, queued) = load.remove(agent).unwrap_or_default();
+            self.0.metrics.load(agent, running, queued);
+        }
+        &self.0.metrics
+    }
+
+    /// An agent by name.
+    pub fn agent(&self, name: &str) -> Option<Arc<Agent>> {
+        self.agents().get(name).cloned()
+    }
+
+    /// Puts these agents in the place of those there are, all at once. Turns that run end with the agent
+    /// that they began with; those that wait for an agent that is gone fail when it is their turn.
+    pub fn replace(&self, agents: impl IntoIterator<Item = Agent>) {
+        *self
+            .0
+            .agents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = named(agents);
+    }
+
+    fn agents(&self) -> Arc<Agents> {
+        self.0
+            .agents
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn known_agent(&self, name: &str) -> Result<Arc<Agent>, TurnError> {
         self.agent(name).ok_or_else(|| TurnError::NoAgent {
             agent: name.to_owned(),
         })
     }
+}
+
+fn named(agents: impl IntoIterator<Item = Agent>) -> Arc<Agents> {
+    let agents = agents.into_iter();
+    Arc::new(
+        agents
+            .map(|agent| (agent.name.clone(), Arc::new(agent)))
+            .collect(),
+    )
 }

@@ -12,7 +12,10 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::caller::Caller;
+use crate::{
+    agent::{Agent, Conversation},
+    caller::Caller,
+};
 
 /// A turn that waits or runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +28,15 @@ pub(super) struct Job {
 
 /// What a conversation is known by: turns of the same key run one at a time.
 pub(super) type Key = (String, Caller, String);
+
+/// Whose turns come one after the other.
+pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> Key {
+    let conversation = match agent.settings.conversation {
+        Conversation::Task => task,
+        Conversation::Context => context,
+    };
+    (agent.name.clone(), caller.clone(), conversation.to_owned())
+}
 
 #[derive(Debug)]
 struct Lane {
@@ -80,6 +92,17 @@ impl Queues {
                 lane.canceled.send_replace(true);
             }
         }
+    }
+
+    /// How many turns of each agent run and wait.
+    pub(super) fn load(&self) -> BTreeMap<String, (usize, usize)> {
+        let mut load = BTreeMap::<_, (usize, usize)>::new();
+        for ((agent, ..), lane) in &*self.lock() {
+            let (running, waiting) = load.entry(agent.clone()).or_default();
+            *running += 1;
+            *waiting += lane.waiting.len();
+        }
+        load
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Lane>> {

@@ -1,12 +1,12 @@
-//! After a restart: turns that waited start, turns whose agent had been called fail, and say so.
+//! After a restart: turns that waited start, turns whose agent had been called fail, and say so, unless
+//! the agent is outside of this process: its turns stay open until their limit.
 
 use std::sync::Arc;
 
 use super::{
     TurnError, Turns,
-    queue::Job,
+    queue::{Job, key},
     run::{end, failed},
-    submit::key,
 };
 use crate::{
     executor::{EmitError, TaskHandle},
@@ -30,6 +30,9 @@ impl Turns {
             after = last.task.clone();
             seen += heads.len();
             for head in &heads {
+                if !head.state.is_terminal() {
+                    self.0.metrics.task_began(&head.agent);
+                }
                 self.recover_task(head).await?;
             }
         }
@@ -53,9 +56,13 @@ impl Turns {
             };
             match turn.state {
                 // The agent may have seen the message, and may have acted on it: it is not called again.
-                TurnState::Started { .. } => self.fail(head, &job).await?,
-                TurnState::Queued => {
-                    let key = key(agent, &head.owner, &head.task, &head.context_id);
+                TurnState::Started { open_until, .. }
+                    if open_until.is_none() || agent.executor.outlives().is_none() =>
+                {
+                    self.fail(head, &job).await?;
+                }
+                TurnState::Queued | TurnState::Started { .. } => {
+                    let key = key(&agent, &head.owner, &head.task, &head.context_id);
                     self.wait_or_run(key, job);
                 }
             }

@@ -1,59 +1,77 @@
 //! One turn, from the call of the agent to the end that is logged.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::a2a::{Message, TaskState};
-use tokio::{sync::watch, time::timeout};
+use jiff::Timestamp;
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 
 use super::{
     Turns,
+    logged::started,
     queue::{Job, Key},
-    submit::started,
+    unfinished,
 };
 use crate::{
     agent::Agent,
+    clock,
     executor::{EmitError, Inbox, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
 
+/// A turn that has the conversation.
+pub(super) struct Begun {
+    pub(super) key: Key,
+    pub(super) job: Job,
+    pub(super) canceled: watch::Receiver<bool>,
+    /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
+    /// reading it.
+    pub(super) known: Option<Arc<Head>>,
+}
+
 impl Turns {
-    /// Runs a turn in a task of its own, then those that wait behind it. Whoever has just written the
-    /// start of the turn knows the head after it, and spares the turn from reading it.
-    pub(super) fn spawn(
-        &self,
-        key: Key,
-        job: Job,
-        canceled: watch::Receiver<bool>,
-        mut known: Option<Arc<Head>>,
-    ) {
+    /// Runs a turn in a task of its own, then those that wait behind it.
+    pub(super) fn spawn(&self, begun: Begun) {
         let turns = self.clone();
-        tokio::spawn(async move {
-            let mut next = Some((job, canceled));
-            while let Some((job, canceled)) = next {
-                turns.run(&job, canceled, known.take()).await;
-                next = turns.0.queues.leave(&key);
-            }
-        });
+        tokio::spawn(async move { turns.run_all(begun).await });
+    }
+
+    /// Runs a turn, then those that wait behind it.
+    pub(super) async fn run_all(&self, begun: Begun) {
+        let Begun {
+            key,
+            job,
+            canceled,
+            mut known,
+        } = begun;
+        let mut next = Some((job, canceled));
+        while let Some((job, canceled)) = next {
+            self.run(&job, canceled, known.take()).await;
+            next = self.0.queues.leave(&key);
+        }
     }
 
     /// A turn that had the conversation could not be logged: the next one may run.
-    pub(super) fn go_on(&self, key: &Key) {
-        if let Some((job, canceled)) = self.0.queues.leave(key) {
-            self.spawn(key.clone(), job, canceled, None);
+    pub(super) fn go_on(&self, key: Key) {
+        if let Some((job, canceled)) = self.0.queues.leave(&key) {
+            self.spawn(Begun {
+                key,
+                job,
+                canceled,
+                known: None,
+            });
         }
     }
 
     /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless the store is
     /// broken; then a restart finds it open.
     async fn run(&self, job: &Job, canceled: watch::Receiver<bool>, known: Option<Arc<Head>>) {
-        let Some(agent) = self.agent(&job.agent).cloned() else {
-            return;
-        };
-        let ended = match self.open(job, known).await {
-            Ok(Some(opened)) => self.call(&agent, job, opened, canceled).await,
-            // It was canceled while it waited.
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
+        let ended = match self.agent(&job.agent) {
+            Some(agent) => self.work(&agent, job, canceled, known).await,
+            None => self.give_up(job).await,
         };
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
@@ -63,17 +81,53 @@ impl Turns {
         }
     }
 
+    async fn work(
+        &self,
+        agent: &Arc<Agent>,
+        job: &Job,
+        canceled: watch::Receiver<bool>,
+        known: Option<Arc<Head>>,
+    ) -> Result<(), EmitError> {
+        match self.open(agent, job, known).await? {
+            Some(opened) => self.call(agent, job, opened, canceled).await,
+            // The task ended while the turn waited.
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a turn whose agent was taken away while it waited.
+    async fn give_up(&self, job: &Job) -> Result<(), EmitError> {
+        let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
+        let text = "The agent is not hosted here any more.";
+        end(&handle, job.turn, failed(job, text)).await
+    }
+
     /// Logs the start of a turn, unless that is done, and gathers what the agent is told.
-    async fn open(&self, job: &Job, known: Option<Arc<Head>>) -> Result<Option<Opened>, EmitError> {
+    async fn open(
+        &self,
+        agent: &Agent,
+        job: &Job,
+        known: Option<Arc<Head>>,
+    ) -> Result<Option<Opened>, EmitError> {
+        let is_recovered = known.is_none();
         let head = match known {
             Some(head) => head,
             None => self.head(job).await?,
         };
         let store = &self.0.store;
         let handle = TaskHandle::new(store.clone(), Arc::clone(&head));
+        // Only a start that was not logged just now is of an earlier process.
+        let until = open_until(&head, job.turn).filter(|_| is_recovered);
         if is_queued(&head, job.turn) {
-            let start = |head: &Head| is_queued(head, job.turn).then(|| started(job.turn).into());
-            handle.append(start).await?;
+            let start =
+                |head: &Head| is_queued(head, job.turn).then(|| started(job.turn, agent).into());
+            match handle.append(start).await {
+                // The turn before it has ended the task, so it can only end too.
+                Err(EmitError::Ended { .. }) => {
+                    return end(&handle, job.turn, Vec::new()).await.map(|()| None);
+                }
+                started => drop(started?),
+            }
         }
         let snapshot = store.task(&job.caller, &job.task).await;
         let snapshot = snapshot.map_err(EmitError::Store)?;
@@ -97,6 +151,7 @@ impl Turns {
             handle,
             message,
             task: snapshot.task,
+            until,
         }))
     }
 
@@ -117,6 +172,7 @@ impl Turns {
             handle,
             message,
             task,
+            until,
         } = opened;
         let turn = Turn {
             number: job.turn,
@@ -128,16 +184,29 @@ impl Turns {
         };
         // In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
         let executor = agent.executor.clone();
-        let mut executing = tokio::spawn(async move { executor.execute(turn).await });
-        let last = match timeout(agent.settings.limit, &mut executing).await {
-            Ok(Ok(updates)) => updates,
-            Ok(Err(_)) => failed(job, "The agent broke down while it worked on this message."),
+        let begun = Instant::now();
+        let mut executing = tokio::spawn(async move {
+            match until {
+                None => executor.execute(turn).await,
+                Some(_) => executor.resume(turn).await,
+            }
+        });
+        let left = |until| Duration::try_from(clock::now().until(until).ok()?).ok();
+        let limit = until.map_or(agent.settings.limit, |until| {
+            left(until).unwrap_or_default()
+        });
+        let (outcome, last) = match timeout(limit, &mut executing).await {
+            Ok(Ok(updates)) => ("answered", updates),
+            Ok(Err(_)) => {
+                let text = "The agent broke down while it worked on this message.";
+                ("panicked", failed(job, text))
+            }
             Err(_) => {
                 executing.abort();
-                let limit = agent.settings.limit;
-                failed(job, &format!("The agent did not answer within {limit:?}."))
+                ("timed_out", failed(job, &late(agent, until.is_some())))
             }
         };
+        self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
         match end(&handle, job.turn, last).await {
             Err(EmitError::Store(error)) => {
                 tracing::error!(task = job.task, turn = job.turn, %error, "an answer was not kept");
@@ -158,6 +227,28 @@ struct Opened {
     handle: TaskHandle,
     message: Message,
     task: Arc<bridge_protocol::a2a::Task>,
+    /// Until when the turn is open, if it was begun before a restart.
+    until: Option<Timestamp>,
+}
+
+/// What is said of an agent that did not answer in time.
+fn late(agent: &Agent, is_recovered: bool) -> String {
+    match is_recovered {
+        true => "The bridge was restarted, and the agent did not answer in its time.".into(),
+        false => format!(
+            "The agent did not answer within {:?}.",
+            agent.settings.limit
+        ),
+    }
+}
+
+/// Until when a turn is open that has started, if its agent outlives the process.
+fn open_until(head: &Head, turn: u64) -> Option<Timestamp> {
+    let turn = head.turns.iter().find(|one| one.turn == turn)?;
+    match turn.state {
+        TurnState::Queued => None,
+        TurnState::Started { open_until, .. } => open_until,
+    }
 }
 
 fn is_queued(head: &Head, turn: u64) -> bool {
@@ -173,22 +264,39 @@ pub(super) fn failed(job: &Job, text: &str) -> Vec<Update> {
 }
 
 /// Logs the last changes of a turn together with its end. A task that has ended meanwhile takes no
-/// changes any more, but the turn ends all the same.
+/// changes any more, but the turn ends all the same. What fails was perhaps cut off in the middle of an
+/// artifact: then that is closed too.
 pub(super) async fn end(
     handle: &TaskHandle,
     turn: u64,
     last: Vec<Update>,
 ) -> Result<(), EmitError> {
+    let is_failed = last.iter().any(fails);
     let last = handle.events(last);
-    let ending = |head: &Head| {
+    let ending = |head: &Head, closing: &[Event]| {
         let open = head.turns.iter().any(|one| one.turn == turn);
         let changes = match head.state.is_terminal() {
             true => Vec::new(),
-            false => last.clone(),
+            false => [closing, &last].concat(),
         };
         let end = open.then_some(Event::TurnEnded { turn });
-        let events: Vec<Event> = changes.into_iter().chain(end).collect();
-        (!events.is_empty()).then_some(events)
+        changes.into_iter().chain(end).collect::<Vec<_>>()
     };
-    handle.append(ending).await.map(|_| ())
+    match is_failed {
+        true => unfinished::append_closing(handle, &last, ending).await,
+        false => {
+            let ending = |head: &Head| Some(ending(head, &[])).filter(|events| !events.is_empty());
+            handle.append(ending).await.map(|_| ())
+        }
+    }
+}
+
+fn fails(update: &Update) -> bool {
+    matches!(
+        update,
+        Update::Status {
+            state: TaskState::Failed,
+            ..
+        }
+    )
 }

@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Message, Metadata, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Message, Metadata};
+use tokio::sync::oneshot;
 
 use super::{
     TurnError, Turns,
-    queue::{Job, Key},
+    logged::{created, said, started, taken},
+    queue::{Job, Key, key},
+    run::Begun,
 };
+
 use crate::{
-    agent::{Agent, Conversation},
+    agent::Agent,
     caller::Caller,
     clock,
-    store::{Append, Created, Event, Head, Seq, StoreError},
+    store::{Append, Event, Head, Seq, StoreError},
 };
 
 /// How often a message is tried again after somebody else's append came first.
@@ -48,6 +52,9 @@ pub struct Submitted {
     pub repeated: bool,
 }
 
+/// A message that was logged, and its turn, if that is to run now.
+type Taken = (Submitted, Option<Begun>);
+
 impl Turns {
     /// Logs a message and has it answered. A message that came before is found, not answered again.
     ///
@@ -55,13 +62,29 @@ impl Turns {
     /// conversation behind that waits for a turn that never runs.
     pub async fn submit(&self, incoming: Incoming) -> Result<Submitted, TurnError> {
         let turns = self.clone();
-        let submitting = tokio::spawn(async move { turns.carry_through(&incoming).await });
-        submitting
-            .await
-            .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        let (answer, answered) = oneshot::channel();
+        let carrying = tokio::spawn(async move {
+            let done = turns.carry_through(&incoming).await;
+            let (submitted, begun) = done.map_or_else(
+                |error| (Err(error), None),
+                |(submitted, begun)| (Ok(submitted), begun),
+            );
+            // Whoever asked may have left.
+            let _ = answer.send(submitted);
+            if let Some(begun) = begun {
+                turns.run_all(begun).await;
+            }
+        });
+        if let Ok(submitted) = answered.await {
+            return submitted;
+        }
+        match carrying.await {
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) | Ok(()) => Err(StoreError::Closed.into()),
+        }
     }
 
-    async fn carry_through(&self, incoming: &Incoming) -> Result<Submitted, TurnError> {
+    async fn carry_through(&self, incoming: &Incoming) -> Result<Taken, TurnError> {
         let agent = self.known_agent(&incoming.agent)?.clone();
         for _ in 0..ATTEMPTS {
             match self.try_submit(&agent, incoming).await {
@@ -69,7 +92,7 @@ impl Turns {
                 // Another message to the same 0.1 task came first: this one goes on with it.
                 Err(TurnError::Store(StoreError::Taken { .. })) => {}
                 Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
-                    return self.find(incoming, task, seq).await;
+                    return Ok((self.find(incoming, task, seq).await?, None));
                 }
                 done => return done,
             }
@@ -77,7 +100,7 @@ impl Turns {
         Err(TurnError::Busy { waiting: ATTEMPTS })
     }
 
-    async fn try_submit(&self, agent: &Agent, incoming: &Incoming) -> Result<Submitted, TurnError> {
+    async fn try_submit(&self, agent: &Agent, incoming: &Incoming) -> Result<Taken, TurnError> {
         let head = self.addressed(incoming).await?;
         let task = head
             .as_ref()
@@ -110,8 +133,11 @@ impl Turns {
         }
         events.extend(said(&incoming.message, &task, &context, turn));
         // A turn that can start does so in the same append: one write less before the agent is called.
-        if place.is_ok() {
-            events.extend(started(turn));
+        match (&place, &head) {
+            (Ok(_), _) => events.extend(started(turn, agent)),
+            (Err(_), Some(head)) => events.push(taken(head)),
+            // A new task is submitted as it is.
+            (Err(_), None) => {}
         }
         let expected = head.as_ref().map_or(0, |head| head.seq);
         let append = Append {
@@ -121,25 +147,39 @@ impl Turns {
             events,
         };
         let appended = self.0.store.append(&incoming.caller, append).await;
+        let mut begun = None;
         match (place, &appended) {
-            (Ok(canceled), Ok(head)) => self.spawn(key, job, canceled, Some(head.clone())),
-            (Ok(_), Err(_)) => self.go_on(&key),
+            (Ok(canceled), Ok(head)) => {
+                begun = Some(Begun {
+                    key,
+                    job,
+                    canceled,
+                    known: Some(head.clone()),
+                });
+            }
+            (Ok(_), Err(_)) => self.go_on(key),
             (Err(_), Ok(_)) => self.wait_or_run(key, job),
             (Err(_), Err(_)) => {}
         }
-        Ok(Submitted {
+        let submitted = Submitted {
             task,
             message: expected + 1 + Seq::from(head.is_none()),
             last: appended?.seq,
             turn,
             repeated: false,
-        })
+        };
+        Ok((submitted, begun))
     }
 
     /// What was logged as queued waits in the process too, or runs if the conversation became free.
     pub(super) fn wait_or_run(&self, key: Key, job: Job) {
         if let Some(canceled) = self.0.queues.enter(&key, job.clone()) {
-            self.spawn(key, job, canceled, None);
+            self.spawn(Begun {
+                key,
+                job,
+                canceled,
+                known: None,
+            });
         }
     }
 
@@ -221,50 +261,5 @@ impl Turns {
             turn: turn.unwrap_or(1),
             repeated: true,
         })
-    }
-}
-
-/// What is logged when a message comes.
-fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
-    let mut message = message.clone();
-    message.task_id = Some(task.to_owned());
-    message.context_id = Some(context.to_owned());
-    let message_id = message.message_id.clone();
-    [
-        Event::Message(message),
-        Event::TurnQueued { turn, message_id },
-    ]
-}
-
-/// What is logged when a turn starts.
-pub(super) fn started(turn: u64) -> [Event; 2] {
-    let start = Event::TurnStarted {
-        turn,
-        open_until: None,
-        reference: None,
-    };
-    let working = Event::Status {
-        status: TaskStatus::new(TaskState::Working),
-        metadata: None,
-    };
-    [start, working]
-}
-
-/// Whose turns come one after the other.
-pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> Key {
-    let conversation = match agent.settings.conversation {
-        Conversation::Task => task,
-        Conversation::Context => context,
-    };
-    (agent.name.clone(), caller.clone(), conversation.to_owned())
-}
-
-fn created(agent: &Agent, incoming: &Incoming, context: &str) -> Created {
-    Created {
-        agent: agent.name.clone(),
-        owner: incoming.caller.clone(),
-        context_id: context.to_owned(),
-        client_id: incoming.client_id.clone(),
-        metadata: incoming.metadata.clone(),
     }
 }

@@ -18,11 +18,15 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 pub(crate) async fn app() -> Router {
+    app_with(TurnSettings::default()).await
+}
+
+pub(crate) async fn app_with(settings: TurnSettings) -> Router {
     let agent = Agent {
         name: "echo".to_owned(),
         card: AgentCard::named("Echo", "Says it again."),
         executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
-        settings: TurnSettings::default(),
+        settings,
     };
     let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
     host.router("http://localhost:3978").await.unwrap()
@@ -68,6 +72,22 @@ pub(crate) async fn rpc(app: &Router, version: Option<&str>, method: &str, param
     let answer: Value = serde_json::from_str(&text(response).await).unwrap();
     assert_eq!(answer["id"], 7);
     answer
+}
+
+/// The data of the events of a stream.
+pub(crate) async fn events(
+    app: &Router,
+    version: Option<&str>,
+    method: &str,
+    params: Value,
+) -> Vec<Value> {
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let header = version.map(|version| ("a2a-version", version));
+    let response = post(app, "/a2a", header.as_slice(), &body).await;
+    let text = text(response).await;
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 pub(crate) fn say(id: &str, text: &str) -> Value {

@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod bots;
+#[cfg(test)]
 mod client;
+#[cfg(test)]
+mod configured;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
@@ -13,10 +17,24 @@ mod examples;
 #[cfg(test)]
 mod interop;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
+mod queued;
+#[cfg(test)]
+mod remote;
+#[cfg(test)]
 mod server;
+#[cfg(test)]
+mod terminal;
+#[cfg(test)]
+mod tokens;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod venv;
+#[cfg(test)]
+mod world;

@@ -9,12 +9,16 @@ use std::{
     time::Duration,
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use tokio::time::timeout;
 
 /// How long the program may take until it listens.
 const START: Duration = Duration::from_secs(30);
 
-/// `bridge serve` on a port of its own; it is killed when this is dropped.
+/// `bridge serve` on a port of its own, or a bot that listens; it is killed when this is dropped.
 pub(crate) struct Bridge {
     child: Child,
     url: String,
@@ -23,26 +27,37 @@ pub(crate) struct Bridge {
 impl Bridge {
     /// Starts it with these arguments, and waits until it listens.
     pub(crate) fn serve(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bridge"))
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(arguments)
+        let mut bridge = Command::new(env!("CARGO_BIN_EXE_bridge"));
+        bridge.args(["serve", "--listen", "127.0.0.1:0"]);
+        Self::listening(bridge.args(arguments))
+    }
+
+    /// Starts any program that says in the same way where it listens, and waits until it does.
+    pub(crate) fn listening(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the bridge starts");
+            .expect("the program starts");
         let address = address(child.stderr.take().unwrap()).recv_timeout(START);
         let mut bridge = Self {
             child,
             url: String::new(),
         };
-        bridge.url = address.expect("the bridge says where it listens");
+        bridge.url = address.expect("the program says where it listens");
         bridge
     }
 
     /// Where it is reached, without a slash at the end.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Has it read its configuration again.
+    pub(crate) fn hang_up(&self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGHUP).unwrap();
     }
 
     /// Ends it as kill -9 does, and waits until it is gone.

@@ -1,137 +1,21 @@
 //! Turns as callers live through them, with virtual time: agents that panic, hang, are slow, are
 //! canceled, and a process that ends in the middle.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use bridge::{
-    agent::{Agent, Conversation, TurnSettings},
+    agent::Conversation,
     caller::Caller,
-    executor::{Executor, Turn, Update},
-    service::{Context, Reply, Service, Settings},
+    service::Context,
     store::{Append, Created, Event, MemoryStore, Store},
-    turns::Turns,
 };
-use bridge_protocol::{
-    a2a::{
-        AgentCard, CancelTaskRequest, Error, ErrorKind, GetTaskRequest, Message, Part, Role,
-        SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse,
-        SubscribeToTaskRequest, Task, TaskState,
-    },
-    dialect::Call,
-    wire::Wire as _,
+use bridge_protocol::a2a::{
+    CancelTaskRequest, ErrorKind, GetTaskRequest, Message, Part, Role, StreamResponse,
+    SubscribeToTaskRequest, TaskState,
 };
 use futures_util::StreamExt as _;
-use serde_json::json;
 
-/// Does what it is told: `panic`, `hang`, `slow`, `ask`, or completes. Notes what it heard.
-#[derive(Clone, Default)]
-struct Obedient(Arc<Mutex<Vec<String>>>);
-
-impl Obedient {
-    fn note(&self, what: impl Into<String>) {
-        self.0.lock().unwrap().push(what.into());
-    }
-
-    fn heard(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-#[async_trait]
-impl Executor for Obedient {
-    async fn execute(&self, turn: Turn) -> Vec<Update> {
-        let text = turn.message.text();
-        self.note(format!("begins {text}"));
-        let progress = Update::said(TaskState::Working, format!("{text}-1"), "I am at it.");
-        let _ = turn.handle.emit(vec![progress]).await;
-        match text.as_str() {
-            "panic" => panic!("as I was told"),
-            "hang" => std::future::pending().await,
-            "slow" | "slow ask" => tokio::time::sleep(Duration::from_secs(2)).await,
-            _ => {}
-        }
-        self.note(format!("ends {text}"));
-        let state = match text.as_str() {
-            "ask" | "slow ask" => TaskState::InputRequired,
-            _ => TaskState::Completed,
-        };
-        vec![Update::said(
-            state,
-            format!("{text}-2"),
-            format!("done with {text}"),
-        )]
-    }
-
-    async fn canceled(&self, task: Arc<Task>, _: Caller) {
-        self.note(format!("hears that {} was canceled", task.history.len()));
-    }
-}
-
-struct World {
-    service: Service,
-    agent: Obedient,
-}
-
-fn world(store: Arc<dyn Store>, conversation: Conversation) -> World {
-    let agent = Obedient::default();
-    let hosted = Agent {
-        name: "agent".to_owned(),
-        card: AgentCard::named("Obedient", "Does what it is told."),
-        executor: Arc::new(agent.clone()),
-        settings: TurnSettings {
-            limit: Duration::from_secs(60),
-            queue: 2,
-            conversation,
-        },
-    };
-    let service = Service::new(Turns::new(store, [hosted]), Settings::default());
-    World { service, agent }
-}
-
-fn fresh() -> World {
-    world(Arc::new(MemoryStore::new()), Conversation::Task)
-}
-
-fn me() -> Context {
-    Context::new("agent", Caller::new("me"))
-}
-
-fn say(text: &str, task: Option<&Task>) -> SendMessageRequest {
-    let mut message = Message::new(format!("m-{text}"), Role::User, vec![Part::text(text)]);
-    message.task_id = task.map(|task| task.id.clone());
-    SendMessageRequest::new(message)
-}
-
-fn at_once(text: &str, context: Option<&str>) -> SendMessageRequest {
-    let mut request = say(text, None);
-    request.message.context_id = context.map(str::to_owned);
-    let configuration = json!({"returnImmediately": true});
-    request.configuration = Some(SendMessageConfiguration::read(configuration).unwrap());
-    request
-}
-
-async fn send(world: &World, request: SendMessageRequest) -> Result<Task, Error> {
-    match world
-        .service
-        .call(&me(), Call::SendMessage(request))
-        .await?
-    {
-        Reply::Message(SendMessageResponse::Task(task)) => Ok(task),
-        _ => panic!("not a task"),
-    }
-}
-
-async fn state_of(world: &World, task: &Task) -> TaskState {
-    let got = world
-        .service
-        .get_task(&me(), GetTaskRequest::new(task.id.as_str()))
-        .await;
-    got.unwrap().status.state.clone()
-}
+use crate::world::{at_once, fresh, me, say, send, state_of, stream, told, world};
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_fails_the_task_and_what_was_said_before_stands() {
@@ -153,6 +37,44 @@ async fn a_turn_that_hangs_fails_at_its_limit() {
     assert_eq!(task.status.state, TaskState::Failed);
     let said = task.status.message.as_ref().unwrap().text();
     assert_eq!(said, "The agent did not answer within 60s.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_begun_in_pieces_is_closed_by_whatever_cuts_it_off() {
+    let pieces = ["artifact begun: a first piece", "artifact begun:  (last)"];
+    for (text, last) in [
+        (
+            "begin and hang",
+            "failed: The agent did not answer within 60s.",
+        ),
+        (
+            "begin and panic",
+            "failed: The agent broke down while it worked on this message.",
+        ),
+    ] {
+        let world = fresh();
+        let items = stream(&world, say(text, None)).await;
+        let told = told(items).await;
+        assert_eq!(told[2..], [pieces[0], pieces[1], last], "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_begun_in_pieces_is_closed_by_a_cancelation() {
+    let world = fresh();
+    let mut items = stream(&world, say("begin and slow", None)).await;
+    let first = items.next().await.unwrap().unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let cancel = CancelTaskRequest::new(first.position.task.as_str());
+    world.service.cancel_task(&me(), cancel).await.unwrap();
+    let told = told(items).await;
+    let expected = [
+        "working: I am at it.",
+        "artifact begun: a first piece",
+        "artifact begun:  (last)",
+        "canceled",
+    ];
+    assert_eq!(told, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,7 +1,5 @@
 //! Collects what an agent says about one task.
 
-use std::collections::BTreeMap;
-
 use bridge_client::{Client, ClientError};
 use bridge_protocol::a2a::{
     Artifact, GetTaskRequest, Message, Metadata, Part, Role, StreamResponse, Task, TaskState,
@@ -12,7 +10,7 @@ use serde_json::Value;
 use tokio::time::{Duration, sleep};
 
 use super::{metrics, own::Verdict, served::RESULT};
-use crate::{assessment::Assessment, expect::results};
+use crate::{assessment::Assessment, expect::results, transcript::wire::state_word};
 
 /// How often a task is asked for whose agent does not stream.
 const POLL: Duration = Duration::from_millis(250);
@@ -86,7 +84,7 @@ impl Collected {
     pub(super) fn state(&self) -> String {
         match (&self.message, &self.task) {
             (Some(_), _) => "message".to_owned(),
-            (None, Some(task)) => word(&task.status.state),
+            (None, Some(task)) => state_word(task.status.state.as_str()),
             (None, None) => "nothing".to_owned(),
         }
     }
@@ -110,7 +108,7 @@ impl Collected {
     /// What it means as an assessment. A bare message stands for a task that completed with it.
     pub(super) fn into_assessment(self) -> Assessment {
         let state = match self.message {
-            Some(_) => word(&TaskState::Completed),
+            Some(_) => state_word(TaskState::Completed.as_str()),
             None => self.state(),
         };
         let answer = self.message.map(|message| TaskStatus {
@@ -145,29 +143,19 @@ pub(super) fn assessment_of(mut statuses: Vec<TaskStatus>, verdict: Verdict) -> 
         extensions: Vec::new(),
         extra: Metadata::new(),
     };
-    assessment(word(&state), &statuses, &[result])
+    assessment(state_word(state.as_str()), &statuses, &[result])
 }
 
 fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) -> Assessment {
-    let assessment = Assessment {
+    let artifacts = to_json(artifacts);
+    let results = results(&artifacts);
+    Assessment {
         state,
         statuses: to_json(statuses),
-        artifacts: to_json(artifacts),
-        metrics: BTreeMap::new(),
-    };
-    Assessment {
-        metrics: metrics(&results(&assessment)),
-        ..assessment
+        metrics: metrics(&results),
+        results,
+        artifacts,
     }
-}
-
-/// `input-required` for `TASK_STATE_INPUT_REQUIRED`: the words that scenario files use.
-pub(super) fn word(state: &TaskState) -> String {
-    let name = state.as_str();
-    name.strip_prefix("TASK_STATE_")
-        .unwrap_or(name)
-        .to_lowercase()
-        .replace('_', "-")
 }
 
 /// Protocol objects have string keys and finite numbers, so writing them cannot fail.

@@ -64,11 +64,8 @@ fn judge(number: usize, turn: &Turn, talk: &Collected) -> Option<String> {
 
 fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<String>) -> Assessment {
     let score = passed as f64 / turns as f64;
-    let result = json!({
-        "artifactId": "result",
-        "name": "Result",
-        "parts": [{"data": {"score": score, "turns": turns, "passed": passed, "states": states}}],
-    });
+    let data = json!({"score": score, "turns": turns, "passed": passed, "states": states});
+    let result = json!({"artifactId": "result", "name": "Result", "parts": [{"data": data}]});
     let (state, name) = match wrong {
         None => ("completed", "TASK_STATE_COMPLETED"),
         Some(_) => ("failed", "TASK_STATE_FAILED"),
@@ -84,6 +81,7 @@ fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<Stri
         state: state.to_owned(),
         statuses: vec![status],
         artifacts: vec![result],
+        results: vec![data],
         metrics: BTreeMap::from([("score".to_owned(), score)]),
     }
 }

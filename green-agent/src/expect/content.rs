@@ -6,8 +6,8 @@ use crate::{assessment::Assessment, transcript::wire};
 
 /// The results as AgentBeats collects them: every data part, and every text part that parses as JSON,
 /// in the artifacts' order.
-pub fn results(assessment: &Assessment) -> Vec<Value> {
-    let parts = assessment.artifacts.iter().flat_map(parts);
+pub fn results(artifacts: &[Value]) -> Vec<Value> {
+    let parts = artifacts.iter().flat_map(parts);
     parts
         .filter_map(|part| data(part).or_else(|| parsed(part)))
         .collect()
@@ -85,15 +85,12 @@ mod tests {
 
     #[test]
     fn results_are_all_that_parses() {
-        let assessment = Assessment {
-            artifacts: vec![
-                json!({"artifactId": "1", "parts": [{"text": "said"}, {"text": "{\"a\": 1}"}]}),
-                json!({"artifactId": "2", "parts": [{"data": [2]}, {"text": "true"}]}),
-            ],
-            ..Assessment::default()
-        };
+        let artifacts = [
+            json!({"artifactId": "1", "parts": [{"text": "said"}, {"text": "{\"a\": 1}"}]}),
+            json!({"artifactId": "2", "parts": [{"data": [2]}, {"text": "true"}]}),
+        ];
         assert_eq!(
-            results(&assessment),
+            results(&artifacts),
             [json!({"a": 1}), json!([2]), json!(true)]
         );
     }

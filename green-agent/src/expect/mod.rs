@@ -9,6 +9,7 @@ mod calls;
 mod content;
 mod place;
 mod sequence;
+mod shown;
 mod target;
 mod unmet;
 mod verdict;

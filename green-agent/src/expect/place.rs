@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::unmet::shown;
+use super::shown::shown;
 use crate::scenario::expectation::ValuePath;
 
 /// A selected value and where it stands.

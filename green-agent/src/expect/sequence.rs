@@ -1,6 +1,6 @@
 //! Things that must have happened in order, other things between them allowed.
 
-use super::{Miss, unmet::positions};
+use super::{Miss, shown::positions};
 use crate::transcript::{
     Entry, Hop,
     label::{Happening, happenings},

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Subject, calls, content, content::results};
+use super::{Subject, calls, content};
 use crate::{
     scenario::expectation::Target,
     transcript::{Entry, label::labels, task, wire},
@@ -24,7 +24,7 @@ pub(super) fn look(target: &Target, subject: &Subject<'_>) -> Result<Found, Stri
         Target::Status(position) => status(*position, &subject.assessment.statuses),
         Target::Mcp(tool) => mcp(tool, subject.entries),
         Target::Result => Ok(Found {
-            value: Value::Array(results(subject.assessment)),
+            value: Value::Array(subject.assessment.results.clone()),
             at: seen(subject.entries, |label| label.starts_with("artifact:")),
         }),
         Target::Metric(name) => metric(name, subject),

@@ -10,19 +10,21 @@ use crate::transcript::{
 };
 
 fn assessment() -> Assessment {
+    let artifacts = vec![
+        json!({"artifactId": "r", "name": "Result", "parts": [{"data": {
+            "score": 0.5, "whole": 1, "text": "well done", "list": [1, 2, 3], "nothing": null,
+            "rounds": [{"points": 3}, {"points": 4}],
+        }}]}),
+        json!({"artifactId": "notes", "parts": [{"text": "said "}, {"text": "so"}]}),
+    ];
     Assessment {
         state: "completed".to_owned(),
         statuses: vec![
             json!({"state": "TASK_STATE_WORKING"}),
             json!({"state": "TASK_STATE_COMPLETED"}),
         ],
-        artifacts: vec![
-            json!({"artifactId": "r", "name": "Result", "parts": [{"data": {
-                "score": 0.5, "whole": 1, "text": "well done", "list": [1, 2, 3], "nothing": null,
-                "rounds": [{"points": 3}, {"points": 4}],
-            }}]}),
-            json!({"artifactId": "notes", "parts": [{"text": "said "}, {"text": "so"}]}),
-        ],
+        results: results(&artifacts),
+        artifacts,
         metrics: BTreeMap::from([("tokens".to_owned(), 12.0)]),
     }
 }

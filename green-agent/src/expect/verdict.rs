@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::unmet::cut;
+use super::shown::cut;
 use crate::scenario::expectation::Check;
 
 /// Judges one value; the error may say more than the value itself does.

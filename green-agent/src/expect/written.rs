@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::unmet::{cut, shown};
+use super::shown::{cut, shown};
 use crate::scenario::expectation::{Check, Expectation, Rule, Target, ValuePath};
 
 /// An expectation as one would write it in the file, on one line.

@@ -1,12 +1,13 @@
 //! An agent that is hosted in this process, on a port of its own.
 
 use std::{
+    future::pending,
     io,
     net::TcpListener as StdListener,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use axum::{Router, serve::ListenerExt as _};
+use axum::Router;
 use tokio::{net::TcpListener, task::JoinHandle};
 use url::Url;
 
@@ -65,13 +66,7 @@ async fn serve(
     listener: StdListener,
     app: impl Future<Output = io::Result<Router>>,
 ) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?.tap_io(|connection| {
-        // Without it the kernel holds the events of a stream back.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection without TCP_NODELAY");
-        }
-    });
-    axum::serve(listener, app.await?).await
+    bridge::serve(TcpListener::from_std(listener)?, app.await?, pending()).await
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

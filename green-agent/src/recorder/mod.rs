@@ -5,6 +5,7 @@
 //! so that callers stay on it, and writes down what passes in the order in which it happened.
 //! It speaks HTTP/1.1 to callers; gRPC and WebSocket are beyond it.
 //!
+//! - `hop`: what both of these know of their hop
 //! - `proxy`: requests on their way to the upstream
 //! - `reply`, `relay`: replies on their way back, as a whole or piece by piece
 //! - `exchange`: what is written down about one request
@@ -17,6 +18,7 @@ mod body;
 mod card;
 mod exchange;
 mod headers;
+mod hop;
 mod mask;
 mod origin;
 mod proxy;
@@ -36,7 +38,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, serve::ListenerExt};
+use axum::Router;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -47,9 +49,9 @@ use url::Url;
 
 use crate::transcript::{Hop, Transcript};
 use exchange::{Book, Phase};
+use hop::Proxy;
 pub use mask::Masker;
 use origin::Origins;
-use proxy::Proxy;
 pub use wrapper::{RECORD_STDIO, record as record_stdio};
 
 /// A connection to record: who calls whom, and where the one that is called listens.
@@ -216,17 +218,10 @@ impl Recorder {
 
     fn serve(&mut self, listener: TcpListener, app: Router) {
         let mut phase = self.phase.subscribe();
-        let listener = listener.tap_io(|connection| {
-            // Without it the kernel holds small events back until the caller has acknowledged
-            // the one before.
-            if let Err(error) = connection.set_nodelay(true) {
-                tracing::debug!(%error, "a connection without TCP_NODELAY");
-            }
-        });
-        let server = axum::serve(listener, app).with_graceful_shutdown(async move {
+        let stop = async move {
             let _ = phase.wait_for(|phase| *phase != Phase::Serving).await;
-        });
-        self.servers.spawn(server.into_future());
+        };
+        self.servers.spawn(bridge::serve(listener, app, stop));
     }
 }
 

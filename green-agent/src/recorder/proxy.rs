@@ -14,28 +14,16 @@ use axum::{
 };
 use futures_util::{StreamExt, stream};
 use serde_json::json;
-use tokio::sync::Semaphore;
 
 use super::{
     body::{self, Collected},
-    exchange::{Book, Exchange, cut},
+    exchange::{Exchange, cut},
     headers,
-    origin::Origins,
+    hop::Proxy,
     relay,
     reply::Asked,
 };
 use crate::transcript;
-
-/// One hop of the recorder.
-#[derive(Debug)]
-pub(super) struct Proxy {
-    pub(super) book: Arc<Book>,
-    pub(super) origins: Origins,
-    pub(super) client: reqwest::Client,
-    pub(super) permits: Arc<Semaphore>,
-    /// The largest body, and the largest event, that is kept, in bytes.
-    pub(super) body_limit: usize,
-}
 
 /// A request's body: what the transcript keeps of it, and what the upstream gets.
 struct Read {

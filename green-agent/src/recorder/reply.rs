@@ -13,7 +13,7 @@ use super::{
     card,
     exchange::Exchange,
     headers,
-    proxy::Proxy,
+    hop::Proxy,
     relay::{self, Pieces},
 };
 

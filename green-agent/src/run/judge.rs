@@ -12,7 +12,7 @@ use crate::{
     assessment::Assessment,
     evaluator::EvaluationError,
     exit::Exit,
-    expect::{self, Subject, results},
+    expect::{self, Subject},
     participant::ready::ReadyError,
     scenario::model::Scenario,
     snapshot::{self, SnapshotMode, SnapshotOutcome},
@@ -57,11 +57,11 @@ pub(super) fn judge(
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
         None => {}
     }
-    let results = assessment.map(results).unwrap_or_default();
+    let results = assessment.map(|said| said.results.clone());
     let report = TrialReport {
         trial: trial.number,
         problems,
-        results,
+        results: results.unwrap_or_default(),
         assessment: seen.assessment,
         parties: seen.parties,
         seconds: took.as_secs_f64(),

@@ -40,22 +40,51 @@ const CLIENT: Rooms = &[
 
 const BRIDGE: Rooms = &[
     ("main", &["cli"]),
-    ("cli", &["bot", "host", "logging", "store"]),
+    (
+        "cli",
+        &[
+            "agent", "auth", "bot", "clock", "config", "host", "logging", "serve", "store", "tls",
+        ],
+    ),
+    ("tls", &["serve"]),
+    ("serve", &[]),
     ("logging", &[]),
     (
         "host",
-        &["agent", "caller", "server", "service", "store", "turns"],
+        &[
+            "agent",
+            "auth",
+            "bot",
+            "caller",
+            "connector",
+            "server",
+            "service",
+            "store",
+            "turns",
+        ],
     ),
-    ("server", &["caller", "clock", "service", "store"]),
-    ("service", &["caller", "store", "turns"]),
+    ("connector", &["bot"]),
+    (
+        "server",
+        &["caller", "clock", "metrics", "service", "store"],
+    ),
+    ("service", &["agent", "caller", "metrics", "store", "turns"]),
     (
         "bot",
-        &["agent", "caller", "clock", "executor", "store", "turns"],
+        &[
+            "agent", "auth", "caller", "clock", "executor", "store", "turns",
+        ],
     ),
-    ("turns", &["agent", "caller", "clock", "executor", "store"]),
+    (
+        "turns",
+        &["agent", "caller", "clock", "executor", "metrics", "store"],
+    ),
+    ("config", &["auth"]),
+    ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),
-    ("store", &["caller"]),
+    ("store", &["caller", "metrics"]),
+    ("metrics", &[]),
     ("caller", &[]),
     ("clock", &[]),
 ];
@@ -175,6 +204,17 @@ fn no_room_knows_one_above_it() {
         "arrows that point upwards:\n{}",
         wrong.join("\n")
     );
+}
+
+/// The client is a floor above the bridge's library: only what people do from a terminal stands on it.
+#[test]
+fn only_the_command_line_of_the_bridge_talks_to_agents() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bridge/src");
+    let names_client = |file: &PathBuf| fs::read_to_string(file).unwrap().contains("bridge_client");
+    let outside = |file: &PathBuf| room_of(file.strip_prefix(&source).unwrap()) != "cli";
+    let files = files_below(&source).into_iter();
+    let wrong: Vec<PathBuf> = files.filter(outside).filter(names_client).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// The arrows of a package that point to a room that theirs may not name.

@@ -18,6 +18,7 @@
 //! Error codes need no translation: 0.3 has the codes of 1.0 up to -32007 and 0.1 those up to
 //! -32004, with the same meanings.
 
+mod alike;
 pub mod call;
 pub mod card;
 pub mod loss;

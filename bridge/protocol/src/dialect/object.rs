@@ -139,9 +139,9 @@ impl Object {
     }
 
     /// Writes a text that the older generation has no field for. An empty one says nothing in 1.0, so it is no loss.
-    pub(crate) fn skipped(&mut self, key: &str, value: Option<&String>, losses: &mut Losses) {
+    pub(crate) fn skipped(&mut self, key: &str, value: Option<&str>, losses: &mut Losses) {
         if let Some(text) = value.filter(|text| !text.is_empty()) {
-            self.put(key, text.as_str());
+            self.put(key, text);
             losses.add(key, self.older.skipped);
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     TurnContext,
-    keys::{ADDRESS, FIELDS, MESSAGE, STREAM},
+    keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
     media, patch, skeleton, structured, to_activity,
 };
 use crate::{
@@ -45,18 +45,6 @@ pub(crate) fn event(activity: &Activity, turn: &TurnContext) -> Metadata {
     without_secret(&mut fields, &turn.service_url);
     fields
 }
-
-/// The fields that say where an activity comes from and where it goes.
-pub(crate) const ADDRESS_FIELDS: [&str; 6] = [
-    "channelId",
-    "conversation",
-    "from",
-    "recipient",
-    "replyToId",
-    SERVICE_URL,
-];
-
-const SERVICE_URL: &str = "serviceUrl";
 
 /// A message must have a part, so that one which says nothing has an empty text.
 fn parts(activity: &Activity) -> Vec<Part> {

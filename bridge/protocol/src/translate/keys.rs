@@ -25,6 +25,11 @@ pub const ATTACHMENT: &str = "urn:activity:attachment";
 /// In the metadata of a data part: it is the activity's `value`, with the `valueType`.
 pub const VALUE: &str = "urn:activity:value";
 
+/// In the metadata of a data part of a user's message: the bot is not sent a message but an `invoke` of the
+/// name `name` with this `value`, as when the user has pressed a button of a card. What it responds is an
+/// `invokeResponse` under [`EVENT`], whose value has the `status` and the `body`.
+pub const INVOKE: &str = "urn:activity:invoke";
+
 /// In the metadata of a data part: its media type, where readers of 0.3 look for it.
 pub const MIME_TYPE: &str = "mimeType";
 
@@ -52,3 +57,16 @@ pub const DATA_PART: &str = "A2A DataPart";
 
 /// The name and the description of the artifact that is the result of a conversation.
 pub const RESULT: (&str, &str) = ("Result", "Task completion result");
+
+/// The fields that say where an activity comes from and where it goes.
+pub(crate) const ADDRESS_FIELDS: [&str; 6] = [
+    "channelId",
+    "conversation",
+    "from",
+    "recipient",
+    "replyToId",
+    SERVICE_URL,
+];
+
+/// Where the bot reaches the channel, as activities name it.
+pub(crate) const SERVICE_URL: &str = "serviceUrl";

@@ -7,7 +7,7 @@ use alloc::{format, string::String};
 use serde_json::{Map, Value, json};
 
 use super::{
-    keys::{ENTITY, JSON, MIME_TYPE, SCHEMA, TYPE, VALUE},
+    keys::{ENTITY, INVOKE, JSON, MIME_TYPE, SCHEMA, TYPE, VALUE},
     schema,
 };
 use crate::{
@@ -38,6 +38,12 @@ pub(crate) fn as_value(part: &Part) -> Option<(Value, Option<String>)> {
     let mark = part.metadata.as_ref()?.get(VALUE)?;
     let value_type = mark.get("valueType").and_then(Value::as_str);
     Some((data(part)?.clone(), value_type.map(String::from)))
+}
+
+/// The name of the invoke that a part asks for, if it is marked so.
+pub(crate) fn as_invoke(part: &Part) -> Option<String> {
+    let mark = part.metadata.as_ref()?.get(INVOKE)?;
+    mark.get("name").and_then(Value::as_str).map(String::from)
 }
 
 /// The entity that a part is, if its media type says so and it has the type that this names.

@@ -4,8 +4,7 @@ use alloc::{string::String, vec, vec::Vec};
 
 use super::{
     TurnContext,
-    from_activity::ADDRESS_FIELDS,
-    keys::{FIELDS, JSON, MESSAGE, STREAM},
+    keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM},
     media, patch, skeleton, structured,
 };
 use crate::{
@@ -20,13 +19,19 @@ use crate::{
 /// Texts become `text`, a line a part: they were separate, and without a break the last word of one would
 /// run into the first of the next. The only data part, unless it is a card or has a name, becomes `value`:
 /// it is what the user put into a card. All other parts become attachments. `channelData` is the task, and
-/// beside its fields stands the message with all that activities have no fields for. Marks in metadata are
-/// not obeyed here: they come from the user, who must not be able to say who speaks.
+/// beside its fields stands the message with all that activities have no fields for. A data part that is marked
+/// so makes it an `invoke`. Other marks in metadata are not obeyed here: they come from the user, who must not
+/// be able to say who speaks.
 pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
     let value = answer(&message.parts);
     let mut activity = turn.request(ActivityType::Message);
     activity.text = text(&message.parts);
-    activity.value = value.and_then(|index| data(message.parts.get(index)?));
+    let value_part = value.and_then(|index| message.parts.get(index));
+    if let Some(name) = value_part.and_then(structured::as_invoke) {
+        activity.kind = ActivityType::Invoke;
+        activity.name = Some(name);
+    }
+    activity.value = value_part.and_then(data);
     let others = message.parts.iter().enumerate();
     let others = others.filter(|(index, part)| part.as_text().is_none() && Some(*index) != value);
     activity.attachments = others.map(|(_, part)| media::plain(part)).collect();

@@ -18,16 +18,22 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub(super) tasks: BTreeMap<String, Entry>,
-    pub(super) messages: BTreeMap<Key, (String, Seq)>,
-    pub(super) client_tasks: BTreeMap<Key, String>,
-    /// The tasks of each caller at each agent, in the order of lists.
-    lists: BTreeMap<(Caller, String), BTreeSet<Position>>,
+    /// What each caller has at each agent.
+    accounts: BTreeMap<(Caller, String), Account>,
     pub(super) open: BTreeSet<String>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
 
-/// Caller, agent, and the id that the caller made.
-pub(super) type Key = (Caller, String, String);
+/// What one caller has at one agent: in maps of their own, so that only ids need be compared.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// The events of messages, by their ids.
+    pub(super) messages: BTreeMap<String, (String, Seq)>,
+    /// The tasks that the client has given ids to.
+    pub(super) client_tasks: BTreeMap<String, String>,
+    /// All tasks, in the order of lists.
+    list: BTreeSet<Position>,
+}
 
 /// One task.
 #[derive(Debug)]
@@ -53,68 +59,28 @@ impl Kept {
         let before = self.tasks.get(&append.task);
         let before = before.map(|entry| Arc::clone(&entry.head));
         let after = Arc::new(Head::after(before.as_deref(), caller, &append)?);
-        self.check_ids(&after, &append)?;
-        if let Some(before) = &before {
-            self.unlist(before);
-        }
-        self.list(&after);
-        self.remember_ids(&after, &append);
+        let account = (after.owner.clone(), after.agent.clone());
+        let account = self.accounts.entry(account).or_default();
+        account.check_ids(&after, &append)?;
+        account.remember_ids(&after, &append);
+        account.list(before.as_deref(), &after);
+        match after.is_open() {
+            true => self.open.insert(after.task.clone()),
+            false => self.open.remove(&after.task),
+        };
         self.log(Arc::clone(&after), append);
         Ok(after)
     }
 
-    /// Refuses ids that were used before.
-    fn check_ids(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
-        if let Some(id) = head.client_id.as_ref().filter(|_| append.expected == 0)
-            && let Some(task) = self.client_tasks.get(&key(head, id))
-        {
-            return Err(StoreError::Taken {
-                client_id: id.clone(),
-                task: task.clone(),
-            });
-        }
-        for (id, _) in append.message_ids() {
-            if let Some((task, seq)) = self.messages.get(&key(head, id)) {
-                return Err(StoreError::Duplicate {
-                    message_id: id.into(),
-                    task: task.clone(),
-                    seq: *seq,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn remember_ids(&mut self, head: &Head, append: &Append) {
-        if let Some(id) = head.client_id.as_ref().filter(|_| append.expected == 0) {
-            self.client_tasks.insert(key(head, id), head.task.clone());
-        }
-        for (id, seq) in append.message_ids() {
-            let place = (head.task.clone(), seq);
-            self.messages.insert(key(head, id), place);
-        }
-    }
-
-    fn unlist(&mut self, head: &Head) {
-        if let Some(list) = self.lists.get_mut(&list_of(head)) {
-            list.remove(&Position::of(head));
-        }
-        self.open.remove(&head.task);
-    }
-
-    fn list(&mut self, head: &Head) {
-        let list = self.lists.entry(list_of(head)).or_default();
-        list.insert(Position::of(head));
-        if head.is_open() {
-            self.open.insert(head.task.clone());
-        }
+    pub(super) fn account(&self, caller: &Caller, agent: &str) -> Option<&Account> {
+        self.accounts.get(&(caller.clone(), agent.to_owned()))
     }
 
     fn log(&mut self, head: Arc<Head>, append: Append) {
         let entry = self.tasks.entry(head.task.clone());
         let entry = entry.or_insert_with(|| Entry {
             head: Arc::clone(&head),
-            log: Vec::new(),
+            log: Vec::with_capacity(append.events.len()),
             snapshot: Snapshot::empty(&head),
         });
         entry.head = head;
@@ -127,8 +93,8 @@ impl Kept {
     pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let from = Position::parse(&query.page_token)?;
         let empty = BTreeSet::new();
-        let list = self.lists.get(&(caller.clone(), query.agent.clone()));
-        let list = list.unwrap_or(&empty);
+        let account = self.account(caller, &query.agent);
+        let list = account.map_or(&empty, |account| &account.list);
         let start = from.map_or(Bound::Unbounded, Bound::Excluded);
         let later = list.range((start, Bound::Unbounded));
         let page = later.filter(|one| self.matches(query, one)).cloned();
@@ -150,10 +116,50 @@ impl Kept {
     }
 }
 
-fn key(head: &Head, id: &str) -> Key {
-    (head.owner.clone(), head.agent.clone(), id.to_owned())
+impl Account {
+    /// Refuses ids that were used before.
+    fn check_ids(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
+        if let Some(client_id) = new_client_id(head, append)
+            && let Some(task) = self.client_tasks.get(client_id)
+        {
+            return Err(StoreError::Taken {
+                client_id: client_id.clone(),
+                task: task.clone(),
+            });
+        }
+        for (id, _) in append.message_ids() {
+            if let Some((task, seq)) = self.messages.get(id) {
+                return Err(StoreError::Duplicate {
+                    message_id: id.into(),
+                    task: task.clone(),
+                    seq: *seq,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn remember_ids(&mut self, head: &Head, append: &Append) {
+        if let Some(client_id) = new_client_id(head, append) {
+            let task = head.task.clone();
+            self.client_tasks.insert(client_id.clone(), task);
+        }
+        for (id, seq) in append.message_ids() {
+            let event = (head.task.clone(), seq);
+            self.messages.insert(id.to_owned(), event);
+        }
+    }
+
+    fn list(&mut self, before: Option<&Head>, after: &Head) {
+        let (old, new) = (before.map(Position::of), Position::of(after));
+        if old.as_ref() != Some(&new) {
+            old.map(|old| self.list.remove(&old));
+            self.list.insert(new);
+        }
+    }
 }
 
-fn list_of(head: &Head) -> (Caller, String) {
-    (head.owner.clone(), head.agent.clone())
+/// Clients choose an id only for the task that they create.
+fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h String> {
+    head.client_id.as_ref().filter(|_| append.expected == 0)
 }

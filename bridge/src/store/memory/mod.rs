@@ -86,8 +86,9 @@ impl Store for MemoryStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let key = (caller.clone(), agent.into(), message_id.into());
-        Ok(self.lock().messages.get(&key).cloned())
+        let kept = self.lock();
+        let account = kept.account(caller, agent);
+        Ok(account.and_then(|account| account.messages.get(message_id).cloned()))
     }
 
     async fn find_client_task(
@@ -96,8 +97,9 @@ impl Store for MemoryStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        let key = (caller.clone(), agent.into(), client_id.into());
-        Ok(self.lock().client_tasks.get(&key).cloned())
+        let kept = self.lock();
+        let account = kept.account(caller, agent);
+        Ok(account.and_then(|account| account.client_tasks.get(client_id).cloned()))
     }
 
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {

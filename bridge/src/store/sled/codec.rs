@@ -1,16 +1,23 @@
-//! How an append is written: a small binary envelope around JSON.
+//! What the records of the log say: a small binary envelope around JSON.
 //!
-//! | bytes | |
+//! | bytes | an append |
 //! |-|-|
-//! | 1 | version of this table: 1 |
-//! | 1 | where the events are: 0 here, 1 in a file |
+//! | 1 | 1 |
 //! | 8 | time, milliseconds since 1970 |
+//! | 8 | the number of its last event |
 //! | 4 | how many events there are |
+//! | 4 | how many appends the task has with this one |
+//! | 12 | the place of the append before it; zeros if there is none |
 //! | 4 | the length of the next |
 //! | | the task's head after the append, JSON |
-//! | rest | the events as a JSON list; or the SHA-256 of the file that holds that list |
+//! | rest | the events as a JSON list |
 //!
-//! The head stands with the events so that an append is one key. The newest append of a task has it.
+//! | bytes | a small record |
+//! |-|-|
+//! | 1 | 2 if it is put, 3 if it is removed |
+//! | 4 | the length of the next |
+//! | | its key in the index |
+//! | rest | its value |
 //!
 //! JSON costs a third more bytes than a binary form would, but it keeps the objects of the protocol with
 //! all their unknown fields as they are.
@@ -20,147 +27,192 @@ use std::fmt::Display;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
+use super::log::Place;
 use crate::store::{Append, Event, Head, Seq, StoreError, Stored};
 
-const VERSION: u8 = 1;
-const HERE: u8 = 0;
-const IN_FILE: u8 = 1;
-const HEADER: usize = 18;
-/// Clients choose some of what is in a head; it must not make sled use files of its own.
-const HEAD_LIMIT: usize = 16 << 10;
+const APPEND: u8 = 1;
+const PUT: u8 = 2;
+const REMOVE: u8 = 3;
 
-/// The bytes of a SHA-256.
-pub(super) type Hash = [u8; 32];
+/// The bytes of an append before its head, without the first.
+const HEADER: usize = 8 + 8 + 4 + 4 + Place::BYTES + 4;
 
-/// One append as it stands in the database.
-#[derive(Clone, Debug)]
-pub(super) struct Record {
+/// What a record says.
+#[derive(Debug)]
+pub(super) enum Record<'r> {
+    /// Events of a task.
+    Append(Appended<'r>),
+    /// A small record has this value now, or none.
+    Small {
+        key: &'r [u8],
+        value: Option<&'r [u8]>,
+    },
+}
+
+/// An append as it stands in the log.
+#[derive(Debug)]
+pub(super) struct Appended<'r> {
     /// The number of its last event.
     pub(super) last: Seq,
-    /// The envelope and what is in it.
-    pub(super) bytes: sled::IVec,
-}
-
-/// Where a record's events are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Body {
-    /// The JSON list itself.
-    Here(Vec<u8>),
-    /// In the file of this name.
-    File(Hash),
-}
-
-/// What an envelope says.
-struct Parts<'r> {
+    /// How many appends the task has with it.
+    pub(super) number: u32,
+    /// The append before it.
+    pub(super) previous: Option<Place>,
     time: Timestamp,
     count: u64,
     head: &'r [u8],
-    in_file: bool,
-    body: &'r [u8],
+    events: &'r [u8],
+}
+
+/// Where an append stands in its task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub(super) number: u32,
+    pub(super) previous: Option<Place>,
 }
 
 /// The events of an append as they are written.
 pub(super) fn events_json(append: &Append) -> Result<Vec<u8>, StoreError> {
-    let corrupt = |error| StoreError::corrupt(format!("an event of task {}", append.task), &error);
-    serde_json::to_vec(&append.events).map_err(corrupt)
+    write_json(&append.events, || {
+        format!("an event of task {}", append.task)
+    })
 }
 
-/// Puts the events of an append, or the name of their file, into an envelope.
-pub(super) fn envelope(append: &Append, head: &Head, body: &Body) -> Result<Vec<u8>, StoreError> {
-    let corrupt = |error| StoreError::corrupt(format!("the head of task {}", head.task), &error);
-    let json = serde_json::to_vec(head).map_err(corrupt)?;
-    if json.len() > HEAD_LIMIT {
-        return Err(StoreError::TooLarge {
-            what: format!("the ids and open turns of task {}", head.task),
-            size: json.len(),
-            limit: HEAD_LIMIT,
-        });
+/// A head as it is written.
+pub(super) fn head_json(head: &Head) -> Result<Vec<u8>, StoreError> {
+    write_json(head, || format!("the head of task {}", head.task))
+}
+
+/// Writes an append, of which the JSON is made.
+pub(super) fn write_append(
+    to: &mut Vec<u8>,
+    append: &Append,
+    link: Link,
+    head: &[u8],
+    events: &[u8],
+) {
+    let previous = link.previous.map_or([0; Place::BYTES], Place::to_bytes);
+    to.reserve(1 + HEADER + head.len() + events.len());
+    to.push(APPEND);
+    to.extend(append.time.as_millisecond().to_be_bytes());
+    to.extend(append.last().to_be_bytes());
+    to.extend((append.events.len() as u32).to_be_bytes());
+    to.extend(link.number.to_be_bytes());
+    to.extend(previous);
+    to.extend((head.len() as u32).to_be_bytes());
+    to.extend(head);
+    to.extend(events);
+}
+
+/// Writes a small record, or that there is none any more.
+pub(super) fn write_small(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
+    to.push(if value.is_some() { PUT } else { REMOVE });
+    to.extend((key.len() as u32).to_be_bytes());
+    to.extend(key);
+    to.extend(value.unwrap_or_default());
+}
+
+impl<'r> Record<'r> {
+    /// Reads a record.
+    pub(super) fn read(bytes: &'r [u8]) -> Result<Self, StoreError> {
+        match bytes.split_first() {
+            Some((&APPEND, rest)) => Appended::read(rest).map(Self::Append),
+            Some((&kind @ (PUT | REMOVE), rest)) => {
+                let (length, rest) = rest.split_first_chunk().ok_or_else(torn)?;
+                let length = u32::from_be_bytes(*length) as usize;
+                let (key, value) = rest.split_at_checked(length).ok_or_else(torn)?;
+                let value = (kind == PUT).then_some(value);
+                Ok(Self::Small { key, value })
+            }
+            Some((kind, _)) => Err(corrupt(&format!("kind {kind} is unknown"))),
+            None => Err(torn()),
+        }
     }
-    let (place, body) = match body {
-        Body::Here(json) => (HERE, json.as_slice()),
-        Body::File(hash) => (IN_FILE, hash.as_slice()),
-    };
-    let mut bytes = Vec::with_capacity(HEADER + json.len() + body.len());
-    bytes.extend([VERSION, place]);
-    bytes.extend(append.time.as_millisecond().to_be_bytes());
-    bytes.extend((append.events.len() as u32).to_be_bytes());
-    bytes.extend((json.len() as u32).to_be_bytes());
-    bytes.extend(json);
-    bytes.extend(body);
-    Ok(bytes)
 }
 
-impl Record {
-    /// How many events it has.
-    pub(super) fn count(&self) -> Result<u64, StoreError> {
-        Ok(self.parts()?.count)
+impl<'r> Appended<'r> {
+    /// Reads a record that must be an append.
+    pub(super) fn open(bytes: &'r [u8]) -> Result<Self, StoreError> {
+        match Record::read(bytes)? {
+            Record::Append(append) => Ok(append),
+            Record::Small { .. } => Err(corrupt("expected an append")),
+        }
+    }
+
+    fn read(bytes: &'r [u8]) -> Result<Self, StoreError> {
+        let (header, rest) = bytes.split_first_chunk::<HEADER>().ok_or_else(torn)?;
+        let (time, header) = header.split_first_chunk().ok_or_else(torn)?;
+        let (last, header) = header.split_first_chunk().ok_or_else(torn)?;
+        let (count, header) = header.split_first_chunk().ok_or_else(torn)?;
+        let (number, header) = header.split_first_chunk().ok_or_else(torn)?;
+        let (previous, head) = header
+            .split_first_chunk::<{ Place::BYTES }>()
+            .ok_or_else(torn)?;
+        let head = u32::from_be_bytes(head.try_into().map_err(|_| torn())?) as usize;
+        let (head, events) = rest.split_at_checked(head).ok_or_else(torn)?;
+        let time = Timestamp::from_millisecond(i64::from_be_bytes(*time));
+        let (last, count) = (u64::from_be_bytes(*last), u32::from_be_bytes(*count));
+        if count == 0 || u64::from(count) > last {
+            return Err(corrupt("it has another number of events than it says"));
+        }
+        Ok(Self {
+            last,
+            number: u32::from_be_bytes(*number),
+            previous: Place::from_bytes(previous).filter(|place| place.length > 0),
+            time: time.map_err(|error| corrupt(&error))?,
+            count: count.into(),
+            head,
+            events,
+        })
+    }
+
+    /// The number of its first event.
+    pub(super) fn first(&self) -> Seq {
+        self.last + 1 - self.count
     }
 
     /// The head after it.
     pub(super) fn head(&self) -> Result<Head, StoreError> {
-        read_json(self.parts()?.head, "the head of a task")
+        read_json(self.head, "the head of a task")
     }
 
-    /// The file that holds its events, if it does not hold them itself.
-    pub(super) fn file(&self) -> Result<Option<Hash>, StoreError> {
-        let parts = self.parts()?;
-        let hash = || {
-            parts
-                .body
-                .try_into()
-                .map_err(|_| self.corrupt("it is too short"))
-        };
-        parts.in_file.then(hash).transpose()
-    }
-
-    /// The events that it holds itself.
+    /// Its events.
     pub(super) fn events(&self) -> Result<Vec<Stored>, StoreError> {
-        self.events_from(self.parts()?.body)
-    }
-
-    /// The events that stand in its file.
-    pub(super) fn events_from(&self, json: &[u8]) -> Result<Vec<Stored>, StoreError> {
-        let Parts { time, count, .. } = self.parts()?;
-        let events: Vec<Event> = read_json(json, "the events of an append")?;
-        if events.len() as u64 != count {
-            return Err(self.corrupt("it has another number of events than it says"));
+        let time = self.time;
+        let events: Vec<Event> = read_json(self.events, "the events of an append")?;
+        if events.len() as u64 != self.count {
+            return Err(corrupt("it has another number of events than it says"));
         }
-        let first = self.last + 1 - count;
         let number = |(seq, event)| Stored { seq, time, event };
-        Ok((first..).zip(events).map(number).collect())
+        Ok((self.first()..).zip(events).map(number).collect())
     }
+}
 
-    fn parts(&self) -> Result<Parts<'_>, StoreError> {
-        let torn = || self.corrupt("it is too short");
-        let (header, rest) = self.bytes.split_first_chunk::<HEADER>().ok_or_else(torn)?;
-        let [version, place, time @ .., a, b, c, d, e, f, g, h] = *header;
-        if version != VERSION {
-            return Err(self.corrupt(&format!("version {version} is unknown")));
+/// The value of a small record.
+pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
+    match Record::read(bytes)? {
+        Record::Small {
+            value: Some(value), ..
+        } => Ok(value.to_vec()),
+        Record::Small { value: None, .. } | Record::Append(_) => {
+            Err(corrupt("expected a small record"))
         }
-        let in_file = match place {
-            HERE => false,
-            IN_FILE => true,
-            other => return Err(self.corrupt(&format!("place {other} is unknown"))),
-        };
-        let time = Timestamp::from_millisecond(i64::from_be_bytes(time));
-        let count = u64::from(u32::from_be_bytes([a, b, c, d]));
-        if count == 0 || count > self.last {
-            return Err(self.corrupt("it has another number of events than it says"));
-        }
-        let head = u32::from_be_bytes([e, f, g, h]) as usize;
-        let (head, body) = rest.split_at_checked(head).ok_or_else(torn)?;
-        Ok(Parts {
-            time: time.map_err(|error| self.corrupt(&error))?,
-            count,
-            head,
-            in_file,
-            body,
-        })
     }
+}
 
-    fn corrupt(&self, reason: &(impl Display + ?Sized)) -> StoreError {
-        StoreError::corrupt(format!("the append up to event {}", self.last), reason)
-    }
+fn torn() -> StoreError {
+    corrupt("it is too short")
+}
+
+fn corrupt(reason: &(impl Display + ?Sized)) -> StoreError {
+    StoreError::corrupt("a record of the log", reason)
+}
+
+fn write_json(
+    value: &impl serde::Serialize,
+    what: impl FnOnce() -> String,
+) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(value).map_err(|error| StoreError::corrupt(what(), &error))
 }
 
 fn read_json<T: DeserializeOwned>(json: &[u8], what: &str) -> Result<T, StoreError> {
@@ -173,15 +225,20 @@ pub(super) fn read_number(bytes: &[u8], what: &str) -> Result<u64, StoreError> {
     number.map_err(|_| StoreError::corrupt(what, "expected eight bytes"))
 }
 
-/// The place of a message as it is written.
-pub(super) fn write_place(task: &str, seq: Seq) -> Vec<u8> {
+/// A place as it is written.
+pub(super) fn read_place(bytes: &[u8], what: &str) -> Result<Place, StoreError> {
+    Place::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(what, "expected a place in the log"))
+}
+
+/// The event of a message as it is written.
+pub(super) fn write_message(task: &str, seq: Seq) -> Vec<u8> {
     let mut bytes = seq.to_be_bytes().to_vec();
     bytes.extend(task.as_bytes());
     bytes
 }
 
-pub(super) fn read_place(bytes: &[u8]) -> Result<(String, Seq), StoreError> {
-    let what = "the place of a message";
+pub(super) fn read_message(bytes: &[u8]) -> Result<(String, Seq), StoreError> {
+    let what = "the event of a message";
     let (seq, task) = bytes
         .split_first_chunk()
         .ok_or_else(|| StoreError::corrupt(what, "it is too short"))?;
@@ -198,27 +255,31 @@ mod tests {
     use super::*;
     use crate::store::testing::Sample;
 
-    fn record() -> Record {
+    fn record() -> Vec<u8> {
         let sample = Sample::new("t");
         let created = sample.append(0, 7, vec![sample.created()]);
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.seq = 6;
         let turn = |turn| Event::TurnEnded { turn };
         let append = sample.append(4, 7, vec![turn(1), turn(2)]);
-        let json = events_json(&append).unwrap();
-        let bytes = envelope(&append, &head, &Body::Here(json)).unwrap();
-        Record {
-            last: append.last(),
-            bytes: bytes.into(),
-        }
+        let link = Link {
+            number: 3,
+            previous: Some(Place { at: 16, length: 9 }),
+        };
+        let (head, events) = (head_json(&head).unwrap(), events_json(&append).unwrap());
+        let mut bytes = Vec::new();
+        write_append(&mut bytes, &append, link, &head, &events);
+        bytes
     }
 
     #[test]
-    fn a_record_comes_back_with_head_numbers_and_time() {
-        let record = record();
-        assert_eq!(record.head().unwrap().seq, 6);
-        assert_eq!(record.file().unwrap(), None);
-        let events = record.events().unwrap();
+    fn an_append_comes_back_with_head_numbers_and_time() {
+        let bytes = record();
+        let append = Appended::open(&bytes).unwrap();
+        assert_eq!(append.head().unwrap().seq, 6);
+        assert_eq!((append.first(), append.last, append.number), (5, 6, 3));
+        assert_eq!(append.previous, Some(Place { at: 16, length: 9 }));
+        let events = append.events().unwrap();
         let numbers: Vec<Seq> = events.iter().map(|stored| stored.seq).collect();
         assert_eq!(numbers, [5, 6]);
         assert_eq!(events[1].time.as_millisecond(), 7);
@@ -228,24 +289,39 @@ mod tests {
     fn a_record_that_is_not_one_says_why() {
         let whole = record();
         for (at, byte, reason) in [
-            (0, 9, "version 9 is unknown"),
-            (1, 2, "place 2 is unknown"),
-            (1, 1, "it is too short"),
-            (2, 0x7f, "parameter"),
-            (13, 0, "it has another number of events than it says"),
-            (13, 1, "it has another number of events than it says"),
-            (13, 7, "it has another number of events than it says"),
-            (15, 7, "it is too short"),
+            (0, 9, "kind 9 is unknown"),
+            (0, 2, "expected an append"),
+            (1, 0x7f, "parameter"),
+            (20, 0, "it has another number of events than it says"),
+            (20, 1, "it has another number of events than it says"),
+            (20, 7, "it has another number of events than it says"),
+            (38, 7, "it is too short"),
         ] {
-            let mut bytes = whole.bytes.to_vec();
+            let mut bytes = whole.clone();
             bytes[at] = byte;
-            let bytes = bytes.into();
-            let record = Record { last: 6, bytes };
-            let error = record.file().and_then(|_| record.events()).unwrap_err();
-            assert!(error.to_string().contains(reason), "{error}");
+            let error = Appended::open(&bytes).and_then(|append| append.events());
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(reason), "{at}: {error}");
         }
-        let bytes = whole.bytes[..13].into();
-        assert!(Record { last: 6, bytes }.count().is_err());
-        assert!(whole.events_from(b"[]").is_err());
+        assert!(Appended::open(&whole[..30]).is_err());
+        assert!(Record::read(&[]).is_err());
+    }
+
+    #[test]
+    fn small_records_come_back() {
+        let mut bytes = Vec::new();
+        write_small(&mut bytes, b"key", Some(b"value"));
+        assert_eq!(small_value(&bytes).unwrap(), b"value");
+        let (mut removed, gone) = (Vec::new(), None);
+        write_small(&mut removed, b"key", gone);
+        let read = Record::read(&removed).unwrap();
+        assert!(matches!(
+            read,
+            Record::Small {
+                key: b"key",
+                value: None
+            }
+        ));
+        assert!(small_value(&removed).is_err() && small_value(&record()).is_err());
     }
 }

@@ -1,20 +1,20 @@
 //! The one thread that writes.
 //!
-//! It takes what waits, makes one batch of it, applies it, has sled write it, fsyncs, and only then
-//! answers. So each write is durable when it is acknowledged, and one fsync serves all that waited for
-//! the last one. sled's own `flush` is no fsync on Linux, and its `flush_async` can hang.
+//! It takes what waits, makes one batch of it, appends that to the log with one fsync, shows it to readers,
+//! and only then answers. So each write is durable when it is acknowledged or shown, and one fsync serves
+//! all that waited for the last one.
 
-use std::{collections::BTreeSet, fs::File, sync::Arc, thread::JoinHandle};
+use std::{sync::Arc, thread::JoinHandle};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    codec::Body,
+    answers::{Answer, Answers, Reply},
     draft::{Draft, Prepared},
-    error::sled_error,
-    flight::Flight,
-    heads::Heads,
-    keys::{self, Key},
+    heads::Tip,
+    index::Changes,
+    keys::Key,
+    log,
     reader::Reader,
 };
 use crate::store::{Head, StoreError, cache::Cache, feed::Feed};
@@ -24,9 +24,6 @@ const QUEUE: usize = 1024;
 /// A batch takes no more writes when it has so many, or so many bytes: readers wait for it too.
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
-
-/// Whoever gets an answer gets those of the others with it, see [`Answers`].
-type Reply<T> = oneshot::Sender<(Result<T, StoreError>, Answers)>;
 
 /// The handle of the thread. Dropping it waits for the last batch.
 #[derive(Debug)]
@@ -49,14 +46,15 @@ enum Job {
 }
 
 impl Committer {
-    /// Starts the thread; `file` is the one that sled writes to.
-    pub(super) fn start(reader: Reader, file: File, told: Told) -> Result<Self, StoreError> {
+    /// Starts the thread at the end of the log.
+    pub(super) fn start(reader: Reader, log: log::Writer, told: Told) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let mut writer = Writer {
             reader,
-            file,
+            log,
             told,
             waiting,
+            has_failed: false,
         };
         let thread = std::thread::Builder::new()
             .name("store-committer".into())
@@ -109,29 +107,18 @@ impl Drop for Committer {
 /// Who is told what the thread does.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    pub(super) flight: Arc<Flight>,
-    pub(super) heads: Arc<Heads>,
     pub(super) cache: Arc<Cache>,
     pub(super) feed: Arc<Feed>,
-}
-
-impl Told {
-    /// The append is durable: those who will be told of it find all of it ready.
-    fn prepare(&self, head: &Arc<Head>, prepared: Prepared) {
-        if let Body::Here(json) = &prepared.body {
-            self.cache.advance(head, prepared.append, json.len());
-        }
-        self.heads.put(head);
-        self.feed.announce(head);
-    }
 }
 
 /// What the thread owns.
 struct Writer {
     reader: Reader,
-    file: File,
+    log: log::Writer,
     told: Told,
     waiting: mpsc::Receiver<Job>,
+    /// A batch was lost, or not: nobody knows, so none may follow.
+    has_failed: bool,
 }
 
 /// A job that stands in the draft or was refused. Both are told only when the batch is durable: a refusal
@@ -149,12 +136,8 @@ impl Writer {
     fn run(&mut self) {
         while let Some(first) = self.waiting.blocking_recv() {
             let jobs = self.take(first);
-            let (draft, staged, aboard) = self.stage(jobs);
-            let batch = (!draft.is_empty()).then(|| draft.into_batch());
-            let outcome = self.commit(batch, aboard);
-            if let Err(error) = &outcome {
-                tracing::error!("the store takes no more events: {error}");
-            }
+            let (staged, tips, changes) = self.stage(jobs);
+            let outcome = self.commit(tips, changes);
             let settle = |one: Staged| one.settle(&outcome, &self.told);
             Answers(staged.into_iter().map(settle).collect()).hand_over();
         }
@@ -174,63 +157,46 @@ impl Writer {
         jobs
     }
 
-    fn stage(&self, jobs: Vec<Job>) -> (Draft<'_>, Vec<Staged>, BTreeSet<Key>) {
-        let mut draft = Draft::new(&self.reader, &self.told.heads);
-        let mut aboard = BTreeSet::new();
+    fn stage(&mut self, jobs: Vec<Job>) -> (Vec<Staged>, Vec<Tip>, Changes) {
+        let (mut draft, log) = (Draft::new(&self.reader), &mut self.log);
         let stage = |job| match job {
             Job::Append { prepared, reply } => {
-                aboard.insert(keys::log(&prepared.append.task));
-                Staged::Append(draft.append(&prepared), prepared, reply)
+                Staged::Append(draft.append(&prepared, log), prepared, reply)
             }
             Job::Record { key, value, reply } => {
-                aboard.insert(key.clone());
-                Staged::Record(draft.record(key, value), reply)
+                Staged::Record(draft.record(key, value.as_deref(), log), reply)
             }
         };
         let staged = jobs.into_iter().map(stage).collect();
-        (draft, staged, aboard)
+        (staged, draft.tips.into_values().collect(), draft.changes)
     }
 
-    /// Makes a batch durable. After a failure nobody knows what is on the disk, so nothing may follow.
-    fn commit(&self, batch: Option<sled::Batch>, aboard: BTreeSet<Key>) -> Result<(), StoreError> {
-        if self.told.flight.has_crashed() {
+    /// Makes a batch durable and shows it. After a failure nobody knows what is on the disk, so nothing
+    /// may follow.
+    fn commit(&mut self, tips: Vec<Tip>, changes: Changes) -> Result<(), StoreError> {
+        if self.has_failed {
             return Err(StoreError::Closed);
         }
-        let Some(batch) = batch else {
+        if self.log.is_empty() {
             return Ok(());
-        };
-        self.told.flight.start(aboard);
-        let outcome = self.write(batch);
-        match outcome {
-            Ok(()) => self.told.flight.land(),
-            Err(_) => self.told.flight.crash(),
+        }
+        let written = self.log.commit();
+        let outcome = written.and_then(|end| self.reader.index.apply(changes, end));
+        match &outcome {
+            Ok(()) => tips.into_iter().for_each(|tip| self.reader.heads.put(tip)),
+            Err(error) => {
+                self.has_failed = true;
+                tracing::error!("the store takes no more events: {error}");
+            }
         }
         outcome
-    }
-
-    fn write(&self, batch: sled::Batch) -> Result<(), StoreError> {
-        let db = &self.reader.0;
-        db.apply_batch(batch).map_err(sled_error("writing to"))?;
-        db.flush().map_err(sled_error("flushing"))?;
-        let failed = |error| StoreError::io("syncing the database", error);
-        self.file.sync_data().map_err(failed)
-    }
-}
-
-impl Drop for Writer {
-    /// Should sled panic, those who wait for its batch must not wait for ever.
-    fn drop(&mut self) {
-        self.told.flight.crash();
     }
 }
 
 impl Job {
     fn bytes(&self) -> usize {
         match self {
-            Self::Append { prepared, .. } => match &prepared.body {
-                Body::Here(json) => json.len(),
-                Body::File(hash) => hash.len(),
-            },
+            Self::Append { prepared, .. } => prepared.json.len(),
             Self::Record { value, .. } => value.as_ref().map_or(0, Vec::len),
         }
     }
@@ -243,59 +209,13 @@ impl Staged {
             Self::Append(result, prepared, reply) => {
                 let result = settle(result, outcome);
                 if let Ok(head) = &result {
-                    told.prepare(head, *prepared);
+                    let bytes = prepared.json.len();
+                    told.cache.advance(head, prepared.append, bytes);
+                    told.feed.announce(head);
                 }
                 Answer::Append(result, reply, Arc::clone(&told.feed))
             }
             Self::Record(result, reply) => Answer::Record(settle(result, outcome), reply),
-        }
-    }
-}
-
-/// What one of those who wait is told.
-#[derive(Debug)]
-enum Answer {
-    Append(Result<Arc<Head>, StoreError>, Reply<Arc<Head>>, Arc<Feed>),
-    Record(Result<bool, StoreError>, Reply<bool>),
-}
-
-/// Answers that are given when this is dropped.
-///
-/// To wake a task of the runtime from this thread costs two switches between threads. So only one of
-/// those who wait is woken from here; it is handed the answers of the others and gives them from within
-/// the runtime. If it has gone, or goes before it looks, they are given where they are dropped.
-#[derive(Debug)]
-struct Answers(Vec<Answer>);
-
-impl Answers {
-    fn hand_over(mut self) {
-        if let Some(one) = self.0.pop() {
-            one.give(self);
-        }
-    }
-}
-
-impl Drop for Answers {
-    fn drop(&mut self) {
-        for answer in self.0.drain(..) {
-            answer.give(Self(Vec::new()));
-        }
-    }
-}
-
-impl Answer {
-    /// Whoever asked may have gone; the write stands all the same, and the others are told.
-    fn give(self, others: Answers) {
-        match self {
-            Self::Append(result, reply, feed) => {
-                if let Ok(head) = &result {
-                    feed.seen(head);
-                }
-                let _ = reply.send((result, others));
-            }
-            Self::Record(result, reply) => {
-                let _ = reply.send((result, others));
-            }
         }
     }
 }

@@ -1,26 +1,29 @@
-//! A batch in the making: what it changes can be read from it before it is applied.
+//! A batch in the making: what it changes can be read from it before it is true.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    codec::{self, Body, read_number},
-    content,
-    heads::Heads,
+    codec::{self, Appended, Link, Record, read_number},
+    heads::Tip,
+    index::Changes,
     keys::{self, Key},
-    reader::Reader,
+    log::{Place, Writer},
+    reader::{Reader, STRIDE},
 };
 use crate::{
     caller::Caller,
-    store::{Append, Head, StoreError},
+    store::{Append, Event, Head, Seq, StoreError},
 };
 
-/// Changes to the database that become true together.
+/// Clients choose some of what is in a head, and all of that can be part of a key.
+const HEAD_LIMIT: usize = 16 << 10;
+
+/// Changes that become true together: those to the index that follow from records of the log.
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     reader: &'a Reader,
-    durable: &'a Heads,
-    heads: BTreeMap<String, Arc<Head>>,
-    writes: BTreeMap<Key, Option<Vec<u8>>>,
+    pub(super) tips: BTreeMap<String, Tip>,
+    pub(super) changes: Changes,
 }
 
 /// An append that is ready to be committed: the events, and how they will be written.
@@ -28,86 +31,119 @@ pub(super) struct Draft<'a> {
 pub(super) struct Prepared {
     pub(super) caller: Caller,
     pub(super) append: Append,
-    pub(super) body: Body,
+    pub(super) json: Vec<u8>,
 }
 
 impl<'a> Draft<'a> {
-    /// An empty one, on top of what the database holds.
-    pub(super) fn new(reader: &'a Reader, durable: &'a Heads) -> Self {
+    /// An empty one, on top of what is durable.
+    pub(super) fn new(reader: &'a Reader) -> Self {
         Self {
             reader,
-            durable,
-            heads: BTreeMap::new(),
-            writes: BTreeMap::new(),
+            tips: BTreeMap::new(),
+            changes: Changes::default(),
         }
     }
 
-    /// Adds an append, or says why it cannot follow; then nothing of it is in the draft.
-    pub(super) fn append(&mut self, prepared: &Prepared) -> Result<Arc<Head>, StoreError> {
+    /// Adds an append and writes it, or says why it cannot follow; then nothing of it is anywhere.
+    pub(super) fn append(
+        &mut self,
+        prepared: &Prepared,
+        log: &mut Writer,
+    ) -> Result<Arc<Head>, StoreError> {
         let append = &prepared.append;
-        let before = self.head(&append.task)?;
-        let after = Head::after(before.as_deref(), &prepared.caller, append)?;
+        let before = self.tip(&append.task)?;
+        let known = before.as_ref().map(|before| before.head.as_ref());
+        let after = Arc::new(Head::after(known, &prepared.caller, append)?);
         self.check_ids(&after, append)?;
-        let record = codec::envelope(append, &after, &prepared.body)?;
-        self.list(before.as_deref(), &after)?;
-        self.remember_ids(&after, append);
-        self.put(keys::events(&after.task, after.seq), record);
-        if let Body::File(hash) = &prepared.body {
-            self.put(keys::content(&content::name(hash)), Vec::new());
-        }
-        let after = Arc::new(after);
-        self.heads.insert(after.task.clone(), Arc::clone(&after));
+        let json = codec::head_json(&after)?;
+        check_size(&after, json.len())?;
+        let counts = self.counts(known, &after)?;
+        let link = Link {
+            number: before.as_ref().map_or(1, |before| before.number + 1),
+            previous: before.as_ref().map(|before| before.place),
+        };
+        let write = |to: &mut Vec<u8>| codec::write_append(to, append, link, &json, &prepared.json);
+        let tip = Tip {
+            head: Arc::clone(&after),
+            place: log.put(write),
+            number: link.number,
+        };
+        self.remember(append.message_ids(), &after);
+        self.follow(before.as_ref(), tip, counts);
         Ok(after)
     }
 
-    /// Puts a small record or removes it; says whether there was one.
-    pub(super) fn record(&mut self, key: Key, value: Option<Vec<u8>>) -> Result<bool, StoreError> {
+    /// Puts a small record or removes it, and writes that; says whether there was one.
+    pub(super) fn record(
+        &mut self,
+        key: Key,
+        value: Option<&[u8]>,
+        log: &mut Writer,
+    ) -> Result<bool, StoreError> {
         let present = self.get(&key)?.is_some();
-        self.writes.insert(key, value);
+        let place = log.put(|to| codec::write_small(to, &key, value));
+        match value {
+            Some(_) => self.changes.put(key, place.to_bytes().into()),
+            None => self.changes.remove(key),
+        }
         Ok(present)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.writes.is_empty()
-    }
-
-    pub(super) fn into_batch(self) -> sled::Batch {
-        let mut batch = sled::Batch::default();
-        for (key, value) in self.writes {
-            match value {
-                Some(value) => batch.insert(key, value),
-                None => batch.remove(key),
+    /// Adds what a record of the log says.
+    pub(super) fn replay(&mut self, place: Place, record: &[u8]) -> Result<(), StoreError> {
+        match Record::read(record)? {
+            Record::Append(append) => self.replay_append(place, &append),
+            Record::Small { key, value } => {
+                match value {
+                    Some(_) => self.changes.put(key.into(), place.to_bytes().into()),
+                    None => self.changes.remove(key.into()),
+                }
+                Ok(())
             }
         }
-        batch
     }
 
-    fn put(&mut self, key: Key, value: Vec<u8>) {
-        self.writes.insert(key, Some(value));
+    fn replay_append(&mut self, place: Place, append: &Appended<'_>) -> Result<(), StoreError> {
+        let head = Arc::new(append.head()?);
+        let before = match append.previous {
+            Some(_) => self.tip(&head.task)?,
+            None => None,
+        };
+        let events = append.events()?;
+        let messages = events.iter().filter_map(|stored| match &stored.event {
+            Event::Message(message) => Some((message.message_id.as_str(), stored.seq)),
+            _ => None,
+        });
+        self.remember(messages, &head);
+        let known = before.as_ref().map(|before| before.head.as_ref());
+        let counts = self.counts(known, &head)?;
+        let number = append.number;
+        let tip = Tip {
+            head,
+            place,
+            number,
+        };
+        self.follow(before.as_ref(), tip, counts);
+        Ok(())
     }
 
-    fn remove(&mut self, key: Key) {
-        self.writes.insert(key, None);
-    }
-
-    fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>, StoreError> {
-        match self.writes.get(key) {
-            Some(written) => Ok(written.as_deref().map(sled::IVec::from)),
-            None => self.reader.get(key),
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.changes.get(key) {
+            Some(value) => Ok(value.map(<[u8]>::to_vec)),
+            None => self.reader.index.get(key),
         }
     }
 
-    fn head(&self, task: &str) -> Result<Option<Arc<Head>>, StoreError> {
-        let staged = self.heads.get(task).cloned();
-        match staged.or_else(|| self.durable.get(task)) {
-            Some(head) => Ok(Some(head)),
-            None => Ok(self.reader.head(task)?.map(Arc::new)),
+    fn tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
+        match self.tips.get(task) {
+            Some(tip) => Ok(Some(tip.clone())),
+            None => self.reader.tip(task),
         }
     }
 
     /// Refuses ids that were used before.
     fn check_ids(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
-        if let Some(client_id) = new_client_id(head, append)
+        if let Some(client_id) = head.client_id.as_deref().filter(|_| append.expected == 0)
             && let Some(task) = self.get(&keys::client_task(&head.owner, &head.agent, client_id))?
         {
             return Err(StoreError::Taken {
@@ -116,8 +152,8 @@ impl<'a> Draft<'a> {
             });
         }
         for (id, _) in append.message_ids() {
-            if let Some(place) = self.get(&keys::message(&head.owner, &head.agent, id))? {
-                let (task, seq) = codec::read_place(&place)?;
+            if let Some(event) = self.get(&keys::message(&head.owner, &head.agent, id))? {
+                let (task, seq) = codec::read_message(&event)?;
                 let message_id = id.into();
                 return Err(StoreError::Duplicate {
                     message_id,
@@ -129,52 +165,85 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn remember_ids(&mut self, head: &Head, append: &Append) {
-        if let Some(client_id) = new_client_id(head, append) {
-            let key = keys::client_task(&head.owner, &head.agent, client_id);
-            self.put(key, head.task.clone().into_bytes());
-        }
-        for (id, seq) in append.message_ids() {
+    fn remember<'m>(&mut self, messages: impl Iterator<Item = (&'m str, Seq)>, head: &Head) {
+        for (id, seq) in messages {
             let key = keys::message(&head.owner, &head.agent, id);
-            self.put(key, codec::write_place(&head.task, seq));
+            let event = codec::write_message(&head.task, seq);
+            self.changes.put_new(key, event);
+        }
+    }
+
+    /// Has the index follow an append.
+    fn follow(&mut self, before: Option<&Tip>, tip: Tip, counts: Vec<(Key, u64)>) {
+        let (head, place) = (&tip.head, tip.place.to_bytes());
+        match before {
+            None => self.create(head, place.into()),
+            Some(_) => self.changes.put(keys::head(&head.task), place.into()),
+        }
+        if tip.number.is_multiple_of(STRIDE) {
+            let key = keys::append(&head.task, head.seq);
+            self.changes.put_new(key, place.into());
+        }
+        self.list(before.map(|before| before.head.as_ref()), head);
+        for (key, count) in counts {
+            self.changes.put(key, count.to_be_bytes().into());
+        }
+        self.tips.insert(tip.head.task.clone(), tip);
+    }
+
+    fn create(&mut self, head: &Head, place: Vec<u8>) {
+        self.changes.put_new(keys::head(&head.task), place);
+        self.changes.put_new(keys::in_context(head), Vec::new());
+        if let Some(client_id) = &head.client_id {
+            let key = keys::client_task(&head.owner, &head.agent, client_id);
+            self.changes.put_new(key, head.task.clone().into_bytes());
         }
     }
 
     /// Moves the task to where lists must find it now.
-    fn list(&mut self, before: Option<&Head>, after: &Head) -> Result<(), StoreError> {
+    fn list(&mut self, before: Option<&Head>, after: &Head) {
         let (old, new) = (before.map(keys::listed), keys::listed(after));
         if old.as_ref() != Some(&new) {
-            match old {
-                Some(old) => self.remove(old),
-                None => self.put(keys::in_context(after), Vec::new()),
+            if let Some(old) = old {
+                self.changes.remove(old);
             }
-            self.put(new, Vec::new());
-        }
-        if before.map(|before| &before.state) != Some(&after.state) {
-            before.map_or(Ok(()), |before| self.count(before, -1))?;
-            self.count(after, 1)?;
+            self.changes.put_new(new, Vec::new());
         }
         match (before.is_some_and(Head::is_open), after.is_open()) {
-            (false, true) => self.put(keys::open(&after.task), Vec::new()),
-            (true, false) => self.remove(keys::open(&after.task)),
+            (false, true) => self.changes.put_new(keys::open(&after.task), Vec::new()),
+            (true, false) => self.changes.remove(keys::open(&after.task)),
             (true, true) | (false, false) => {}
         }
-        Ok(())
     }
 
-    fn count(&mut self, head: &Head, change: i64) -> Result<(), StoreError> {
-        let key = keys::count(&head.owner, &head.agent, head.state.as_str());
-        let before = match self.get(&key)? {
-            Some(bytes) => read_number(&bytes, "a count of tasks")?,
-            None => 0,
+    /// The counts of tasks that become others, as they will be.
+    fn counts(&self, before: Option<&Head>, after: &Head) -> Result<Vec<(Key, u64)>, StoreError> {
+        if before.is_some_and(|before| before.state == after.state) {
+            return Ok(Vec::new());
+        }
+        let changes = before
+            .map(|before| (before, -1))
+            .into_iter()
+            .chain([(after, 1)]);
+        let count = |(head, change): (&Head, i64)| {
+            let key = keys::count(&head.owner, &head.agent, head.state.as_str());
+            let count = match self.get(&key)? {
+                Some(bytes) => read_number(&bytes, "a count of tasks")?,
+                None => 0,
+            };
+            Ok((key, count.saturating_add_signed(change)))
         };
-        let after = before.saturating_add_signed(change);
-        self.put(key, after.to_be_bytes().to_vec());
-        Ok(())
+        changes.map(count).collect()
     }
 }
 
-/// Clients choose an id only for the task that they create.
-fn new_client_id<'h>(head: &'h Head, append: &Append) -> Option<&'h str> {
-    head.client_id.as_deref().filter(|_| append.expected == 0)
+fn check_size(head: &Head, size: usize) -> Result<(), StoreError> {
+    match size {
+        0..=HEAD_LIMIT => Ok(()),
+        size => Err(StoreError::TooLarge {
+            what: format!("the ids and open turns of task {}", head.task),
+            size,
+            limit: HEAD_LIMIT,
+        }),
+    }
 }

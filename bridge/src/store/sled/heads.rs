@@ -1,13 +1,14 @@
-//! The heads of tasks that were written to lately: durable, and newer than anything else.
+//! The heads of tasks that were written to lately.
 //!
-//! Only the committer puts heads here, each when it is durable, so what stands here is true without a
-//! look at the database, for the committer and for readers.
+//! Only the committer puts heads here, each when it is durable, so what stands here is true without a look at
+//! the index, for the committer and for readers.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use super::log::Place;
 use crate::store::Head;
 
 /// At most twice so many heads are kept.
@@ -20,21 +21,32 @@ pub(super) struct Heads(Mutex<Generations>);
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: BTreeMap<String, Arc<Head>>,
-    old: BTreeMap<String, Arc<Head>>,
+    young: BTreeMap<String, Tip>,
+    old: BTreeMap<String, Tip>,
+}
+
+/// A task's newest append.
+#[derive(Clone, Debug)]
+pub(super) struct Tip {
+    /// The head after it.
+    pub(super) head: Arc<Head>,
+    /// Where it stands.
+    pub(super) place: Place,
+    /// How many appends the task has.
+    pub(super) number: u32,
 }
 
 impl Heads {
-    pub(super) fn get(&self, task: &str) -> Option<Arc<Head>> {
+    pub(super) fn get(&self, task: &str) -> Option<Tip> {
         let generations = self.lock();
         let young = generations.young.get(task);
         young.or_else(|| generations.old.get(task)).cloned()
     }
 
-    pub(super) fn put(&self, head: &Arc<Head>) {
+    pub(super) fn put(&self, tip: Tip) {
         let mut generations = self.lock();
         let young = &mut generations.young;
-        young.insert(head.task.clone(), Arc::clone(head));
+        young.insert(tip.head.task.clone(), tip);
         if young.len() >= GENERATION {
             let young = std::mem::take(young);
             let gone = std::mem::replace(&mut generations.old, young);

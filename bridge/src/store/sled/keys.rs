@@ -1,22 +1,18 @@
-//! Where what stands in the database: every key, and what its value is.
-//!
-//! All keys are in one tree, because only within one are batches atomic.
+//! Where what stands in the index: every key, and what its value is.
 //!
 //! | key | value |
 //! |-|-|
-//! | `v` | the format's number, 32 bits |
-//! | `e` (task) last | the events of one append and the head after them, see `codec`; `last` is the number of the last event |
+//! | `h` task | the place in the log of its newest append |
+//! | `e` (task) last | the place of every 32nd append of a task; `last` is the number of its last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
 //! | `o` task | nothing: the task is open, see [`Head::is_open`] |
 //! | `t` (caller) (agent) (state) newest task | nothing: every task, as lists show them |
 //! | `c` (caller) (agent) (context) task | nothing: the tasks of a context, in no order that matters |
 //! | `n` (caller) (agent) state | how many tasks there are, 64 bits |
-//! | `f` hash | nothing: an append stands in the file of this name |
-//! | `r` (caller) (kind) (scope) id | a small record |
+//! | `r` (caller) (kind) (scope) id | the place of a small record |
 //!
-//! sled's cost is by the key, not by the byte: an append writes `e`, a message `m`, a change of status
-//! moves `t`; `c` is written once, and `n` once a batch.
+//! A task whose turn is over before the index is written costs it four entries: `h`, `m`, `t` and `c`.
 //!
 //! A name in brackets has its length before it, so no name can reach into the next. Numbers are big
 //! endian, so their order is the order of the keys; `newest` is a time turned round.
@@ -30,7 +26,8 @@ use crate::{
 
 pub(super) type Key = Vec<u8>;
 
-pub(super) const FORMAT: &[u8] = b"v";
+/// Room for what mostly follows the names of a key: a time and a task's id.
+const TAIL: usize = 8 + 36;
 
 /// Open tasks begin with this.
 pub(super) const OPEN: &[u8] = b"o";
@@ -39,17 +36,17 @@ pub(super) fn open(task: &str) -> Key {
     [OPEN, task.as_bytes()].concat()
 }
 
-pub(super) fn content(hash: &str) -> Key {
-    [b"f", hash.as_bytes()].concat()
+pub(super) fn head(task: &str) -> Key {
+    [b"h", task.as_bytes()].concat()
 }
 
-/// All records of a task's log begin with this.
-pub(super) fn log(task: &str) -> Key {
+/// The appends of a task that can be found by number begin with this.
+pub(super) fn appends(task: &str) -> Key {
     named(b'e', &[task])
 }
 
-pub(super) fn events(task: &str, last: Seq) -> Key {
-    let mut key = log(task);
+pub(super) fn append(task: &str, last: Seq) -> Key {
+    let mut key = appends(task);
     key.extend(last.to_be_bytes());
     key
 }
@@ -132,7 +129,9 @@ fn newest_first_back(number: u64) -> i64 {
 }
 
 fn named(kind: u8, names: &[&str]) -> Key {
-    let mut key = vec![kind];
+    let length: usize = names.iter().map(|name| 4 + name.len()).sum();
+    let mut key = Key::with_capacity(1 + length + TAIL);
+    key.push(kind);
     for name in names {
         key.extend((name.len() as u32).to_be_bytes());
         key.extend(name.as_bytes());

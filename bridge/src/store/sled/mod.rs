@@ -1,24 +1,29 @@
-//! Tasks on the disk, in a sled database: the default.
+//! Tasks on the disk: the default. What is true is a log, a file of our own; where things stand in it is
+//! in an index in a sled database, which is written later and can be made anew.
 //!
-//! One process at a time has it open, one thread of it writes. Readers need no lock and see only what is
-//! durable. What grows with the number of tasks is on the disk; in memory there are only the two caches
-//! of [`SledSettings`] and what is being watched or written.
+//! One process at a time has it open, one thread of it writes. Readers see only what is durable. What
+//! grows with the number of tasks is on the disk; in memory there are only the caches of [`SledSettings`],
+//! what was written in the last moment, and the index's filters (1.25 bytes an entry, four entries a
+//! task).
 //!
 //! - `open`: settings, locks, formats, what a crash left behind
-//! - `keys`, `codec`: where things stand and how they are written
-//! - `draft`, `committer`: batches, and the thread that makes them durable
-//! - `flight`, `heads`: what is not durable yet, and what was written lately
-//! - `reader`, `view`: reading, and what of it is shown
-//! - `content`: files for what is too large
+//! - `log`: the files, frames and checksums
+//! - `codec`, `keys`: what stands in the log and in the index
+//! - `index`: entries in memory and in sled
+//! - `draft`, `committer`, `answers`: batches, and the thread that makes them durable
+//! - `heads`: what was written lately
+//! - `reader`, `lists`, `view`: reading
 
+mod answers;
 mod codec;
 mod committer;
-mod content;
 mod draft;
 mod error;
-mod flight;
 mod heads;
+mod index;
 mod keys;
+mod lists;
+mod log;
 mod open;
 mod reader;
 #[cfg(test)]
@@ -33,11 +38,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use self::{
-    codec::Body,
     committer::{Committer, Told},
     draft::Prepared,
-    flight::Flight,
-    reader::Reader,
+    index::Indexer,
+    open::Opened,
     view::{View, blocking},
 };
 use super::{
@@ -46,47 +50,47 @@ use super::{
 };
 use crate::caller::Caller;
 
-/// Events of one append that have more bytes than this are kept in a file of their own.
-const INLINE: usize = 32 << 10;
 /// The bytes that the events of one append may have.
 const LIMIT: usize = 64 << 20;
+/// The bytes that all names of a small record may have.
+const KEY_LIMIT: usize = 16 << 10;
 
 /// A store in a folder.
 #[derive(Debug)]
 pub struct SledStore {
-    // Before the view: the committer ends first, so that the database is let go when this is dropped.
+    // They are dropped in this order: the index is written when no more can come, and only then may
+    // another open the folder.
     committer: Committer,
+    _indexer: Indexer,
     view: View,
     leases: Leases,
 }
 
 impl SledStore {
-    /// Opens the folder's database or makes it. It blocks for as long as it takes to read the database's
-    /// log, and up to a second for another process to let go of it.
+    /// Opens the folder's store or makes it. It blocks until the index has all of the log, and up to a
+    /// second for another process to let go of the folder.
     ///
-    /// Errors: `InUse`, `Newer`, `Corrupt`, `Io`, `Full`.
+    /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
-        let opened = open::open(settings)?;
+        let Opened {
+            reader,
+            log,
+            indexer,
+        } = open::open(settings)?;
         let told = Told {
-            flight: Arc::new(Flight::new()),
-            heads: Arc::default(),
             cache: Arc::new(Cache::new(settings.task_cache)),
             feed: Arc::new(Feed::new()),
         };
-        let reader = Reader(opened.db);
         Ok(Self {
-            committer: Committer::start(reader.clone(), opened.file, told.clone())?,
-            view: View {
-                reader,
-                content: Arc::new(opened.content),
-                told,
-            },
+            committer: Committer::start(reader.clone(), log, told.clone())?,
+            _indexer: indexer,
+            view: View { reader, told },
             leases: Leases::default(),
         })
     }
 
-    /// Writes the events as they will stand in the database, what is large in a file first.
-    async fn prepare(&self, caller: &Caller, append: Append) -> Result<Prepared, StoreError> {
+    /// Writes the events as they will stand in the log.
+    fn prepare(caller: &Caller, append: Append) -> Result<Prepared, StoreError> {
         let json = codec::events_json(&append)?;
         if json.len() > LIMIT {
             return Err(StoreError::TooLarge {
@@ -95,33 +99,19 @@ impl SledStore {
                 limit: LIMIT,
             });
         }
-        let body = match json.len() > INLINE {
-            false => Body::Here(json),
-            true => {
-                self.check_expected(caller, &append)?;
-                let content = Arc::clone(&self.view.content);
-                Body::File(blocking(move || content.write(&json)).await?)
-            }
-        };
         let caller = caller.clone();
         Ok(Prepared {
             caller,
             append,
-            body,
+            json,
         })
-    }
-
-    /// Spares the disk a large file for an append that will be refused.
-    fn check_expected(&self, caller: &Caller, append: &Append) -> Result<(), StoreError> {
-        let before = self.view.reader.head(&append.task)?;
-        Head::after(before.as_ref(), caller, append).map(|_| ())
     }
 }
 
 #[async_trait]
 impl Store for SledStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
-        let prepared = self.prepare(caller, append.checked()?).await?;
+        let prepared = Self::prepare(caller, append.checked()?)?;
         self.committer.append(prepared).await
     }
 
@@ -132,17 +122,17 @@ impl Store for SledStore {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
-        let head = self.view.head(caller, task).await?;
-        self.view.read(&head, after, limit).await
+        let tip = self.view.tip(caller, task)?;
+        self.view.read(&tip, after, limit).await
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        self.view.head(caller, task).await
+        self.view.head(caller, task)
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        let head = self.view.head(caller, task).await?;
-        self.view.snapshot(&head).await
+        let tip = self.view.tip(caller, task)?;
+        self.view.snapshot(&tip).await
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
@@ -165,14 +155,8 @@ impl Store for SledStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let place = self
-            .view
-            .reader
-            .message(&keys::message(caller, agent, message_id))?;
-        if let Some((task, _)) = &place {
-            self.view.settled(task).await?;
-        }
-        Ok(place)
+        let key = keys::message(caller, agent, message_id);
+        self.view.reader.message(&key)
     }
 
     async fn find_client_task(
@@ -181,28 +165,18 @@ impl Store for SledStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        let task = self
-            .view
-            .reader
-            .client_task(&keys::client_task(caller, agent, client_id))?;
-        if let Some(task) = &task {
-            self.view.settled(task).await?;
-        }
-        Ok(task)
+        let key = keys::client_task(caller, agent, client_id);
+        self.view.reader.client_task(&key)
     }
 
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let (reader, after) = (self.view.reader.clone(), after.to_owned());
-        let heads = blocking(move || reader.open_tasks(&after, limit)).await?;
-        for head in &heads {
-            self.view.settled(&head.task).await?;
-        }
-        Ok(heads)
+        blocking(move || reader.open_tasks(&after, limit)).await
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.view.told.feed.watch(task);
-        let head = self.view.head(caller, task).await?;
+        let head = self.view.head(caller, task)?;
         self.view.told.feed.seen(&head);
         Ok(watch)
     }
@@ -219,7 +193,7 @@ impl Store for SledStore {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<(), StoreError> {
-        self.view.head(caller, task).await?;
+        self.view.head(caller, task)?;
         self.leases.acquire(task, holder, now, until)
     }
 
@@ -231,12 +205,12 @@ impl Store for SledStore {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<(), StoreError> {
-        self.view.head(caller, task).await?;
+        self.view.head(caller, task)?;
         self.leases.renew(task, holder, now, until)
     }
 
     async fn release(&self, caller: &Caller, task: &str, holder: &str) -> Result<(), StoreError> {
-        self.view.head(caller, task).await?;
+        self.view.head(caller, task)?;
         self.leases.release(task, holder);
         Ok(())
     }
@@ -248,8 +222,15 @@ impl Store for SledStore {
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
         record::check_size(key, &value)?;
-        let key = keys::record(caller, key);
-        self.committer.record(key, Some(value)).await?;
+        let name = keys::record(caller, key);
+        if name.len() > KEY_LIMIT {
+            return Err(StoreError::TooLarge {
+                what: format!("the names of record {}/{}/{}", key.kind, key.scope, key.id),
+                size: name.len(),
+                limit: KEY_LIMIT,
+            });
+        }
+        self.committer.record(name, Some(value)).await?;
         Ok(())
     }
 
@@ -259,9 +240,7 @@ impl Store for SledStore {
         key: &RecordKey,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = keys::record(caller, key);
-        let value = self.view.reader.record(&key)?;
-        self.view.told.flight.settled(&key).await?;
-        Ok(value)
+        self.view.reader.record(&key)
     }
 
     async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
@@ -276,11 +255,6 @@ impl Store for SledStore {
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let prefix = keys::records(caller, kind, scope);
-        let records = self.view.reader.records(&prefix)?;
-        for (id, _) in &records {
-            let key = [prefix.as_slice(), id.as_bytes()].concat();
-            self.view.told.flight.settled(&key).await?;
-        }
-        Ok(records)
+        self.view.reader.records(&prefix)
     }
 }

@@ -1,125 +1,200 @@
-//! Opening the database: locks, formats, and what a crash left behind.
+//! Opening a store: locks, formats, and what a crash left behind.
 
 use std::{
-    fs::File,
-    io,
+    fs::{self, File, TryLockError},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{
-    content::{ContentFiles, sync_folder},
+    draft::Draft,
     error::sled_error,
-    keys,
+    heads::Heads,
+    index::{Index, Indexer},
+    log::{self, End, Log, Place, sync_folder},
+    reader::Reader,
 };
 use crate::store::StoreError;
-
-/// The newest format that this program reads and the one that it writes; `keys` and `codec` say what it
-/// is.
-const FORMAT: u32 = 1;
 
 /// Small values stay out of sled's own blob files, which it never fsyncs.
 const SEGMENT: usize = 8 << 20;
 
-/// A bridge that was just stopped may need so long to let go of the database.
+/// A bridge that was just stopped may need so long to let go of the folder.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Where the database is and what memory it may take.
+/// The bytes of the index that may wait in memory to be written, twice.
+const ROOM: usize = 32 << 20;
+
+/// So many records of the log go to the index together.
+const TOGETHER: usize = 256;
+
+/// Where the store is and what memory it may take.
 #[derive(Clone, Debug)]
 pub struct SledSettings {
     /// The folder, which is made if need be.
     pub folder: PathBuf,
-    /// The bytes that sled keeps of the database.
+    /// The bytes that sled keeps of the index.
     pub page_cache: u64,
     /// The bytes of events, as they are in the log, whose tasks are kept ready to be shown.
     pub task_cache: usize,
 }
 
 impl SledSettings {
-    /// The settings that suit most: 128 MiB of pages, 32 MiB of tasks.
+    /// The settings that suit most: 64 MiB of the index, 32 MiB of tasks.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
-            page_cache: 128 << 20,
+            page_cache: 64 << 20,
             task_cache: 32 << 20,
         }
     }
 }
 
-/// What an open database consists of.
+/// What an open store consists of.
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) db: sled::Db,
-    /// The file that sled writes to.
-    pub(super) file: File,
-    pub(super) content: ContentFiles,
+    pub(super) reader: Reader,
+    pub(super) log: log::Writer,
+    pub(super) indexer: Indexer,
 }
 
-/// Opens the database or makes it.
+/// Opens the folder's store or makes it.
 pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
     let folder = &settings.folder;
-    let db = open_sled(settings)?;
-    check_format(&db, folder)?;
-    let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
-    let file = make_durable(&db, folder).map_err(failed)?;
-    let content = ContentFiles::open(folder.join("content"))?;
-    content.sweep(|name| {
-        db.contains_key(keys::content(name))
-            .map_err(sled_error("reading"))
-    })?;
-    Ok(Opened { db, file, content })
+    let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
+    fs::create_dir_all(folder).map_err(failed)?;
+    check_layout(folder)?;
+    let lock = Arc::new(lock(folder)?);
+    let logs = folder.join("log");
+    fs::create_dir_all(&logs).map_err(failed)?;
+    sync_folder(folder).map_err(failed)?;
+    let (index, file) = open_index(settings)?;
+    let index = Arc::new(index);
+    let indexer = Indexer::start(Arc::clone(&index), file)?;
+    let (log, reader) = catch_up(&logs, &index, &lock)?;
+    Ok(Opened {
+        reader,
+        log,
+        indexer,
+    })
 }
 
-fn open_sled(settings: &SledSettings) -> Result<sled::Db, StoreError> {
-    let config = sled::Config::new()
-        .path(&settings.folder)
-        .cache_capacity(settings.page_cache)
-        .segment_size(SEGMENT);
+/// What stood in a folder before the log was a file of its own: all of it in sled.
+fn check_layout(folder: &Path) -> Result<(), StoreError> {
+    match folder.join("db").exists() {
+        true => Err(StoreError::Older {
+            path: folder.into(),
+            found: 1,
+            known: 2,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, StoreError> {
+    let path = folder.join("lock");
+    let failed = |error| StoreError::io(format!("locking {}", path.display()), error);
+    let mut options = File::options();
+    let options = options.write(true).create(true).truncate(false);
+    let file = options.open(&path).map_err(failed)?;
     let begun = Instant::now();
     loop {
-        match config.open() {
-            Err(sled::Error::Io(error)) if is_lock(&error) => {
-                if begun.elapsed() > PATIENCE {
-                    let path = settings.folder.clone();
-                    return Err(StoreError::InUse { path });
-                }
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            opened => return opened.map_err(sled_error("opening")),
+            Err(TryLockError::WouldBlock) => {
+                let path = folder.into();
+                return Err(StoreError::InUse { path });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }
 }
 
-/// sled tells it only by the text of its error.
-fn is_lock(error: &io::Error) -> bool {
-    error.to_string().starts_with("could not acquire lock")
-}
-
-fn check_format(db: &sled::Db, folder: &Path) -> Result<(), StoreError> {
-    let Some(bytes) = db.get(keys::FORMAT).map_err(sled_error("reading"))? else {
-        let written = db.insert(keys::FORMAT, &FORMAT.to_be_bytes());
-        return written.map(|_| ()).map_err(sled_error("writing to"));
+/// Opens the index, and the file that sled writes to. One that cannot be read is thrown away: all of it
+/// follows from the log.
+fn open_index(settings: &SledSettings) -> Result<(Index, File), StoreError> {
+    let folder = settings.folder.join("index");
+    let open = || {
+        // sled panics at some of what it finds broken.
+        let opened = catch_unwind(AssertUnwindSafe(|| try_open_index(&folder, settings)));
+        opened.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")))
     };
-    match <[u8; 4]>::try_from(&*bytes).map(u32::from_be_bytes) {
-        Ok(FORMAT) => Ok(()),
-        Ok(found) if found > FORMAT => Err(StoreError::Newer {
-            path: folder.into(),
-            found,
-            known: FORMAT,
-        }),
-        Ok(_) | Err(_) => Err(StoreError::corrupt(
-            folder.display().to_string(),
-            "its format's number is none",
-        )),
+    match open() {
+        Err(error @ StoreError::Corrupt { .. }) => {
+            tracing::warn!("the index is made anew from the log, which takes a while: {error}");
+            let failed = |error| StoreError::io(format!("removing {}", folder.display()), error);
+            fs::remove_dir_all(&folder).map_err(failed)?;
+            open()
+        }
+        opened => opened,
     }
 }
 
-/// Has a new database survive a power cut: sled fsyncs neither its settings nor the names of its files.
-fn make_durable(db: &sled::Db, folder: &Path) -> io::Result<File> {
-    db.flush().map_err(io::Error::other)?;
-    let file = File::open(folder.join("db"))?;
-    file.sync_all()?;
-    File::open(folder.join("conf"))?.sync_all()?;
-    sync_folder(folder)?;
-    Ok(file)
+fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File), StoreError> {
+    let config = sled::Config::new()
+        .path(folder)
+        .cache_capacity(settings.page_cache)
+        .segment_size(SEGMENT)
+        .flush_every_ms(None);
+    let db = config.open().map_err(sled_error("opening"))?;
+    let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
+    let file = File::open(folder.join("db")).map_err(failed)?;
+    Ok((Index::open(db, ROOM)?, file))
+}
+
+/// Has the index follow the log to its end.
+fn catch_up(
+    folder: &Path,
+    index: &Arc<Index>,
+    lock: &Arc<File>,
+) -> Result<(log::Writer, Reader), StoreError> {
+    let heads = Arc::new(Heads::default());
+    let mut waiting = Waiting {
+        end: index.end(),
+        records: Vec::new(),
+    };
+    let reader = |log: &Arc<Log>| Reader {
+        index: Arc::clone(index),
+        log: Arc::clone(log),
+        heads: Arc::clone(&heads),
+        _lock: Arc::clone(lock),
+    };
+    let mut visit = |log: &Arc<Log>, place: Place, record: &[u8], end: End| {
+        if end != waiting.end && waiting.records.len() >= TOGETHER {
+            waiting.follow(&reader(log))?;
+        }
+        waiting.end = end;
+        waiting.records.push((place, record.to_vec()));
+        Ok(())
+    };
+    let (log, writer) = log::replay(folder, index.end(), &mut visit)?;
+    let reader = reader(&log);
+    waiting.follow(&reader)?;
+    Ok((writer, reader))
+}
+
+/// Whole batches of the log on their way to the index.
+struct Waiting {
+    end: End,
+    records: Vec<(Place, Vec<u8>)>,
+}
+
+impl Waiting {
+    fn follow(&mut self, reader: &Reader) -> Result<(), StoreError> {
+        let mut draft = Draft::new(reader);
+        for (place, record) in self.records.drain(..) {
+            draft.replay(place, &record)?;
+        }
+        reader.index.apply(draft.changes, self.end)?;
+        draft
+            .tips
+            .into_values()
+            .for_each(|tip| reader.heads.put(tip));
+        Ok(())
+    }
 }

@@ -2,8 +2,13 @@
 
 use std::{fs, sync::Arc};
 
+use bridge_protocol::a2a::{Metadata, TaskState, TaskStatus};
+
 use super::*;
-use crate::store::testing::{Backend, Sample};
+use crate::store::{
+    Event,
+    testing::{Backend, Sample},
+};
 
 struct Sled(tempfile::TempDir);
 
@@ -44,102 +49,188 @@ fn a_folder_is_opened_once() {
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
     assert!(error.to_string().ends_with("is another bridge using it?"));
 }
-
 #[test]
-fn a_newer_format_is_left_alone() {
+fn a_store_from_before_the_log_is_refused() {
+    let backend = Sled::new();
+    fs::write(backend.0.path().join("db"), b"").unwrap();
+    let error = backend.try_open().unwrap_err();
+    assert!(matches!(error, StoreError::Older { .. }), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("has format 1, this program knows 2: name another")
+    );
+}
+
+/// Writes so many tasks of three events, each third of which ends, and some records.
+async fn fill(store: &SledStore, tasks: std::ops::Range<i64>) {
+    for number in tasks {
+        let sample = Sample::new(format!("t{number}"));
+        sample.create(store, number).await;
+        if number % 3 == 0 {
+            let mut status = TaskStatus::new(TaskState::Completed);
+            status.message = None;
+            let metadata = None;
+            let ended = Event::Status { status, metadata };
+            sample.then(store, number + 1, ended).await;
+            sample
+                .then(store, number + 2, Event::TurnEnded { turn: 1 })
+                .await;
+        }
+        if number % 10 == 0 {
+            let key = record_key(&number.to_string());
+            store
+                .put_record(&sample.caller, &key, b"v".into())
+                .await
+                .unwrap();
+            let gone = record_key(&(number - 10).to_string());
+            store.delete_record(&sample.caller, &gone).await.unwrap();
+        }
+    }
+}
+
+fn record_key(id: &str) -> RecordKey {
+    RecordKey {
+        kind: "k".into(),
+        scope: "s".into(),
+        id: id.into(),
+    }
+}
+
+/// All that is told of so many tasks that [`fill`] wrote is what it must be.
+async fn check(store: &SledStore, tasks: i64) {
+    let alice = Sample::new("").caller;
+    for number in 0..tasks {
+        let task = format!("t{number}");
+        let seq = if number % 3 == 0 { 5 } else { 3 };
+        assert_eq!(store.head(&alice, &task).await.unwrap().seq, seq);
+        assert_eq!(
+            store.read(&alice, &task, 1, 99).await.unwrap().len(),
+            seq as usize - 1
+        );
+        let found = store
+            .find_message(&alice, "sample", &format!("{task}-1"))
+            .await;
+        assert_eq!(found.unwrap(), Some((task, 2)));
+    }
+    let page = store.list(&alice, &ListQuery::of("sample")).await.unwrap();
+    assert_eq!(page.total, tasks as usize);
+    let done = ListQuery {
+        state: Some(TaskState::Completed),
+        page_size: 1_000,
+        ..ListQuery::of("sample")
+    };
+    let page = store.list(&alice, &done).await.unwrap();
+    let expected = (0..tasks).rev().filter(|number| number % 3 == 0);
+    let expected: Vec<String> = expected.map(|number| format!("t{number}")).collect();
+    let listed: Vec<_> = page.tasks.iter().map(|one| one.task.id.clone()).collect();
+    assert_eq!(listed, expected);
+    let open = store.open_tasks("", 10_000).await.unwrap();
+    assert_eq!(open.len() + expected.len(), tasks as usize);
+    let records = store.records(&alice, "k", "s").await.unwrap();
+    let last = ((tasks - 1) / 10 * 10).to_string();
+    assert_eq!(records, [(last, b"v".to_vec())]);
+}
+
+#[tokio::test]
+async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
+    let backend = Sled::new();
+    let index = backend.0.path().join("index");
+    let store = backend.try_open().unwrap();
+    fill(&store, 0..200).await;
+    check(&store, 200).await;
+    drop(store);
+    fs::remove_dir_all(&index).unwrap();
+    let store = backend.try_open().unwrap();
+    check(&store, 200).await;
+    drop(store);
+    fs::write(index.join("conf"), b"nonsense").unwrap();
+    check(&backend.try_open().unwrap(), 200).await;
+}
+
+#[tokio::test]
+async fn an_index_that_is_behind_follows_the_log() {
+    let backend = Sled::new();
+    let (index, copy) = (
+        backend.0.path().join("index"),
+        backend.0.path().join("copy"),
+    );
+    let store = backend.try_open().unwrap();
+    fill(&store, 0..100).await;
+    drop(store);
+    fs::rename(&index, &copy).unwrap();
+    copy_files(&copy, &index);
+    let store = backend.try_open().unwrap();
+    fill(&store, 100..200).await;
+    drop(store);
+    fs::remove_dir_all(&index).unwrap();
+    fs::rename(&copy, &index).unwrap();
+    let store = backend.try_open().unwrap();
+    check(&store, 200).await;
+    drop(store);
+    // An index that knows of more than there is must not be believed, nor thrown away with all it tells.
+    let log = backend.0.path().join("log/0000000000000000.log");
+    let bytes = fs::read(&log).unwrap();
+    fs::write(&log, &bytes[..bytes.len() / 3]).unwrap();
+    let error = backend.try_open().unwrap_err().to_string();
+    assert!(error.contains("the file was longer"), "{error}");
+}
+
+fn copy_files(from: &std::path::Path, to: &std::path::Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_files(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn any_part_of_a_long_task_is_read() {
     let backend = Sled::new();
     let store = backend.try_open().unwrap();
-    store
-        .view
-        .reader
-        .0
-        .insert(keys::FORMAT, &99_u32.to_be_bytes())
-        .unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    for _ in 0..200 {
+        let metadata = Metadata::new();
+        sample.then(&store, 2, Event::Metadata { metadata }).await;
+    }
     drop(store);
-    let error = backend.try_open().unwrap_err();
+    let store = backend.try_open().unwrap();
+    for after in (0..203).step_by(7) {
+        for limit in [1, 10, 300] {
+            let events = store.read(&sample.caller, "t", after, limit).await.unwrap();
+            let numbers: Vec<Seq> = events.iter().map(|stored| stored.seq).collect();
+            let expected: Vec<Seq> = (after + 1..=203).take(limit).collect();
+            assert_eq!(numbers, expected, "after {after}, at most {limit}");
+        }
+    }
+    assert_eq!(store.task(&sample.caller, "t").await.unwrap().seq, 203);
+}
+
+#[tokio::test]
+async fn a_broken_event_is_noticed() {
+    let backend = Sled::new();
+    let store = backend.try_open().unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    drop(store);
+    let log = backend.0.path().join("log/0000000000000000.log");
+    let mut bytes = fs::read(&log).unwrap();
+    bytes[60] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let store = backend.try_open().unwrap();
+    let error = store
+        .task(&sample.caller, "t")
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(
-        matches!(error, StoreError::Newer { found: 99, .. }),
+        error.contains("0000000000000000.log at byte 16 is corrupt"),
         "{error}"
     );
-}
-
-#[tokio::test]
-async fn large_events_stand_in_files_that_outlive_a_sweep() {
-    let backend = Sled::new();
-    let sample = Sample::new("t");
-    let metadata = |size| {
-        let text = serde_json::Value::from("x".repeat(size));
-        let metadata = [("k".to_owned(), text)].into_iter().collect();
-        super::super::Event::Metadata { metadata }
-    };
-    let files = || {
-        fs::read_dir(backend.0.path().join("content"))
-            .unwrap()
-            .count()
-    };
-    let store = backend.try_open().unwrap();
-    sample.create(&store, 1).await;
-    sample.then(&store, 2, metadata(INLINE)).await;
-    assert_eq!(files(), 1);
-    let refused = sample.append(1, 3, vec![metadata(INLINE)]);
-    store.append(&sample.caller, refused).await.unwrap_err();
-    assert_eq!(files(), 1, "a conflict writes no file");
-    drop(store);
-    fs::write(backend.0.path().join("content/left"), b"behind").unwrap();
-    let store = backend.try_open().unwrap();
-    assert_eq!(files(), 1);
-    assert!(
-        store
-            .task(&sample.caller, "t")
-            .await
-            .unwrap()
-            .task
-            .metadata
-            .is_some()
-    );
-}
-
-#[tokio::test]
-async fn sled_makes_no_blob_files() {
-    let backend = Sled::new();
-    let store = backend.try_open().unwrap();
-    let sample = Sample::new("t");
-    sample.create(&store, 1).await;
-    for size in [1, 1 << 10, 8 << 10, INLINE - 100, 2 * INLINE] {
-        let text = serde_json::Value::from("x".repeat(size));
-        let metadata = [("k".to_owned(), text)].into_iter().collect();
-        sample
-            .then(&store, 2, super::super::Event::Metadata { metadata })
-            .await;
-    }
-    let blobs = fs::read_dir(backend.0.path().join("blobs")).unwrap();
-    assert_eq!(blobs.count(), 0);
-}
-
-#[tokio::test]
-async fn a_missing_event_is_noticed() {
-    let backend = Sled::new();
-    let store = backend.try_open().unwrap();
-    let sample = Sample::new("t");
-    sample.create(&store, 1).await;
-    for turn in [1, 2] {
-        let metadata = Default::default();
-        sample
-            .then(&store, turn, super::super::Event::Metadata { metadata })
-            .await;
-    }
-    store.view.reader.0.remove(keys::events("t", 4)).unwrap();
-    drop(store);
-    let store = backend.try_open().unwrap();
-    for error in [
-        store.read(&sample.caller, "t", 0, 99).await.unwrap_err(),
-        store.task(&sample.caller, "t").await.unwrap_err(),
-    ] {
-        assert_eq!(
-            error.to_string(),
-            "task t is corrupt: the events after 3 are missing"
-        );
-    }
 }
 
 #[tokio::test]
@@ -152,4 +243,10 @@ async fn ids_have_a_limit() {
     assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
     let error = store.head(&sample.caller, "t").await.unwrap_err();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
+    let key = record_key(&"i".repeat(17 << 10));
+    let error = store
+        .put_record(&sample.caller, &key, Vec::new())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
 }

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{codec::Record, committer::Told, content::ContentFiles, keys, reader::Reader};
+use super::{
+    committer::Told,
+    heads::Tip,
+    reader::{Part, Reader},
+};
 use crate::{
     caller::Caller,
     store::{Head, Seq, Snapshot, StoreError, Stored, cache::Cached},
@@ -11,65 +15,47 @@ use crate::{
 /// How many events are read at once when a task is computed.
 const PAGE: usize = 256;
 
-/// The database as its readers see it.
+/// The store as its readers see it.
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) reader: Reader,
-    pub(super) content: Arc<ContentFiles>,
     pub(super) told: Told,
 }
 
 impl View {
-    /// The head as far as it is durable.
-    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        let head = match self.told.heads.get(task) {
-            Some(head) => Some(head),
-            None => {
-                let head = self.reader.head(task)?;
-                self.settled(task).await?;
-                head.map(Arc::new)
-            }
-        };
-        let owned = head.filter(|head| head.owner == *caller);
+    /// The head of the caller's task.
+    pub(super) fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        Ok(self.tip(caller, task)?.head)
+    }
+
+    pub(super) fn tip(&self, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
+        let owned = self.reader.tip(task)?;
+        let owned = owned.filter(|tip| tip.head.owner == *caller);
         owned.ok_or_else(|| StoreError::not_found(task))
     }
 
-    /// Waits until what was just read of the task is durable.
-    pub(super) async fn settled(&self, task: &str) -> Result<(), StoreError> {
-        self.told.flight.settled(&keys::log(task)).await
-    }
-
-    /// The events of a record, wherever they are.
-    async fn events(&self, record: Record) -> Result<Vec<Stored>, StoreError> {
-        let Some(hash) = record.file()? else {
-            return record.events();
-        };
-        let content = Arc::clone(&self.content);
-        blocking(move || record.events_from(&content.read(&hash)?)).await
-    }
-
-    /// At most `limit` events after `after`, none of them after `head`.
+    /// At most `limit` events after `after`.
     pub(super) async fn read(
         &self,
-        head: &Head,
+        tip: &Tip,
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
-        let there = usize::try_from(head.seq.saturating_sub(after)).unwrap_or(usize::MAX);
-        let limit = limit.min(there);
-        let mut events = Vec::new();
-        if limit > 0 {
-            for record in self.reader.log(&head.task, after, limit)? {
-                events.extend(self.events(record).await?);
-            }
-        }
-        events.retain(|stored| stored.seq > after);
-        events.truncate(limit);
-        Ok(events)
+        Ok(self.part(tip, after, limit).await?.events)
     }
 
-    /// The task as it stands after `head`, from the cache as far as that goes.
-    pub(super) async fn snapshot(&self, head: &Head) -> Result<Snapshot, StoreError> {
+    async fn part(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
+        if let Some(part) = self.reader.events(tip, after, limit, false)? {
+            return Ok(part);
+        }
+        let (reader, tip) = (self.reader.clone(), tip.clone());
+        let part = blocking(move || reader.events(&tip, after, limit, true)).await?;
+        Ok(part.unwrap_or_default())
+    }
+
+    /// The task as it stands after its newest append, from the cache as far as that goes.
+    pub(super) async fn snapshot(&self, tip: &Tip) -> Result<Snapshot, StoreError> {
+        let head = &tip.head;
         if let Some(snapshot) = self.told.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
         }
@@ -79,31 +65,15 @@ impl View {
             bytes: 0,
         });
         while cached.snapshot.seq < head.seq {
-            self.advance(head, &mut cached).await?;
+            let part = self.part(tip, cached.snapshot.seq, PAGE).await?;
+            cached.bytes += part.bytes;
+            for stored in part.events {
+                cached.snapshot.apply(stored);
+            }
         }
         let snapshot = cached.snapshot.clone();
         self.told.cache.put(&head.task, cached);
         Ok(snapshot)
-    }
-
-    /// Applies the next events, but none after `head`: those may not be durable.
-    async fn advance(&self, head: &Head, cached: &mut Cached) -> Result<(), StoreError> {
-        let before = cached.snapshot.seq;
-        let records = self.reader.log(&head.task, before, PAGE)?;
-        let records = records.into_iter();
-        for record in records.take_while(|record| record.last <= head.seq) {
-            cached.bytes += record.bytes.len();
-            for stored in self.events(record).await? {
-                cached.snapshot.apply(stored);
-            }
-        }
-        match cached.snapshot.seq > before {
-            true => Ok(()),
-            false => Err(StoreError::corrupt(
-                format!("task {}", head.task),
-                &format!("the events after {before} are missing"),
-            )),
-        }
     }
 }
 

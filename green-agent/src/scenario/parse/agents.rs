@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    cast::Cast,
     evaluator,
     start::{is_filled, start},
     values,
@@ -15,37 +16,6 @@ use crate::scenario::{
 
 /// Roles that name the harness's own parties in transcripts.
 const RESERVED: [&str; 3] = ["green", "runner", "environment"];
-
-/// The participants and the roles that other tables may name.
-#[derive(Default)]
-pub(super) struct Cast {
-    /// Those without mistakes.
-    pub(super) agents: Vec<Agent>,
-    /// Every participant's role with its line, also of those whose other keys are wrong: a mistake in
-    /// one table is no reason to complain about another.
-    roles: BTreeMap<String, usize>,
-    /// How many tables there are.
-    declared: usize,
-}
-
-impl Cast {
-    /// Whether some participant is known only by its role, or not even by that.
-    pub(super) fn has_mistakes(&self) -> bool {
-        self.agents.len() < self.declared
-    }
-
-    /// The role, if a participant has it or it is among the harness's own parties in `others`.
-    pub(super) fn check(&self, role: &str, others: &[&str], node: &Node<'_>) -> Option<String> {
-        if self.roles.contains_key(role) || others.contains(&role) {
-            return Some(role.to_owned());
-        }
-        let own = others.iter().map(|other| (*other).to_owned());
-        let known = self.roles.keys().cloned().chain(own).collect();
-        let role = role.to_owned();
-        node.report(Problem::UnknownRole { role, known });
-        None
-    }
-}
 
 /// Reads `[[participants]]`.
 pub(super) fn participants(root: &mut Table<'_>) -> Cast {

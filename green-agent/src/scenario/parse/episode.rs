@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use mcp_tools::environments::BUILTINS;
 
-use super::{agents::Cast, values};
+use super::{cast::Cast, values};
 use crate::scenario::{
     episode::{Acknowledge, Delivery, Direction, Episode, EpisodeLimits, names},
     model::{Evaluator, Start},

@@ -1,6 +1,6 @@
 //! The built-in evaluators, chosen by `config.evaluator`.
 
-use super::{agents::Cast, episode, turns};
+use super::{cast::Cast, episode, turns};
 use crate::scenario::{
     model::Evaluator,
     reader::{Node, Table},

@@ -3,7 +3,7 @@
 use serde_json_path::JsonPath;
 
 use super::{
-    agents::Cast,
+    cast::Cast,
     check::{APART, Checks},
     values,
 };

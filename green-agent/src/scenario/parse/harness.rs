@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{agents::Cast, expect, values};
+use super::{cast::Cast, expect, values};
 use crate::scenario::{
     model::{Harness, Ports, SnapshotSettings, Timeouts},
     reader::{FlagOrTable, Node, Table},

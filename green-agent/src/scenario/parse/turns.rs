@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{agents::Cast, part, values};
+use super::{cast::Cast, part, values};
 use crate::scenario::{
     error::Problem,
     model::{Evaluator, ProtocolVersion, Turn},

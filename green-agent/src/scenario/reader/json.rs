@@ -5,16 +5,18 @@ use toml::de::{DeFloat, DeInteger, DeValue};
 
 use super::{Node, node::to_i64};
 
-/// The value as JSON; `None` if something in it was reported.
-pub(super) fn to_json(node: &Node<'_>) -> Option<Value> {
-    match node.value.get_ref() {
-        DeValue::String(text) => Some(Value::String(text.to_string())),
-        DeValue::Boolean(flag) => Some(Value::Bool(*flag)),
-        DeValue::Datetime(time) => Some(Value::String(time.to_string())),
-        DeValue::Integer(number) => integer(node, number),
-        DeValue::Float(number) => float(node, number),
-        DeValue::Array(_) => Some(Value::Array(node.list_of(Node::json)?)),
-        DeValue::Table(_) => Some(Value::Object(node.table()?.json())),
+impl Node<'_> {
+    /// The value as JSON, dates and times as texts; `None` if something in it was reported.
+    pub(in crate::scenario) fn json(&self) -> Option<Value> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(Value::String(text.to_string())),
+            DeValue::Boolean(flag) => Some(Value::Bool(*flag)),
+            DeValue::Datetime(time) => Some(Value::String(time.to_string())),
+            DeValue::Integer(number) => integer(self, number),
+            DeValue::Float(number) => float(self, number),
+            DeValue::Array(_) => Some(Value::Array(self.list_of(Node::json)?)),
+            DeValue::Table(_) => Some(Value::Object(self.table()?.json())),
+        }
     }
 }
 

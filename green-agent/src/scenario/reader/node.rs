@@ -1,12 +1,11 @@
 //! One value of the file.
 
-use serde_json::Value;
 use toml::{
     Spanned,
     de::{DeInteger, DeValue},
 };
 
-use super::{Source, Table, json};
+use super::{Source, Table};
 use crate::scenario::error::Problem;
 
 /// Longer texts are cut in messages.
@@ -157,11 +156,6 @@ impl<'a> Node<'a> {
     pub(in crate::scenario) fn is_blank(&self) -> bool {
         let text = self.value.get_ref().as_str();
         text.is_some_and(|text| text.trim().is_empty())
-    }
-
-    /// The value as JSON; dates and times become texts.
-    pub(in crate::scenario) fn json(&self) -> Option<Value> {
-        json::to_json(self)
     }
 
     /// The value as a message shows it.

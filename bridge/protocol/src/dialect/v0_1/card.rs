@@ -113,18 +113,7 @@ fn read_provider(value: Value) -> Result<AgentProvider, FieldError> {
 }
 
 fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(AgentSkill {
-        id: fields.required("id")?,
-        name: fields.optional("name")?,
-        description: fields.optional("description")?,
-        tags: fields.optional("tags")?,
-        examples: fields.optional("examples")?,
-        input_modes: fields.optional("inputModes")?,
-        output_modes: fields.optional("outputModes")?,
-        security_requirements: Vec::new(),
-        extra: object::V0_1.extra(fields, &["securityRequirements"], Metadata::new()),
-    })
+    object::V0_1.skill_to_v1(value, |_| Ok(Vec::new()))
 }
 
 /// Writes a card, with one address: where 0.1 is spoken, or else the first.
@@ -145,7 +134,7 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     for index in 0..card.signatures.len() {
         losses.add(&format!("signatures[{index}]"), UNSIGNED);
     }
-    object.skipped("iconUrl", card.icon_url.as_ref(), losses);
+    object.skipped("iconUrl", card.icon_url.as_deref(), losses);
     object.finish(&card.extra, &["authentication"], losses)
 }
 
@@ -189,14 +178,7 @@ fn write_capabilities(card: &AgentCard, losses: &mut Losses) -> Value {
 
 fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
     const NO_PLACE: &str = "0.1 has no requirements of skills, so they were left out";
-    let mut object = object::V0_1.object();
-    object.put("id", skill.id.as_str());
-    object.put("name", skill.name.as_str());
-    object.put("description", skill.description.as_str());
-    object.put("tags", skill.tags.clone());
-    object.list("examples", &skill.examples);
-    object.list("inputModes", &skill.input_modes);
-    object.list("outputModes", &skill.output_modes);
+    let object = object::V0_1.skill_from_v1(skill);
     if !skill.security_requirements.is_empty() {
         losses.add("securityRequirements", NO_PLACE);
     }

@@ -56,7 +56,7 @@ pub fn get_to_v1(value: Value) -> Result<GetTaskPushNotificationConfigRequest, F
 pub fn get_from_v1(request: &GetTaskPushNotificationConfigRequest, losses: &mut Losses) -> Value {
     let mut object = object::V0_1.object();
     object.put("id", request.task_id.as_str());
-    object.skipped("tenant", request.tenant.as_ref(), losses);
+    object.skipped("tenant", request.tenant.as_deref(), losses);
     object.skipped("pushNotificationConfigId", Some(&request.id), losses);
     object.finish(&request.extra, &["pushNotificationConfigId"], losses)
 }

@@ -72,7 +72,7 @@ fn read_configuration(fields: &mut Fields) -> Result<Option<SendMessageConfigura
 pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
     let mut object = object::V0_1.object();
     write_ids(&mut object, &request.message, losses);
-    object.skipped("tenant", request.tenant.as_ref(), losses);
+    object.skipped("tenant", request.tenant.as_deref(), losses);
     let said = Message {
         task_id: None,
         context_id: None,
@@ -140,61 +140,32 @@ fn write_configuration(
 
 /// Reads the parameters of `tasks/get` (`TaskQueryParams`).
 pub fn get_task_to_v1(value: Value) -> Result<GetTaskRequest, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(GetTaskRequest {
-        tenant: fields.text("tenant"),
-        id: fields.required("id")?,
-        history_length: fields.optional("historyLength")?,
-        extra: object::V0_1.extra(fields, &["tenant"], Metadata::new()),
-    })
+    object::V0_1.get_task_to_v1(value)
 }
 
 /// Writes the parameters of `tasks/get`.
 pub fn get_task_from_v1(request: &GetTaskRequest, losses: &mut Losses) -> Value {
-    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
-    object.some("historyLength", request.history_length);
-    object.finish(&request.extra, &["historyLength"], losses)
+    object::V0_1.get_task_from_v1(request, losses)
 }
 
 /// Reads the parameters of `tasks/cancel` (`TaskIdParams`).
 pub fn cancel_task_to_v1(value: Value) -> Result<CancelTaskRequest, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(CancelTaskRequest {
-        tenant: fields.text("tenant"),
-        id: fields.required("id")?,
-        metadata: fields.optional("metadata")?,
-        extra: object::V0_1.extra(fields, &["tenant"], Metadata::new()),
-    })
+    object::V0_1.cancel_task_to_v1(value)
 }
 
 /// Writes the parameters of `tasks/cancel`.
 pub fn cancel_task_from_v1(request: &CancelTaskRequest, losses: &mut Losses) -> Value {
-    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
-    object.some("metadata", request.metadata.clone());
-    object.finish(&request.extra, &[], losses)
+    object::V0_1.cancel_task_from_v1(request, losses)
 }
 
 /// Reads the parameters of `tasks/resubscribe` (`TaskQueryParams`).
 pub fn subscribe_to_v1(value: Value) -> Result<SubscribeToTaskRequest, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(SubscribeToTaskRequest {
-        tenant: fields.text("tenant"),
-        id: fields.required("id")?,
-        extra: object::V0_1.extra(fields, &["tenant"], Metadata::new()),
-    })
+    object::V0_1.subscribe_to_v1(value)
 }
 
 /// Writes the parameters of `tasks/resubscribe`.
 pub fn subscribe_from_v1(request: &SubscribeToTaskRequest, losses: &mut Losses) -> Value {
-    of_task(&request.id, request.tenant.as_ref(), losses).finish(&request.extra, &[], losses)
-}
-
-/// What these parameters begin with: the task, and the tenant that 0.1 does not know.
-fn of_task(id: &str, tenant: Option<&String>, losses: &mut Losses) -> Object {
-    let mut object = object::V0_1.object();
-    object.put("id", id);
-    object.skipped("tenant", tenant, losses);
-    object
+    object::V0_1.subscribe_from_v1(request, losses)
 }
 
 #[cfg(test)]

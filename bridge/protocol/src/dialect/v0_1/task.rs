@@ -7,7 +7,11 @@ use serde_json::Value;
 use super::{artifact, identity::MessageId, message};
 use crate::{
     a2a::{Artifact, Metadata, Task, TaskState, TaskStatus},
-    dialect::{Losses, object},
+    dialect::{
+        Losses,
+        alike::{named_state, state_name, state_to_v1},
+        object,
+    },
     wire::{FieldError, Fields, list},
 };
 
@@ -35,7 +39,7 @@ fn read_status(fields: &mut Fields, id: MessageId<'_>) -> Result<TaskStatus, Fie
     if fields.has("status") || !fields.has("state") {
         return fields.required_by("status", |status| status_to_v1(status, id));
     }
-    let state = fields.required_by("state", state_to_v1)?;
+    let state = fields.required_by("state", |state| state_to_v1(&state, state_named))?;
     Ok(TaskStatus::new(state))
 }
 
@@ -81,82 +85,45 @@ pub fn with_answer_as_artifact(task: Task) -> Task {
 
 /// Reads a status; `id` says where the id of its message comes from.
 pub fn status_to_v1(value: Value, id: MessageId<'_>) -> Result<TaskStatus, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(TaskStatus {
-        state: fields.required_by("state", state_to_v1)?,
-        message: fields.optional_by("message", |message| message::to_v1(message, id))?,
-        timestamp: fields.optional("timestamp")?,
-        extra: object::V0_1.extra(fields, &[], Metadata::new()),
-    })
+    object::V0_1.status_to_v1(value, state_named, |message| message::to_v1(message, id))
 }
 
 /// Writes the status of the `task`.
 pub fn status_from_v1(status: &TaskStatus, task: &str, losses: &mut Losses) -> Value {
-    let mut object = object::V0_1.object();
-    object.put("state", state_from_v1(&status.state, losses));
-    let message = status.message.as_ref().map(|message| {
-        losses.inside("message", |losses| {
-            message::from_v1(message, Some(task), losses)
-        })
-    });
-    object.some("message", message);
-    object.some("timestamp", status.timestamp.clone());
-    object.finish(&status.extra, &[], losses)
-}
-
-fn state_to_v1(value: Value) -> Result<TaskState, FieldError> {
-    match value {
-        Value::String(state) => Ok(named_state(&state)),
-        other => Err(FieldError::unexpected(
-            "a task state such as working",
-            &other,
-        )),
-    }
+    let message = |message: &_, losses: &mut _| message::from_v1(message, Some(task), losses);
+    object::V0_1.status_from_v1(status, state_from_v1, message, losses)
 }
 
 /// The states that came with 0.2 are understood; `waiting` is python-a2a's.
-fn named_state(name: &str) -> TaskState {
+fn state_named(name: &str) -> TaskState {
     match name {
-        "unknown" => TaskState::Unspecified,
-        "submitted" => TaskState::Submitted,
-        "working" | "waiting" => TaskState::Working,
-        "completed" => TaskState::Completed,
-        "failed" => TaskState::Failed,
-        "canceled" => TaskState::Canceled,
-        "input-required" => TaskState::InputRequired,
-        "rejected" => TaskState::Rejected,
-        "auth-required" => TaskState::AuthRequired,
-        other => TaskState::from(other),
+        "waiting" => TaskState::Working,
+        name => named_state(name),
     }
 }
 
 /// Readers of 0.1 refuse states that they do not know, so the nearest one is said.
-fn state_from_v1(state: &TaskState, losses: &mut Losses) -> String {
-    let name = match state {
-        TaskState::Unspecified => "unknown",
-        TaskState::Submitted => "submitted",
-        TaskState::Working => "working",
-        TaskState::Completed => "completed",
-        TaskState::Failed => "failed",
-        TaskState::Canceled => "canceled",
-        TaskState::InputRequired => "input-required",
-        TaskState::Rejected => {
-            losses.add("state", "0.1 cannot say rejected; failed is said");
-            "failed"
-        }
-        TaskState::AuthRequired => {
-            losses.add(
-                "state",
-                "0.1 cannot say auth-required; input-required is said",
-            );
-            "input-required"
-        }
-        TaskState::Unknown(name) => {
-            losses.add("state", "0.1 has no such state; it is written as it came");
-            name
-        }
+fn state_from_v1(state: &TaskState, losses: &mut Losses) -> Value {
+    let (said, loss) = match state {
+        TaskState::Rejected => (TaskState::Failed, "0.1 cannot say rejected; failed is said"),
+        TaskState::AuthRequired => (
+            TaskState::InputRequired,
+            "0.1 cannot say auth-required; input-required is said",
+        ),
+        TaskState::Unknown(_) => (
+            state.clone(),
+            "0.1 has no such state; it is written as it came",
+        ),
+        TaskState::Unspecified
+        | TaskState::Submitted
+        | TaskState::Working
+        | TaskState::Completed
+        | TaskState::Failed
+        | TaskState::Canceled
+        | TaskState::InputRequired => return state_name(state).into(),
     };
-    name.into()
+    losses.add("state", loss);
+    state_name(&said).into()
 }
 
 #[cfg(test)]

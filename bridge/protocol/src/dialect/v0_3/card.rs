@@ -92,18 +92,7 @@ fn read_requirements(fields: &mut Fields) -> Result<Vec<SecurityRequirement>, Fi
 }
 
 fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(AgentSkill {
-        id: fields.required("id")?,
-        name: fields.optional("name")?,
-        description: fields.optional("description")?,
-        tags: fields.optional("tags")?,
-        examples: fields.optional("examples")?,
-        input_modes: fields.optional("inputModes")?,
-        output_modes: fields.optional("outputModes")?,
-        security_requirements: read_requirements(&mut fields)?,
-        extra: object::extra(fields, &["securityRequirements"], Metadata::new()),
-    })
+    object::V0_3.skill_to_v1(value, read_requirements)
 }
 
 /// Writes a card. Interfaces of another version than 0.3 are left out, unless there is no other. What a
@@ -158,14 +147,7 @@ fn write_security(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
 }
 
 fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
-    let mut object = Object::default();
-    object.put("id", skill.id.as_str());
-    object.put("name", skill.name.as_str());
-    object.put("description", skill.description.as_str());
-    object.put("tags", skill.tags.clone());
-    object.list("examples", &skill.examples);
-    object.list("inputModes", &skill.input_modes);
-    object.list("outputModes", &skill.output_modes);
+    let mut object = object::V0_3.skill_from_v1(skill);
     let requirements = losses.each(
         "securityRequirements",
         &skill.security_requirements,

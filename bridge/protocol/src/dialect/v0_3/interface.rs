@@ -158,6 +158,6 @@ fn interface_from_v1(interface: &AgentInterface, losses: &mut Losses) -> Value {
     let mut object = Object::default();
     object.put("url", interface.url.as_str());
     object.put("transport", interface.protocol_binding.as_str());
-    object.skipped("tenant", interface.tenant.as_ref(), losses);
+    object.skipped("tenant", interface.tenant.as_deref(), losses);
     object.finish(&interface.extra, &[], losses)
 }

@@ -166,10 +166,10 @@ pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
 
 /// Adds what 0.3 has for files only. The media type that the kind `implies` is no news to its readers.
 fn write_rest(mut object: Object, part: &Part, implies: &str, losses: &mut Losses) -> Value {
-    object.skipped("filename", part.filename.as_ref(), losses);
+    object.skipped("filename", part.filename.as_deref(), losses);
     match part.media_type.as_deref() {
         Some(media_type) if media_type == implies => object.put("mediaType", media_type),
-        Some(_) | None => object.skipped("mediaType", part.media_type.as_ref(), losses),
+        Some(_) | None => object.skipped("mediaType", part.media_type.as_deref(), losses),
     }
     object.finish(&part.extra, &[], losses)
 }

@@ -39,7 +39,7 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
         "pushNotificationConfig",
         inner.finish(&Metadata::new(), &[], losses),
     );
-    object.skipped("tenant", config.tenant.as_ref(), losses);
+    object.skipped("tenant", config.tenant.as_deref(), losses);
     object.finish(&config.extra, &[], losses)
 }
 
@@ -72,8 +72,8 @@ fn read_config(value: Value) -> Result<(TaskPushNotificationConfig, Fields), Fie
 /// Writes a setting without its task.
 pub fn config_from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut object = write_config(config, losses);
-    object.skipped("tenant", config.tenant.as_ref(), losses);
-    object.skipped("taskId", config.task_id.as_ref(), losses);
+    object.skipped("tenant", config.tenant.as_deref(), losses);
+    object.skipped("taskId", config.task_id.as_deref(), losses);
     object.finish(&config.extra, &[], losses)
 }
 

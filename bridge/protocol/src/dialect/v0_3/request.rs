@@ -2,8 +2,6 @@
 //!
 //! Where 0.3 has `metadata` and 1.0 has not, it stands in `extra`.
 
-use alloc::string::String;
-
 use serde_json::Value;
 
 use super::{message, push};
@@ -36,7 +34,7 @@ pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
 /// Writes the parameters of `message/send` and `message/stream`.
 pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
     let mut object = Object::default();
-    object.skipped("tenant", request.tenant.as_ref(), losses);
+    object.skipped("tenant", request.tenant.as_deref(), losses);
     let message = losses.inside("message", |losses| {
         message::from_v1(&request.message, losses)
     });
@@ -84,53 +82,32 @@ fn configuration_from_v1(configuration: &SendMessageConfiguration, losses: &mut 
 
 /// Reads the parameters of `tasks/get` (`TaskQueryParams`).
 pub fn get_task_to_v1(value: Value) -> Result<GetTaskRequest, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(GetTaskRequest {
-        tenant: fields.text("tenant"),
-        id: fields.required("id")?,
-        history_length: fields.optional("historyLength")?,
-        extra: object::extra(fields, &["tenant"], Metadata::new()),
-    })
+    object::V0_3.get_task_to_v1(value)
 }
 
 /// Writes the parameters of `tasks/get`.
 pub fn get_task_from_v1(request: &GetTaskRequest, losses: &mut Losses) -> Value {
-    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
-    object.some("historyLength", request.history_length);
-    object.finish(&request.extra, &[], losses)
+    object::V0_3.get_task_from_v1(request, losses)
 }
 
 /// Reads the parameters of `tasks/cancel` (`TaskIdParams`).
 pub fn cancel_task_to_v1(value: Value) -> Result<CancelTaskRequest, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(CancelTaskRequest {
-        tenant: fields.text("tenant"),
-        id: fields.required("id")?,
-        metadata: fields.optional("metadata")?,
-        extra: object::extra(fields, &["tenant"], Metadata::new()),
-    })
+    object::V0_3.cancel_task_to_v1(value)
 }
 
 /// Writes the parameters of `tasks/cancel`.
 pub fn cancel_task_from_v1(request: &CancelTaskRequest, losses: &mut Losses) -> Value {
-    let mut object = of_task(&request.id, request.tenant.as_ref(), losses);
-    object.some("metadata", request.metadata.clone());
-    object.finish(&request.extra, &[], losses)
+    object::V0_3.cancel_task_from_v1(request, losses)
 }
 
 /// Reads the parameters of `tasks/resubscribe` (`TaskIdParams`).
 pub fn subscribe_to_v1(value: Value) -> Result<SubscribeToTaskRequest, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(SubscribeToTaskRequest {
-        tenant: fields.text("tenant"),
-        id: fields.required("id")?,
-        extra: object::extra(fields, &["tenant"], Metadata::new()),
-    })
+    object::V0_3.subscribe_to_v1(value)
 }
 
 /// Writes the parameters of `tasks/resubscribe`.
 pub fn subscribe_from_v1(request: &SubscribeToTaskRequest, losses: &mut Losses) -> Value {
-    of_task(&request.id, request.tenant.as_ref(), losses).finish(&request.extra, &[], losses)
+    object::V0_3.subscribe_from_v1(request, losses)
 }
 
 /// Reads the parameters of `tasks/pushNotificationConfig/get`. 0.3 may leave out which setting is meant;
@@ -150,7 +127,7 @@ pub fn get_push_from_v1(
     request: &GetTaskPushNotificationConfigRequest,
     losses: &mut Losses,
 ) -> Value {
-    let mut object = of_task(&request.task_id, request.tenant.as_ref(), losses);
+    let mut object = object::V0_3.of_task(&request.task_id, request.tenant.as_deref(), losses);
     object.some(
         CONFIG_ID,
         Some(request.id.clone()).filter(|id| !id.is_empty()),
@@ -176,7 +153,7 @@ pub fn delete_push_from_v1(
     request: &DeleteTaskPushNotificationConfigRequest,
     losses: &mut Losses,
 ) -> Value {
-    let mut object = of_task(&request.task_id, request.tenant.as_ref(), losses);
+    let mut object = object::V0_3.of_task(&request.task_id, request.tenant.as_deref(), losses);
     object.put(CONFIG_ID, request.id.as_str());
     object.finish(&request.extra, &[], losses)
 }
@@ -204,12 +181,12 @@ pub fn list_push_from_v1(
     request: &ListTaskPushNotificationConfigsRequest,
     losses: &mut Losses,
 ) -> Value {
-    let mut object = of_task(&request.task_id, request.tenant.as_ref(), losses);
+    let mut object = object::V0_3.of_task(&request.task_id, request.tenant.as_deref(), losses);
     if let Some(page_size) = request.page_size {
         object.put("pageSize", page_size);
         losses.add("pageSize", SKIPPED);
     }
-    object.skipped("pageToken", request.page_token.as_ref(), losses);
+    object.skipped("pageToken", request.page_token.as_deref(), losses);
     object.finish(&request.extra, &[], losses)
 }
 
@@ -225,19 +202,11 @@ pub fn get_card_to_v1(value: Value) -> Result<GetExtendedAgentCardRequest, Field
 /// Writes the parameters of `agent/getAuthenticatedExtendedCard`.
 pub fn get_card_from_v1(request: &GetExtendedAgentCardRequest, losses: &mut Losses) -> Value {
     let mut object = Object::default();
-    object.skipped("tenant", request.tenant.as_ref(), losses);
+    object.skipped("tenant", request.tenant.as_deref(), losses);
     object.finish(&request.extra, &[], losses)
 }
 
 const CONFIG_ID: &str = "pushNotificationConfigId";
-
-/// What most parameters begin with: the task, and the tenant that 0.3 does not know.
-fn of_task(id: &str, tenant: Option<&String>, losses: &mut Losses) -> Object {
-    let mut object = Object::default();
-    object.put("id", id);
-    object.skipped("tenant", tenant, losses);
-    object
-}
 
 #[cfg(test)]
 mod tests {

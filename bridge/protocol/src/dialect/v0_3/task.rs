@@ -9,6 +9,7 @@ use crate::{
     a2a::{Artifact, Metadata, Task, TaskState, TaskStatus},
     dialect::{
         Losses,
+        alike::{named_state, state_name},
         object::{self, Object},
     },
     wire::{FieldError, Fields, list},
@@ -51,26 +52,12 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
 
 /// Reads a status.
 pub fn status_to_v1(value: Value) -> Result<TaskStatus, FieldError> {
-    let mut fields = Fields::of(value)?;
-    Ok(TaskStatus {
-        state: fields.required_by("state", state_to_v1)?,
-        message: fields.optional_by("message", message::to_v1)?,
-        timestamp: fields.optional("timestamp")?,
-        extra: object::extra(fields, &[], Metadata::new()),
-    })
+    object::V0_3.status_to_v1(value, named_state, message::to_v1)
 }
 
 /// Writes a status.
 pub fn status_from_v1(status: &TaskStatus, losses: &mut Losses) -> Value {
-    let mut object = Object::default();
-    object.put("state", state_from_v1(&status.state, losses));
-    let message = status.message.as_ref();
-    object.some(
-        "message",
-        message.map(|message| losses.inside("message", |losses| message::from_v1(message, losses))),
-    );
-    object.some("timestamp", status.timestamp.clone());
-    object.finish(&status.extra, &[], losses)
+    object::V0_3.status_from_v1(status, state_from_v1, message::from_v1, losses)
 }
 
 /// Reads an artifact.
@@ -102,47 +89,9 @@ pub fn artifact_from_v1(artifact: &Artifact, losses: &mut Losses) -> Value {
     object.finish(&artifact.extra, &[], losses)
 }
 
-fn state_to_v1(value: Value) -> Result<TaskState, FieldError> {
-    match value {
-        Value::String(state) => Ok(named_state(&state)),
-        other => Err(FieldError::unexpected(
-            "a task state such as working",
-            &other,
-        )),
+fn state_from_v1(state: &TaskState, losses: &mut Losses) -> Value {
+    if let TaskState::Unknown(_) = state {
+        losses.add("state", "0.3 has no such state; it is written as it came");
     }
-}
-
-/// 0.3's `unknown` is what 1.0 calls unspecified.
-fn named_state(name: &str) -> TaskState {
-    match name {
-        "unknown" => TaskState::Unspecified,
-        "submitted" => TaskState::Submitted,
-        "working" => TaskState::Working,
-        "completed" => TaskState::Completed,
-        "failed" => TaskState::Failed,
-        "canceled" => TaskState::Canceled,
-        "input-required" => TaskState::InputRequired,
-        "rejected" => TaskState::Rejected,
-        "auth-required" => TaskState::AuthRequired,
-        other => TaskState::from(other),
-    }
-}
-
-fn state_from_v1(state: &TaskState, losses: &mut Losses) -> String {
-    let name = match state {
-        TaskState::Unspecified => "unknown",
-        TaskState::Submitted => "submitted",
-        TaskState::Working => "working",
-        TaskState::Completed => "completed",
-        TaskState::Failed => "failed",
-        TaskState::Canceled => "canceled",
-        TaskState::InputRequired => "input-required",
-        TaskState::Rejected => "rejected",
-        TaskState::AuthRequired => "auth-required",
-        TaskState::Unknown(name) => {
-            losses.add("state", "0.3 has no such state; it is written as it came");
-            name
-        }
-    };
-    name.into()
+    state_name(state).into()
 }

@@ -1,0 +1,95 @@
+//! Signature algorithms (RFC 7518, section 3.1): only those with a public key.
+
+use std::fmt;
+
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, EcdsaVerificationAlgorithm,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+    RSA_PSS_2048_8192_SHA256, RsaParameters,
+};
+
+/// A way to sign. Neither `none` nor the `HS` family is among them: a secret that a verifier shares with
+/// an issuer is none, and a public key must never be taken for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// RSASSA-PKCS1-v1_5 with SHA-256: what every SDK accepts.
+    Rs256,
+    /// RSASSA-PKCS1-v1_5 with SHA-384.
+    Rs384,
+    /// RSASSA-PKCS1-v1_5 with SHA-512.
+    Rs512,
+    /// RSASSA-PSS with SHA-256.
+    Ps256,
+    /// ECDSA on P-256 with SHA-256.
+    Es256,
+    /// ECDSA on P-384 with SHA-384.
+    Es384,
+}
+
+/// What a signature is checked with.
+pub(super) enum Check {
+    Rsa(&'static RsaParameters),
+    /// With the curve's name in keys, and the length of a coordinate in bytes.
+    Ecdsa(&'static EcdsaVerificationAlgorithm, &'static str, usize),
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Rs256,
+        Self::Rs384,
+        Self::Rs512,
+        Self::Ps256,
+        Self::Es256,
+        Self::Es384,
+    ];
+
+    /// The name in a token's header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Rs384 => "RS384",
+            Self::Rs512 => "RS512",
+            Self::Ps256 => "PS256",
+            Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
+        }
+    }
+
+    /// The one with this name, in exactly this spelling.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+
+    pub(super) fn check(self) -> Check {
+        match self {
+            Self::Rs256 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA256),
+            Self::Rs384 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA384),
+            Self::Rs512 => Check::Rsa(&RSA_PKCS1_2048_8192_SHA512),
+            Self::Ps256 => Check::Rsa(&RSA_PSS_2048_8192_SHA256),
+            Self::Es256 => Check::Ecdsa(&ECDSA_P256_SHA256_FIXED, "P-256", 32),
+            Self::Es384 => Check::Ecdsa(&ECDSA_P384_SHA384_FIXED, "P-384", 48),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_algorithms_with_a_public_key_have_a_name() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(Algorithm::named(algorithm.name()), Some(algorithm));
+        }
+        for name in ["none", "None", "HS256", "HS512", "rs256", "", "RS256 "] {
+            assert_eq!(Algorithm::named(name), None, "{name}");
+        }
+    }
+}

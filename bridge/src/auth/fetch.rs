@@ -1,0 +1,262 @@
+//! Asking issuers and token endpoints: one request, with limits, whose failure names the endpoint and
+//! nothing that was sent.
+
+use std::{net::IpAddr, time::Duration};
+
+use reqwest::{Client, RequestBuilder, Response, redirect};
+use serde_json::Value;
+use url::{Host, Url};
+
+/// How long an answer may take.
+const TIME: Duration = Duration::from_secs(10);
+
+/// The largest answer, in bytes.
+const BODY: usize = 1 << 20;
+
+/// How much of a refusal is repeated, in characters.
+const SHOWN: usize = 300;
+
+/// Why an issuer or a token endpoint gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// What goes there could be read and changed on the way.
+    #[error("{endpoint}: expected https, or http on loopback")]
+    Plain {
+        /// The address.
+        endpoint: String,
+    },
+    /// Nobody answered.
+    #[error("{endpoint} cannot be reached: {reason}")]
+    Unreachable {
+        /// The address.
+        endpoint: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The answer took too long.
+    #[error("{endpoint} gave no answer within {limit:?}")]
+    Timeout {
+        /// The address.
+        endpoint: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The answer was a refusal.
+    #[error("{endpoint} answered with HTTP status {status}: {said}")]
+    Refused {
+        /// The address.
+        endpoint: String,
+        /// The status.
+        status: u16,
+        /// What it said about it.
+        said: String,
+    },
+    /// The answer is not what it has to be.
+    #[error("{endpoint} answered something else than {expected}")]
+    Unexpected {
+        /// The address.
+        endpoint: String,
+        /// What the answer should have been.
+        expected: String,
+    },
+}
+
+/// Asks with limits. Redirects are not followed: what was configured is what is trusted.
+#[derive(Clone, Debug)]
+pub(super) struct Fetcher {
+    /// For this machine, where a proxy of the environment would only be in the way.
+    near: Client,
+    far: Client,
+    plain_http: bool,
+}
+
+impl Fetcher {
+    /// One that asks over plain http beyond loopback only if `plain_http` says so.
+    pub(super) fn new(plain_http: bool) -> Result<Self, FetchError> {
+        let builder = || {
+            Client::builder()
+                .redirect(redirect::Policy::none())
+                .timeout(TIME)
+        };
+        let built = |client: reqwest::Result<Client>| {
+            client.map_err(|error| FetchError::Unreachable {
+                endpoint: "the network".into(),
+                reason: error.to_string(),
+            })
+        };
+        Ok(Self {
+            near: built(builder().no_proxy().build())?,
+            far: built(builder().build())?,
+            plain_http,
+        })
+    }
+
+    /// A JSON document at this address.
+    pub(super) async fn get(&self, url: &Url) -> Result<Value, FetchError> {
+        self.send(url, self.client(url).get(url.clone())).await
+    }
+
+    /// The answer to a form.
+    pub(super) async fn post(&self, url: &Url, form: &[(&str, &str)]) -> Result<Value, FetchError> {
+        let request = self.client(url).post(url.clone());
+        self.send(url, request.form(form)).await
+    }
+
+    /// The answer to a question with a header.
+    pub(super) async fn ask(
+        &self,
+        url: &Url,
+        query: &[(&str, &str)],
+        (header, value): (&str, &str),
+    ) -> Result<Value, FetchError> {
+        let request = self.client(url).get(url.clone()).query(query);
+        self.send(url, request.header(header, value)).await
+    }
+
+    fn client(&self, url: &Url) -> &Client {
+        match is_local(url) {
+            true => &self.near,
+            false => &self.far,
+        }
+    }
+
+    async fn send(&self, url: &Url, request: RequestBuilder) -> Result<Value, FetchError> {
+        if !self.plain_http && !is_safe(url) {
+            let endpoint = shown(url);
+            return Err(FetchError::Plain { endpoint });
+        }
+        let reply = request.send().await.map_err(|error| failed(url, &error))?;
+        let status = reply.status();
+        let body = body(url, reply).await?;
+        if !status.is_success() {
+            return Err(FetchError::Refused {
+                endpoint: shown(url),
+                status: status.as_u16(),
+                said: said(&body),
+            });
+        }
+        serde_json::from_slice(&body).map_err(|_| unexpected(url, "JSON"))
+    }
+}
+
+/// An answer that is not what it has to be.
+pub(super) fn unexpected(url: &Url, expected: impl Into<String>) -> FetchError {
+    FetchError::Unexpected {
+        endpoint: shown(url),
+        expected: expected.into(),
+    }
+}
+
+/// The address without what may be secret in it.
+pub(super) fn shown(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let port = url
+        .port()
+        .map_or_else(String::new, |port| format!(":{port}"));
+    format!("{}://{host}{port}{}", url.scheme(), url.path())
+}
+
+/// Whether nobody else can read along.
+fn is_safe(url: &Url) -> bool {
+    url.scheme() == "https" || (url.scheme() == "http" && is_local(url))
+}
+
+/// Whether it is on this machine. The addresses where clouds serve identities to their machines are
+/// link-local: what goes there does not leave the host either.
+fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback() || address.is_link_local(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        None => false,
+    }
+}
+
+fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
+    let endpoint = shown(url);
+    if error.is_timeout() {
+        return FetchError::Timeout {
+            endpoint,
+            limit: TIME,
+        };
+    }
+    // The outermost error repeats the URL with its query; the innermost says what happened.
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    FetchError::Unreachable {
+        endpoint,
+        reason: inner.to_string(),
+    }
+}
+
+async fn body(url: &Url, mut reply: Response) -> Result<Vec<u8>, FetchError> {
+    let mut body = Vec::new();
+    while let Some(piece) = reply.chunk().await.map_err(|error| failed(url, &error))? {
+        if body.len() + piece.len() > BODY {
+            return Err(unexpected(url, format!("at most {BODY} bytes")));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// What a refusal says, as OAuth has it (RFC 6749, section 5.2), or how it begins.
+fn said(body: &[u8]) -> String {
+    let member = |document: &Value, name: &str| document.get(name)?.as_str().map(str::to_owned);
+    let told = serde_json::from_slice(body).ok().and_then(|document| {
+        let error = member(&document, "error")?;
+        Some(match member(&document, "error_description") {
+            Some(description) => format!("{error}: {description}"),
+            None => error,
+        })
+    });
+    let text = told.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    let words: Vec<_> = text.split_whitespace().collect();
+    words.join(" ").chars().take(SHOWN).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_for_this_machine() {
+        for (url, safe) in [
+            ("https://login.test/token", true),
+            ("http://127.0.0.1:1/", true),
+            ("http://[::1]:1/", true),
+            ("http://localhost/", true),
+            ("http://169.254.169.254/metadata", true),
+            ("http://login.test/token", false),
+            ("http://10.0.0.1/", false),
+            ("ftp://127.0.0.1/", false),
+        ] {
+            assert_eq!(is_safe(&Url::parse(url).unwrap()), safe, "{url}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_secrets() {
+        let url = Url::parse("https://me:pass@h.test:8443/a/b?key=1#f").unwrap();
+        assert_eq!(shown(&url), "https://h.test:8443/a/b");
+    }
+
+    #[test]
+    fn a_refusal_is_one_short_line() {
+        for (body, expected) in [
+            (
+                r#"{"error": "invalid_client", "error_description": "no\r\nTrace: 1"}"#,
+                "invalid_client: no Trace: 1",
+            ),
+            (r#"{"error": "invalid_client"}"#, "invalid_client"),
+            (r#"{"error": {"code": 1}}"#, r#"{"error": {"code": 1}}"#),
+            ("<html>\n no", "<html> no"),
+            ("", ""),
+        ] {
+            assert_eq!(said(body.as_bytes()), expected);
+        }
+        assert_eq!(said("x".repeat(1000).as_bytes()).len(), SHOWN);
+    }
+}

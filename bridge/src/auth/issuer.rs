@@ -1,0 +1,270 @@
+//! The bridge's own issuer: tokens that say "this is the channel", for bots that are told to trust it.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use super::{
+    Algorithm, Jwks, KeyError, KeyFileError, Secret, key_file,
+    keyring::{Kept, Keyring, age},
+    publish,
+    signing::SigningKey,
+};
+
+/// How many tokens are kept at once.
+const CACHE: usize = 1024;
+
+/// How the issuer works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuerSettings {
+    /// The issuer's name, which is also where its metadata is found: a URL without a slash at its end.
+    pub url: String,
+    /// The file of its private keys; without it they are forgotten at the end.
+    pub keys: Option<PathBuf>,
+    /// How long a key signs, at least two days.
+    pub rotate_every: Duration,
+    /// How long a token is valid.
+    pub lifetime: Duration,
+}
+
+impl IssuerSettings {
+    /// Tokens of ten minutes, keys of thirty days, in memory.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into().trim_end_matches('/').to_owned(),
+            keys: None,
+            rotate_every: Duration::from_secs(30 * 24 * 60 * 60),
+            lifetime: Duration::from_secs(10 * 60),
+        }
+    }
+}
+
+/// What a token is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Subject {
+    /// For whom it is (`aud`), such as a bot's app id.
+    pub audience: String,
+    /// Of whom it speaks (`sub`), if of anybody but the issuer.
+    pub subject: Option<String>,
+    /// Where the bot is to answer (`serviceurl`); bots compare it with the activity's.
+    pub service_url: Option<String>,
+}
+
+/// Makes tokens, and the keys that sign them. See [`router`](super::router) for what it publishes.
+pub struct Issuer {
+    settings: IssuerSettings,
+    ring: RwLock<Keyring>,
+    rotating: tokio::sync::Mutex<()>,
+    made: Mutex<BTreeMap<Subject, (Timestamp, Secret)>>,
+}
+
+impl std::fmt::Debug for Issuer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Issuer({})", self.settings.url)
+    }
+}
+
+impl Issuer {
+    /// Reads the issuer's keys, and makes the first one if there is none.
+    ///
+    /// # Errors
+    /// If the file of its keys cannot be read or written, or is not private.
+    pub async fn open(settings: IssuerSettings, now: Timestamp) -> Result<Self, KeyFileError> {
+        let ring = match &settings.keys {
+            Some(path) => key_file::read(path)?,
+            None => Keyring::default(),
+        };
+        let is_new = ring.keys().is_empty();
+        let issuer = Self {
+            settings,
+            ring: RwLock::new(ring),
+            rotating: tokio::sync::Mutex::default(),
+            made: Mutex::default(),
+        };
+        if is_new {
+            issuer.rotate(now).await?;
+        }
+        Ok(issuer)
+    }
+
+    /// A token about this: one made before while enough of its time is left, else a new one.
+    ///
+    /// # Errors
+    /// If nothing can be signed.
+    pub async fn token(&self, subject: &Subject, now: Timestamp) -> Result<Secret, KeyError> {
+        if let Some(token) = self.made_before(subject, now) {
+            return Ok(token);
+        }
+        self.rotate_if_due(now).await;
+        let key = self.ring().signing(now).cloned().ok_or(KeyError::Signing)?;
+        let token = Secret::new(key.sign(&self.claims(subject, now))?);
+        self.keep(subject, now, &token);
+        Ok(token)
+    }
+
+    /// The OpenID provider metadata (OpenID Connect Discovery 1.0, section 3).
+    pub fn metadata(&self) -> Value {
+        let url = &self.settings.url;
+        json!({
+            "issuer": url,
+            "jwks_uri": format!("{url}{}", publish::KEYS),
+            "id_token_signing_alg_values_supported": [Algorithm::Rs256.name()],
+            "response_types_supported": ["token"],
+            "subject_types_supported": ["public"],
+        })
+    }
+
+    /// The public keys: those that signed tokens which are valid still, and those that will sign.
+    pub fn jwks(&self, now: Timestamp) -> Jwks {
+        self.ring().published(now, self.settings.lifetime)
+    }
+
+    fn claims(&self, subject: &Subject, now: Timestamp) -> Value {
+        let lifetime = i64::try_from(self.settings.lifetime.as_secs()).unwrap_or(i64::MAX);
+        let now = now.as_second();
+        let mut claims = json!({
+            "iss": self.settings.url,
+            "aud": subject.audience,
+            "iat": now,
+            "nbf": now,
+            "exp": now.saturating_add(lifetime),
+        });
+        if let Some(subject) = &subject.subject {
+            claims["sub"] = subject.as_str().into();
+        }
+        if let Some(service_url) = &subject.service_url {
+            claims["serviceurl"] = service_url.as_str().into();
+        }
+        claims
+    }
+
+    /// A kept token of which a quarter of its time is left: who gets it may need a moment to use it.
+    fn made_before(&self, subject: &Subject, now: Timestamp) -> Option<Secret> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, token) = made.get(subject)?;
+        let is_fresh = *at <= now && age(*at, now) < self.settings.lifetime / 4 * 3;
+        is_fresh.then(|| token.clone())
+    }
+
+    fn keep(&self, subject: &Subject, now: Timestamp, token: &Secret) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= CACHE {
+            made.retain(|_, (at, _)| age(*at, now) < self.settings.lifetime);
+        }
+        if made.len() < CACHE {
+            made.insert(subject.clone(), (now, token.clone()));
+        }
+    }
+
+    /// Makes the next key when it is time. If that fails, the old one goes on.
+    async fn rotate_if_due(&self, now: Timestamp) {
+        let due = || self.ring().is_due(now, self.settings.rotate_every);
+        if !due() {
+            return;
+        }
+        let Ok(_alone) = self.rotating.try_lock() else {
+            return;
+        };
+        if due()
+            && let Err(error) = self.rotate(now).await
+        {
+            tracing::error!(%error, "the issuer's next key could not be made");
+        }
+    }
+
+    async fn rotate(&self, now: Timestamp) -> Result<(), KeyFileError> {
+        let making = spawn_blocking(SigningKey::make).await;
+        let key = making.map_err(|error| KeyError::Making(error.to_string()))??;
+        let key = Arc::new(key);
+        let ring = self
+            .ring()
+            .with(Kept { key, made: now }, self.settings.lifetime);
+        if let Some(path) = &self.settings.keys {
+            key_file::write(path, &ring)?;
+        }
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
+        tracing::info!(issuer = self.settings.url, "the issuer has a new key");
+        Ok(())
+    }
+
+    fn ring(&self) -> std::sync::RwLockReadGuard<'_, Keyring> {
+        self.ring.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::{jws::Jws, testing::moment};
+
+    fn for_bot(audience: &str) -> Subject {
+        Subject {
+            audience: audience.into(),
+            subject: None,
+            service_url: Some("https://bridge.test/v3/x".into()),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_says_who_for_whom_and_how_long() {
+        let settings = IssuerSettings::new("https://bridge.test/");
+        let issuer = Issuer::open(settings, moment(0)).await.unwrap();
+        let token = issuer.token(&for_bot("app"), moment(7)).await.unwrap();
+        let jws = Jws::parse(token.expose()).unwrap();
+        assert_eq!(
+            Value::Object(jws.claims),
+            json!({
+                "iss": "https://bridge.test", "aud": "app", "iat": 7, "nbf": 7, "exp": 607,
+                "serviceurl": "https://bridge.test/v3/x",
+            })
+        );
+        let keys = issuer.jwks(moment(7)).keys;
+        assert_eq!(jws.header.kid, keys[0].kid);
+        assert!(keys[0].verifies(Algorithm::Rs256, jws.message, &jws.signature));
+    }
+
+    #[tokio::test]
+    async fn a_token_is_used_again_until_it_is_nearly_over() {
+        let issuer = Issuer::open(IssuerSettings::new("i"), moment(0))
+            .await
+            .unwrap();
+        let first = issuer.token(&for_bot("a"), moment(0)).await.unwrap();
+        assert_eq!(
+            issuer.token(&for_bot("a"), moment(449)).await.unwrap(),
+            first
+        );
+        assert_ne!(
+            issuer.token(&for_bot("b"), moment(449)).await.unwrap(),
+            first
+        );
+        let second = issuer.token(&for_bot("a"), moment(450)).await.unwrap();
+        assert_ne!(second, first);
+    }
+
+    #[tokio::test]
+    async fn keys_outlive_the_program_and_follow_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = IssuerSettings {
+            keys: Some(folder.path().join("keys.json")),
+            ..IssuerSettings::new("i")
+        };
+        let issuer = Issuer::open(settings.clone(), moment(0)).await.unwrap();
+        let first = issuer.jwks(moment(0)).keys;
+        drop(issuer);
+        let issuer = Issuer::open(settings.clone(), moment(5)).await.unwrap();
+        assert_eq!(issuer.jwks(moment(5)).keys, first);
+        let month = moment(30 * 24 * 60 * 60);
+        issuer.token(&for_bot("a"), month).await.unwrap();
+        let both = issuer.jwks(month).keys;
+        assert_eq!((both.len(), &both[..1]), (2, &first[..]));
+        let issuer = Issuer::open(settings, month).await.unwrap();
+        assert_eq!(issuer.jwks(month).keys, both);
+    }
+}

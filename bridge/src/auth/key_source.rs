@@ -1,0 +1,173 @@
+//! The public keys of an issuer: fetched, kept, fetched again.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::sync::{Mutex, MutexGuard};
+use url::Url;
+
+use super::{
+    FetchError, Jwks,
+    fetch::{Fetcher, unexpected},
+    keyring::age,
+};
+
+/// After this time keys are fetched again, so that those an issuer took back are forgotten.
+const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Until then old keys are used while there are no newer ones to be had.
+const STALE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
+/// How often keys are fetched for a token that names an unknown one: anybody can send such tokens.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long an issuer that failed is left alone while there are no keys at all.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Where an issuer publishes its keys, and what was read there.
+#[derive(Debug)]
+pub struct KeySource {
+    place: Place,
+    fetcher: Fetcher,
+    known: RwLock<Option<Known>>,
+    /// Held by the one who fetches.
+    flight: Mutex<Option<Attempt>>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Metadata(Url),
+    Keys(Url),
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    keys: Arc<Jwks>,
+    read: Timestamp,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    at: Timestamp,
+    failed: Option<FetchError>,
+}
+
+impl KeySource {
+    /// Keys whose address the issuer's OpenID metadata says. Plain http beyond loopback is only used if
+    /// `plain_http` says so, for the keys as for the metadata.
+    ///
+    /// # Errors
+    /// If this machine cannot make a connection at all.
+    pub fn metadata(url: Url, plain_http: bool) -> Result<Self, FetchError> {
+        Self::at(Place::Metadata(url), plain_http)
+    }
+
+    /// Keys at this address.
+    ///
+    /// # Errors
+    /// As [`metadata`](Self::metadata).
+    pub fn keys(url: Url, plain_http: bool) -> Result<Self, FetchError> {
+        Self::at(Place::Keys(url), plain_http)
+    }
+
+    fn at(place: Place, plain_http: bool) -> Result<Self, FetchError> {
+        Ok(Self {
+            place,
+            fetcher: Fetcher::new(plain_http)?,
+            known: RwLock::default(),
+            flight: Mutex::default(),
+        })
+    }
+
+    /// The issuer's keys, fetched again if this one is not among them. It may not be afterwards.
+    pub(super) async fn find(
+        &self,
+        issuer: &str,
+        kid: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Arc<Jwks>, FetchError> {
+        if let Some(keys) = self.fresh(kid, now) {
+            return Ok(keys);
+        }
+        let flight = self.flight.lock().await;
+        match self.fresh(kid, now) {
+            Some(keys) => Ok(keys),
+            None => self.fetch(flight, issuer, now).await,
+        }
+    }
+
+    async fn fetch(
+        &self,
+        mut flight: MutexGuard<'_, Option<Attempt>>,
+        issuer: &str,
+        now: Timestamp,
+    ) -> Result<Arc<Jwks>, FetchError> {
+        let old = self.known(STALE, now);
+        let wait = if old.is_some() { PATIENCE } else { PAUSE };
+        if let Some(attempt) = &*flight
+            && attempt.at <= now
+            && age(attempt.at, now) < wait
+        {
+            return old.ok_or_else(|| attempt.failed.clone().unwrap_or_else(|| self.none()));
+        }
+        let fetched = self.read(issuer).await.map(Arc::new);
+        *flight = Some(Attempt {
+            at: now,
+            failed: fetched.as_ref().err().cloned(),
+        });
+        match fetched {
+            Ok(keys) => {
+                let known = Known {
+                    keys: keys.clone(),
+                    read: now,
+                };
+                *self.known.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
+                Ok(keys)
+            }
+            Err(error) => {
+                tracing::warn!(issuer, %error, "the keys of an issuer cannot be read");
+                old.ok_or(error)
+            }
+        }
+    }
+
+    async fn read(&self, issuer: &str) -> Result<Jwks, FetchError> {
+        let url = match &self.place {
+            Place::Keys(url) => url.clone(),
+            Place::Metadata(url) => self.place_of_keys(url, issuer).await?,
+        };
+        let document = self.fetcher.get(&url).await?;
+        Jwks::read(document).ok_or_else(|| unexpected(&url, "a set of keys"))
+    }
+
+    async fn place_of_keys(&self, url: &Url, issuer: &str) -> Result<Url, FetchError> {
+        let metadata = self.fetcher.get(url).await?;
+        let member = |name: &str| metadata.get(name).and_then(Value::as_str);
+        if member("issuer") != Some(issuer) {
+            return Err(unexpected(url, format!("the metadata of {issuer}")));
+        }
+        let keys = member("jwks_uri").and_then(|text| text.parse().ok());
+        keys.ok_or_else(|| unexpected(url, "metadata with a jwks_uri"))
+    }
+
+    fn none(&self) -> FetchError {
+        let (Place::Metadata(url) | Place::Keys(url)) = &self.place;
+        unexpected(url, "keys that are valid still")
+    }
+
+    fn fresh(&self, kid: Option<&str>, now: Timestamp) -> Option<Arc<Jwks>> {
+        let keys = self.known(FRESH, now)?;
+        let has = keys.named(kid).next().is_some();
+        has.then_some(keys)
+    }
+
+    fn known(&self, limit: Duration, now: Timestamp) -> Option<Arc<Jwks>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = known.as_ref().filter(|known| age(known.read, now) < limit);
+        known.map(|known| known.keys.clone())
+    }
+}

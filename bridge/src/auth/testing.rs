@@ -1,0 +1,95 @@
+//! What the tests of this room share: keys, times, and an endpoint of others.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock, Mutex},
+};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Request, State},
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use url::Url;
+
+use super::signing::SigningKey;
+
+/// One of three keys, made once for all tests.
+pub(super) fn key(number: usize) -> Arc<SigningKey> {
+    static KEYS: LazyLock<[Arc<SigningKey>; 3]> =
+        LazyLock::new(|| [(); 3].map(|()| Arc::new(SigningKey::make().unwrap())));
+    KEYS[number].clone()
+}
+
+/// So many seconds after the beginning.
+pub(super) fn moment(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+type Answers = Arc<Mutex<BTreeMap<String, (StatusCode, String)>>>;
+type Asked = Arc<Mutex<Vec<String>>>;
+
+/// An endpoint of others on a real socket: answers by path what it is told to, and remembers what it was
+/// asked.
+pub(super) struct Standin {
+    base: Url,
+    answers: Answers,
+    asked: Asked,
+}
+
+impl Standin {
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (answers, asked) = (Answers::default(), Asked::default());
+        let app = Router::new()
+            .fallback(handle)
+            .with_state((answers.clone(), asked.clone()));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self {
+            base: base.parse().unwrap(),
+            answers,
+            asked,
+        }
+    }
+
+    pub(super) fn url(&self, path: &str) -> Url {
+        self.base.join(path).unwrap()
+    }
+
+    pub(super) fn answer(&self, path: &str, answer: &Value) {
+        self.refuse(path, StatusCode::OK, answer);
+    }
+
+    pub(super) fn refuse(&self, path: &str, status: StatusCode, answer: &Value) {
+        let mut answers = self.answers.lock().unwrap();
+        answers.insert(path.to_owned(), (status, answer.to_string()));
+    }
+
+    /// Method, path and query, the header `metadata`, the body.
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+async fn handle(State((answers, asked)): State<(Answers, Asked)>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body: Bytes = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let mut line = format!("{} {}", parts.method, parts.uri);
+    if let Some(header) = parts.headers.get("metadata") {
+        line += &format!(" metadata={}", header.to_str().unwrap());
+    }
+    if !body.is_empty() {
+        line += &format!(" {}", String::from_utf8_lossy(&body));
+    }
+    asked.lock().unwrap().push(line);
+    match answers.lock().unwrap().get(parts.uri.path()) {
+        Some(answer) => answer.clone().into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}

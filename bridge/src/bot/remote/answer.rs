@@ -1,0 +1,198 @@
+//! What a bot answers to a call, in whichever way it does.
+//!
+//! | answer | meaning |
+//! |-|-|
+//! | 202 | taken: the bot has finished, or is still at it |
+//! | 200, 201 and others of success | the turn is over |
+//! | with `{activities}`, as of `expectReplies` | the same, and this is what was said |
+//! | with `text/event-stream`, as of `stream` | the same, piece by piece |
+//! | to an `invoke`: any but 401, 403 and 5xx | what the bot answers; 501 too, which says that it cannot |
+
+use bridge_protocol::{
+    activity::{Activity, ActivityType},
+    wire::{FieldError, Wire as _},
+};
+use eventsource_stream::{Event, EventStreamError, Eventsource as _};
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
+use serde_json::{Value, json};
+
+use super::{
+    Delivery, RemoteBot,
+    call::{self, CallError},
+    lines::Line,
+    scrub::Scrub,
+};
+
+/// How much of an answer that is an error stands in the log, in characters.
+const EXCERPT: usize = 300;
+
+/// What an answer tells of the turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// It is over.
+    Over,
+    /// The message was taken; nothing more is known.
+    Taken,
+}
+
+/// Takes a bot's answers.
+pub(super) struct Listener<'a> {
+    pub(super) bot: &'a RemoteBot,
+    pub(super) line: &'a Line,
+    pub(super) scrub: &'a Scrub,
+    /// Whether an invoke was posted.
+    pub(super) is_invoke: bool,
+}
+
+impl Listener<'_> {
+    /// Takes the whole answer; what it says is said in the turn.
+    pub(super) async fn listen(&self, answer: Response) -> Result<Answered, CallError> {
+        let status = answer.status();
+        if self.is_invoke && is_own(status) {
+            return self.invoked(answer).await;
+        }
+        if !status.is_success() {
+            return Err(self.refused(answer).await);
+        }
+        if is_stream(&answer) {
+            return self.streamed(answer).await;
+        }
+        let body = call::body(self.bot, answer).await?;
+        self.replies(&body).await?;
+        Ok(match status {
+            StatusCode::ACCEPTED => Answered::Taken,
+            _ => Answered::Over,
+        })
+    }
+
+    /// What was said, if the body is a list of replies. Only who asked for one minds if it is not.
+    async fn replies(&self, body: &[u8]) -> Result<(), CallError> {
+        if body.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        let minds = self.bot.settings.delivery == Delivery::ExpectReplies;
+        let replies = serde_json::from_slice(body).ok().and_then(activities);
+        let Some(replies) = replies else {
+            let error = FieldError::new("an object with activities", "something else");
+            return match minds {
+                true => Err(call::unexpected(self.bot, error)),
+                false => Ok(()),
+            };
+        };
+        for (index, reply) in replies.into_iter().enumerate() {
+            let placed = |error: FieldError| error.at(index).inside("activities");
+            self.hear(reply)
+                .await
+                .map_err(|error| call::unexpected(self.bot, placed(error)))?;
+        }
+        Ok(())
+    }
+
+    async fn streamed(&self, answer: Response) -> Result<Answered, CallError> {
+        let (bot, mut room) = (self.bot, self.bot.settings.answer_limit);
+        let pieces = answer.bytes_stream().map(move |piece| {
+            let piece = piece.map_err(|error| call::broken(bot, &error))?;
+            let left = room.checked_sub(piece.len());
+            room = left.ok_or_else(|| call::too_large(bot))?;
+            Ok::<_, CallError>(piece)
+        });
+        let mut events = std::pin::pin!(pieces.eventsource());
+        while let Some(event) = events.try_next().await.map_err(|error| self.torn(error))? {
+            let unexpected = |error: FieldError| call::unexpected(bot, error.inside(&event.event));
+            self.event(&event).await.map_err(unexpected)?;
+        }
+        Ok(Answered::Over)
+    }
+
+    async fn event(&self, event: &Event) -> Result<(), FieldError> {
+        let data: Result<Value, _> = serde_json::from_str(&event.data);
+        let data = data.map_err(|_| FieldError::new("JSON", "something else"));
+        match event.event.as_str() {
+            "activity" => self.hear(data?).await,
+            "invokeResponse" => self.responds(data?).await,
+            // Whatever else comes was not agreed upon.
+            _ => Ok(()),
+        }
+    }
+
+    fn torn(&self, error: EventStreamError<CallError>) -> CallError {
+        match error {
+            EventStreamError::Transport(error) => error,
+            EventStreamError::Utf8(_) | EventStreamError::Parser(_) => {
+                call::unexpected(self.bot, FieldError::new("events", "something else"))
+            }
+        }
+    }
+
+    /// The answer to an invoke is data like any other, with its status. Replies may stand beside it.
+    async fn invoked(&self, answer: Response) -> Result<Answered, CallError> {
+        let status = answer.status().as_u16();
+        let body = call::body(self.bot, answer).await?;
+        let text = || Value::from(String::from_utf8_lossy(&body).into_owned());
+        let mut body = match body.is_empty() {
+            true => Value::Null,
+            false => serde_json::from_slice(&body).unwrap_or_else(|_| text()),
+        };
+        if let Some(replies) = activities(body.clone()) {
+            let replies = json!({ "activities": replies }).to_string();
+            self.replies(replies.as_bytes()).await?;
+            body = body["body"].take();
+        }
+        let response = json!({"status": status, "body": body});
+        let heard = self.responds(response).await;
+        heard.map_err(|error| call::unexpected(self.bot, error))?;
+        Ok(Answered::Over)
+    }
+
+    async fn responds(&self, response: Value) -> Result<(), FieldError> {
+        self.hear(json!({"type": ActivityType::InvokeResponse.as_str(), "value": response}))
+            .await
+    }
+
+    async fn hear(&self, activity: Value) -> Result<(), FieldError> {
+        let activity = Activity::read(self.scrub.activity(activity))?;
+        // If the log fails, the end of the turn says so.
+        let _ = self.line.take(Box::new(activity)).await;
+        Ok(())
+    }
+
+    async fn refused(&self, answer: Response) -> CallError {
+        let status = answer.status();
+        let bot = call::shown(&self.bot.url);
+        let body = call::body(self.bot, answer).await.unwrap_or_default();
+        let excerpt: String = String::from_utf8_lossy(&body)
+            .chars()
+            .take(EXCERPT)
+            .collect();
+        let said = self.scrub.text(&excerpt);
+        tracing::warn!(agent = self.bot.name, bot, %status, said, "a bot refused an activity");
+        CallError::Status { bot, status }
+    }
+}
+
+/// Whether a status is the answer of an invoke's handler, not of what stands before it.
+fn is_own(status: StatusCode) -> bool {
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,
+        StatusCode::NOT_IMPLEMENTED => true,
+        other => !other.is_server_error() && !other.is_redirection(),
+    }
+}
+
+fn is_stream(answer: &Response) -> bool {
+    let kind = answer.headers().get(CONTENT_TYPE);
+    kind.and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// The replies in a body, if it has a list of them.
+fn activities(body: Value) -> Option<Vec<Value>> {
+    match body {
+        Value::Object(mut fields) => match fields.remove("activities") {
+            Some(Value::Array(activities)) => Some(activities),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! One call of a bot: an activity is posted.
+
+use std::{error::Error, time::Duration};
+
+use bridge_protocol::{activity::Activity, wire::FieldError};
+use reqwest::{
+    RequestBuilder, Response, StatusCode,
+    header::{ACCEPT, AUTHORIZATION},
+};
+use tokio::time::{sleep, timeout};
+use url::Url;
+
+use super::{BotCall, RemoteBot};
+use crate::bot::BotError;
+
+/// How long is waited before a bot is called again that could not be connected: nothing was sent then, so
+/// it cannot have seen the message. Any other failure is the last.
+const RETRIES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
+
+/// Why a call of a bot failed. It is told to the client, so it has nothing of what the bot answered.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CallError {
+    #[error("POST {bot}: no credential for the bot can be had")]
+    Credential {
+        bot: String,
+        #[source]
+        source: BotError,
+    },
+    #[error("POST {bot}: cannot connect, tried {tries} times: {reason}")]
+    Unreachable {
+        bot: String,
+        tries: usize,
+        reason: String,
+    },
+    #[error("POST {bot}: expected an answer within {limit:?}")]
+    Late { bot: String, limit: Duration },
+    #[error("POST {bot}: expected a status that says success, found {status}")]
+    Status { bot: String, status: StatusCode },
+    #[error("POST {bot}: expected an answer of at most {limit} bytes")]
+    TooLarge { bot: String, limit: usize },
+    #[error("POST {bot}: the connection broke: {reason}")]
+    Broken { bot: String, reason: String },
+    #[error("POST {bot}: the answer is not as it should be: {error}")]
+    Unexpected { bot: String, error: FieldError },
+}
+
+/// Posts an activity and gives the beginning of the answer, whatever its status.
+pub(super) async fn post(
+    http: &reqwest::Client,
+    bot: &RemoteBot,
+    service_url: &str,
+    activity: &Activity,
+) -> Result<Response, CallError> {
+    let call = BotCall {
+        bot: &bot.url,
+        service_url,
+    };
+    let credential = bot.credential.authorization(&call).await;
+    let credential = credential.map_err(|source| CallError::Credential {
+        bot: shown(&bot.url),
+        source,
+    })?;
+    let mut request = http
+        .post(bot.url.clone())
+        .header(ACCEPT, "application/json, text/event-stream")
+        .json(activity);
+    if let Some(credential) = credential {
+        request = request.header(AUTHORIZATION, credential);
+    }
+    let limit = bot.settings.request_timeout;
+    match timeout(limit, send(bot, request)).await {
+        Ok(sent) => sent,
+        Err(_) => Err(late(bot)),
+    }
+}
+
+async fn send(bot: &RemoteBot, request: RequestBuilder) -> Result<Response, CallError> {
+    for wait in RETRIES {
+        // A body of bytes can always be had again.
+        let Some(again) = request.try_clone() else {
+            break;
+        };
+        match again.send().await {
+            Err(error) if error.is_connect() => sleep(wait).await,
+            sent => return sent.map_err(|error| broken(bot, &error)),
+        }
+    }
+    request
+        .send()
+        .await
+        .map_err(|error| match error.is_connect() {
+            true => CallError::Unreachable {
+                bot: shown(&bot.url),
+                tries: RETRIES.len() + 1,
+                reason: root(&error),
+            },
+            false => broken(bot, &error),
+        })
+}
+
+/// The whole body of an answer.
+pub(super) async fn body(bot: &RemoteBot, mut answer: Response) -> Result<Vec<u8>, CallError> {
+    let limit = bot.settings.answer_limit;
+    let reading = async {
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| broken(bot, &error))? {
+            if body.len() + chunk.len() > limit {
+                return Err(too_large(bot));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    };
+    let read = timeout(bot.settings.request_timeout, reading).await;
+    read.unwrap_or_else(|_| Err(late(bot)))
+}
+
+pub(super) fn broken(bot: &RemoteBot, error: &reqwest::Error) -> CallError {
+    CallError::Broken {
+        bot: shown(&bot.url),
+        reason: root(error),
+    }
+}
+
+pub(super) fn too_large(bot: &RemoteBot) -> CallError {
+    CallError::TooLarge {
+        bot: shown(&bot.url),
+        limit: bot.settings.answer_limit,
+    }
+}
+
+pub(super) fn unexpected(bot: &RemoteBot, error: FieldError) -> CallError {
+    CallError::Unexpected {
+        bot: shown(&bot.url),
+        error,
+    }
+}
+
+fn late(bot: &RemoteBot) -> CallError {
+    CallError::Late {
+        bot: shown(&bot.url),
+        limit: bot.settings.request_timeout,
+    }
+}
+
+/// A bot's address without what may be secret in it.
+pub(super) fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // They fail for addresses that cannot have them, and then there is nothing to hide.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.into()
+}
+
+/// The first cause of an error: the errors around it only say that there was one.
+fn root(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_secrets() {
+        let url = Url::parse("https://user:word@bot.example:8443/api?code=secret#x").unwrap();
+        assert_eq!(shown(&url), "https://bot.example:8443/api");
+    }
+}

@@ -1,0 +1,284 @@
+//! A remote bot as an executor: its turns, from the first call to the end.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_protocol::{
+    a2a::{Task, TaskState},
+    activity::{Activity, ActivityType},
+    translate::{Input, Turn as Machine, TurnContext as Place},
+};
+use futures_util::future::join;
+use tokio::time::timeout;
+
+use super::{
+    Ending, RemoteBot,
+    address::{Address, Secret},
+    answer::{Answered, Listener},
+    call::{self, CallError},
+    channel::Shared,
+    heard::{self, Mood},
+    lines::Line,
+    request,
+    scrub::Scrub,
+};
+use crate::{
+    agent::Conversation,
+    bot::{executor::unkept, pump::Pump},
+    caller::Caller,
+    executor::{Executor, Turn, Update},
+    store::StoreError,
+};
+
+/// A remote bot, called through its channel.
+pub(super) struct RemoteExecutor {
+    channel: Arc<Shared>,
+    bot: Arc<RemoteBot>,
+}
+
+/// What the calls of one turn have in common.
+struct Scene<'a> {
+    turn: &'a Turn,
+    place: Place,
+    scrub: Scrub,
+    /// Whether the bot hears of the conversation for the first time.
+    is_first: bool,
+}
+
+#[async_trait]
+impl Executor for RemoteExecutor {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let scene = match self.scene(&turn).await {
+            Ok(scene) => scene,
+            Err(error) => return unprepared(&turn, &error),
+        };
+        let activity = request::message(&self.channel, &self.bot, &turn, &scene.place).await;
+        let activity = match activity {
+            Ok(activity) => activity,
+            Err(error) => return unprepared(&turn, &error),
+        };
+        let talk = async |line: &Line| self.converse(&scene, line, &activity).await;
+        Box::pin(self.carry(&scene, 0, talk)).await
+    }
+
+    async fn resume(&self, turn: Turn) -> Vec<Update> {
+        let scene = match self.scene(&turn).await {
+            Ok(scene) => scene,
+            Err(error) => return unprepared(&turn, &error),
+        };
+        // What was said before the restart has lower numbers.
+        let before = turn.handle.known().seq;
+        let talk = async |line: &Line| self.wait(&turn, line).await;
+        let updates = Box::pin(self.carry(&scene, before, talk)).await;
+        updates
+            .into_iter()
+            .map(|last| repeat(&turn.task, last))
+            .collect()
+    }
+
+    fn outlives(&self) -> Option<Duration> {
+        Some(self.bot.settings.limit)
+    }
+
+    async fn canceled(&self, task: Arc<Task>, caller: Caller) {
+        if let Err(error) = self.tell_canceled(&task, &caller).await {
+            tracing::warn!(task = task.id, %error, "a bot was not told that its task was canceled");
+        }
+    }
+}
+
+impl RemoteExecutor {
+    pub(super) fn new(channel: Arc<Shared>, bot: Arc<RemoteBot>) -> Self {
+        Self { channel, bot }
+    }
+
+    async fn scene<'a>(&self, turn: &'a Turn) -> Result<Scene<'a>, StoreError> {
+        let address = self.address(&turn.task, &turn.caller);
+        let (secret, is_new) = self.channel.addresses.secret(&address).await?;
+        let id = format!("{}.{}", turn.task.id, turn.number);
+        let is_first = match self.bot.settings.conversation {
+            Conversation::Task => turn.number == 1,
+            Conversation::Context => is_new,
+        };
+        Ok(Scene {
+            place: self.place(&turn.caller, &turn.task, &secret, id),
+            scrub: self.channel.scrub(&self.bot, &secret),
+            turn,
+            is_first,
+        })
+    }
+
+    fn address(&self, task: &Task, caller: &Caller) -> Address {
+        Address {
+            agent: self.bot.name.clone(),
+            caller: caller.clone(),
+            context: task.context_id.clone().unwrap_or_default(),
+        }
+    }
+
+    fn place(&self, caller: &Caller, task: &Task, secret: &Secret, id: String) -> Place {
+        let place = self.channel.place(&self.bot, caller, task, secret, id);
+        Place {
+            delivery_mode: self.bot.settings.delivery.mode(),
+            ..place
+        }
+    }
+
+    /// Carries what the bot says into the log until the talk with it has ended. The ids of what it says
+    /// are counted from after `from`.
+    async fn carry(
+        &self,
+        scene: &Scene<'_>,
+        from: u64,
+        talk: impl AsyncFnOnce(&Line) -> Result<(), CallError>,
+    ) -> Vec<Update> {
+        let Place {
+            task_id,
+            activity_id,
+            ..
+        } = &scene.place;
+        let ending = self.bot.settings.ending;
+        let (line, queue) = self.channel.lines.open(task_id, activity_id, from, ending);
+        let machine = Machine::new(scene.place.clone(), self.bot.settings.silent_end);
+        let mut pump = Pump::new(machine, scene.turn.handle.clone(), queue);
+        let talking = async move {
+            let how = self.ended(scene.turn, talk(&line)).await;
+            drop(line);
+            how
+        };
+        let (how, ()) = join(talking, pump.run()).await;
+        let number = scene.turn.number;
+        pump.end(how).unwrap_or_else(|error| unkept(&error, number))
+    }
+
+    /// How the turn ends: as the talk does, or because it was canceled or took too long.
+    async fn ended(&self, turn: &Turn, talk: impl Future<Output = Result<(), CallError>>) -> Input {
+        let mut inbox = turn.inbox.clone();
+        tokio::select! {
+            talked = timeout(self.bot.settings.limit, talk) => match talked {
+                Ok(Ok(())) => Input::TurnEnded,
+                Ok(Err(error)) => {
+                    report(&turn.task.id, &error);
+                    Input::Failed(format!("The agent could not answer: {error}."))
+                }
+                Err(_) => Input::TimedOut,
+            },
+            () = inbox.canceled() => Input::Canceled,
+        }
+    }
+
+    async fn converse(
+        &self,
+        scene: &Scene<'_>,
+        line: &Line,
+        activity: &Activity,
+    ) -> Result<(), CallError> {
+        if scene.is_first && self.bot.settings.first_contact {
+            self.greet(scene, line).await;
+        }
+        match self.call(scene, line, activity).await? {
+            Answered::Over => {}
+            Answered::Taken => heard::finished(line.heard(), &self.bot.settings.ending).await,
+        }
+        Ok(())
+    }
+
+    /// Tells the bot who is there. It is a courtesy: a bot that does not take it still gets the message.
+    async fn greet(&self, scene: &Scene<'_>, line: &Line) {
+        let greeting = request::greeting(&scene.turn.task, &scene.place);
+        if let Err(error) = self.call(scene, line, &greeting).await {
+            report(&scene.place.task_id, &error);
+        }
+        line.begin(Mood::Silent);
+    }
+
+    async fn call(
+        &self,
+        scene: &Scene<'_>,
+        line: &Line,
+        activity: &Activity,
+    ) -> Result<Answered, CallError> {
+        let (http, service_url) = (&self.channel.http, &scene.place.service_url);
+        let answer = call::post(http, &self.bot, service_url, activity).await?;
+        let listener = Listener {
+            bot: &self.bot,
+            line,
+            scrub: &scene.scrub,
+            is_invoke: activity.kind == ActivityType::Invoke,
+        };
+        listener.listen(answer).await
+    }
+
+    /// Waits for a bot that had been called before a restart. If nothing was heard of it, it may not
+    /// have begun: then the turn's limit counts.
+    async fn wait(&self, turn: &Turn, line: &Line) -> Result<(), CallError> {
+        let mut heard = line.heard();
+        match turn.task.status.message.is_some() {
+            true => line.begin(Mood::Spoken),
+            // The line is open for as long as this is waited for.
+            false => drop(heard.changed().await),
+        }
+        let Ending { quiet, .. } = self.bot.settings.ending;
+        let ending = Ending {
+            settle: quiet,
+            ..self.bot.settings.ending
+        };
+        heard::finished(heard, &ending).await;
+        Ok(())
+    }
+
+    /// Only a bot that was told of the conversation is told of its end; what it says to it is dropped.
+    async fn tell_canceled(&self, task: &Task, caller: &Caller) -> Result<(), BotTrouble> {
+        let address = self.address(task, caller);
+        let Some(secret) = self.channel.addresses.known(&address).await? else {
+            return Ok(());
+        };
+        let id = format!("{}.canceled", task.id);
+        let place = self.channel.place(&self.bot, caller, task, &secret, id);
+        let activity = request::cancel(task, &place);
+        let http = &self.channel.http;
+        let answer = call::post(http, &self.bot, &place.service_url, &activity).await?;
+        tracing::debug!(task = task.id, status = %answer.status(), "a bot was told of a cancel");
+        Ok(())
+    }
+}
+
+/// Why a bot was not told something.
+#[derive(Debug, thiserror::Error)]
+enum BotTrouble {
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("the store failed: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// After a restart nobody knows the last words any more but the task: they stay in its status.
+fn repeat(task: &Task, last: Update) -> Update {
+    match last {
+        Update::Status {
+            state,
+            message: None,
+            metadata,
+        } => Update::Status {
+            state,
+            message: task.status.message.clone(),
+            metadata,
+        },
+        other => other,
+    }
+}
+
+fn unprepared(turn: &Turn, error: &StoreError) -> Vec<Update> {
+    tracing::error!(task = turn.task.id, %error, "a bot could not be called");
+    let id = format!("{}.{}.unprepared", turn.task.id, turn.number);
+    vec![Update::said(
+        TaskState::Failed,
+        id,
+        "The agent could not be called.",
+    )]
+}
+
+fn report(task: &str, error: &CallError) {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    tracing::warn!(task, %error, cause, "a call of a bot failed");
+}

@@ -1,0 +1,215 @@
+//! What was heard of a bot in a turn, and when that means that it has finished.
+
+use bridge_protocol::activity::{Activity, ActivityType, StreamType};
+use tokio::{sync::watch, time::timeout};
+
+use super::Ending;
+
+/// What was heard of a bot so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// How many activities.
+    pub(super) count: u64,
+    pub(super) mood: Mood,
+}
+
+/// How the bot seems to stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Mood {
+    /// It has said nothing.
+    #[default]
+    Silent,
+    /// It was typing last, or in the middle of a stream.
+    AtWork,
+    /// It has said something that may have been all.
+    Spoken,
+    /// It has said that it has finished.
+    Finished,
+}
+
+impl Heard {
+    /// The same after one more activity, which says this about how the bot stands.
+    pub(super) fn after(self, mood: Option<Mood>) -> Self {
+        let mood = match self.mood {
+            Mood::Finished => Mood::Finished,
+            Mood::Silent | Mood::AtWork | Mood::Spoken => mood.unwrap_or(self.mood),
+        };
+        Self {
+            count: self.count + 1,
+            mood,
+        }
+    }
+}
+
+/// What an activity says about how the bot stands, if it says anything.
+pub(super) fn mood(activity: &Activity, ending: &Ending) -> Option<Mood> {
+    match &activity.kind {
+        ActivityType::EndOfConversation => Some(Mood::Finished),
+        ActivityType::Message | ActivityType::Typing => Some(spoken(activity, ending)),
+        ActivityType::Trace => None,
+        ActivityType::ContactRelationUpdate
+        | ActivityType::ConversationUpdate
+        | ActivityType::Event
+        | ActivityType::Invoke
+        | ActivityType::InvokeResponse
+        | ActivityType::DeleteUserData
+        | ActivityType::MessageUpdate
+        | ActivityType::MessageDelete
+        | ActivityType::InstallationUpdate
+        | ActivityType::MessageReaction
+        | ActivityType::Suggestion
+        | ActivityType::Handoff
+        | ActivityType::Command
+        | ActivityType::CommandResult
+        | ActivityType::Unknown(_) => Some(Mood::Spoken),
+    }
+}
+
+fn spoken(activity: &Activity, ending: &Ending) -> Mood {
+    let piece = activity.stream_info().map(|info| info.stream_type);
+    let waits = activity.is_expecting_input() || activity.is_sign_in();
+    match piece {
+        Some(StreamType::Informative | StreamType::Streaming) => Mood::AtWork,
+        Some(StreamType::Final) if ending.final_piece => Mood::Finished,
+        _ if waits && ending.expecting_input => Mood::Finished,
+        Some(StreamType::Final) => Mood::Spoken,
+        Some(StreamType::Unknown(_)) | None => match activity.kind == ActivityType::Typing {
+            true => Mood::AtWork,
+            false => Mood::Spoken,
+        },
+    }
+}
+
+/// Comes when the bot seems to have finished its turn.
+pub(super) async fn finished(mut heard: watch::Receiver<Heard>, ending: &Ending) {
+    let before = heard.borrow().count;
+    loop {
+        let now = *heard.borrow_and_update();
+        let wait = match now.mood {
+            Mood::Finished => return,
+            Mood::Silent | Mood::AtWork => ending.patience,
+            Mood::Spoken if now.count == before => ending.settle,
+            Mood::Spoken => ending.quiet,
+        };
+        match timeout(wait, heard.changed()).await {
+            Ok(Ok(())) => {}
+            // Nothing more came, or nothing more can.
+            Ok(Err(_)) | Err(_) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::{Value, json};
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    fn activity(value: Value) -> Activity {
+        Activity::read(value).unwrap()
+    }
+
+    fn piece(kind: &str, stream_type: &str) -> Value {
+        json!({"type": kind, "entities": [{"type": "streaminfo", "streamType": stream_type}]})
+    }
+
+    #[test]
+    fn activities_tell_how_the_bot_stands() {
+        let card = json!([{"contentType": "application/vnd.microsoft.card.oauth"}]);
+        for (said, expected) in [
+            (json!({"type": "trace"}), Mood::Silent),
+            (json!({"type": "typing"}), Mood::AtWork),
+            (piece("typing", "informative"), Mood::AtWork),
+            (piece("typing", "streaming"), Mood::AtWork),
+            (piece("message", "final"), Mood::Finished),
+            (json!({"type": "message"}), Mood::Spoken),
+            (json!({"type": "event"}), Mood::Spoken),
+            (json!({"type": "x-vendor"}), Mood::Spoken),
+            (
+                json!({"type": "message", "inputHint": "expectingInput"}),
+                Mood::Finished,
+            ),
+            (
+                json!({"type": "message", "attachments": card}),
+                Mood::Finished,
+            ),
+            (json!({"type": "endOfConversation"}), Mood::Finished),
+        ] {
+            let heard = Heard::default().after(mood(&activity(said.clone()), &Ending::default()));
+            assert_eq!(heard.mood, expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn signals_can_be_turned_off() {
+        let deaf = Ending {
+            final_piece: false,
+            expecting_input: false,
+            ..Ending::default()
+        };
+        for said in [
+            piece("message", "final"),
+            json!({"type": "message", "inputHint": "expectingInput"}),
+        ] {
+            let heard = Heard::default().after(mood(&activity(said), &deaf));
+            assert_eq!(heard.mood, Mood::Spoken);
+        }
+    }
+
+    /// How long it takes until a bot counts as finished that says these things after so many seconds
+    /// each, the first `before` of them before it answered.
+    async fn waited(before: usize, said: &[(u64, &str)]) -> Duration {
+        let (sender, receiver) = watch::channel(Heard::default());
+        let ending = Ending::default();
+        let say = |kind: &str| {
+            sender.send_modify(|heard| {
+                *heard = heard.after(mood(&activity(json!({"type": kind})), &ending));
+            });
+        };
+        said.iter().take(before).for_each(|(_, kind)| say(kind));
+        let start = Instant::now();
+        let saying = async {
+            for (seconds, kind) in &said[before..] {
+                sleep(Duration::from_secs(*seconds)).await;
+                say(kind);
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = finished(receiver, &ending) => {}
+            () = saying => {}
+        }
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_is_over_after_the_time_that_fits_the_last_thing_said() {
+        for (before, said, millis) in [
+            (0, &[][..], 60_000),
+            (1, &[(0, "message")], 50),
+            (1, &[(0, "typing")], 60_000),
+            (1, &[(0, "endOfConversation")], 0),
+            (0, &[(30, "message")], 32_000),
+            (
+                0,
+                &[(30, "typing"), (50, "message"), (1, "message")],
+                83_000,
+            ),
+            (0, &[(1, "message"), (1, "endOfConversation")], 2_000),
+            (0, &[(1, "trace")], 61_000),
+        ] {
+            let waited = waited(before, said).await;
+            // The clock of tests goes in milliseconds.
+            let expected = Duration::from_millis(millis);
+            let late = waited.saturating_sub(expected);
+            assert!(
+                waited >= expected && late < Duration::from_millis(20),
+                "{said:?}: {waited:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Bots behind a URL: any bot on the Bot Framework or the Microsoft 365 Agents SDK, as it is.
+//!
+//! The bridge is the bot's channel. It posts activities to the bot; what the bot says comes back in the
+//! HTTP answer, or by calls of its own to the routes of the connector. Either way it passes through the
+//! same translation as what a bot in this process says.
+//!
+//! - [`Channel`], [`RemoteBot`]: a bot as an agent
+//! - [`RemoteSettings`]: how it is hosted
+//! - [`Credential`], [`Admission`]: what lets the bridge into the bot, and the bot into the bridge
+//!
+//! Within:
+//! - `executor`, `request`, `call`, `answer`: to the bot, and what it answers
+//! - `lines`, `heard`: the turns that are open, and when they are over
+//! - `visit`, `saying`: the bot calls
+//! - `tokens`: what lets them in, for those that want tokens
+//! - `address`, `files`, `scrub`: service URLs, files, and what clients must not see of either
+
+mod access;
+mod address;
+mod answer;
+mod call;
+mod channel;
+mod executor;
+mod files;
+mod heard;
+mod lines;
+mod request;
+mod saying;
+mod scrub;
+mod settings;
+mod tokens;
+mod visit;
+
+pub use access::{Admission, Anonymous, BotCall, ConnectorCall, Credential, Refusal};
+pub use channel::{Channel, ChannelError, ChannelSettings, RemoteBot};
+pub(crate) use saying::Begun;
+pub use settings::{Delivery, Ending, RemoteSettings, UserId};
+pub(crate) use visit::{Refused, Visit};

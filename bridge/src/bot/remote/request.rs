@@ -1,0 +1,87 @@
+//! What is posted to a bot.
+
+use bridge_protocol::{
+    a2a::{Content, Message, Task},
+    activity::{Activity, TextFormat},
+    translate::{TurnContext as Place, to_activity},
+};
+use serde_json::Value;
+
+use super::{RemoteBot, channel::Shared};
+use crate::{executor::Turn, store::StoreError};
+
+/// The activity that a bot gets for the user's message. Files in it are the bot's to fetch.
+pub(super) async fn message(
+    channel: &Shared,
+    bot: &RemoteBot,
+    turn: &Turn,
+    place: &Place,
+) -> Result<Activity, StoreError> {
+    let Turn {
+        message,
+        task,
+        caller,
+        ..
+    } = turn;
+    let mut activity = to_activity::message(message, task, place);
+    activity.text_format = Some(TextFormat::Plain);
+    let callback = channel.callback(bot);
+    for (index, url) in inline_files(message, &mut activity) {
+        let id = channel.files.offer(caller, task, message, index).await?;
+        *url = format!("{callback}/v3/attachments/{id}/views/original");
+    }
+    Ok(slim(activity))
+}
+
+/// Tells a bot who is there, before the message of this place.
+pub(super) fn greeting(task: &Task, place: &Place) -> Activity {
+    let place = Place {
+        activity_id: format!("{}.0", place.task_id),
+        ..place.clone()
+    };
+    slim(to_activity::first_contact(task, &place))
+}
+
+/// Tells a bot that its task was canceled.
+pub(super) fn cancel(task: &Task, place: &Place) -> Activity {
+    slim(to_activity::cancel(task, place))
+}
+
+/// The addresses of files of the message that stand in its activity as `data:` URIs, each with the index
+/// of its part.
+fn inline_files<'a>(
+    message: &Message,
+    activity: &'a mut Activity,
+) -> impl Iterator<Item = (usize, &'a mut String)> {
+    let parts = message.parts.iter().enumerate();
+    let inline: Vec<(usize, bool)> = parts
+        .filter_map(|(index, part)| match &part.content {
+            Content::Raw(_) => Some((index, true)),
+            // It is a `data:` URI of the user's own.
+            Content::Url(url) if is_inline(url) => Some((index, false)),
+            Content::Url(_) | Content::Text(_) | Content::Data(_) | Content::Unknown => None,
+        })
+        .collect();
+    let attachments = activity.attachments.iter_mut();
+    let urls = attachments.filter_map(|attachment| attachment.content_url.as_mut());
+    let paired = inline.into_iter().zip(urls.filter(|url| is_inline(url)));
+    paired.filter_map(|((index, is_file), url)| is_file.then_some((index, url)))
+}
+
+fn is_inline(url: &str) -> bool {
+    let scheme = url.get(..5);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
+}
+
+/// The task in `channelData` without what the bot has been told or has said itself: SDKs refuse bodies of
+/// some hundred kilobytes, and a history only grows.
+fn slim(mut activity: Activity) -> Activity {
+    if let Some(Value::Object(task)) = &mut activity.channel_data {
+        task.remove("history");
+        task.remove("artifacts");
+        if let Some(Value::Object(status)) = task.get_mut("status") {
+            status.remove("message");
+        }
+    }
+    activity
+}

@@ -1,0 +1,316 @@
+//! What bots say by calls of their own: in the open turn if there is one, else without being asked.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use bridge_protocol::{
+    a2a::{Content, Part},
+    activity::{Activity, ActivityType, ChannelAccount},
+    translate::{Input, SilentEnd, Turn as Machine, TurnContext as Place},
+    wire::{FieldError, Wire as _},
+};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+
+use super::{
+    files::{ORIGINAL, THUMBNAIL, Upload},
+    lines::{self, Line},
+    visit::{Refused, Visit},
+};
+use crate::{
+    bot::{conversations::silence, outbox::dropped, pump},
+    clock,
+    executor::{EmitError, TaskHandle, Update},
+    store::{Append, Created, Event, Head, Turn, TurnState},
+};
+
+/// How long a turn may take to open or to end once that has begun.
+const MOMENT: Duration = Duration::from_secs(2);
+
+/// How often is looked whether it has opened.
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// A conversation that a bot has begun.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    /// The conversation.
+    pub(crate) conversation: String,
+    /// The first activity in it, if there was one.
+    pub(crate) activity: Option<String>,
+}
+
+impl Visit {
+    /// Takes an activity as the bot posted it and gives its id. It is logged when this returns, or its
+    /// task has ended: then it is dropped.
+    pub(crate) async fn say(&self, head: &Arc<Head>, activity: Value) -> Result<String, Refused> {
+        let activity = self.read(activity)?;
+        self.keep(head, activity).await
+    }
+
+    /// Tells of another version of an earlier activity.
+    pub(crate) async fn update(
+        &self,
+        head: &Arc<Head>,
+        id: &str,
+        activity: Value,
+    ) -> Result<String, Refused> {
+        let activity = self.read(activity)?;
+        self.check(head, id).await?;
+        let update = Activity {
+            kind: ActivityType::MessageUpdate,
+            id: Some(id.into()),
+            ..activity
+        };
+        self.keep(head, update).await?;
+        Ok(id.into())
+    }
+
+    /// Tells that an earlier activity is taken back.
+    pub(crate) async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), Refused> {
+        self.check(head, id).await?;
+        let delete = Activity {
+            id: Some(id.into()),
+            ..Activity::new(ActivityType::MessageDelete)
+        };
+        self.keep(head, delete).await.map(drop)
+    }
+
+    /// Tells that a member was taken out. A task always has its two, so nothing else changes.
+    pub(crate) async fn remove(
+        &self,
+        head: &Arc<Head>,
+        member: ChannelAccount,
+    ) -> Result<(), Refused> {
+        let removed = Activity {
+            members_removed: vec![member],
+            ..Activity::new(ActivityType::ConversationUpdate)
+        };
+        self.keep(head, removed).await.map(drop)
+    }
+
+    /// Tells of what was said elsewhere before. It is data: nobody says it now.
+    pub(crate) async fn history(&self, head: &Arc<Head>, body: Value) -> Result<String, Refused> {
+        let activities = body.get("activities").and_then(Value::as_array);
+        if activities.is_none() {
+            return Err(Refused::Body(missing("a list of activities", "activities")));
+        }
+        let history = json!({"type": "event", "name": "history", "value": body});
+        self.say(head, history).await
+    }
+
+    /// Keeps a file and gives the id under which it is found.
+    pub(crate) async fn upload(&self, head: &Head, body: &Value) -> Result<String, Refused> {
+        let text = |name: &str| body.get(name).and_then(Value::as_str).map(String::from);
+        let mut views = BTreeMap::new();
+        for (view, field) in [(ORIGINAL, "originalBase64"), (THUMBNAIL, "thumbnailBase64")] {
+            if let Some(bytes) = bytes(body, field)? {
+                views.insert(view.to_owned(), bytes);
+            }
+        }
+        if !views.contains_key(ORIGINAL) {
+            return Err(Refused::Body(missing(
+                "the file in base64",
+                "originalBase64",
+            )));
+        }
+        let upload = Upload {
+            name: text("name"),
+            media_type: text("type"),
+            views,
+        };
+        Ok(self.channel.files.keep(head, upload).await?)
+    }
+
+    /// Begins a conversation with the user of this service URL, as a task in the same context. A bot can
+    /// only reach users who have spoken to it: it knows their service URLs.
+    pub(crate) async fn begin(&self, mut body: Value) -> Result<Begun, Refused> {
+        self.check_members(&body)?;
+        let activity = body.get_mut("activity").map(Value::take);
+        let activity = activity.filter(|activity| !activity.is_null());
+        let activity = activity.map(|activity| self.read(activity)).transpose();
+        let activity = activity.map_err(|refused| match refused {
+            Refused::Body(error) => Refused::Body(error.inside("activity")),
+            other => other,
+        })?;
+        let head = self.create().await?;
+        let activity = match activity {
+            Some(activity) => Some(self.keep(&head, activity).await?),
+            None => None,
+        };
+        let conversation = self.bot.conversation(&head.task, &head.context_id);
+        Ok(Begun {
+            conversation: conversation.into(),
+            activity,
+        })
+    }
+
+    fn read(&self, activity: Value) -> Result<Activity, Refused> {
+        let scrub = self.channel.scrub(&self.bot, &self.secret);
+        Activity::read(scrub.activity(activity)).map_err(Refused::Body)
+    }
+
+    async fn keep(&self, head: &Arc<Head>, activity: Activity) -> Result<String, Refused> {
+        let activity = Box::new(activity);
+        if let Some(line) = self.line(&head.task).await? {
+            if let Ok(id) = line.keep(activity.clone()).await {
+                return Ok(id);
+            }
+            // It ended meanwhile: this is said after its end, once that is logged.
+            self.line(&head.task).await?;
+        }
+        self.keep_unasked(head, *activity).await
+    }
+
+    /// The open turn of a task. One that is just being opened after a restart, or whose end is just being
+    /// logged, is waited for: what is said in between would be overtaken by older words.
+    async fn line(&self, task: &str) -> Result<Option<Arc<Line>>, Refused> {
+        let caller = &self.address.caller;
+        let store = &self.channel.store;
+        let deadline = Instant::now() + MOMENT;
+        let mut watch = None;
+        loop {
+            if let Some(line) = self.channel.lines.find(task) {
+                return Ok(Some(line));
+            }
+            let head = store.head(caller, task).await?;
+            if !has_begun(&head) || Instant::now() >= deadline {
+                return Ok(None);
+            }
+            let watch = match &mut watch {
+                Some(watch) => watch,
+                none => none.insert(store.watch(caller, task).await?),
+            };
+            // The log tells of the end of a turn, but not of its opening.
+            let _ = timeout(GLANCE, watch.after(head.seq)).await;
+        }
+    }
+
+    async fn keep_unasked(&self, head: &Arc<Head>, activity: Activity) -> Result<String, Refused> {
+        let store = &self.channel.store;
+        let task = store.task(&self.address.caller, &head.task).await?.task;
+        let (caller, secret) = (&self.address.caller, &self.secret);
+        let id = clock::new_id();
+        let place = self
+            .channel
+            .place(&self.bot, caller, &task, secret, id.clone());
+        let id = activity
+            .id
+            .clone()
+            .filter(|_| lines::is_about_another(&activity));
+        let id = id.unwrap_or_else(|| format!("{}.1", place.activity_id));
+        let activity = Activity {
+            id: Some(id.clone()),
+            ..activity
+        };
+        let handle = TaskHandle::new(store.clone(), Arc::clone(head));
+        // How the task stands is looked at again each time: a turn may end at the same moment.
+        let events = |head: &Head| {
+            let updates = unasked(&place, silence(&head.state), &activity);
+            (!updates.is_empty()).then(|| handle.events(updates))
+        };
+        match handle.append(events).await {
+            Ok(_) => {}
+            Err(EmitError::Ended { task }) => dropped(&task, &activity),
+            Err(EmitError::Store(error)) => return Err(error.into()),
+        }
+        Ok(id)
+    }
+
+    /// Refuses ids that no message of the task has.
+    async fn check(&self, head: &Head, id: &str) -> Result<(), Refused> {
+        let found = self
+            .channel
+            .store
+            .task(&self.address.caller, &head.task)
+            .await?;
+        let task = found.task;
+        let mut said = task.history.iter().chain(task.status.message.as_ref());
+        match said.any(|message| message.message_id == id) {
+            true => Ok(()),
+            false => Err(Refused::Activity {
+                activity: id.into(),
+            }),
+        }
+    }
+
+    fn check_members(&self, body: &Value) -> Result<(), Refused> {
+        let members = body.get("members").and_then(Value::as_array);
+        let members = members.filter(|members| !members.is_empty());
+        let Some(members) = members else {
+            return Err(Refused::Body(missing("at least one member", "members")));
+        };
+        for (index, member) in members.iter().enumerate() {
+            let Some(id) = member.get("id").and_then(Value::as_str) else {
+                let error = FieldError::new("a string", "something else");
+                return Err(Refused::Body(
+                    error.inside("id").at(index).inside("members"),
+                ));
+            };
+            self.member(id)?;
+        }
+        Ok(())
+    }
+
+    async fn create(&self) -> Result<Arc<Head>, Refused> {
+        let created = Event::Created(Created {
+            agent: self.address.agent.clone(),
+            owner: self.address.caller.clone(),
+            context_id: self.address.context.clone(),
+            client_id: None,
+            metadata: None,
+        });
+        let append = Append {
+            task: clock::new_id(),
+            expected: 0,
+            time: clock::now(),
+            events: vec![created],
+        };
+        Ok(self
+            .channel
+            .store
+            .append(&self.address.caller, append)
+            .await?)
+    }
+}
+
+/// The changes of a task that an activity makes which comes outside of its turns: the task stands
+/// afterwards as it stood before, unless the activity says otherwise.
+fn unasked(place: &Place, silent_end: SilentEnd, activity: &Activity) -> Vec<Update> {
+    let mut machine = Machine::new(place.clone(), silent_end);
+    let mut updates = Vec::new();
+    // A new machine has not ended, so that it takes everything.
+    let _ = machine.handle(Input::Activity(activity.clone()));
+    updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(pump::update));
+    let has_status = updates.iter().any(pump::is_status);
+    if has_status {
+        let _ = machine.handle(Input::TurnEnded);
+        updates.extend(std::iter::from_fn(|| machine.poll()).filter_map(pump::update));
+    }
+    updates
+}
+
+/// Whether a turn of the task has begun and not ended.
+fn has_begun(head: &Head) -> bool {
+    let begun = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
+    head.turns.iter().any(begun)
+}
+
+fn bytes(body: &Value, field: &str) -> Result<Option<Vec<u8>>, Refused> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        // Parts are read from base64 in every spelling.
+        Some(encoded) => match Part::read(json!({ "raw": encoded })) {
+            Ok(part) => Ok(match part.content {
+                Content::Raw(bytes) => Some(bytes),
+                Content::Text(_) | Content::Url(_) | Content::Data(_) | Content::Unknown => None,
+            }),
+            Err(error) => {
+                let error = FieldError::new(error.expected, error.found);
+                Err(Refused::Body(error.inside(field)))
+            }
+        },
+    }
+}
+
+fn missing(expected: &str, field: &str) -> FieldError {
+    FieldError::new(expected, "nothing").inside(field)
+}

@@ -1,0 +1,88 @@
+//! What a bot must not tell the clients: the secret of its service URL, and addresses that only it can
+//! reach.
+
+use serde_json::Value;
+
+/// Makes what a bot says fit for clients.
+#[derive(Clone)]
+pub(super) struct Scrub {
+    secret: String,
+    /// Each with what stands in its place.
+    addresses: Vec<(String, String)>,
+}
+
+impl Scrub {
+    /// For the bot that has this secret and calls at `callback`, and clients that call at `public`.
+    pub(super) fn new(secret: &str, callback: &str, public: &str) -> Self {
+        let files = |base: &str| format!("{base}/v3/attachments/");
+        let own = files(&format!("{callback}/bots/{secret}"));
+        let addresses = [own, files(callback)].map(|address| (address, files(public)));
+        Self {
+            secret: secret.to_owned(),
+            addresses: addresses.into(),
+        }
+    }
+
+    /// An activity as the bot posted it, with the files of the channel where clients reach them and without
+    /// the service URL. A field that one SDK misspells gets its name.
+    pub(super) fn activity(&self, mut activity: Value) -> Value {
+        if let Value::Object(fields) = &mut activity {
+            fields.remove("serviceUrl");
+            if let Some(channel) = fields.remove("_channelId") {
+                fields.entry("channelId").or_insert(channel);
+            }
+        }
+        self.value(&mut activity);
+        activity
+    }
+
+    /// A text for a log.
+    pub(super) fn text(&self, text: &str) -> String {
+        text.replace(&self.secret, "***")
+    }
+
+    fn value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.string(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.value(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn string(&self, text: &mut String) {
+        for (own, public) in &self.addresses {
+            if own != public && text.contains(own) {
+                *text = text.replace(own, public);
+            }
+        }
+        if text.contains(&self.secret) {
+            *text = self.text(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn clients_see_their_own_addresses_and_no_secret() {
+        let scrub = Scrub::new("s3cret", "http://box:1", "https://public");
+        let said = json!({
+            "type": "message", "serviceUrl": "http://box:1/bots/s3cret/", "_channelId": "a2a",
+            "text": "see http://box:1/bots/s3cret/v3/attachments/a/views/original",
+            "attachments": [{"contentUrl": "http://box:1/v3/attachments/b/views/original"}],
+            "relatesTo": {"serviceUrl": "http://box:1/bots/s3cret"},
+        });
+        let expected = json!({
+            "type": "message", "channelId": "a2a",
+            "text": "see https://public/v3/attachments/a/views/original",
+            "attachments": [{"contentUrl": "https://public/v3/attachments/b/views/original"}],
+            "relatesTo": {"serviceUrl": "http://box:1/bots/***"},
+        });
+        assert_eq!(scrub.activity(said), expected);
+        assert_eq!(scrub.activity(json!(["s3cret"])), json!(["***"]));
+    }
+}

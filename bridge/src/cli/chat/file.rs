@@ -1,0 +1,52 @@
+//! Files to send along.
+
+use std::{fs, path::Path};
+
+use bridge_protocol::a2a::{Content, Part};
+
+/// The largest file that is sent, in bytes: agents refuse larger messages.
+const LIMIT: u64 = 16 << 20;
+
+/// Media types by the ending of a name: those that people send to agents.
+const TYPES: [(&str, &str); 14] = [
+    ("csv", "text/csv"),
+    ("gif", "image/gif"),
+    ("html", "text/html"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("json", "application/json"),
+    ("md", "text/markdown"),
+    ("mp3", "audio/mpeg"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("txt", "text/plain"),
+    ("wav", "audio/wav"),
+    ("webp", "image/webp"),
+    ("xml", "application/xml"),
+];
+
+/// A file as a part of a message.
+pub(super) fn part(path: &Path) -> Result<Part, String> {
+    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let size = fs::metadata(path).map_err(|error| told(&error))?.len();
+    if size > LIMIT {
+        return Err(told(&format!(
+            "expected at most {LIMIT} bytes, found {size}"
+        )));
+    }
+    let bytes = fs::read(path).map_err(|error| told(&error))?;
+    let ending = path
+        .extension()
+        .map(|ending| ending.to_string_lossy().to_lowercase());
+    let known = TYPES
+        .iter()
+        .find(|(name, _)| Some(*name) == ending.as_deref());
+    let media_type = known.map_or("application/octet-stream", |(_, kind)| kind);
+    Ok(Part {
+        filename: path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned()),
+        media_type: Some(media_type.to_owned()),
+        ..Part::new(Content::Raw(bytes))
+    })
+}

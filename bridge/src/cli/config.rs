@@ -1,0 +1,59 @@
+//! `bridge config`: the file that says what is hosted.
+
+use std::{error::Error, fs::OpenOptions, io::Write as _, path::PathBuf};
+
+use clap::{Args, Subcommand};
+
+use crate::{
+    bot,
+    config::{self, TEMPLATE},
+};
+
+/// Check, begin or describe a configuration
+#[derive(Debug, Args)]
+pub(super) struct ConfigCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Say what is wrong with a file, with line and column; secrets are looked up
+    Check {
+        /// The file
+        #[arg(default_value = "bridge.toml")]
+        file: PathBuf,
+    },
+    /// Write a file to begin with
+    New {
+        /// The file, which must not be there
+        #[arg(default_value = "bridge.toml")]
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of such files, for editors
+    Schema,
+}
+
+impl ConfigCommand {
+    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+        match &self.what {
+            What::Check { file } => {
+                let config = config::read(file, &bot::BUILTINS.map(|(name, _)| name))?;
+                let names = config
+                    .agents
+                    .iter()
+                    .map(|agent| agent.name.get_ref().0.as_str());
+                let names: Vec<&str> = names.collect();
+                println!("{}: agents {}", file.display(), names.join(", "));
+            }
+            What::New { file } => {
+                let opened = OpenOptions::new().write(true).create_new(true).open(file);
+                let written = opened.and_then(|mut new| new.write_all(TEMPLATE.as_bytes()));
+                written.map_err(|error| format!("{}: {error}", file.display()))?;
+                println!("wrote {}", file.display());
+            }
+            What::Schema => println!("{}", serde_json::to_string_pretty(&config::schema())?),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! What follows from a bot's answers: the settings to use, or what stands in the way.
+
+use bridge_protocol::activity::DeliveryMode;
+use url::Url;
+
+use super::probe::{Outcome, Probe, Taken};
+
+/// The settings to use, as TOML.
+///
+/// # Errors
+/// What stands in the way if the bot cannot be hosted as it is.
+pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
+    if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
+        return Ok(format!(
+            "the bot lets in only who shows a token ({status}):\n\n{}{}",
+            agent(url),
+            ACCESS
+        ));
+    }
+    let speaking: Vec<&Probe> = probes
+        .iter()
+        .filter(|probe| speaks(&probe.outcome))
+        .collect();
+    let Some(first) = speaking.first() else {
+        return Err(trouble(probes));
+    };
+    let delivery = match first.mode {
+        DeliveryMode::Normal => String::new(),
+        _ => format!("delivery = \"{}\"\n", first.mode.as_str()),
+    };
+    let streams = probes.iter().any(|probe| is_stream(&probe.outcome));
+    let hint = match streams {
+        true => "# delivery = \"stream\" works too, and shows the answer as it comes\n",
+        false => "",
+    };
+    Ok(format!(
+        "the bot wants no token; put this into bridge.toml:\n\n{}{delivery}{hint}",
+        agent(url)
+    ))
+}
+
+const ACCESS: &str = "\
+# what the bridge shows to the bot, one of:
+[agents.auth.issuer]                 # for bots that are told to trust the bridge's own issuer
+app_id = \"APP_ID\"
+# [agents.auth.client_secret]        # for bots that want a token of Entra
+# app_id = \"APP_ID\"
+# client_id = \"CLIENT_ID\"
+# tenant = \"TENANT\"
+# secret = { env = \"BOT_SECRET\" }
+";
+
+fn agent(url: &Url) -> String {
+    format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n")
+}
+
+fn denied(outcome: &Outcome) -> Option<u16> {
+    match outcome {
+        Outcome::Refused(status @ (401 | 403), _) => Some(*status),
+        Outcome::Refused(..) | Outcome::Unreachable(_) | Outcome::Taken(_) => None,
+    }
+}
+
+fn speaks(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Taken(Taken {
+            answered, called, ..
+        }) => !answered.is_empty() || !called.is_empty(),
+        Outcome::Refused(..) | Outcome::Unreachable(_) => false,
+    }
+}
+
+fn is_stream(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Taken(taken) if taken.streamed && !taken.answered.is_empty())
+}
+
+fn trouble(probes: &[Probe]) -> String {
+    let is_taken = |probe: &Probe| matches!(probe.outcome, Outcome::Taken(_));
+    let refused = probes.iter().find_map(|probe| match &probe.outcome {
+        Outcome::Refused(status, _) => Some(*status),
+        Outcome::Unreachable(_) | Outcome::Taken(_) => None,
+    });
+    match refused {
+        _ if probes.iter().any(is_taken) => {
+            "the bot takes messages and says nothing: it may not reach the address to call back \
+             (--listen, --callback-url), or have nothing to say (--say)"
+                .to_owned()
+        }
+        Some(404 | 405) => {
+            "there is no bot at this address: expected the path where it takes activities, often \
+             /api/messages"
+                .to_owned()
+        }
+        Some(status) => format!("the bot fails with {status}: its own log says why"),
+        None => "the bot cannot be reached".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn taken(answered: &[&str], streamed: bool, called: &[&str]) -> Outcome {
+        let texts = |all: &[&str]| all.iter().copied().map(String::from).collect();
+        Outcome::Taken(Taken {
+            status: 200,
+            took: Duration::ZERO,
+            answered: texts(answered),
+            streamed,
+            called: texts(called),
+        })
+    }
+
+    fn told(outcomes: [Outcome; 3]) -> Result<String, String> {
+        let modes = [
+            DeliveryMode::Normal,
+            DeliveryMode::ExpectReplies,
+            DeliveryMode::Stream,
+        ];
+        let probes = modes.into_iter().zip(outcomes);
+        let probes: Vec<_> = probes
+            .map(|(mode, outcome)| Probe { mode, outcome })
+            .collect();
+        advice(&Url::parse("http://h/api/messages").unwrap(), &probes)
+    }
+
+    #[test]
+    fn settings_follow_from_answers() {
+        let refused = |status: u16| Outcome::Refused(status, String::new());
+        let plain = told([
+            taken(&[], false, &["a"]),
+            taken(&["a"], false, &[]),
+            refused(500),
+        ])
+        .unwrap();
+        assert!(plain.ends_with("[[agents]]\nname = \"bot\"\nbot = \"http://h/api/messages\"\n"));
+        let deaf = told([
+            taken(&[], false, &[]),
+            taken(&["a"], false, &[]),
+            refused(500),
+        ])
+        .unwrap();
+        assert!(deaf.ends_with("delivery = \"expectReplies\"\n"), "{deaf}");
+        let streams = told([
+            taken(&[], false, &["a"]),
+            refused(500),
+            taken(&["a"], true, &[]),
+        ])
+        .unwrap();
+        assert!(streams.contains("# delivery = \"stream\""), "{streams}");
+        let shut = told([refused(401), refused(401), refused(401)]).unwrap();
+        assert!(shut.contains("agents.auth.issuer"), "{shut}");
+        for (outcome, expected) in [
+            (refused as fn(u16) -> Outcome, "often /api/messages"),
+            (|_| taken(&[], false, &[]), "says nothing"),
+            (
+                |_| Outcome::Unreachable("refused".into()),
+                "cannot be reached",
+            ),
+        ] {
+            let error = told([outcome(404), outcome(404), outcome(404)]).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

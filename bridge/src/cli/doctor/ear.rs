@@ -1,0 +1,72 @@
+//! Takes what a bot calls back.
+
+use std::{error::Error, future::pending, net::SocketAddr};
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, State},
+};
+use bridge_protocol::{
+    activity::Activity,
+    wire::{Wire as _, from_slice},
+};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::mpsc};
+use url::Url;
+
+use crate::{clock, serve};
+
+/// How many calls may wait to be looked at.
+const BACKLOG: usize = 64;
+
+/// The largest call, in bytes.
+const BODY: usize = 4 << 20;
+
+/// Where a bot calls back.
+pub(super) struct Ear {
+    /// The address, with a slash at its end.
+    pub(super) service_url: String,
+    heard: mpsc::Receiver<Activity>,
+}
+
+impl Ear {
+    pub(super) async fn open(
+        listen: SocketAddr,
+        known_as: Option<&Url>,
+    ) -> Result<Self, Box<dyn Error>> {
+        let listener = TcpListener::bind(listen).await;
+        let listener = listener.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+        let here = format!("http://{}", listener.local_addr()?);
+        let base = known_as
+            .map_or(here.as_str(), Url::as_str)
+            .trim_end_matches('/');
+        let (sender, heard) = mpsc::channel(BACKLOG);
+        // Nobody else may say to be the bot, wherever this listens.
+        let secret = clock::new_secret();
+        let app = Router::new()
+            .route(&format!("/{secret}/{{*rest}}"), axum::routing::any(take))
+            .layer(DefaultBodyLimit::max(BODY))
+            .with_state(sender);
+        tokio::spawn(serve(listener, app, pending()));
+        Ok(Self {
+            service_url: format!("{base}/{secret}/"),
+            heard,
+        })
+    }
+
+    /// The next thing that the bot says; waits for it.
+    pub(super) async fn next(&mut self) -> Option<Activity> {
+        self.heard.recv().await
+    }
+}
+
+/// Whatever it is, the bot is told that it was taken: SDKs give up at the first refusal.
+async fn take(State(sender): State<mpsc::Sender<Activity>>, body: Bytes) -> Json<Value> {
+    let activity = from_slice(&body).and_then(Activity::read);
+    if let Ok(activity) = activity {
+        // More than can wait is not needed to know how the bot answers.
+        let _ = sender.try_send(activity);
+    }
+    Json(json!({"id": clock::new_id()}))
+}

@@ -1,0 +1,230 @@
+//! Says something to a bot in one delivery mode, and sees how it answers.
+
+use std::{error::Error, fmt, time::Duration};
+
+use bridge_protocol::{
+    activity::{Activity, ActivityType, ChannelAccount, ConversationAccount, DeliveryMode},
+    wire::{Wire as _, from_slice},
+};
+use reqwest::{Client, header::CONTENT_TYPE, redirect};
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use super::ear::Ear;
+use crate::clock;
+
+/// How long a bot may take for its HTTP answer.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long a bot may take to call back after it, and between two calls.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// The largest HTTP answer, in bytes.
+const BODY: usize = 4 << 20;
+
+/// How much is shown of what is said, in characters.
+const SHOWN: usize = 80;
+
+/// How a bot answered in one delivery mode.
+#[derive(Debug)]
+pub(super) struct Probe {
+    pub(super) mode: DeliveryMode,
+    pub(super) outcome: Outcome,
+}
+
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// Nobody answered.
+    Unreachable(String),
+    /// With this status, and what it said about it.
+    Refused(u16, String),
+    /// It took what was said.
+    Taken(Taken),
+}
+
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) status: u16,
+    pub(super) took: Duration,
+    /// What it said in the HTTP answer.
+    pub(super) answered: Vec<String>,
+    /// Whether that was a stream of events.
+    pub(super) streamed: bool,
+    /// What it said in calls of its own.
+    pub(super) called: Vec<String>,
+}
+
+/// Who asks the bot.
+pub(super) struct Prober<'a> {
+    http: Client,
+    url: &'a Url,
+    say: &'a str,
+    ear: Ear,
+}
+
+impl<'a> Prober<'a> {
+    pub(super) fn new(url: &'a Url, say: &'a str, ear: Ear) -> reqwest::Result<Self> {
+        let http = Client::builder()
+            .redirect(redirect::Policy::none())
+            .timeout(ANSWER)
+            .build()?;
+        Ok(Self {
+            http,
+            url,
+            say,
+            ear,
+        })
+    }
+
+    pub(super) async fn probe(&mut self, mode: DeliveryMode) -> Result<Probe, Box<dyn Error>> {
+        let begun = Instant::now();
+        let activity = self.activity(&mode);
+        let sent = self
+            .http
+            .post(self.url.clone())
+            .json(&activity)
+            .send()
+            .await;
+        let outcome = match sent {
+            Err(error) => Outcome::Unreachable(root(&error)),
+            Ok(reply) => {
+                let status = reply.status();
+                let kind = reply.headers().get(CONTENT_TYPE).cloned();
+                let streamed =
+                    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+                let body = body(reply).await;
+                match status.is_success() {
+                    false => {
+                        Outcome::Refused(status.as_u16(), short(&String::from_utf8_lossy(&body)))
+                    }
+                    true => Outcome::Taken(Taken {
+                        status: status.as_u16(),
+                        took: begun.elapsed(),
+                        answered: said_in(&body, streamed),
+                        streamed,
+                        called: self.called().await,
+                    }),
+                }
+            }
+        };
+        Ok(Probe { mode, outcome })
+    }
+
+    /// A message with every field that some SDK insists on.
+    fn activity(&self, mode: &DeliveryMode) -> Activity {
+        let conversation = clock::new_id();
+        Activity {
+            id: Some(clock::new_id()),
+            timestamp: Some(format!("{:.3}", clock::now())),
+            service_url: Some(self.ear.service_url.clone()),
+            channel_id: Some("a2a".into()),
+            from: Some(ChannelAccount::new("doctor", "doctor", "user")),
+            recipient: Some(ChannelAccount::new("bot", "bot", "bot")),
+            conversation: Some(ConversationAccount::new(conversation)),
+            locale: Some("en-US".into()),
+            delivery_mode: (*mode != DeliveryMode::Normal).then(|| mode.clone()),
+            ..Activity::message(self.say)
+        }
+    }
+
+    async fn called(&mut self) -> Vec<String> {
+        let mut called = Vec::new();
+        while let Ok(Some(activity)) = timeout(QUIET, self.ear.next()).await {
+            called.extend(said(&activity));
+        }
+        called
+    }
+}
+
+/// What is there of a body, up to the limit: enough to see how the bot answers.
+async fn body(mut reply: reqwest::Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(piece)) = reply.chunk().await {
+        body.extend_from_slice(&piece);
+        if body.len() > BODY {
+            break;
+        }
+    }
+    body
+}
+
+/// The activities of an answer: a list, or a stream of events.
+fn said_in(body: &[u8], streamed: bool) -> Vec<String> {
+    let activities: Vec<Value> = match streamed {
+        true => {
+            let text = String::from_utf8_lossy(body);
+            let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+            data.filter_map(|data| serde_json::from_str(data).ok())
+                .collect()
+        }
+        false => match from_slice::<Value>(body) {
+            Ok(mut answer) => match answer["activities"].take() {
+                Value::Array(activities) => activities,
+                _ => Vec::new(),
+            },
+            Err(_) => Vec::new(),
+        },
+    };
+    let activities = activities
+        .into_iter()
+        .filter_map(|value| Activity::read(value).ok());
+    activities.filter_map(|activity| said(&activity)).collect()
+}
+
+fn said(activity: &Activity) -> Option<String> {
+    match (&activity.kind, &activity.text) {
+        (ActivityType::Message, Some(text)) => Some(short(text)),
+        (ActivityType::Message, None) => Some("something without text".to_owned()),
+        // Signs of life, and the pieces of a stream.
+        (_, _) => None,
+    }
+}
+
+fn short(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(SHOWN).collect()
+}
+
+fn root(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:14} ", self.mode.as_str())?;
+        match &self.outcome {
+            Outcome::Unreachable(reason) => write!(f, "cannot be reached: {reason}"),
+            Outcome::Refused(status, said) => write!(f, "refused with {status}: {said}"),
+            Outcome::Taken(taken) => taken.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Taken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {} ms, ", self.status, self.took.as_millis())?;
+        let how = if self.streamed {
+            "streamed"
+        } else {
+            "answered"
+        };
+        match (&self.answered[..], &self.called[..]) {
+            ([], []) => f.write_str("and said nothing"),
+            ([], called) => write!(f, "called back: {}", called.join(" | ")),
+            (answered, []) => write!(f, "{how}: {}", answered.join(" | ")),
+            (answered, called) => {
+                write!(
+                    f,
+                    "{how}: {}; called back: {}",
+                    answered.join(" | "),
+                    called.join(" | ")
+                )
+            }
+        }
+    }
+}

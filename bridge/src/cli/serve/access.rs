@@ -1,0 +1,146 @@
+//! Who may talk to whom: what the configuration says becomes tokens and their verifiers.
+
+use std::{error::Error, sync::Arc};
+
+use url::Url;
+
+use crate::{
+    auth::{Assertion, Grant, Issuer, KeySource, Secret, Subject, Tokens, TrustedIssuer, Verifier},
+    bot::remote::{Admission, Anonymous, Credential},
+    config::{self, Accept, AgentConfig, Auth, HttpUrl, ManagedIdentity},
+};
+
+/// Where Entra gives out tokens to applications of a tenant.
+const ENTRA: &str = "https://login.microsoftonline.com/{tenant}/oauth2/v2.0/token";
+
+/// The tenant of bots that belong to no other.
+const TENANT: &str = "botframework.com";
+
+/// Where machines in Azure get tokens, and how they ask.
+const IMDS: (&str, &str) = (
+    "http://169.254.169.254/metadata/identity/oauth2/token",
+    "2018-02-01",
+);
+
+/// For whom assertions are that Entra takes in place of a secret.
+const EXCHANGE: &str = "api://AzureADTokenExchange";
+
+/// What credentials are made with.
+pub(super) struct Access<'a> {
+    pub(super) issuer: Option<&'a Arc<Issuer>>,
+    pub(super) plain_http: bool,
+}
+
+impl Access<'_> {
+    /// What the bridge shows to the agent's bot.
+    pub(super) fn credential(
+        &self,
+        agent: &AgentConfig,
+    ) -> Result<Arc<dyn Credential>, Box<dyn Error>> {
+        Ok(match &agent.auth {
+            None | Some(Auth::Anonymous) => Arc::new(Anonymous),
+            Some(Auth::Issuer(said)) => Arc::new(Tokens::own(self.issuer()?, &said.app_id)),
+            Some(Auth::ClientSecret(said)) => self.granted(Grant::ClientSecret {
+                endpoint: endpoint(said.token_endpoint.as_deref(), said.tenant.as_deref())?,
+                client_id: said.client_id.clone(),
+                secret: said.secret.get_ref().secret(),
+                scope: scope(said.scope.as_ref(), &said.app_id),
+            })?,
+            Some(Auth::Federated(said)) => self.granted(Grant::Federated {
+                endpoint: endpoint(said.token_endpoint.as_deref(), said.tenant.as_deref())?,
+                client_id: said.client_id.clone(),
+                assertion: self.assertion(&said.assertion)?,
+                scope: scope(said.scope.as_ref(), &said.app_id),
+            })?,
+            Some(Auth::ManagedIdentity(said)) => self.granted(identity(said)?)?,
+        })
+    }
+
+    /// What the agent's bot must show to the bridge.
+    pub(super) fn admission(
+        &self,
+        agent: &AgentConfig,
+    ) -> Result<Arc<dyn Admission>, Box<dyn Error>> {
+        let Some(Accept::Token(token)) = &agent.accept else {
+            return Ok(Arc::new(Anonymous));
+        };
+        let issuer = token.issuer.clone();
+        let keys = match (&token.metadata, &token.jwks) {
+            (_, Some(HttpUrl(url))) => KeySource::keys(url.clone(), self.plain_http)?,
+            (Some(HttpUrl(url)), None) => KeySource::metadata(url.clone(), self.plain_http)?,
+            (None, None) => {
+                let base = issuer.trim_end_matches('/');
+                let url = Url::parse(&format!("{base}/.well-known/openid-configuration"));
+                let url = url.map_err(|error| {
+                    format!(
+                        "accept: expected metadata or jwks beside an issuer that is no URL: {error}"
+                    )
+                })?;
+                KeySource::metadata(url, self.plain_http)?
+            }
+        };
+        let verifier = Verifier::new([TrustedIssuer { issuer, keys }], token.audience.clone());
+        let with_claim =
+            |verifier: Verifier, (name, value): (&String, &String)| verifier.claim(name, value);
+        Ok(Arc::new(token.claims.iter().fold(verifier, with_claim)))
+    }
+
+    fn granted(&self, grant: Grant) -> Result<Arc<dyn Credential>, Box<dyn Error>> {
+        Ok(Arc::new(Tokens::granted(grant, self.plain_http)?))
+    }
+
+    fn issuer(&self) -> Result<Arc<Issuer>, Box<dyn Error>> {
+        let missing =
+            "expected the bridge's own issuer, which it did not start with: start it again";
+        Ok(self.issuer.ok_or(missing)?.clone())
+    }
+
+    fn assertion(&self, said: &config::Assertion) -> Result<Assertion, Box<dyn Error>> {
+        Ok(match said {
+            config::Assertion::File(path) => Assertion::File(path.clone()),
+            config::Assertion::Issuer { subject, audience } => Assertion::Own {
+                issuer: self.issuer()?,
+                subject: Subject {
+                    audience: audience.as_deref().unwrap_or(EXCHANGE).to_owned(),
+                    subject: Some(subject.clone()),
+                    service_url: None,
+                },
+            },
+        })
+    }
+}
+
+fn identity(said: &ManagedIdentity) -> Result<Grant, url::ParseError> {
+    let (endpoint, version) = IMDS;
+    let text = |said: &Option<String>, usual: &str| said.as_deref().unwrap_or(usual).to_owned();
+    let value = said
+        .header_value
+        .as_ref()
+        .map(|value| value.get_ref().secret());
+    Ok(Grant::ManagedIdentity {
+        endpoint: match &said.endpoint {
+            Some(HttpUrl(url)) => url.clone(),
+            None => Url::parse(endpoint)?,
+        },
+        api_version: text(&said.api_version, version),
+        header: (
+            text(&said.header, "Metadata"),
+            value.unwrap_or_else(|| Secret::new("true")),
+        ),
+        client_id: said.client_id.clone(),
+        resource: text(&said.resource, &said.app_id),
+    })
+}
+
+fn endpoint(said: Option<&str>, tenant: Option<&str>) -> Result<Url, String> {
+    let text = said
+        .unwrap_or(ENTRA)
+        .replace("{tenant}", tenant.unwrap_or(TENANT));
+    let wrong = |error| format!("token_endpoint: expected a URL, found {text:?}: {error}");
+    Url::parse(&text).map_err(wrong)
+}
+
+fn scope(said: Option<&String>, app_id: &str) -> String {
+    said.cloned()
+        .unwrap_or_else(|| format!("{app_id}/.default"))
+}

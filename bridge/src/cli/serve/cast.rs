@@ -1,0 +1,188 @@
+//! From configuration to agents.
+
+use std::{error::Error, sync::Arc, time::Duration};
+
+use bridge_protocol::translate::SilentEnd;
+
+use super::access::Access;
+use crate::{
+    agent::{Agent, Answers, Conversation, TurnSettings},
+    auth::Issuer,
+    bot::{
+        BotExecutor, BotSettings, builtin,
+        remote::{Channel, Delivery, Ending, RemoteBot, RemoteSettings, UserId},
+    },
+    config::{AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, SilentTurn},
+    host::Host,
+    store::Store,
+};
+
+/// What agents are made with.
+pub(super) struct Cast {
+    pub(super) channel: Channel,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) issuer: Option<Arc<Issuer>>,
+}
+
+/// An agent that is certain to be made.
+enum Role<'a> {
+    Bot(&'a AgentConfig, Box<RemoteBot>),
+    Builtin(&'a AgentConfig, BotExecutor),
+}
+
+impl Cast {
+    /// A host of all agents. Nothing has changed after an error.
+    pub(super) fn host(&self, config: &Config) -> Result<Host, Box<dyn Error>> {
+        let roles = config.agents.iter().map(|agent| self.role(config, agent));
+        let roles = roles.collect::<Result<Vec<_>, _>>()?;
+        let agents: Vec<Agent> = roles
+            .into_iter()
+            .map(|role| self.agent(config, role))
+            .collect();
+        let host = Host::new(self.store.clone(), agents);
+        let with_path = |host: Host, agent: &AgentConfig| match &agent.path {
+            Some(path) => host.path(&agent.name.get_ref().0, &path.get_ref().0),
+            None => host,
+        };
+        Ok(config.agents.iter().fold(host, with_path))
+    }
+
+    fn role<'a>(
+        &self,
+        config: &Config,
+        agent: &'a AgentConfig,
+    ) -> Result<Role<'a>, Box<dyn Error>> {
+        let name = &agent.name.get_ref().0;
+        let access = Access {
+            issuer: self.issuer.as_ref(),
+            plain_http: config.allow_plain_http,
+        };
+        let named = |error: Box<dyn Error>| format!("agent {name}: {error}");
+        if let Some(url) = &agent.bot {
+            return Ok(Role::Bot(
+                agent,
+                Box::new(RemoteBot {
+                    settings: remote_settings(agent),
+                    credential: access.credential(agent).map_err(named)?,
+                    admission: access.admission(agent).map_err(named)?,
+                    ..RemoteBot::new(name, url.0.clone())
+                }),
+            ));
+        }
+        let builtin_name = agent
+            .builtin
+            .as_ref()
+            .map_or("", |name| name.get_ref().as_str());
+        let bot = builtin(builtin_name).ok_or_else(|| unknown(builtin_name))?;
+        let settings = builtin_settings(agent);
+        Ok(Role::Builtin(
+            agent,
+            BotExecutor::new(bot, self.store.clone(), settings),
+        ))
+    }
+
+    fn agent(&self, config: &Config, role: Role<'_>) -> Agent {
+        let (said, mut agent) = match role {
+            Role::Bot(said, bot) => (said, self.channel.agent(*bot)),
+            Role::Builtin(said, executor) => (said, executor.into_agent()),
+        };
+        agent.card = said.card.apply(agent.card);
+        if agent.card.provider.is_none()
+            && let Some(provider) = &config.provider
+        {
+            agent.card.provider = Some(provider.into());
+        }
+        agent.settings = turn_settings(said, agent.settings);
+        agent
+    }
+}
+
+fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
+    TurnSettings {
+        limit: match (&said.bot, said.turn_limit) {
+            // A built-in one; a running bot's limit is its channel's to keep.
+            (None, Some(limit)) => limit.0,
+            (_, _) => usual.limit,
+        },
+        queue: said.queue.unwrap_or(usual.queue),
+        answers: match said.message_only {
+            true => Answers::Messages,
+            false => Answers::Tasks,
+        },
+        expire_after: said.expire_after.map(|period| period.0),
+        ..usual
+    }
+}
+
+fn remote_settings(said: &AgentConfig) -> RemoteSettings {
+    let usual = RemoteSettings::default();
+    RemoteSettings {
+        delivery: match said.delivery {
+            None | Some(DeliveryMode::Auto) => Delivery::Auto,
+            Some(DeliveryMode::Normal) => Delivery::Normal,
+            Some(DeliveryMode::ExpectReplies) => Delivery::ExpectReplies,
+            Some(DeliveryMode::Stream) => Delivery::Stream,
+        },
+        channel_id: said.channel_id.clone().unwrap_or(usual.channel_id),
+        locale: said.locale.clone().unwrap_or(usual.locale),
+        user: said.user_id.clone().map_or(UserId::Caller, UserId::Fixed),
+        bot_id: said.bot_id.clone(),
+        bot_name: said.bot_name.clone(),
+        conversation: conversation(said),
+        silent_end: silent_end(said),
+        first_contact: said.first_contact,
+        ending: ending(&said.ending, &usual.ending),
+        request_timeout: or(said.request_timeout, usual.request_timeout),
+        limit: or(said.turn_limit, usual.limit),
+        answer_limit: said.answer_limit.unwrap_or(usual.answer_limit),
+        callback_url: said.callback_url.as_ref().map(|url| url.0.clone()),
+    }
+}
+
+fn builtin_settings(said: &AgentConfig) -> BotSettings {
+    let usual = BotSettings::new(&said.name.get_ref().0);
+    BotSettings {
+        channel_id: said.channel_id.clone().unwrap_or(usual.channel_id),
+        locale: said.locale.clone(),
+        conversation: conversation(said),
+        silent_end: silent_end(said),
+        ..usual
+    }
+}
+
+fn conversation(said: &AgentConfig) -> Conversation {
+    match said.conversation {
+        None | Some(ConversationIs::Task) => Conversation::Task,
+        Some(ConversationIs::Context) => Conversation::Context,
+    }
+}
+
+fn silent_end(said: &AgentConfig) -> SilentEnd {
+    match said.silent_end {
+        None | Some(SilentTurn::InputRequired) => SilentEnd::InputRequired,
+        Some(SilentTurn::Completed) => SilentEnd::Completed,
+        Some(SilentTurn::Working) => SilentEnd::Working,
+    }
+}
+
+fn ending(said: &EndingConfig, usual: &Ending) -> Ending {
+    Ending {
+        final_piece: said.final_piece.unwrap_or(usual.final_piece),
+        expecting_input: said.expecting_input.unwrap_or(usual.expecting_input),
+        quiet: or(said.quiet, usual.quiet),
+        settle: or(said.settle, usual.settle),
+        patience: or(said.patience, usual.patience),
+    }
+}
+
+fn or(said: Option<Period>, usual: Duration) -> Duration {
+    said.map_or(usual, |period| period.0)
+}
+
+fn unknown(name: &str) -> String {
+    let known = crate::bot::BUILTINS.map(|(name, purpose)| format!("  {name:10} {purpose}"));
+    format!(
+        "there is no built-in agent {name:?}; there are:\n{}",
+        known.join("\n")
+    )
+}

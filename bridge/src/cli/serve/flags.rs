@@ -1,0 +1,102 @@
+//! What the command line says, over what the file says.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::Args;
+use toml::Spanned;
+
+use crate::{
+    bot,
+    cli::{
+        bot::{BotChoice, url},
+        store::StoreChoice,
+    },
+    config::{self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl},
+};
+
+/// Host agents until Ctrl-C or SIGTERM
+#[derive(Clone, Debug, Args)]
+pub(in crate::cli) struct Serve {
+    /// What to host, and how; SIGHUP has it read again. See `bridge config`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bot", "builtin"])]
+    config: Option<PathBuf>,
+    /// Where to listen; port 0 picks a free one [default: 127.0.0.1:3978]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<SocketAddr>,
+    /// Where clients reach it, if not where it listens: agent cards say so
+    #[arg(long, value_name = "URL", value_parser = url)]
+    public_url: Option<HttpUrl>,
+    /// Where bots reach it, if not where it listens: a bot in a container sees another host
+    #[arg(long, value_name = "URL", value_parser = url)]
+    callback_url: Option<HttpUrl>,
+    /// Where tasks are kept: memory, or sled:FOLDER [default: sled:bridge-data]
+    #[arg(long, value_name = "STORE")]
+    store: Option<StoreChoice>,
+    /// A running bot, by the URL where it takes activities; several may be named, the first agent is also
+    /// found at /a2a and /
+    #[arg(long, value_name = "NAME=URL")]
+    bot: Vec<BotChoice>,
+    /// A built-in agent; several may be named. Without any agent: sample
+    #[arg(long, value_name = "NAME")]
+    builtin: Vec<String>,
+    /// Speak plain http beyond this machine too
+    #[arg(long)]
+    allow_plain_http: bool,
+    /// Let bots call back from beyond this machine without a token
+    #[arg(long)]
+    allow_anonymous_bots: bool,
+}
+
+impl Serve {
+    /// What to host, read again each time.
+    pub(super) fn config(&self) -> Result<Config, ConfigErrors> {
+        let builtins = bot::BUILTINS.map(|(name, _)| name);
+        let mut config = match &self.config {
+            Some(path) => config::read(path, &builtins)?,
+            None => Config {
+                agents: self.agents(),
+                ..Config::default()
+            },
+        };
+        config.listen = self.listen.or(config.listen);
+        config.public_url = self.public_url.clone().or(config.public_url);
+        config.callback_url = self.callback_url.clone().or(config.callback_url);
+        config.allow_plain_http |= self.allow_plain_http;
+        if self.allow_anonymous_bots {
+            for agent in config.agents.iter_mut().filter(|agent| agent.bot.is_some()) {
+                agent.accept.get_or_insert(Accept::Anyone);
+            }
+        }
+        Ok(config)
+    }
+
+    /// Whether there is a file to be read again.
+    pub(super) fn has_file(&self) -> bool {
+        self.config.is_some()
+    }
+
+    /// Where tasks are kept.
+    pub(super) fn store_choice(&self, config: &Config) -> Result<StoreChoice, String> {
+        let said = config.store.as_ref().map(|said| said.get_ref().parse());
+        match (&self.store, said) {
+            (Some(choice), _) => Ok(choice.clone()),
+            (None, Some(said)) => said,
+            (None, None) => Ok(StoreChoice::Sled("bridge-data".into())),
+        }
+    }
+
+    /// The agents of the command line: bots, then built-in ones.
+    fn agents(&self) -> Vec<AgentConfig> {
+        let bots = self.bot.iter().map(|choice| AgentConfig {
+            bot: Some(choice.url.clone()),
+            ..AgentConfig::named(choice.name.clone())
+        });
+        let builtin = |name: &String| AgentConfig {
+            builtin: Some(Spanned::new(0..0, name.clone())),
+            ..AgentConfig::named(AgentName(name.clone()))
+        };
+        let sample = (self.bot.is_empty() && self.builtin.is_empty()).then(|| "sample".to_owned());
+        bots.chain(self.builtin.iter().chain(&sample).map(builtin))
+            .collect()
+    }
+}

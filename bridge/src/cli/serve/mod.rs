@@ -1,0 +1,131 @@
+//! `bridge serve`: hosts agents until it is stopped.
+//!
+//! - `flags`: what the command line says, over what the file says
+//! - `cast`: from configuration to agents
+//! - `access`: who may talk to whom
+//! - `place`: where it listens, and where others reach it
+//! - `reload`: the file again
+//! - `run`: until a signal comes
+
+mod access;
+mod cast;
+mod flags;
+mod place;
+mod reload;
+mod run;
+
+use std::{error::Error, sync::Arc};
+
+use tokio::net::TcpListener;
+
+pub(super) use flags::Serve;
+
+use super::store::StoreChoice;
+use crate::{
+    auth::{Issuer, IssuerSettings},
+    bot::remote::{Channel, ChannelSettings},
+    clock,
+    config::{Auth, Config, IssuerConfig},
+    host::{Front, Host},
+};
+use cast::Cast;
+use place::Place;
+use reload::Reload;
+
+impl Serve {
+    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(self.serve())
+    }
+
+    async fn serve(&self) -> Result<(), Box<dyn Error>> {
+        let config = self.config()?;
+        place::check(&config)?;
+        let choice = self.store_choice(&config)?;
+        let listen = place::listen(&config);
+        let listener = TcpListener::bind(listen)
+            .await
+            .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+        let place = Place::of(&config, listener.local_addr()?)?;
+        let store = choice.open()?;
+        let channel = Channel::new(
+            store.clone(),
+            ChannelSettings {
+                callback_url: place.callback_url.clone(),
+                ..ChannelSettings::at(place.public_url.clone())
+            },
+        )?;
+        let issuer = issuer(&config, &place, &choice).await?;
+        let cast = Cast {
+            channel: channel.clone(),
+            store: store.clone(),
+            issuer: issuer.clone(),
+        };
+        let host = cast.host(&config)?.connector(channel);
+        let host = with_issuer(host, issuer);
+        let hosted = host.start(place.public_url.as_str()).await?;
+        let front = Front {
+            origins: config
+                .cors
+                .iter()
+                .flat_map(|cors| cors.origins.clone())
+                .collect(),
+            trusted_proxies: config.trusted_proxies.iter().map(|net| net.0).collect(),
+        };
+        let app = front.before(hosted.router());
+        let encryption = place::encryption(&config)?;
+        let reload = Reload {
+            flags: self.clone(),
+            config,
+            cast,
+            hosted,
+            encryption: encryption.clone(),
+        };
+        eprintln!("listening on {}", place.here);
+        run::run(listener, encryption, app, reload).await?;
+        Ok(())
+    }
+}
+
+fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {
+    match issuer {
+        Some(issuer) => host.issuer(issuer),
+        None => host,
+    }
+}
+
+/// The bridge's own issuer, if an agent or the file wants it: its keys take a moment to make.
+async fn issuer(
+    config: &Config,
+    place: &Place,
+    store: &StoreChoice,
+) -> Result<Option<Arc<Issuer>>, Box<dyn Error>> {
+    let uses = |auth: &Auth| match auth {
+        Auth::Issuer(_) => true,
+        Auth::Federated(federated) => {
+            matches!(federated.assertion, crate::config::Assertion::Issuer { .. })
+        }
+        Auth::Anonymous | Auth::ClientSecret(_) | Auth::ManagedIdentity(_) => false,
+    };
+    let mut auths = config.agents.iter().filter_map(|agent| agent.auth.as_ref());
+    if !auths.any(uses) && config.issuer == IssuerConfig::default() {
+        return Ok(None);
+    }
+    let said = &config.issuer;
+    let url = said.url.as_ref().map_or(&place.callback_url, |url| &url.0);
+    let usual = IssuerSettings::new(url.as_str());
+    let settings = IssuerSettings {
+        keys: said.keys.clone().or_else(|| store.beside("issuer.json")),
+        rotate_every: said
+            .rotate_every
+            .map_or(usual.rotate_every, |period| period.0),
+        lifetime: said
+            .token_lifetime
+            .map_or(usual.lifetime, |period| period.0),
+        ..usual
+    };
+    let issuer = Issuer::open(settings, clock::now()).await?;
+    Ok(Some(Arc::new(issuer)))
+}

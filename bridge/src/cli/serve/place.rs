@@ -1,0 +1,158 @@
+//! Where the program listens, and where others reach it.
+
+use std::{
+    error::Error,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+};
+
+use url::Url;
+
+use crate::config::Config;
+
+/// Where to listen if nobody says.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3978);
+
+/// What encrypts connections, if anything does.
+#[cfg(feature = "tls")]
+pub(super) type Encryption = Option<crate::tls::Certificate>;
+/// What encrypts connections: nothing.
+#[cfg(not(feature = "tls"))]
+pub(super) type Encryption = Option<std::convert::Infallible>;
+
+/// Where the program is reached.
+pub(super) struct Place {
+    /// By itself, on this machine.
+    pub(super) here: String,
+    /// By clients.
+    pub(super) public_url: Url,
+    /// By bots.
+    pub(super) callback_url: Url,
+}
+
+pub(super) fn listen(config: &Config) -> SocketAddr {
+    config.listen.unwrap_or(LISTEN)
+}
+
+/// Refuses to be reached by others in a way that nobody asked for.
+pub(super) fn check(config: &Config) -> Result<(), String> {
+    let listen = listen(config);
+    if listen.ip().is_loopback() {
+        return Ok(());
+    }
+    if config.tls.is_none() && !config.allow_plain_http {
+        return Err(format!(
+            "others could read along on {listen}: expected a loopback address, a certificate (the table tls \
+             of the configuration), or --allow-plain-http (allow_plain_http = true), as behind a proxy \
+             that speaks https"
+        ));
+    }
+    let mut bots = config.agents.iter().filter(|agent| agent.bot.is_some());
+    match bots.find(|agent| agent.accept.is_none()) {
+        None => Ok(()),
+        Some(agent) => Err(format!(
+            "others could call the bridge in the name of the bot {}: expected the key accept of its \
+             configuration, or --allow-anonymous-bots (accept = \"anyone\")",
+            agent.name.get_ref().0
+        )),
+    }
+}
+
+impl Place {
+    /// Where the program is reached that listens there.
+    pub(super) fn of(config: &Config, listening: SocketAddr) -> Result<Self, Box<dyn Error>> {
+        let scheme = if config.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        let port = listening.port();
+        let near = match listening.ip() {
+            ip if !ip.is_unspecified() => listening.to_string(),
+            IpAddr::V4(_) => format!("127.0.0.1:{port}"),
+            IpAddr::V6(_) => format!("[::1]:{port}"),
+        };
+        let near = Url::parse(&format!("{scheme}://{near}"))?;
+        let said = |url: &Option<crate::config::HttpUrl>| url.as_ref().map(|url| url.0.clone());
+        Ok(Self {
+            here: format!("{scheme}://{listening}"),
+            callback_url: said(&config.callback_url).unwrap_or_else(|| near.clone()),
+            public_url: said(&config.public_url).unwrap_or(near),
+        })
+    }
+}
+
+/// The certificate that the configuration names.
+#[cfg(feature = "tls")]
+pub(super) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
+    let read =
+        |tls: &crate::config::TlsConfig| crate::tls::Certificate::read(&tls.certificate, &tls.key);
+    Ok(config.tls.as_ref().map(read).transpose()?)
+}
+
+/// None, since this program was built without.
+#[cfg(not(feature = "tls"))]
+pub(super) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
+    match config.tls {
+        None => Ok(None),
+        Some(_) => Err("this program was built without the feature tls".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+    use std::path::Path;
+
+    #[test]
+    fn the_program_is_reached_where_it_listens() {
+        for (listening, expected) in [
+            ("127.0.0.1:3978", "http://127.0.0.1:3978/"),
+            ("0.0.0.0:3978", "http://127.0.0.1:3978/"),
+            ("[::]:3978", "http://[::1]:3978/"),
+            ("192.0.2.1:80", "http://192.0.2.1/"),
+        ] {
+            let place = Place::of(&Config::default(), listening.parse().unwrap()).unwrap();
+            assert_eq!(place.public_url.as_str(), expected);
+            assert_eq!(place.callback_url.as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn what_others_can_reach_must_be_meant() {
+        let bot = "[[agents]]\nname = 'a'\nbot = 'http://h/'\n";
+        let builtin = "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
+        for (top, agent, expected) in [
+            ("", bot, None),
+            ("listen = '[::1]:1'\n", bot, None),
+            (
+                "listen = '0.0.0.0:1'\n",
+                builtin,
+                Some("--allow-plain-http"),
+            ),
+            (
+                "listen = '0.0.0.0:1'\nallow_plain_http = true\n",
+                builtin,
+                None,
+            ),
+            (
+                "listen = '10.0.0.1:1'\nallow_plain_http = true\n",
+                bot,
+                Some("accept"),
+            ),
+            (
+                "listen = '10.0.0.1:1'\ntls = { certificate = 'c', key = 'k' }\n",
+                builtin,
+                None,
+            ),
+        ] {
+            let text = format!("{top}{agent}");
+            let config = parse(Path::new("a.toml"), &text, &["echo"]).unwrap();
+            match (check(&config), expected) {
+                (Ok(()), None) => {}
+                (Err(error), Some(expected)) => assert!(error.contains(expected), "{error}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        }
+    }
+}

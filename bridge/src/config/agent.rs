@@ -1,0 +1,120 @@
+//! One agent, as the file says it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Accept, AgentName, AgentPath, Auth, CardConfig, HttpUrl, Period};
+
+/// An agent: a running bot, or one that comes with the bridge.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Its name; its tasks are kept under it, and it is served at /a2a/NAME.
+    #[schemars(with = "AgentName")]
+    pub name: Spanned<AgentName>,
+    /// The URL where a running bot takes activities.
+    pub bot: Option<HttpUrl>,
+    /// An agent that comes with the bridge, such as sample.
+    #[schemars(with = "Option<String>")]
+    pub builtin: Option<Spanned<String>>,
+    /// Where it is served, in place of /a2a/NAME.
+    #[schemars(with = "Option<AgentPath>")]
+    pub path: Option<Spanned<AgentPath>>,
+    /// What it says about itself.
+    #[serde(default)]
+    pub card: CardConfig,
+    /// What the bridge shows to the bot; nothing if absent.
+    pub auth: Option<Auth>,
+    /// What the bot must show to the bridge; nothing if absent, which is for loopback only.
+    pub accept: Option<Accept>,
+    /// How the bot is asked to answer; auto if absent.
+    pub delivery: Option<DeliveryMode>,
+    /// The channel that the bot believes to be on; a2a if absent. Some bots only stream on webchat.
+    pub channel_id: Option<String>,
+    /// The language that the users speak; en-US if absent.
+    pub locale: Option<String>,
+    /// The id by which the bot knows every user, in place of the caller's own.
+    pub user_id: Option<String>,
+    /// The bot's account on the channel; the agent's name if absent.
+    pub bot_id: Option<String>,
+    /// What the bot is called there; the agent's name if absent.
+    pub bot_name: Option<String>,
+    /// What the bot's conversations are: each task, or each context. task if absent.
+    pub conversation: Option<ConversationIs>,
+    /// What a turn means that ends without saying so; input-required if absent.
+    pub silent_end: Option<SilentTurn>,
+    /// Whether the bot gets a conversationUpdate before the first message.
+    #[serde(default)]
+    pub first_contact: bool,
+    /// Whether a turn that is one plain message is answered with that message alone, without a task.
+    #[serde(default)]
+    pub message_only: bool,
+    /// What ends a turn where the bot's HTTP answer does not tell it.
+    #[serde(default)]
+    pub ending: EndingConfig,
+    /// How long the bot's HTTP answer may take; 120s if absent.
+    pub request_timeout: Option<Period>,
+    /// How long a turn may take in all; 5m if absent.
+    pub turn_limit: Option<Period>,
+    /// How many turns may wait in one conversation; 16 if absent.
+    pub queue: Option<usize>,
+    /// The largest HTTP answer of the bot, in bytes; 16 MiB if absent.
+    pub answer_limit: Option<usize>,
+    /// Where this bot reaches the bridge, if not where the others do.
+    pub callback_url: Option<HttpUrl>,
+    /// How long a task may wait for an answer of the user; for ever if absent.
+    pub expire_after: Option<Period>,
+}
+
+/// How a bot is asked to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DeliveryMode {
+    /// In the way that works with every bot.
+    Auto,
+    /// By calls of its own.
+    Normal,
+    /// In the HTTP answer, all at once.
+    ExpectReplies,
+    /// In the HTTP answer, as a stream of events.
+    Stream,
+}
+
+/// What a bot's conversations are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConversationIs {
+    /// Each task is one.
+    Task,
+    /// All tasks of a context are one.
+    Context,
+}
+
+/// What a turn means that ends without saying so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SilentTurn {
+    /// The user may go on.
+    InputRequired,
+    /// The task is completed.
+    Completed,
+    /// The bot works on.
+    Working,
+}
+
+/// What ends a turn whose message the bot took without saying when it is done, whichever comes first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndingConfig {
+    /// Whether the final piece of a stream does; true if absent.
+    pub final_piece: Option<bool>,
+    /// Whether a message that expects input does; true if absent.
+    pub expecting_input: Option<bool>,
+    /// Silence of this length after the last thing that the bot said; 2s if absent.
+    pub quiet: Option<Period>,
+    /// The same for a bot that had spoken before it took the message; 100ms if absent.
+    pub settle: Option<Period>,
+    /// Silence of this length of a bot that has said nothing yet; 60s if absent.
+    pub patience: Option<Period>,
+}

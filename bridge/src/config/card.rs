@@ -1,0 +1,179 @@
+//! What an agent says about itself, as the file says it.
+
+use std::collections::BTreeMap;
+
+use bridge_protocol::{
+    a2a::{
+        AgentCard, AgentExtension, AgentProvider, AgentSkill, Metadata, SecurityRequirement,
+        SecurityScheme, StringList,
+    },
+    wire::Wire as _,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+
+use super::HttpUrl;
+
+/// What an agent says about itself; what is absent stays as the bot has it. Addresses, and what of the
+/// protocol it can do, are the bridge's to say.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CardConfig {
+    /// Its name for people; the agent's name if absent.
+    pub name: Option<String>,
+    /// What it does.
+    pub description: Option<String>,
+    /// Its own version.
+    pub version: Option<String>,
+    /// Who runs it.
+    pub provider: Option<ProviderConfig>,
+    /// Where people read about it.
+    pub documentation_url: Option<HttpUrl>,
+    /// A picture of it.
+    pub icon_url: Option<HttpUrl>,
+    /// Media types that it takes.
+    pub input_modes: Option<Vec<String>>,
+    /// Media types that it gives.
+    pub output_modes: Option<Vec<String>>,
+    /// What it is good at.
+    pub skills: Option<Vec<SkillConfig>>,
+    /// Ways to authenticate, by name, as A2A 1.0 writes them.
+    #[serde(default, deserialize_with = "schemes")]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, Value>>")]
+    pub security_schemes: BTreeMap<String, SecurityScheme>,
+    /// Which of them are needed: any one of these, each with the scopes of its schemes.
+    #[serde(default)]
+    pub security: Vec<BTreeMap<String, Vec<String>>>,
+    /// Extensions of the protocol that it knows, as A2A 1.0 writes them.
+    #[serde(default, deserialize_with = "extensions")]
+    #[schemars(with = "Vec<BTreeMap<String, Value>>")]
+    pub extensions: Vec<AgentExtension>,
+}
+
+/// Who runs an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// Their name.
+    pub organization: String,
+    /// Their site.
+    pub url: HttpUrl,
+}
+
+/// Something that an agent is good at.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SkillConfig {
+    /// Unique within the card.
+    pub id: String,
+    /// For people; the id if absent.
+    pub name: Option<String>,
+    /// What it does.
+    pub description: String,
+    /// Keywords.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// Prompts that it can answer.
+    #[serde(default)]
+    pub examples: Vec<String>,
+    /// Media types that it takes, if not the card's.
+    #[serde(default)]
+    pub input_modes: Vec<String>,
+    /// Media types that it gives, if not the card's.
+    #[serde(default)]
+    pub output_modes: Vec<String>,
+    /// What it needs beyond the card's.
+    #[serde(default)]
+    pub security: Vec<BTreeMap<String, Vec<String>>>,
+}
+
+impl CardConfig {
+    /// The card with what the file says.
+    pub fn apply(&self, mut card: AgentCard) -> AgentCard {
+        replace(&mut card.name, self.name.as_ref());
+        replace(&mut card.description, self.description.as_ref());
+        replace(&mut card.version, self.version.as_ref());
+        replace(&mut card.default_input_modes, self.input_modes.as_ref());
+        replace(&mut card.default_output_modes, self.output_modes.as_ref());
+        let url = |url: &HttpUrl| url.0.to_string();
+        card.documentation_url = self
+            .documentation_url
+            .as_ref()
+            .map(url)
+            .or(card.documentation_url);
+        card.icon_url = self.icon_url.as_ref().map(url).or(card.icon_url);
+        card.provider = self
+            .provider
+            .as_ref()
+            .map(AgentProvider::from)
+            .or(card.provider);
+        if let Some(skills) = &self.skills {
+            card.skills = skills.iter().map(skill).collect();
+        }
+        card.security_schemes.extend(self.security_schemes.clone());
+        card.security_requirements
+            .extend(self.security.iter().map(requirement));
+        card.capabilities.extensions.extend(self.extensions.clone());
+        card
+    }
+}
+
+fn replace<T: Clone>(field: &mut T, said: Option<&T>) {
+    if let Some(said) = said {
+        said.clone_into(field);
+    }
+}
+
+impl From<&ProviderConfig> for AgentProvider {
+    fn from(said: &ProviderConfig) -> Self {
+        Self {
+            url: said.url.0.to_string(),
+            organization: said.organization.clone(),
+            extra: Metadata::new(),
+        }
+    }
+}
+
+fn skill(said: &SkillConfig) -> AgentSkill {
+    AgentSkill {
+        id: said.id.clone(),
+        name: said.name.clone().unwrap_or_else(|| said.id.clone()),
+        description: said.description.clone(),
+        tags: said.tags.clone(),
+        examples: said.examples.clone(),
+        input_modes: said.input_modes.clone(),
+        output_modes: said.output_modes.clone(),
+        security_requirements: said.security.iter().map(requirement).collect(),
+        extra: Metadata::new(),
+    }
+}
+
+fn requirement(said: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {
+    let scopes = |list: &Vec<String>| StringList {
+        list: list.clone(),
+        extra: Metadata::new(),
+    };
+    let schemes = said.iter().map(|(name, list)| (name.clone(), scopes(list)));
+    SecurityRequirement {
+        schemes: schemes.collect(),
+        extra: Metadata::new(),
+    }
+}
+
+fn schemes<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, SecurityScheme>, D::Error> {
+    let said = BTreeMap::<String, Value>::deserialize(deserializer)?;
+    let read = |(name, value): (String, Value)| {
+        let scheme = SecurityScheme::read(value).map_err(D::Error::custom)?;
+        Ok((name, scheme))
+    };
+    said.into_iter().map(read).collect()
+}
+
+fn extensions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<AgentExtension>, D::Error> {
+    let said = Vec::<Value>::deserialize(deserializer)?;
+    let read = |value| AgentExtension::read(value).map_err(D::Error::custom);
+    said.into_iter().map(read).collect()
+}

@@ -1,0 +1,252 @@
+//! What no type can say about the file.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+
+use super::{
+    AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, locate::position, secret::Places,
+};
+
+/// What is wrong, with where it stands in the text.
+pub(super) type Found = Vec<(usize, Problem)>;
+
+/// Looks for everything that is wrong; `builtins` are the agents that come with the bridge.
+pub(super) fn check(config: &Config, text: &str, builtins: &[&'static str]) -> Found {
+    let mut found = Found::new();
+    if config.agents.is_empty() {
+        found.push((0, Problem::NoAgent));
+    }
+    if let Some(store) = &config.store {
+        check_store(store, &mut found);
+    }
+    let names = config
+        .agents
+        .iter()
+        .map(|agent| (agent.name.span().start, &agent.name.get_ref().0));
+    unique(names, text, &mut found);
+    let paths = config.agents.iter().filter_map(|agent| {
+        let path = agent.path.as_ref()?;
+        Some((path.span().start, &path.get_ref().0))
+    });
+    unique(paths, text, &mut found);
+    for agent in &config.agents {
+        check_agent(agent, builtins, &mut found);
+    }
+    found
+}
+
+fn check_store(store: &Spanned<String>, found: &mut Found) {
+    let said = store.get_ref();
+    let is_folder = said
+        .strip_prefix("sled:")
+        .is_some_and(|folder| !folder.is_empty());
+    if said != "memory" && !is_folder {
+        let problem = Problem::Store {
+            found: said.clone(),
+        };
+        found.push((store.span().start, problem));
+    }
+}
+
+fn unique<'a>(all: impl Iterator<Item = (usize, &'a String)>, text: &str, found: &mut Found) {
+    let mut first = BTreeMap::new();
+    for (at, what) in all {
+        match first.get(what) {
+            Some(before) => {
+                let (line, _) = position(text, *before);
+                let what = what.clone();
+                found.push((at, Problem::Twice { what, line }));
+            }
+            None => drop(first.insert(what, at)),
+        }
+    }
+}
+
+fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found) {
+    let at = agent.name.span().start;
+    match (&agent.bot, &agent.builtin) {
+        (Some(_), None) => {}
+        (None, Some(builtin)) => {
+            let name = builtin.get_ref();
+            if !builtins.contains(&name.as_str()) {
+                let problem = Problem::UnknownBuiltin {
+                    name: name.clone(),
+                    known: builtins.to_vec(),
+                };
+                found.push((builtin.span().start, problem));
+            }
+            if let Some(key) = only_for_bots(agent) {
+                found.push((at, Problem::OnlyForBots { key }));
+            }
+        }
+        (None, None) | (Some(_), Some(_)) => found.push((at, Problem::NeitherOrBoth)),
+    }
+}
+
+/// A key that only matters for a bot behind a URL, if one is there.
+fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
+    let keys = [
+        ("auth", agent.auth.is_some()),
+        ("accept", agent.accept.is_some()),
+        ("delivery", agent.delivery.is_some()),
+        ("user_id", agent.user_id.is_some()),
+        ("bot_id", agent.bot_id.is_some()),
+        ("bot_name", agent.bot_name.is_some()),
+        ("first_contact", agent.first_contact),
+        ("ending", agent.ending != EndingConfig::default()),
+        ("request_timeout", agent.request_timeout.is_some()),
+        ("answer_limit", agent.answer_limit.is_some()),
+        ("callback_url", agent.callback_url.is_some()),
+    ];
+    keys.into_iter()
+        .find_map(|(key, is_there)| is_there.then_some(key))
+}
+
+/// Puts every secret in the place of where it is.
+pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
+    let agents = config.agents.iter_mut();
+    let secrets = agents.filter_map(|agent| secret(agent.auth.as_mut()?));
+    let mut found = Found::new();
+    for secret in secrets {
+        match secret.get_ref().find(places) {
+            Ok(known) => *secret.get_mut() = known,
+            Err(problem) => found.push((secret.span().start, problem)),
+        }
+    }
+    found
+}
+
+fn secret(auth: &mut Auth) -> Option<&mut Spanned<SecretText>> {
+    match auth {
+        Auth::ClientSecret(with) => Some(&mut with.secret),
+        Auth::ManagedIdentity(identity) => identity.header_value.as_mut(),
+        Auth::Anonymous | Auth::Issuer(_) | Auth::Federated(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+
+    use crate::config::{TEMPLATE, parse, read};
+
+    const BUILTINS: [&str; 1] = ["echo"];
+
+    #[test]
+    fn the_template_is_valid() {
+        let config = parse(Path::new("a.toml"), TEMPLATE, &BUILTINS).unwrap();
+        assert_eq!(config.agents.len(), 1);
+    }
+
+    #[test]
+    fn every_mistake_names_key_and_line() {
+        let agent = "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
+        for (text, expected) in [
+            (
+                "",
+                "1:1: expected at least one agent: add [[agents]] with name and bot, or name and builtin",
+            ),
+            ("x = [", "1:6: unclosed array, expected `]`"),
+            (
+                "listen = 'here'",
+                "1:10: listen: invalid socket address syntax",
+            ),
+            ("a = 1\n", "1:1: a: unknown field `a`"),
+            (
+                "[[agents]]\nname = 'a b'",
+                "2:8: agents[0].name: expected letters, digits, - and _, found \"a b\"",
+            ),
+            (
+                "[[agents]]\nname = 'a'",
+                "2:8: agents[0].name: expected either bot = URL or builtin = NAME",
+            ),
+            (
+                "[[agents]]\nbuiltin = 'echo'",
+                "1:1: agents[0]: missing field `name`",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbot = 'ftp://h'",
+                "3:7: agents[0].bot: expected a URL that begins with http://",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'x'",
+                "3:11: agents[0].builtin: expected one of echo, found \"x\"",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'echo'\nending = { quiet = '1s' }",
+                "2:8: agents[0].name: expected ending beside bot = URL only: built-in agents have no use for it",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'echo'\nexpire_after = 'soon'",
+                "4:16: agents[0].expire_after: expected a span of time such as 30s, 5m or 2h, found \"soon\"",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[agents.card.security_schemes.b]\nhttpAuthSecurityScheme = {}",
+                "4:14: agents[0].card.security_schemes.b: httpAuthSecurityScheme.scheme: expected a string, found nothing",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbot = 'http://h'\n[agents.accept.token]\nissuer = 'i'\naudience = 'a'",
+                "6:12: agents[0].accept.token.audience: invalid type: string \"a\", expected a sequence",
+            ),
+        ] {
+            let error = parse(Path::new("a.toml"), text, &BUILTINS)
+                .unwrap_err()
+                .to_string();
+            let found = error.strip_prefix("a.toml:").unwrap();
+            assert!(found.starts_with(expected), "{text}\n{found}\n{expected}");
+        }
+        let twice = format!("store = 'redis'\n{agent}path = '/p'\n{agent}path = '/p'\n");
+        let errors = parse(Path::new("a.toml"), &twice, &BUILTINS)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            errors,
+            "a.toml:1:9: store: expected memory or sled:FOLDER, found \"redis\"\n\
+             a.toml:7:8: agents[1].name: \"a\" is taken by the agent of line 3; expected another one\n\
+             a.toml:9:8: agents[1].path: \"/p\" is taken by the agent of line 5; expected another one"
+        );
+    }
+
+    #[test]
+    fn a_secret_in_clear_wants_a_private_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge.toml");
+        fs::write(folder.path().join("word"), "hunter2\n").unwrap();
+        let check = |secret: &str, mode: u32| {
+            let text = format!(
+                "[[agents]]\nname = 'a'\nbot = 'http://h'\n[agents.auth.client_secret]\n\
+                 app_id = 'a'\nclient_id = 'c'\nsecret = {secret}\n"
+            );
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let config = read(&path, &BUILTINS);
+            let config = config.map_err(|error| error.0[0].problem.to_string())?;
+            let Some(super::Auth::ClientSecret(with)) = &config.agents[0].auth else {
+                panic!("another kind was read");
+            };
+            let shown = format!("{config:?}");
+            assert!(!shown.contains("hunter2"), "{shown}");
+            Ok::<_, String>(with.secret.get_ref().secret().expose().to_owned())
+        };
+        assert_eq!(check("'hunter2'", 0o600).unwrap(), "hunter2");
+        assert_eq!(check("{ file = 'word' }", 0o644).unwrap(), "hunter2");
+        for (secret, mode, expected) in [
+            ("'hunter2'", 0o640, "others can read this file"),
+            ("{ file = 'nowhere' }", 0o600, "nowhere: No such file"),
+            (
+                "{ env = 'BRIDGE_NO_SUCH_SECRET' }",
+                0o600,
+                "BRIDGE_NO_SUCH_SECRET",
+            ),
+            ("{ env = 'a', file = 'b' }", 0o600, ""),
+            ("7", 0o600, "{ env = \"NAME\" }"),
+        ] {
+            let error = check(secret, mode).unwrap_err();
+            assert!(
+                error.contains(expected) && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! From a place in the text to line, column and key.
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// Line and column, from 1, the column in characters as editors count them.
+pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}
+
+/// The key whose name or value stands at this place, such as `agents[0].bot`; of several the innermost.
+pub(super) fn key(text: &str, offset: usize) -> String {
+    let (root, _) = DeTable::parse_recoverable(text);
+    let mut path = String::new();
+    in_table(root.get_ref(), offset, &mut path);
+    path
+}
+
+fn in_table(table: &DeTable<'_>, offset: usize, path: &mut String) {
+    for (name, value) in table {
+        if name.span().contains(&offset) || holds(value, offset) {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(name.get_ref());
+            return in_value(value, offset, path);
+        }
+    }
+}
+
+fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut String) {
+    match value.get_ref() {
+        DeValue::Table(table) => in_table(table, offset, path),
+        DeValue::Array(list) => {
+            let found = list
+                .iter()
+                .enumerate()
+                .find(|(_, item)| holds(item, offset));
+            if let Some((index, item)) = found {
+                path.push_str(&format!("[{index}]"));
+                in_value(item, offset, path);
+            }
+        }
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_) => {}
+    }
+}
+
+/// Whether something of a value stands there. A table's own place is its header; its keys come after it.
+fn holds(value: &Spanned<DeValue<'_>>, offset: usize) -> bool {
+    let inside = match value.get_ref() {
+        DeValue::Table(table) => {
+            let mut entries = table.iter();
+            entries.any(|(name, value)| name.span().contains(&offset) || holds(value, offset))
+        }
+        DeValue::Array(list) => list.iter().any(|item| holds(item, offset)),
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_) => false,
+    };
+    inside || value.span().contains(&offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_a_key() {
+        let text = "a = 1\n[[agents]]\nname = \"x\"\n[[agents]]\nö.b = [1, { c = 2 }]\n[agents.card]\nd = 1\n";
+        for (at, place, expected) in [
+            ("a", (1, 1), "a"),
+            ("[[agents]]", (2, 1), "agents[0]"),
+            ("\"x\"", (3, 8), "agents[0].name"),
+            ("2", (5, 17), "agents[1].ö.b[1].c"),
+            ("d", (7, 1), "agents[1].card.d"),
+        ] {
+            let offset = if at == "d" {
+                text.rfind("d =").unwrap()
+            } else {
+                text.find(at).unwrap()
+            };
+            assert_eq!(position(text, offset), place, "{at}");
+            assert_eq!(key(text, offset), expected, "{at}");
+        }
+        assert_eq!(key(text, 10_000), "");
+    }
+}

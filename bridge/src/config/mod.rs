@@ -1,0 +1,35 @@
+//! `bridge.toml`: what the program hosts, and how.
+//!
+//! - [`Config`], [`AgentConfig`]: what the file says
+//! - [`read()`], [`parse`]: from file to [`Config`], or to what is wrong with it, with key, line and column
+//! - [`schema()`]: the file's JSON Schema, for editors
+//! - [`TEMPLATE`]: a file to begin with
+//!
+//! Nothing here opens a socket; secrets are looked up in the environment and in files.
+
+mod access;
+mod agent;
+mod card;
+mod check;
+mod error;
+mod locate;
+mod read;
+mod schema;
+mod secret;
+mod top;
+mod value;
+
+pub use access::{
+    Accept, Assertion, Auth, Federated, FromIssuer, ManagedIdentity, RequiredToken, WithSecret,
+};
+pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, SilentTurn};
+pub use card::{CardConfig, ProviderConfig, SkillConfig};
+pub use error::{ConfigError, ConfigErrors, Problem};
+pub use read::{parse, read};
+pub use schema::schema;
+pub use secret::SecretText;
+pub use top::{Config, CorsConfig, IssuerConfig, TlsConfig};
+pub use value::{AgentName, AgentPath, HttpUrl, Network, Period};
+
+/// A file to begin with: one bot, and what is said most often about it.
+pub const TEMPLATE: &str = include_str!("template.toml");

@@ -1,0 +1,109 @@
+//! From file to configuration.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Config, ConfigError, ConfigErrors, Problem,
+    check::{Found, check, find_secrets},
+    locate::{key, position},
+    secret::Places,
+};
+use crate::auth::not_private;
+
+/// Reads a file, with the secrets that it names. Relative paths become those beside the file.
+///
+/// # Errors
+/// Everything that is wrong with it, an unreadable file included.
+pub fn read(path: &Path, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
+    let unreadable = |error: io::Error| {
+        let problem = Problem::Unreadable {
+            error: error.to_string(),
+        };
+        ConfigErrors(vec![ConfigError {
+            path: path.to_owned(),
+            line: 1,
+            column: 1,
+            key: String::new(),
+            problem,
+        }])
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let is_private = not_private(&file).map_err(unreadable)?.is_none();
+    let text = io::read_to_string(file).map_err(unreadable)?;
+    let mut config = parse(path, &text, builtins)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let places = Places {
+        folder,
+        is_private,
+        environment: &|name| std::env::var(name).ok(),
+    };
+    let found = find_secrets(&mut config, &places);
+    settle(&mut config, folder);
+    located(path, &text, found, config)
+}
+
+/// Parses the text of a file; `path` is only what errors are made from. Secrets stay where they are.
+///
+/// # Errors
+/// What is not TOML, unknown or of the wrong kind, one at a time; then everything else at once.
+pub fn parse(path: &Path, text: &str, builtins: &[&'static str]) -> Result<Config, ConfigErrors> {
+    match toml::from_str::<Config>(text) {
+        Ok(config) => {
+            let found = check(&config, text, builtins);
+            located(path, text, found, config)
+        }
+        Err(error) => {
+            let at = error.span().map_or(0, |span| span.start);
+            let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
+            let problem = Problem::Rejected(lines.join("; "));
+            Err(errors(path, text, vec![(at, problem)]))
+        }
+    }
+}
+
+fn located(path: &Path, text: &str, found: Found, config: Config) -> Result<Config, ConfigErrors> {
+    match found.is_empty() {
+        true => Ok(config),
+        false => Err(errors(path, text, found)),
+    }
+}
+
+fn errors(path: &Path, text: &str, mut found: Found) -> ConfigErrors {
+    found.sort_by_key(|(at, _)| *at);
+    let error = |(at, problem): (usize, Problem)| {
+        let (line, column) = position(text, at);
+        let key = match problem {
+            Problem::NoAgent => String::new(),
+            _ => key(text, at),
+        };
+        ConfigError {
+            path: path.to_owned(),
+            line,
+            column,
+            key,
+            problem,
+        }
+    };
+    ConfigErrors(found.into_iter().map(error).collect())
+}
+
+/// Makes relative paths those beside the file.
+fn settle(config: &mut Config, folder: &Path) {
+    let beside = |path: &mut PathBuf| *path = folder.join(&*path);
+    if let Some(tls) = &mut config.tls {
+        beside(&mut tls.certificate);
+        beside(&mut tls.key);
+    }
+    config.issuer.keys.iter_mut().for_each(beside);
+    for agent in &mut config.agents {
+        if let Some(super::Auth::Federated(federated)) = &mut agent.auth
+            && let super::Assertion::File(path) = &mut federated.assertion
+        {
+            beside(path);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Secrets in the file: rather where they are than what they are.
+
+use std::{fmt, fs, path::Path};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
+
+use super::Problem;
+use crate::auth::Secret;
+
+/// A secret: `{ env = "NAME" }`, `{ file = "PATH" }`, or the text itself if nobody but its owner can read
+/// the configuration.
+#[derive(Clone, PartialEq, Eq)]
+pub enum SecretText {
+    /// The value of a variable of the environment.
+    Env(String),
+    /// What a file holds, without white space around it; beside the configuration, if the path is relative.
+    File(String),
+    /// The secret itself.
+    Clear(Secret),
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Env(name) => write!(f, "Env({name:?})"),
+            Self::File(path) => write!(f, "File({path:?})"),
+            Self::Clear(_) => f.write_str("Clear(***)"),
+        }
+    }
+}
+
+/// Where secrets are looked up.
+pub(super) struct Places<'a> {
+    /// The folder of the configuration.
+    pub(super) folder: &'a Path,
+    /// Whether nobody but its owner can read the configuration.
+    pub(super) is_private: bool,
+    pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl SecretText {
+    /// The secret. It must have been found before, see [`super::read()`].
+    pub fn secret(&self) -> Secret {
+        match self {
+            Self::Clear(secret) => secret.clone(),
+            Self::Env(_) | Self::File(_) => Secret::new(""),
+        }
+    }
+
+    /// The secret itself, in place of where it is.
+    pub(super) fn find(&self, places: &Places<'_>) -> Result<Self, Problem> {
+        let found = match self {
+            Self::Clear(_) if !places.is_private => return Err(Problem::NotPrivate),
+            Self::Clear(secret) => return Ok(Self::Clear(secret.clone())),
+            Self::Env(name) => {
+                let value = (places.environment)(name).filter(|value| !value.is_empty());
+                value.ok_or_else(|| Problem::NoVariable { name: name.clone() })?
+            }
+            Self::File(path) => {
+                let path = places.folder.join(path);
+                let text = fs::read_to_string(&path).map_err(|error| Problem::NoFile {
+                    path: path.clone(),
+                    error: error.to_string(),
+                })?;
+                text.trim().to_owned()
+            }
+        };
+        Ok(Self::Clear(Secret::new(found)))
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Place {
+    Env(String),
+    File(String),
+}
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = SecretText;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{ env = \"NAME\" }, { file = \"PATH\" } or a text")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<SecretText, E> {
+        Ok(SecretText::Clear(Secret::new(text)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretText, A::Error> {
+        Ok(match Place::deserialize(MapAccessDeserializer::new(map))? {
+            Place::Env(name) => SecretText::Env(name),
+            Place::File(path) => SecretText::File(path),
+        })
+    }
+}
+
+impl JsonSchema for SecretText {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Secret".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let place = |name: &str, description: &str| {
+            json_schema!({
+                "type": "object",
+                "properties": { (name): {"type": "string", "description": description} },
+                "required": [name],
+                "additionalProperties": false,
+            })
+        };
+        json_schema!({
+            "description": "A secret: where it is, or the text itself if nobody but its owner can read the file.",
+            "anyOf": [
+                {"type": "string"},
+                place("env", "A variable of the environment."),
+                place("file", "A file, beside this one if the path is relative."),
+            ],
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! The whole file.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{AgentConfig, AgentName, HttpUrl, Network, Period, ProviderConfig};
+
+/// What the bridge hosts, and how.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "bridge")]
+pub struct Config {
+    /// Where to listen, as HOST:PORT; 127.0.0.1:3978 if absent.
+    #[schemars(with = "Option<String>")]
+    pub listen: Option<SocketAddr>,
+    /// Where clients reach the bridge, if not where it listens: agent cards say so.
+    pub public_url: Option<HttpUrl>,
+    /// Where bots reach the bridge, if not where it listens.
+    pub callback_url: Option<HttpUrl>,
+    /// Where tasks are kept: memory, or sled:FOLDER; sled:bridge-data if absent.
+    #[schemars(with = "Option<String>")]
+    pub store: Option<Spanned<String>>,
+    /// Whether plain http is spoken beyond this machine.
+    #[serde(default)]
+    pub allow_plain_http: bool,
+    /// Proxies whose word counts for the address by which clients reach the bridge.
+    #[serde(default)]
+    pub trusted_proxies: Vec<Network>,
+    /// Which web pages may call the bridge; none if absent.
+    pub cors: Option<CorsConfig>,
+    /// A certificate, to speak https.
+    pub tls: Option<TlsConfig>,
+    /// The bridge's own issuer of tokens.
+    #[serde(default)]
+    pub issuer: IssuerConfig,
+    /// Who runs the agents that say nothing else.
+    pub provider: Option<ProviderConfig>,
+    /// The agents. The first is also found at /a2a and /.
+    #[serde(default)]
+    pub agents: Vec<AgentConfig>,
+}
+
+/// Which web pages may call the bridge.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CorsConfig {
+    /// Their origins, such as https://app.example; "*" for all.
+    pub origins: Vec<String>,
+}
+
+/// A certificate and its key, both PEM; beside the configuration, if a path is relative. They are read
+/// again with the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// The certificate, followed by those that vouch for it.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// The bridge's own issuer of tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IssuerConfig {
+    /// Its name and address; where bots reach the bridge if absent.
+    pub url: Option<HttpUrl>,
+    /// The file of its private keys; issuer.json in the store's folder if absent.
+    pub keys: Option<PathBuf>,
+    /// How long a key signs; 30 days if absent, two at least.
+    pub rotate_every: Option<Period>,
+    /// How long a token is valid; 10m if absent.
+    pub token_lifetime: Option<Period>,
+}
+
+impl AgentConfig {
+    /// An agent of which nothing is said but its name.
+    pub fn named(name: AgentName) -> Self {
+        Self {
+            name: Spanned::new(0..0, name),
+            bot: None,
+            builtin: None,
+            path: None,
+            card: super::CardConfig::default(),
+            auth: None,
+            accept: None,
+            delivery: None,
+            channel_id: None,
+            locale: None,
+            user_id: None,
+            bot_id: None,
+            bot_name: None,
+            conversation: None,
+            silent_end: None,
+            first_contact: false,
+            message_only: false,
+            ending: super::EndingConfig::default(),
+            request_timeout: None,
+            turn_limit: None,
+            queue: None,
+            answer_limit: None,
+            callback_url: None,
+            expire_after: None,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Values with a form of their own.
+
+use std::{net::IpAddr, time::Duration};
+
+use ipnet::IpNet;
+use jiff::SignedDuration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::Url;
+
+/// A span of time of at least a millisecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("examples" = ["30s", "5m", "1h 30m"]))]
+pub struct Period(pub Duration);
+
+impl TryFrom<String> for Period {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let expected = || format!("expected a span of time such as 30s, 5m or 2h, found {text:?}");
+        let parsed: SignedDuration = text.parse().map_err(|_| expected())?;
+        let period = Duration::try_from(parsed).map_err(|_| expected())?;
+        match period < Duration::from_millis(1) {
+            true => Err(format!("expected at least 1ms, found {text:?}")),
+            false => Ok(Self(period)),
+        }
+    }
+}
+
+/// An address on the web: http or https, with a host and without a user.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("pattern" = "^https?://"))]
+pub struct HttpUrl(pub Url);
+
+impl TryFrom<String> for HttpUrl {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let url = Url::parse(&text).map_err(|error| {
+            format!("expected a URL such as http://localhost:3979/api/messages: {error}")
+        })?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(format!(
+                "expected a URL that begins with http:// or https://, found {text:?}"
+            ));
+        }
+        // What is wrong with it is not repeated: there is a password in it.
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("expected a URL without user and password".to_owned());
+        }
+        Ok(Self(url))
+    }
+}
+
+/// The name of an agent: it stands in paths and in the task log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("pattern" = "^[A-Za-z0-9_-]+$"))]
+pub struct AgentName(pub String);
+
+impl TryFrom<String> for AgentName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        match !text.is_empty() && text.chars().all(plain) {
+            true => Ok(Self(text)),
+            false => Err(format!("expected letters, digits, - and _, found {text:?}")),
+        }
+    }
+}
+
+/// A path at which an agent is served.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String", extend("pattern" = "^(/[A-Za-z0-9._~-]+)+$"))]
+pub struct AgentPath(pub String);
+
+/// First words of paths that the bridge needs for itself.
+const RESERVED: [&str; 6] = ["v3", "bots", "healthz", "readyz", "metrics", ".well-known"];
+
+impl TryFrom<String> for AgentPath {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let expected = "expected a path such as /agents/one: words of letters, digits, - . _ and ~";
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+        let is_word = |word: &str| {
+            !word.is_empty() && word.chars().all(plain) && !word.chars().all(|c| c == '.')
+        };
+        let words: Vec<&str> = text.split('/').skip(1).collect();
+        if !text.starts_with('/') || !words.iter().all(|word| is_word(word)) {
+            return Err(format!("{expected}; found {text:?}"));
+        }
+        match RESERVED.contains(&words[0]) || text.starts_with("/a2a/catalog") {
+            true => Err(format!(
+                "{text:?} is the bridge's own; expected another path"
+            )),
+            false => Ok(Self(text)),
+        }
+    }
+}
+
+/// An address or a network, such as `10.0.0.0/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(with = "String")]
+pub struct Network(pub IpNet);
+
+impl TryFrom<String> for Network {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let one = || text.parse().map(|address: IpAddr| address.into());
+        let net = text.parse().or_else(|_| one());
+        net.map(Self).map_err(|_| {
+            format!("expected an address or a network such as 10.0.0.0/8, found {text:?}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds<T: TryFrom<String>>(right: &[&str], wrong: &[&str]) {
+        for text in right {
+            assert!(T::try_from((*text).to_owned()).is_ok(), "{text}");
+        }
+        for text in wrong {
+            assert!(T::try_from((*text).to_owned()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_have_a_form() {
+        holds::<Period>(
+            &["1ms", "30s", "5m", "1h 30m", "2h"],
+            &["", "0s", "30", "-1s", "soon"],
+        );
+        holds::<HttpUrl>(
+            &["http://localhost:1/x", "https://h.test"],
+            &[
+                "",
+                "localhost:1",
+                "ftp://h",
+                "http://",
+                "https://me:word@h.test",
+            ],
+        );
+        holds::<AgentName>(&["a", "A-1_b"], &["", "a b", "a/b", "ä"]);
+        holds::<AgentPath>(
+            &["/a", "/a/b.c~d"],
+            &[
+                "",
+                "/",
+                "a",
+                "/a/",
+                "/a//b",
+                "/a/..",
+                "/v3",
+                "/bots/x",
+                "/{a}",
+                "/.well-known/a",
+            ],
+        );
+        holds::<Network>(
+            &["10.0.0.0/8", "127.0.0.1", "::1"],
+            &["", "10.0.0.0/40", "host"],
+        );
+    }
+
+    #[test]
+    fn a_password_is_not_repeated() {
+        let error = HttpUrl::try_from("http://me:hunter2@h".to_owned()).unwrap_err();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}

@@ -1,0 +1,76 @@
+//! What remote bots call: the Connector's REST interface, below the service URL that a bot was given.
+//!
+//! | route below `/bots/SECRET/v3/conversations` | what it does |
+//! |-|-|
+//! | GET, POST `` | tells the conversations; begins one |
+//! | POST `/{c}/activities`, `/{c}/activities/{a}` | says something, as an answer or not |
+//! | PUT, DELETE `/{c}/activities/{a}` | changes what was said, takes it back |
+//! | POST `/{c}/activities/history` | tells what was said elsewhere |
+//! | GET `/{c}/members`, `/{c}/pagedmembers`, `/{c}/activities/{a}/members` | tells who takes part |
+//! | GET, DELETE `/{c}/members/{m}` | tells who that is; takes them out |
+//! | POST `/{c}/attachments` | uploads a file |
+//!
+//! Files are fetched at `/v3/attachments/{id}` and `/v3/attachments/{id}/views/{v}`, by bots below their
+//! service URL too. Whatever is refused is answered with `{"error": {"code", "message"}}`, and nothing has
+//! changed then.
+
+mod activities;
+mod attachments;
+mod conversations;
+mod members;
+mod refusal;
+mod visitor;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    routing::{any, get, post},
+};
+
+use crate::bot::remote::{Channel, Refused};
+use refusal::Refusal;
+
+/// The largest body that is read, in bytes: an upload of the largest file in base64, and a little more.
+const BODY: usize = 16 << 20;
+
+/// The routes that remote bots call.
+pub fn router(channel: Channel) -> Router {
+    let below = |path: &str| format!("/bots/{{secret}}/v3{path}");
+    let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
+    let files = "/attachments/{attachment}";
+    let views = "/attachments/{attachment}/views/{view}";
+    Router::new()
+        .route(
+            &below("/conversations"),
+            get(conversations::list).post(conversations::begin),
+        )
+        .route(&one("/activities"), post(activities::say))
+        .route(&one("/activities/history"), post(activities::history))
+        .route(
+            &one("/activities/{activity}"),
+            post(activities::say)
+                .put(activities::update)
+                .delete(activities::delete),
+        )
+        .route(&one("/activities/{activity}/members"), get(members::list))
+        .route(&one("/members"), get(members::list))
+        .route(&one("/pagedmembers"), get(members::page))
+        .route(
+            &one("/members/{member}"),
+            get(members::find).delete(members::remove),
+        )
+        .route(&one("/attachments"), post(attachments::upload))
+        .route(&below(files), get(attachments::info))
+        .route(&below(views), get(attachments::view))
+        .route(&format!("/v3{files}"), get(attachments::info))
+        .route(&format!("/v3{views}"), get(attachments::view))
+        .route("/v3/{*rest}", any(nowhere))
+        .route("/bots/{secret}/{*rest}", any(nowhere))
+        .layer(DefaultBodyLimit::max(BODY))
+        .with_state(channel)
+}
+
+/// Without its secret there is no conversation.
+async fn nowhere() -> Refusal {
+    Refusal::from(Refused::Nowhere)
+}

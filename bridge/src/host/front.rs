@@ -1,0 +1,158 @@
+//! What stands before the agents: which web pages may call them, and whose word counts for the address by
+//! which clients reach them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::{
+    Router,
+    extract::{ConnectInfo, Request, State},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, Method,
+        header::{ETAG, FORWARDED, WWW_AUTHENTICATE},
+        uri::Authority,
+    },
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+use ipnet::IpNet;
+use tower_http::cors::{Any, CorsLayer};
+
+use crate::server::Origin;
+
+/// What stands before the agents. The default lets no web page in and believes no proxy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Front {
+    /// Origins of web pages that may call the agents, such as `https://app.example`; `*` for all.
+    pub origins: Vec<String>,
+    /// Proxies that are believed when they say by which address a client reaches the bridge, in `Forwarded`
+    /// (RFC 7239) or `X-Forwarded-Host` and `X-Forwarded-Proto`. Agent cards then say that address. Who
+    /// serves the app has to tell who is connected, as this crate's own `serve` does.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Front {
+    /// The app behind it.
+    pub fn before(&self, app: Router) -> Router {
+        let app = match self.trusted_proxies.is_empty() {
+            true => app,
+            false => app.layer(from_fn_with_state(self.trusted_proxies.clone(), forwarded)),
+        };
+        match self.origins.is_empty() {
+            true => app,
+            false => app.layer(self.cors()),
+        }
+    }
+
+    fn cors(&self) -> CorsLayer {
+        let layer = CorsLayer::new()
+            .allow_methods([Method::GET, Method::POST, Method::DELETE])
+            .allow_headers(Any)
+            .expose_headers([
+                ETAG,
+                WWW_AUTHENTICATE,
+                HeaderName::from_static("a2a-version"),
+            ]);
+        if self.origins.iter().any(|origin| origin == "*") {
+            return layer.allow_origin(Any);
+        }
+        let origins = self.origins.iter();
+        let origins = origins.filter_map(|origin| HeaderValue::from_str(origin).ok());
+        layer.allow_origin(origins.collect::<Vec<_>>())
+    }
+}
+
+async fn forwarded(
+    State(trusted): State<Vec<IpNet>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
+    let is_trusted = |peer: IpAddr| trusted.iter().any(|net| net.contains(&peer));
+    if peer.is_some_and(is_trusted)
+        && let Some(origin) = origin(request.headers())
+    {
+        request.extensions_mut().insert(origin);
+    }
+    next.run(request).await
+}
+
+/// Where the client reaches the proxy, as the proxy says. What stands last in a list was added by the proxy
+/// itself; what stands before it may be the client's own invention.
+fn origin(headers: &HeaderMap) -> Option<Origin> {
+    let (proto, host) = match last(headers, FORWARDED.as_str()) {
+        Some(element) => (parameter(element, "proto"), parameter(element, "host")),
+        None => (
+            last(headers, "x-forwarded-proto"),
+            last(headers, "x-forwarded-host"),
+        ),
+    };
+    let proto = proto.unwrap_or("http").to_ascii_lowercase();
+    let host: Authority = host?.parse().ok()?;
+    let is_plain = !host.as_str().contains('@') && matches!(proto.as_str(), "http" | "https");
+    is_plain.then(|| Origin(format!("{proto}://{host}")))
+}
+
+fn last<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let value = headers.get_all(name).iter().next_back()?.to_str().ok()?;
+    value.rsplit(',').next().map(str::trim)
+}
+
+/// A parameter of one element of `Forwarded`.
+fn parameter<'a>(element: &'a str, name: &str) -> Option<&'a str> {
+    element.split(';').find_map(|pair| {
+        let (key, value) = pair.trim().split_once('=')?;
+        let is_it = key.eq_ignore_ascii_case(name);
+        is_it.then(|| value.trim_matches('"'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_says_where_it_is_reached() {
+        type Headers = &'static [(&'static str, &'static str)];
+        let cases: &[(Headers, Option<&str>)] = &[
+            (&[], None),
+            (&[("x-forwarded-proto", "https")], None),
+            (&[("x-forwarded-host", "a.test")], Some("http://a.test")),
+            (
+                &[
+                    ("x-forwarded-host", "evil, a.test:8443"),
+                    ("x-forwarded-proto", "HTTPS"),
+                ],
+                Some("https://a.test:8443"),
+            ),
+            (
+                &[(
+                    "forwarded",
+                    "for=1.2.3.4;host=evil, for=5;host=\"a.test\";proto=https",
+                )],
+                Some("https://a.test"),
+            ),
+            (
+                &[("forwarded", "for=1.2.3.4"), ("x-forwarded-host", "evil")],
+                None,
+            ),
+            (&[("x-forwarded-host", "me@evil")], None),
+            (&[("x-forwarded-host", "a b")], None),
+            (
+                &[("x-forwarded-host", "a"), ("x-forwarded-proto", "ftp")],
+                None,
+            ),
+        ];
+        for (given, expected) in cases {
+            let mut headers = HeaderMap::new();
+            for (name, value) in *given {
+                headers.append(
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                );
+            }
+            let found = origin(&headers).map(|Origin(origin)| origin);
+            assert_eq!(found.as_deref(), *expected, "{given:?}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What those who run a bridge watch, in the text format of OpenMetrics, which Prometheus reads.
+//!
+//! Labels are few and bounded: agents by name, operations, outcomes. No task, caller or text is among
+//! them.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+/// The media type of [`Metrics::text`].
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// In seconds; the usual limit of a turn is five minutes.
+const TURNS: [f64; 11] = [
+    0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0,
+];
+
+/// In seconds: from an append in memory to one on a disk in trouble.
+const APPENDS: [f64; 11] = [
+    0.000_01, 0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 1.0, 10.0,
+];
+
+/// What is counted and measured, shared by all who do.
+#[derive(Clone)]
+pub struct Metrics(Arc<Families>);
+
+struct Families {
+    registry: Registry,
+    requests: Family<Asked, Counter>,
+    turns: Family<Ended, Histogram, fn() -> Histogram>,
+    turns_running: Family<OfAgent, Gauge>,
+    turns_queued: Family<OfAgent, Gauge>,
+    tasks_open: Family<OfAgent, Gauge>,
+    streams_open: Family<OfAgent, Gauge>,
+    appends: Histogram,
+    store_errors: Family<Failed, Counter>,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Asked {
+    agent: String,
+    operation: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Ended {
+    agent: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfAgent {
+    agent: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Failed {
+    error: &'static str,
+}
+
+/// A stream that is open for as long as this is kept.
+pub(crate) struct OpenStream(Gauge);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut families = Families {
+            registry: Registry::with_prefix("bridge"),
+            requests: Family::default(),
+            turns: Family::new_with_constructor(|| Histogram::new(TURNS)),
+            turns_running: Family::default(),
+            turns_queued: Family::default(),
+            tasks_open: Family::default(),
+            streams_open: Family::default(),
+            appends: Histogram::new(APPENDS),
+            store_errors: Family::default(),
+        };
+        families.register();
+        Self(Arc::new(families))
+    }
+}
+
+impl Families {
+    fn register(&mut self) {
+        let all = &mut self.registry;
+        let requests = "Requests by the operation's name in A2A 1.0 and its outcome";
+        all.register("requests", requests, self.requests.clone());
+        let turns = "How long agents worked on a message";
+        all.register_with_unit("turn_duration", turns, Unit::Seconds, self.turns.clone());
+        let running = "Turns that agents work on";
+        all.register("turns_running", running, self.turns_running.clone());
+        let queued = "Turns that wait for one before them";
+        all.register("turns_queued", queued, self.turns_queued.clone());
+        let open = "Tasks that have not ended";
+        all.register("tasks_open", open, self.tasks_open.clone());
+        let streams = "Streams that clients read";
+        all.register("streams_open", streams, self.streams_open.clone());
+        let appends = "How long the task log took to keep something";
+        let duration = "store_append_duration";
+        all.register_with_unit(duration, appends, Unit::Seconds, self.appends.clone());
+        let errors = "Times that the task log failed";
+        all.register("store_errors", errors, self.store_errors.clone());
+    }
+}
+
+impl Metrics {
+    /// All of it, of the media type [`MEDIA_TYPE`].
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.0.registry);
+        text
+    }
+
+    /// A request was answered.
+    pub(crate) fn answered(&self, agent: &str, operation: &'static str, outcome: &'static str) {
+        let agent = agent.to_owned();
+        let asked = Asked {
+            agent,
+            operation,
+            outcome,
+        };
+        self.0.requests.get_or_create(&asked).inc();
+    }
+
+    /// A turn ended.
+    pub(crate) fn turn(&self, agent: &str, outcome: &'static str, took: Duration) {
+        let agent = agent.to_owned();
+        let turns = self.0.turns.get_or_create(&Ended { agent, outcome });
+        turns.observe(took.as_secs_f64());
+    }
+
+    /// So many turns of an agent run and wait now.
+    pub(crate) fn load(&self, agent: &str, running: usize, queued: usize) {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let agent = of(agent);
+        let Families {
+            turns_running,
+            turns_queued,
+            ..
+        } = &*self.0;
+        turns_running.get_or_create(&agent).set(count(running));
+        turns_queued.get_or_create(&agent).set(count(queued));
+    }
+
+    /// A task began, or one that had begun was found.
+    pub(crate) fn task_began(&self, agent: &str) {
+        self.0.tasks_open.get_or_create(&of(agent)).inc();
+    }
+
+    /// A task ended.
+    pub(crate) fn task_ended(&self, agent: &str) {
+        self.0.tasks_open.get_or_create(&of(agent)).dec();
+    }
+
+    /// A stream began.
+    pub(crate) fn stream(&self, agent: &str) -> OpenStream {
+        let open = self.0.streams_open.get_or_create_owned(&of(agent));
+        open.inc();
+        OpenStream(open)
+    }
+
+    /// Something was kept.
+    pub(crate) fn append(&self, took: Duration) {
+        self.0.appends.observe(took.as_secs_f64());
+    }
+
+    /// The store failed.
+    pub(crate) fn store_failed(&self, error: &'static str) {
+        self.0.store_errors.get_or_create(&Failed { error }).inc();
+    }
+}
+
+fn of(agent: &str) -> OfAgent {
+    OfAgent {
+        agent: agent.to_owned(),
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}

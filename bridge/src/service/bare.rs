@@ -1,0 +1,114 @@
+//! Answers that are one message and no task (specification 3.1.1, 3.1.2): what the caller sees of a task
+//! of which there is no more to see.
+
+use bridge_protocol::a2a::{
+    Error, Message, Metadata, SendMessageRequest, StreamResponse, Task, TaskState,
+};
+use futures_util::{StreamExt as _, stream};
+
+use super::{Context, Item, Items, Position, Service, error};
+use crate::agent::Answers;
+
+/// A request that may be answered with a bare message.
+pub(super) struct Plain {
+    /// What the caller said about the task that is made.
+    asked: Option<Metadata>,
+}
+
+impl Service {
+    /// Whether a request may be answered so: the agent wants it, the client would understand it, and
+    /// names no task.
+    pub(super) fn plain(&self, context: &Context, request: &SendMessageRequest) -> Option<Plain> {
+        let agent = self.turns.agent(&context.agent)?;
+        let wants_task = request.message.task_id.is_some() || context.wants_task;
+        let is_plain = agent.settings.answers == Answers::Messages && !wants_task;
+        is_plain.then(|| Plain {
+            asked: request.metadata.clone(),
+        })
+    }
+}
+
+impl Plain {
+    /// The bare message that says all that the task does. What the agent said about the task stands in
+    /// the message's metadata.
+    pub(super) fn answer(&self, task: &Task) -> Option<Message> {
+        let is_done = task.status.state == TaskState::Completed;
+        if !is_done || !is_one_message(task) {
+            return None;
+        }
+        let mut message = task.status.message.clone()?;
+        message.task_id = None;
+        for (key, value) in task.metadata.iter().flatten() {
+            let is_asked = |asked: &Metadata| asked.get(key) == Some(value);
+            if !self.asked.as_ref().is_some_and(is_asked) {
+                let metadata = message.metadata.get_or_insert_default();
+                metadata.entry(key).or_insert_with(|| value.clone());
+            }
+        }
+        Some(message)
+    }
+
+    /// The stream of the bare message; none if the answer is none.
+    pub(super) async fn stream(
+        self,
+        service: Service,
+        context: Context,
+        begin: Position,
+    ) -> Result<Option<Item>, Error> {
+        let (store, caller) = (service.turns.store(), &context.caller);
+        let watch = store.watch(caller, &begin.task).await;
+        let mut watch = watch.map_err(error::of_store)?;
+        // The log never ends before its store is closed, and then nobody is answered.
+        let mut seen = begin.seq.saturating_sub(1);
+        while let Some(head) = watch.after(seen).await {
+            seen = head.seq;
+            let snapshot = store.task(caller, &begin.task).await;
+            let snapshot = snapshot.map_err(error::of_store)?;
+            if let Some(message) = self.answer(&snapshot.task) {
+                return Ok(Some(Item {
+                    position: Position {
+                        seq: snapshot.seq,
+                        ..begin
+                    },
+                    response: StreamResponse::Message(message),
+                    is_behind: false,
+                }));
+            }
+            if head.turns.is_empty() || !is_at_work(&snapshot.task) {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether the agent may still come to answer with one message.
+fn is_at_work(task: &Task) -> bool {
+    let state = &task.status.state;
+    matches!(state, TaskState::Submitted | TaskState::Working) && is_one_message(task)
+}
+
+/// Whether the task has, beside the message that it began with, at most one of the agent's, and nothing
+/// else.
+fn is_one_message(task: &Task) -> bool {
+    task.artifacts.is_empty() && task.history.len() == 1
+}
+
+/// The item that is the whole stream, or the stream that there is without it.
+pub(super) fn or_else(
+    item: impl Future<Output = Result<Option<Item>, Error>> + Send + 'static,
+    otherwise: impl Future<Output = Result<Items, Error>> + Send + 'static,
+) -> Items {
+    let chosen = async move {
+        match item.await {
+            Ok(Some(item)) => Ok(stream::once(std::future::ready(Ok(item))).boxed()),
+            Ok(None) => otherwise.await,
+            Err(error) => Err(error),
+        }
+    };
+    let items = async move {
+        let failed = |error| stream::once(std::future::ready(Err(error))).boxed();
+        chosen.await.unwrap_or_else(failed)
+    };
+    stream::once(items).flatten().boxed()
+}

@@ -1,0 +1,171 @@
+//! Entries as bytes: sorted, each key without what it has in common with the one before it.
+//!
+//! | bytes | of each entry |
+//! |-|-|
+//! | 2 | how many bytes its key has in common with the last one |
+//! | 2 | how many bytes of the key follow |
+//! | 4 | how many bytes of the value follow; all bits are set if there is none |
+//! | | the rest of the key, the value |
+
+use std::ops::Range;
+
+use super::Value;
+use crate::store::{StoreError, sled::keys::Key};
+
+/// A block that has so many bytes takes no further entry.
+const FULL: usize = 4 << 10;
+const NO_VALUE: u32 = u32::MAX;
+const HEADER: usize = 8;
+
+/// A block in the making.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    first: Key,
+    last: Key,
+    bytes: Vec<u8>,
+}
+
+impl Block {
+    /// Adds the next entry.
+    pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) {
+        if self.bytes.is_empty() {
+            self.first = key.to_vec();
+        }
+        let pairs = self.last.iter().zip(key);
+        let common = pairs.take_while(|(one, other)| one == other).count();
+        let common = common.min(u16::MAX.into());
+        let length = value.map_or(NO_VALUE, |value| value.len() as u32);
+        self.bytes.extend((common as u16).to_be_bytes());
+        self.bytes
+            .extend(((key.len() - common) as u16).to_be_bytes());
+        self.bytes.extend(length.to_be_bytes());
+        self.bytes.extend(&key[common..]);
+        self.bytes.extend(value.unwrap_or_default());
+        self.last.truncate(common);
+        self.last.extend(&key[common..]);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.len() >= FULL
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Its first key and its bytes; an empty one begins.
+    pub(super) fn take(&mut self) -> (Key, Vec<u8>) {
+        let Self { first, bytes, .. } = std::mem::take(self);
+        (first, bytes)
+    }
+}
+
+/// Goes through the entries of a block.
+#[derive(Debug)]
+pub(super) struct Entries {
+    bytes: sled::IVec,
+    at: usize,
+    key: Key,
+}
+
+impl Entries {
+    pub(super) fn new(bytes: sled::IVec) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            key: Key::new(),
+        }
+    }
+
+    /// What the block says of a key.
+    pub(super) fn find(mut self, key: &[u8]) -> Result<Option<Value>, StoreError> {
+        while let Some(value) = self.step()? {
+            match self.key.as_slice().cmp(key) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Ok(Some(self.value(value))),
+                std::cmp::Ordering::Greater => break,
+            }
+        }
+        Ok(None)
+    }
+
+    fn value(&self, place: Option<Range<usize>>) -> Value {
+        place.map(|place| self.bytes[place].to_vec())
+    }
+
+    /// Goes to the next entry: its key is in `self.key` then, and what is told is where its value is.
+    fn step(&mut self) -> Result<Option<Option<Range<usize>>>, StoreError> {
+        let rest = &self.bytes[self.at..];
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let torn = || StoreError::corrupt("a block of the index", "it ends within an entry");
+        let (header, rest) = rest.split_first_chunk::<HEADER>().ok_or_else(torn)?;
+        let [a, b, c, d, length @ ..] = *header;
+        let common = usize::from(u16::from_be_bytes([a, b]));
+        let more = usize::from(u16::from_be_bytes([c, d]));
+        let (length, is_there) = match u32::from_be_bytes(length) {
+            NO_VALUE => (0, false),
+            length => (length as usize, true),
+        };
+        if rest.len() < more + length {
+            return Err(torn());
+        }
+        self.key.truncate(common);
+        self.key.extend(&rest[..more]);
+        let start = self.at + HEADER + more;
+        self.at = start + length;
+        Ok(Some(is_there.then_some(start..self.at)))
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<(Key, Value), StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.step() {
+            Ok(Some(value)) => Some(Ok((self.key.clone(), self.value(value)))),
+            Ok(None) => None,
+            Err(error) => {
+                self.at = self.bytes.len();
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries() -> Vec<(Key, Value)> {
+        let entries = [
+            ("", Some("x")),
+            ("ab", None),
+            ("abc", Some("")),
+            ("b", Some("y")),
+        ];
+        let entry = |(key, value): (&str, Option<&str>)| (key.into(), value.map(Into::into));
+        entries.map(entry).to_vec()
+    }
+
+    #[test]
+    fn entries_come_back_and_are_found() {
+        let mut block = Block::default();
+        for (key, value) in entries() {
+            block.push(&key, value.as_deref());
+        }
+        let (first, bytes) = block.take();
+        assert!(first.is_empty() && block.is_empty());
+        let read = || Entries::new(bytes.as_slice().into());
+        let all: Result<Vec<_>, _> = read().collect();
+        assert_eq!(all.unwrap(), entries());
+        for (key, value) in entries() {
+            assert_eq!(read().find(&key).unwrap(), Some(value));
+        }
+        assert_eq!(read().find(b"aa").unwrap(), None);
+        assert_eq!(read().find(b"z").unwrap(), None);
+        let torn = Entries::new(bytes[..bytes.len() - 1].into());
+        assert!(torn.last().unwrap().is_err());
+    }
+}

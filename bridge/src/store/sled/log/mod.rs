@@ -1,0 +1,61 @@
+//! The log: files of our own to which everything durable is appended, the truth of the store.
+//!
+//! A position counts bytes from the log's beginning. Each segment is a file that is named by the position
+//! of its first byte and begins with a header; behind it stand frames, and in the newest one zeros.
+//!
+//! - `frame`: what makes one record recognisable
+//! - `segment`: the files
+//! - `writer`: appending, a batch at a time
+//! - `reader`: one record, by its place
+//! - `replay`: all records after a position, and where a crash cut the log off
+
+mod frame;
+mod reader;
+mod replay;
+mod segment;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub(super) use reader::Log;
+pub(super) use replay::replay;
+pub(super) use segment::sync_folder;
+pub(super) use writer::Writer;
+
+/// Where a record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The position of its frame.
+    pub(super) at: u64,
+    /// The bytes that it has, without those of the frame.
+    pub(super) length: u32,
+}
+
+/// Where a batch ends: all before it is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct End {
+    /// The position after its last frame.
+    pub(super) at: u64,
+    /// Its number, counted from 1.
+    pub(super) batch: u64,
+}
+
+impl Place {
+    /// The bytes of [`Place::to_bytes`].
+    pub(super) const BYTES: usize = 12;
+
+    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.at.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.length.to_be_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (at, length) = bytes.split_first_chunk()?;
+        Some(Self {
+            at: u64::from_be_bytes(*at),
+            length: u32::from_be_bytes(length.try_into().ok()?),
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! Nobody answers: tasks that have waited too long for their caller are canceled, and the agent is told.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use bridge_protocol::a2a::TaskState;
+use jiff::Timestamp;
+use tokio::time::sleep;
+
+use super::{Shared, TurnError, Turns, cancel::tell};
+use crate::{
+    agent::Agent,
+    clock,
+    executor::{EmitError, TaskHandle, Update},
+    store::{Event, Head},
+};
+
+/// How many tasks are looked at at a time.
+const PAGE: usize = 256;
+
+/// How often tasks are looked at, at least and at most. A task waits a quarter longer than it may.
+const EVERY: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(60)];
+
+impl Turns {
+    /// Looks for tasks that have waited too long from now on, for as long as somebody holds these turns; if
+    /// some agent has a limit for that.
+    pub(crate) fn keep_expiring(&self) {
+        if self.can_expire() {
+            let held = Arc::downgrade(&self.0);
+            self.0.expiring.call_once(|| drop(tokio::spawn(look(held))));
+        }
+    }
+
+    /// Cancels every task that has waited too long by now, and tells how many there were.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn expire(&self, now: Timestamp) -> Result<usize, TurnError> {
+        if !self.can_expire() {
+            return Ok(0);
+        }
+        let (mut expired, mut after) = (0, String::new());
+        loop {
+            let heads = self.0.store.open_tasks(&after, PAGE).await?;
+            let Some(last) = heads.last() else {
+                return Ok(expired);
+            };
+            after = last.task.clone();
+            for head in &heads {
+                expired += usize::from(self.expire_task(head, now).await);
+            }
+        }
+    }
+
+    async fn expire_task(&self, head: &Head, now: Timestamp) -> bool {
+        let Some(agent) = self.agent(&head.agent) else {
+            return false;
+        };
+        let Some(limit) = agent.settings.expire_after else {
+            return false;
+        };
+        if !is_waiting(head) || waited(head, now) < limit {
+            return false;
+        }
+        match self.cancel_waiting(head, limit).await {
+            Ok(is_canceled) => {
+                if is_canceled {
+                    self.tell_expired(agent, head).await;
+                }
+                is_canceled
+            }
+            Err(error) => {
+                tracing::warn!(task = head.task, %error, "a waiting task could not be canceled");
+                false
+            }
+        }
+    }
+
+    /// Cancels the task, unless somebody has said something meanwhile.
+    async fn cancel_waiting(&self, seen: &Head, limit: Duration) -> Result<bool, EmitError> {
+        let handle = TaskHandle::new(self.0.store.clone(), Arc::new(seen.clone()));
+        let id = format!("{}.expired", seen.task);
+        let text = format!("Nobody answered within {limit:?}.");
+        let canceled = handle.append(|head: &Head| {
+            let update = Update::said(TaskState::Canceled, id.clone(), text.clone());
+            let same = head.seq == seen.seq;
+            same.then(|| -> Vec<Event> { handle.events(vec![update]) })
+        });
+        match canceled.await {
+            Ok(after) => Ok(after.is_some()),
+            Err(EmitError::Ended { .. }) => Ok(false),
+            Err(error @ EmitError::Store(_)) => Err(error),
+        }
+    }
+
+    async fn tell_expired(&self, agent: Arc<Agent>, head: &Head) {
+        match self.0.store.task(&head.owner, &head.task).await {
+            Ok(snapshot) => tell(agent, snapshot.task, head.owner.clone()),
+            Err(error) => {
+                tracing::warn!(task = head.task, %error, "an expired task cannot be read");
+            }
+        }
+    }
+
+    fn can_expire(&self) -> bool {
+        let has_limit = |agent: &Arc<Agent>| agent.settings.expire_after.is_some();
+        self.agents().values().any(has_limit)
+    }
+
+    /// How long until tasks are looked at again: a part of the shortest time that one may wait.
+    fn interval(&self) -> Duration {
+        let agents = self.agents();
+        let limits = agents
+            .values()
+            .filter_map(|agent| agent.settings.expire_after);
+        let shortest = limits.min().unwrap_or(Duration::MAX);
+        let [least, most] = EVERY;
+        (shortest / 4).clamp(least, most)
+    }
+}
+
+async fn look(held: Weak<Shared>) {
+    let turns = || held.upgrade().map(Turns);
+    while let Some(every) = turns().map(|turns| turns.interval()) {
+        sleep(every).await;
+        let Some(turns) = turns() else {
+            return;
+        };
+        if let Err(error) = turns.expire(clock::now()).await {
+            tracing::warn!(%error, "waiting tasks could not be looked at");
+        }
+    }
+}
+
+fn is_waiting(head: &Head) -> bool {
+    head.state.is_interrupted() && head.turns.is_empty()
+}
+
+fn waited(head: &Head, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(head.status_time)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use bridge_protocol::a2a::{AgentCard, Message, Part, Role, Task};
+
+    use super::*;
+    use crate::{
+        agent::TurnSettings,
+        caller::Caller,
+        executor::{Executor, Turn},
+        store::MemoryStore,
+        turns::Incoming,
+    };
+
+    /// Asks back, and remembers who was told of the end.
+    #[derive(Default)]
+    struct Asking(Mutex<Vec<String>>);
+
+    #[async_trait]
+    impl Executor for Asking {
+        async fn execute(&self, turn: Turn) -> Vec<Update> {
+            let state = match turn.message.text().as_str() {
+                "done" => TaskState::Completed,
+                _ => TaskState::InputRequired,
+            };
+            vec![Update::state(state)]
+        }
+
+        async fn canceled(&self, task: Arc<Task>, _: Caller) {
+            self.0.lock().unwrap().push(task.id.clone());
+        }
+    }
+
+    fn agent(executor: Arc<Asking>, expire_after: Option<Duration>) -> Agent {
+        Agent {
+            name: "asking".into(),
+            card: AgentCard::named("Asking", "Asks"),
+            executor,
+            settings: TurnSettings {
+                expire_after,
+                ..TurnSettings::default()
+            },
+        }
+    }
+
+    async fn say(turns: &Turns, text: &str) -> String {
+        let incoming = Incoming {
+            agent: "asking".into(),
+            caller: Caller::anonymous(),
+            message: Message::new(format!("m-{text}"), Role::User, vec![Part::text(text)]),
+            client_id: None,
+            metadata: None,
+        };
+        let submitted = turns.submit(incoming).await.unwrap();
+        let mut watch = turns
+            .store()
+            .watch(&Caller::anonymous(), &submitted.task)
+            .await
+            .unwrap();
+        let mut seen = 0;
+        loop {
+            let head = watch.after(seen).await.unwrap();
+            seen = head.seq;
+            if head.turns.is_empty() {
+                return submitted.task;
+            }
+        }
+    }
+
+    async fn state(turns: &Turns, task: &str) -> TaskState {
+        let head = turns.store().head(&Caller::anonymous(), task).await;
+        head.unwrap().state.clone()
+    }
+
+    #[tokio::test]
+    async fn a_task_that_waits_too_long_is_canceled_and_its_agent_told() {
+        let asking = Arc::new(Asking::default());
+        let hour = Duration::from_secs(3600);
+        let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(asking.clone(), None)]);
+        let (waits, done) = (say(&turns, "hello").await, say(&turns, "done").await);
+        let now = clock::now();
+        assert_eq!(
+            turns.expire(now + 2 * hour).await.unwrap(),
+            0,
+            "it may wait for ever"
+        );
+        turns.replace([agent(asking.clone(), Some(hour))]);
+        assert_eq!(turns.expire(now + hour / 2).await.unwrap(), 0);
+        assert_eq!(turns.expire(now + 2 * hour).await.unwrap(), 1);
+        assert_eq!(turns.expire(now + 2 * hour).await.unwrap(), 0);
+        assert_eq!(state(&turns, &waits).await, TaskState::Canceled);
+        assert_eq!(state(&turns, &done).await, TaskState::Completed);
+        tokio::task::yield_now().await;
+        assert_eq!(*asking.0.lock().unwrap(), [waits]);
+    }
+}

@@ -1,0 +1,62 @@
+//! What is logged of a message and of the beginning of its turn.
+
+use bridge_protocol::a2a::{Message, TaskState, TaskStatus};
+
+use super::Incoming;
+use crate::{
+    agent::Agent,
+    clock,
+    store::{Created, Event, Head, Turn, TurnState},
+};
+
+/// What is logged first of a new task.
+pub(super) fn created(agent: &Agent, incoming: &Incoming, context: &str) -> Created {
+    Created {
+        agent: agent.name.clone(),
+        owner: incoming.caller.clone(),
+        context_id: context.to_owned(),
+        client_id: incoming.client_id.clone(),
+        metadata: incoming.metadata.clone(),
+    }
+}
+
+/// What is logged when a message comes.
+pub(super) fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
+    let mut message = message.clone();
+    message.task_id = Some(task.to_owned());
+    message.context_id = Some(context.to_owned());
+    let message_id = message.message_id.clone();
+    [
+        Event::Message(message),
+        Event::TurnQueued { turn, message_id },
+    ]
+}
+
+/// What is logged with a message that waits, so that everybody sees that it was taken: a task that asked
+/// for input does not ask for it any more.
+pub(super) fn taken(head: &Head) -> Event {
+    let runs = |turn: &Turn| matches!(turn.state, TurnState::Started { .. });
+    let state = match head.turns.iter().any(runs) {
+        true => TaskState::Working,
+        false => TaskState::Submitted,
+    };
+    Event::Status {
+        status: TaskStatus::new(state),
+        metadata: None,
+    }
+}
+
+/// What is logged when a turn starts.
+pub(super) fn started(turn: u64, agent: &Agent) -> [Event; 2] {
+    let outlives = agent.executor.outlives();
+    let start = Event::TurnStarted {
+        turn,
+        open_until: outlives.and_then(|limit| clock::now().checked_add(limit).ok()),
+        reference: None,
+    };
+    let working = Event::Status {
+        status: TaskStatus::new(TaskState::Working),
+        metadata: None,
+    };
+    [start, working]
+}

@@ -1,0 +1,99 @@
+//! Artifacts that come in pieces, of which no further one will come: a task that has failed or was
+//! canceled must not look as if more was to come.
+
+use std::collections::BTreeSet;
+
+use bridge_protocol::a2a::Part;
+
+use crate::{
+    executor::{EmitError, TaskHandle, Update},
+    store::{Event, Head, Seq, StoreError, Stored},
+};
+
+/// How many events are read at a time.
+const PAGE: usize = 256;
+
+/// How often the log is read again because somebody has written to it meanwhile.
+const ATTEMPTS: usize = 64;
+
+/// Appends what `events` makes of the task's head and of the last pieces of its open artifacts, those
+/// left out that `last` has itself. Nothing is appended if it makes nothing.
+///
+/// # Errors
+/// Those of [`TaskHandle::emit`].
+pub(super) async fn append_closing(
+    handle: &TaskHandle,
+    last: &[Event],
+    events: impl Fn(&Head, &[Event]) -> Vec<Event> + Send + Sync,
+) -> Result<(), EmitError> {
+    let mut head = handle.known();
+    for _ in 0..ATTEMPTS {
+        let mut open = Open::default();
+        open.read(handle).await.map_err(EmitError::Store)?;
+        last.iter().for_each(|event| open.take(event));
+        let closing = handle.events(open.artifacts.into_iter().map(last_piece).collect());
+        // What was written since might have opened or closed one.
+        let unchanged = |head: &Head| (head.seq == open.seen).then(|| events(head, &closing));
+        let made = |head: &Head| unchanged(head).filter(|events| !events.is_empty());
+        if handle.append(made).await?.is_some() {
+            return Ok(());
+        }
+        head = handle.read().await?;
+        if unchanged(&head).is_some_and(|events| events.is_empty()) {
+            return Ok(());
+        }
+    }
+    Err(EmitError::Store(StoreError::Conflict {
+        task: head.task.clone(),
+        expected: head.seq,
+        actual: head.seq,
+    }))
+}
+
+/// The artifacts whose last piece has not come.
+#[derive(Default)]
+struct Open {
+    artifacts: BTreeSet<String>,
+    /// The last event that was read.
+    seen: Seq,
+}
+
+impl Open {
+    async fn read(&mut self, handle: &TaskHandle) -> Result<(), StoreError> {
+        loop {
+            let page = handle.log(self.seen, PAGE).await?;
+            for Stored { seq, event, .. } in &page {
+                self.take(event);
+                self.seen = *seq;
+            }
+            if page.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Artifact {
+                artifact,
+                last_chunk: true,
+                ..
+            } => drop(self.artifacts.remove(&artifact.artifact_id)),
+            Event::Artifact { artifact, .. } => {
+                self.artifacts.insert(artifact.artifact_id.clone());
+            }
+            Event::Created(_)
+            | Event::Message(_)
+            | Event::TurnQueued { .. }
+            | Event::TurnStarted { .. }
+            | Event::TurnEnded { .. }
+            | Event::Status { .. }
+            | Event::Metadata { .. } => {}
+        }
+    }
+}
+
+/// An artifact has at least one part (specification 4.1.7), so the piece that ends it has an empty one.
+fn last_piece(id: String) -> Update {
+    Update::piece(id, vec![Part::text("")], true)
+}

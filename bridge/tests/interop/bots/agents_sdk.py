@@ -1,0 +1,118 @@
+"""A bot on the Microsoft 365 Agents SDK for Python, without anything that knows of the bridge.
+
+It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a question,
+`card` with a card, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails.
+"""
+
+import asyncio
+import sys
+from os import environ
+
+from aiohttp.web import Application, AppRunner, TCPSite
+from microsoft_agents.activity import (
+    Activity,
+    Attachment,
+    EndOfConversationCodes,
+    load_configuration_from_env,
+)
+from microsoft_agents.authentication.msal import MsalConnectionManager
+from microsoft_agents.hosting.aiohttp import (
+    CloudAdapter,
+    jwt_authorization_middleware,
+    start_agent_process,
+)
+from microsoft_agents.hosting.core import (
+    AgentApplication,
+    Authorization,
+    MemoryStorage,
+    TurnContext,
+    TurnState,
+)
+
+environ["CONNECTIONS__SERVICE_CONNECTION__SETTINGS__ANONYMOUS_ALLOWED"] = "True"
+SETTINGS = load_configuration_from_env(environ)
+STORAGE = MemoryStorage()
+CONNECTIONS = MsalConnectionManager(**SETTINGS)
+ADAPTER = CloudAdapter(connection_manager=CONNECTIONS)
+AGENT = AgentApplication[TurnState](
+    storage=STORAGE,
+    adapter=ADAPTER,
+    authorization=Authorization(STORAGE, CONNECTIONS, **SETTINGS),
+    **SETTINGS,
+)
+
+
+async def stream(context: TurnContext, _: TurnState):
+    answer = context.streaming_response
+    answer.queue_informative_update("thinking")
+    for word in ("one ", "two ", "three"):
+        answer.queue_text_chunk(word)
+        await asyncio.sleep(0.15)
+    await answer.end_stream()
+
+
+async def count(context: TurnContext, state: TurnState):
+    counted = state.get_value("ConversationState.counted", lambda: 0, target_cls=int) + 1
+    state.set_value("ConversationState.counted", counted)
+    await context.send_activity(f"{counted}")
+
+
+async def ask(context: TurnContext, _: TurnState):
+    await context.send_activity(Activity(type="message", text="Which one?", input_hint="expectingInput"))
+
+
+async def card(context: TurnContext, _: TurnState):
+    hero = {"title": "A card", "buttons": [{"type": "imBack", "title": "Yes", "value": "yes"}]}
+    attached = Attachment(content_type="application/vnd.microsoft.card.hero", content=hero)
+    await context.send_activity(Activity(type="message", attachments=[attached]))
+
+
+async def later(context: TurnContext, _: TurnState):
+    continuation = context.activity.get_conversation_reference().get_continuation_activity()
+    identity = context.identity
+
+    async def speak():
+        await asyncio.sleep(0.5)
+        await ADAPTER.continue_conversation_with_claims(
+            identity, continuation, lambda turn: turn.send_activity("here I am")
+        )
+
+    await context.send_activity("I will call back")
+    TASKS.add(asyncio.create_task(speak()))
+
+
+async def end(context: TurnContext, _: TurnState):
+    await context.send_activity("bye")
+    code = EndOfConversationCodes.completed_successfully
+    await context.send_activity(Activity(type="endOfConversation", code=code))
+
+
+async def throw(_: TurnContext, __: TurnState):
+    raise ValueError("as I was told")
+
+
+async def echo(context: TurnContext, _: TurnState):
+    await context.send_activity(f"Echo: {context.activity.text}")
+
+
+TASKS = set()
+for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "later": later, "end": end,
+                   "throw": throw}.items():
+    AGENT.message(word)(does)
+AGENT.activity("message")(echo)
+
+
+async def main():
+    app = Application(middlewares=[jwt_authorization_middleware])
+    app["agent_configuration"] = CONNECTIONS.get_default_connection_configuration()
+    app.router.add_post("/api/messages", lambda request: start_agent_process(request, AGENT, ADAPTER))
+    runner = AppRunner(app)
+    await runner.setup()
+    site = TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = site._server.sockets[0].getsockname()[1]
+    print(f"listening on http://127.0.0.1:{port}", file=sys.stderr, flush=True)
+    await asyncio.Event().wait()
+
+
+asyncio.run(main())

@@ -1,0 +1,126 @@
+//! Agents that answer with bare messages, in every version.
+
+use std::sync::Arc;
+
+use bridge::{
+    agent::{Answers, TurnSettings},
+    bot::{BotExecutor, BotSettings, Sample},
+    host::Host,
+    store::MemoryStore,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    app::{app_with, events, rpc, say},
+    world::{self, me, stream, told, world_with},
+};
+
+fn in_messages() -> TurnSettings {
+    TurnSettings {
+        answers: Answers::Messages,
+        ..TurnSettings::default()
+    }
+}
+
+fn old(id: &str, text: &str) -> Value {
+    let part = json!({"kind": "text", "text": text});
+    json!({"message": {"kind": "message", "messageId": id, "role": "user", "parts": [part]}})
+}
+
+#[tokio::test]
+async fn a_waiting_send_answers_with_the_message_and_does_so_again() {
+    let app = app_with(in_messages()).await;
+    let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
+    let message = &answer["result"]["message"];
+    assert_eq!(message["parts"], json!([{"text": "You said: hi"}]));
+    assert_eq!(message["role"], "ROLE_AGENT");
+    assert!(message["contextId"].is_string() && message.get("taskId").is_none());
+    let again = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
+    assert_eq!(again, answer);
+    let list = rpc(&app, Some("1.0"), "ListTasks", json!({})).await;
+    let tasks = &list["result"]["tasks"];
+    assert_eq!(tasks.as_array().unwrap().len(), 1);
+    assert_eq!(tasks[0]["status"]["state"], "TASK_STATE_COMPLETED");
+    assert_eq!(tasks[0]["contextId"], message["contextId"]);
+}
+
+#[tokio::test]
+async fn older_versions_get_what_they_know_of() {
+    let app = app_with(in_messages()).await;
+    let answer = rpc(&app, None, "message/send", old("m-1", "hi")).await;
+    assert_eq!(answer["result"]["kind"], "message");
+    assert_eq!(answer["result"]["parts"][0]["text"], "You said: hi");
+    // 0.1 has no answer but a task, with or without an id of its client's.
+    for id in [Some("mine"), None] {
+        let message = json!({"role": "user", "parts": [{"type": "text", "text": "hi"}]});
+        let answer = rpc(
+            &app,
+            None,
+            "tasks/send",
+            json!({"id": id, "message": message}),
+        )
+        .await;
+        let result = &answer["result"];
+        assert_eq!(result["status"]["state"], "completed", "{answer}");
+        let got = rpc(&app, Some("0.1"), "tasks/get", json!({"id": result["id"]})).await;
+        assert_eq!(got["result"]["status"], result["status"], "{got}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_the_one_message() {
+    let app = app_with(in_messages()).await;
+    let items = events(&app, Some("1.0"), "SendStreamingMessage", say("m-1", "hi")).await;
+    assert_eq!(items.len(), 1);
+    let message = &items[0]["result"]["message"];
+    assert_eq!(message["parts"], json!([{"text": "You said: hi"}]));
+    let items = events(&app, None, "message/stream", old("m-1", "hi")).await;
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0]["result"]["kind"], "message");
+    assert_eq!(items[0]["result"]["messageId"], message["messageId"]);
+}
+
+#[tokio::test]
+async fn who_does_not_wait_gets_the_task() {
+    let app = app_with(in_messages()).await;
+    let mut request = say("m-1", "hi");
+    request["configuration"] = json!({"returnImmediately": true});
+    let answer = rpc(&app, Some("1.0"), "SendMessage", request).await;
+    assert!(answer["result"]["task"]["id"].is_string());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_more_than_one_message_is_a_task() {
+    for (text, second) in [
+        ("ask", "input-required: done with ask"),
+        ("begin and ask", "artifact begun: a first piece"),
+        ("begin and hang", "artifact begun: a first piece"),
+    ] {
+        let world = world_with(Arc::new(MemoryStore::new()), in_messages());
+        let told = told(stream(&world, world::say(text, None)).await).await;
+        let begin = ["task working", "working: I am at it.", second];
+        assert_eq!(told[..3], begin, "{text}");
+        let request = world::say(text, None);
+        let answer = world.service.send_message(&me(), request).await.unwrap();
+        assert!(serde_json::to_value(answer).unwrap()["task"].is_object());
+    }
+}
+
+#[tokio::test]
+async fn a_bot_that_ends_the_conversation_with_one_message_answers_with_it() {
+    let settings = BotSettings {
+        answers: Answers::Messages,
+        ..BotSettings::new("sample")
+    };
+    let store = Arc::new(MemoryStore::new());
+    let agent = BotExecutor::new(Arc::new(Sample), store.clone(), settings).into_agent();
+    let host = Host::new(store, [agent]);
+    let app = host.router("http://localhost:3978").await.unwrap();
+    let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
+    let message = &answer["result"]["message"];
+    assert_eq!(message["parts"][0]["text"], "You said: hi", "{answer}");
+    let end = &message["metadata"]["urn:activity:event"];
+    assert_eq!(end["type"], "endOfConversation", "{answer}");
+    let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-2", "-multi")).await;
+    assert!(answer["result"]["task"].is_object());
+}

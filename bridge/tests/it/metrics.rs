@@ -1,0 +1,108 @@
+//! What those who run a bridge are told.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge::{agent::Conversation, store::MemoryStore};
+use serde_json::json;
+
+use crate::{
+    app::{app, events, get, rpc, say, text},
+    world::{self, at_once, send, stream, world},
+};
+
+/// The lines of the text that are no comments, and none of those that tell durations.
+fn counts(text: &str) -> Vec<&str> {
+    let is_count = |line: &&str| !line.starts_with('#') && !line.contains("_seconds_");
+    text.lines().filter(is_count).collect()
+}
+
+#[tokio::test]
+async fn requests_and_tasks_are_counted() {
+    let app = app().await;
+    rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
+    rpc(
+        &app,
+        None,
+        "tasks/send",
+        json!({"id": "t", "message": {"role": "user", "parts": []}}),
+    )
+    .await;
+    rpc(&app, Some("1.0"), "GetTask", json!({"id": "none"})).await;
+    rpc(&app, Some("1.0"), "NoSuchMethod", json!({})).await;
+    events(&app, Some("1.0"), "SendStreamingMessage", say("m-2", "hi")).await;
+    events(&app, None, "tasks/resubscribe", json!({"id": "none"})).await;
+    let response = get(&app, "/metrics", None).await;
+    let media_type = response.headers()["content-type"].to_str().unwrap();
+    assert!(media_type.starts_with("application/openmetrics-text"));
+    let text = text(response).await;
+    let mut counts = counts(&text);
+    counts.sort_unstable();
+    let asked = |operation, outcome| {
+        let labels = format!(r#"agent="echo",operation="{operation}",outcome="{outcome}""#);
+        format!("bridge_requests_total{{{labels}}} 1")
+    };
+    let mut expected = vec![
+        asked("GetTask", "TASK_NOT_FOUND"),
+        asked("SendMessage", "OK"),
+        asked("SendMessage", "INVALID_PARAMS"),
+        asked("SendStreamingMessage", "OK"),
+        asked("SubscribeToTask", "TASK_NOT_FOUND"),
+        asked("none", "METHOD_NOT_FOUND"),
+        r#"bridge_streams_open{agent="echo"} 0"#.to_owned(),
+        r#"bridge_tasks_open{agent="echo"} 0"#.to_owned(),
+        r#"bridge_turns_queued{agent="echo"} 0"#.to_owned(),
+        r#"bridge_turns_running{agent="echo"} 0"#.to_owned(),
+    ];
+    expected.sort_unstable();
+    assert_eq!(counts, expected);
+    for line in [
+        r#"bridge_turn_duration_seconds_count{agent="echo",outcome="answered"} 2"#,
+        "bridge_store_append_duration_seconds_count 4",
+        "# EOF",
+    ] {
+        assert!(
+            text.lines().any(|one| one == line),
+            "{line} is not in {text}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_under_way_is_seen() {
+    let world = world(Arc::new(MemoryStore::new()), Conversation::Context);
+    for text in ["slow ask", "hang", "a"] {
+        send(&world, at_once(text, Some("c-1"))).await.unwrap();
+    }
+    let open = stream(&world, world::say("slow", None)).await;
+    let told = |expected: [usize; 4]| {
+        let text = world.service.measured().text();
+        let counts: Vec<&str> = counts(&text);
+        let names = [
+            "turns_running",
+            "turns_queued",
+            "tasks_open",
+            "streams_open",
+        ];
+        for (name, expected) in names.into_iter().zip(expected) {
+            let line = format!(r#"bridge_{name}{{agent="agent"}} {expected}"#);
+            assert!(counts.contains(&line.as_str()), "{line} is not in {text}");
+        }
+    };
+    told([2, 2, 4, 1]);
+    drop(open);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    // The one that asks for input has not ended, one hangs, and one waits for that.
+    told([1, 1, 3, 0]);
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    told([0, 0, 1, 0]);
+}
+
+#[tokio::test]
+async fn who_is_ready_says_so() {
+    let app = app().await;
+    for (path, body) in [("/healthz", "ok"), ("/readyz", "ready")] {
+        let response = get(&app, path, None).await;
+        assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(text(response).await, body);
+    }
+}

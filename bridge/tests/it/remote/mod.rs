@@ -1,0 +1,221 @@
+//! Remote bots over real sockets: stand-ins for every kind of bot, and recordings of real ones.
+
+mod captures;
+mod connector;
+mod ending;
+mod files;
+mod proactive;
+mod properties;
+mod restart;
+mod standin;
+mod trouble;
+
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::Router;
+use bridge::{
+    bot::remote::{Channel, ChannelSettings, Ending, RemoteBot, RemoteSettings},
+    host::Host,
+    store::{MemoryStore, Store},
+};
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot, time::Instant};
+
+use crate::client::Client;
+use standin::StandIn;
+
+/// How long a condition may take to come about.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A bridge in a runtime of its own, so that it can be killed with all that it is doing.
+struct World {
+    runtime: Option<Runtime>,
+    address: SocketAddr,
+    store: Arc<dyn Store>,
+    client: Client,
+}
+
+impl World {
+    /// With one bot called `bot` that is hosted in this way.
+    async fn of(bot: &StandIn, settings: RemoteSettings) -> Self {
+        Self::with(vec![remote("bot", bot, settings)]).await
+    }
+
+    async fn with(bots: Vec<RemoteBot>) -> Self {
+        let store = Arc::new(MemoryStore::new());
+        Self::start("127.0.0.1:0".parse().unwrap(), store, bots).await
+    }
+
+    async fn start(address: SocketAddr, store: Arc<dyn Store>, bots: Vec<RemoteBot>) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let (ready, is_ready) = oneshot::channel();
+        runtime.spawn(serve(address, store.clone(), bots, ready));
+        let address = is_ready.await.unwrap();
+        Self {
+            runtime: Some(runtime),
+            address,
+            store,
+            client: Client::of(&format!("http://{address}")),
+        }
+    }
+
+    /// Ends it as `kill -9` does, and starts another on the same store at the same address.
+    async fn restart(mut self, bots: Vec<RemoteBot>) -> Self {
+        self.kill();
+        let store = self.store.clone();
+        let freed = async || TcpListener::bind(self.address).await.ok().map(drop);
+        eventually("the port is free again", freed).await;
+        Self::start(self.address, store, bots).await
+    }
+
+    fn kill(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+
+    /// Says something and waits for the task.
+    async fn say(&self, text: &str) -> Value {
+        self.send("bot", message(text)).await
+    }
+
+    async fn send(&self, agent: &str, message: Value) -> Value {
+        let answer = self.ask(agent, message, false).await;
+        answer["result"]["task"].clone()
+    }
+
+    /// Says something and waits for nothing.
+    async fn begin(&self, text: &str) -> Value {
+        let answer = self.ask("bot", message(text), true).await;
+        answer["result"]["task"].clone()
+    }
+
+    async fn ask(&self, agent: &str, message: Value, at_once: bool) -> Value {
+        let params = json!({"message": message, "configuration": {"returnImmediately": at_once}});
+        let answer = self.client.call(agent, "SendMessage", &params).await;
+        answer.expect("the bridge answers")
+    }
+
+    async fn task(&self, id: &Value) -> Value {
+        let answer = self
+            .client
+            .call("bot", "GetTask", &json!({ "id": id }))
+            .await;
+        answer.expect("the bridge answers")["result"].clone()
+    }
+
+    /// The task as soon as it is as it should be.
+    async fn until(&self, id: &Value, is_so: impl Fn(&Value) -> bool) -> Value {
+        let looked = async || Some(self.task(id).await).filter(|task| is_so(task));
+        eventually("the task is as it should be", looked).await
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn serve(
+    address: SocketAddr,
+    store: Arc<dyn Store>,
+    bots: Vec<RemoteBot>,
+    ready: oneshot::Sender<SocketAddr>,
+) {
+    let listener = TcpListener::bind(address).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let url = format!("http://{address}");
+    let settings = ChannelSettings {
+        upload_limit: 1 << 20,
+        uploads_per_task: 2 << 20,
+        ..ChannelSettings::at(url.parse().unwrap())
+    };
+    let channel = Channel::new(store.clone(), settings).unwrap();
+    let agents: Vec<_> = bots.into_iter().map(|bot| channel.agent(bot)).collect();
+    let app: Router = Host::new(store, agents)
+        .connector(channel)
+        .router(&url)
+        .await
+        .unwrap();
+    ready.send(address).unwrap();
+    axum::serve(listener, app).await.unwrap();
+}
+
+/// A stand-in as a remote bot.
+fn remote(name: &str, bot: &StandIn, settings: RemoteSettings) -> RemoteBot {
+    RemoteBot {
+        settings,
+        ..RemoteBot::new(name, bot.url.parse().unwrap())
+    }
+}
+
+/// Settings that wait for no longer than tests like to.
+fn quick() -> RemoteSettings {
+    RemoteSettings {
+        ending: Ending {
+            quiet: Duration::from_millis(150),
+            settle: Duration::from_millis(10),
+            patience: Duration::from_secs(10),
+            ..Ending::default()
+        },
+        request_timeout: Duration::from_secs(25),
+        limit: Duration::from_secs(25),
+        ..RemoteSettings::default()
+    }
+}
+
+fn message(text: &str) -> Value {
+    json!({"messageId": format!("m-{text}"), "role": "ROLE_USER", "parts": [{"text": text}]})
+}
+
+/// A further message of a task.
+fn further(task: &Value, text: &str) -> Value {
+    let mut message = message(text);
+    message["taskId"] = task["id"].clone();
+    message
+}
+
+fn state(task: &Value) -> &str {
+    task["status"]["state"].as_str().unwrap_or("no task")
+}
+
+/// What the task's status says.
+fn said(task: &Value) -> &str {
+    let text = &task["status"]["message"]["parts"][0]["text"];
+    text.as_str().unwrap_or_default()
+}
+
+/// All that the agent has said, in order.
+fn all_said(task: &Value) -> Vec<String> {
+    let history = task["history"].as_array().into_iter().flatten();
+    let own = history.filter(|message| message["role"] == "ROLE_AGENT");
+    let last = Some(&task["status"]["message"]).filter(|message| !message.is_null());
+    let mut seen = Vec::new();
+    let messages = own.chain(last).filter(|message| {
+        let is_new = !seen.contains(&message["messageId"]);
+        seen.push(message["messageId"].clone());
+        is_new
+    });
+    let text = |message: &Value| message["parts"][0]["text"].as_str().map(String::from);
+    messages.filter_map(text).collect()
+}
+
+/// Looks until something is there.
+async fn eventually<T, F: Future<Output = Option<T>>>(
+    what: &str,
+    mut look: impl FnMut() -> F,
+) -> T {
+    let limit = Instant::now() + LIMIT;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < limit, "it did not come about that {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

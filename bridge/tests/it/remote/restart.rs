@@ -1,0 +1,159 @@
+//! A bridge that ends in the middle: bots outlive it.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::response::IntoResponse as _;
+use bridge::{
+    bot::remote::RemoteSettings,
+    caller::Caller,
+    store::{Append, Created, Event, MemoryStore, SledSettings, SledStore, Store},
+};
+use bridge_protocol::a2a::{Message, Part, Role};
+use jiff::Timestamp;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use super::{StandIn, World, all_said, eventually, quick, remote, said, standin::Post, state};
+
+/// A bot that takes messages and says nothing by itself.
+async fn silent() -> StandIn {
+    StandIn::that(async |_| StatusCode::ACCEPTED.into_response()).await
+}
+
+async fn first(bot: &StandIn) -> Post {
+    eventually("the bot is called", async || bot.posts().into_iter().next()).await
+}
+
+async fn interrupted(bot: &StandIn, settings: &RemoteSettings, says: &[&str]) -> (World, Value) {
+    let hosted = || vec![remote("bot", bot, settings.clone())];
+    let world = World::with(hosted()).await;
+    let task = world.begin("hi").await;
+    let post = first(bot).await;
+    for text in says {
+        post.say(text).await;
+    }
+    (world.restart(hosted()).await, task)
+}
+
+#[tokio::test]
+async fn an_open_turn_goes_on_after_a_restart() {
+    let bot = silent().await;
+    let (world, task) = interrupted(&bot, &quick(), &[]).await;
+    assert_eq!(state(&world.task(&task["id"]).await), "TASK_STATE_WORKING");
+    let post = first(&bot).await;
+    post.say("one").await;
+    post.send(json!({"text": "two", "inputHint": "expectingInput"}))
+        .await;
+    let task = world
+        .until(&task["id"], |task| {
+            state(task) == "TASK_STATE_INPUT_REQUIRED"
+        })
+        .await;
+    assert_eq!(all_said(&task), ["one", "two"]);
+    assert_eq!(bot.posts().len(), 1, "a bot is never asked twice");
+}
+
+#[tokio::test]
+async fn what_was_said_before_a_restart_stays_said() {
+    let bot = silent().await;
+    let settings = RemoteSettings {
+        ending: bridge::bot::remote::Ending {
+            quiet: Duration::from_millis(500),
+            ..quick().ending
+        },
+        ..quick()
+    };
+    let (world, task) = interrupted(&bot, &settings, &["one", "two"]).await;
+    first(&bot).await.say("three").await;
+    let task = world
+        .until(&task["id"], |task| {
+            state(task) == "TASK_STATE_INPUT_REQUIRED"
+        })
+        .await;
+    assert_eq!(all_said(&task), ["one", "two", "three"]);
+    assert_eq!(said(&task), "three");
+}
+
+#[tokio::test]
+async fn last_words_before_a_restart_stand_in_the_end() {
+    let bot = silent().await;
+    let (world, task) = interrupted(&bot, &quick(), &["all I have to say"]).await;
+    let task = world
+        .until(&task["id"], |task| {
+            state(task) == "TASK_STATE_INPUT_REQUIRED"
+        })
+        .await;
+    assert_eq!(said(&task), "all I have to say");
+}
+
+/// A store in which an earlier process has begun a turn that is open for so long from now.
+async fn begun(open_for: Duration) -> Arc<dyn Store> {
+    let store = MemoryStore::new();
+    let (caller, now) = (Caller::anonymous(), Timestamp::now());
+    let created = Created {
+        agent: "bot".into(),
+        owner: caller.clone(),
+        context_id: "context".into(),
+        client_id: None,
+        metadata: None,
+    };
+    let append = Append {
+        task: "task".into(),
+        expected: 0,
+        time: now,
+        events: vec![
+            Event::Created(created),
+            Event::Message(Message::new("m-1", Role::User, vec![Part::text("hi")])),
+            Event::TurnQueued {
+                turn: 1,
+                message_id: "m-1".into(),
+            },
+            Event::TurnStarted {
+                turn: 1,
+                open_until: Some(now + open_for),
+                reference: None,
+            },
+        ],
+    };
+    store.append(&caller, append).await.unwrap();
+    Arc::new(store)
+}
+
+#[tokio::test]
+async fn an_open_turn_has_its_limit_over_a_restart_too() {
+    let bot = silent().await;
+    let any = "127.0.0.1:0".parse().unwrap();
+    for open_for in [Duration::ZERO, Duration::from_millis(200)] {
+        let bots = vec![remote("bot", &bot, quick())];
+        let world = World::start(any, begun(open_for).await, bots).await;
+        let task = world
+            .until(&json!("task"), |task| state(task) == "TASK_STATE_FAILED")
+            .await;
+        let expected = "The bridge was restarted, and the agent did not answer in its time.";
+        assert_eq!(said(&task), expected);
+    }
+    assert!(bot.posts().is_empty(), "a bot is never asked twice");
+}
+
+#[tokio::test]
+async fn a_conversation_on_disk_goes_on_in_another_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || -> Arc<dyn Store> {
+        Arc::new(SledStore::open(&SledSettings::in_folder(folder.path())).unwrap())
+    };
+    let bot = StandIn::echo().await;
+    let hosted = || vec![remote("bot", &bot, quick())];
+    let any = "127.0.0.1:0".parse().unwrap();
+    let mut world = World::start(any, open(), hosted()).await;
+    let task = world.say("hi").await;
+    let address = world.address;
+    world.kill();
+    drop(world);
+    let reopened = eventually("the store is free", async || {
+        SledStore::open(&SledSettings::in_folder(folder.path())).ok()
+    })
+    .await;
+    let world = World::start(address, Arc::new(reopened), hosted()).await;
+    first(&bot).await.say("I am still here").await;
+    assert_eq!(said(&world.task(&task["id"]).await), "I am still here");
+}

@@ -1,0 +1,194 @@
+//! Bots that cannot, will not or do not answer: the task fails, and says which call failed and why.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, header::LOCATION},
+    response::IntoResponse as _,
+};
+use bridge::bot::remote::{Delivery, RemoteBot, RemoteSettings};
+use reqwest::StatusCode;
+use tokio::net::TcpListener;
+
+use super::{StandIn, World, all_said, quick, remote, said, state};
+
+/// What is said of the only call of a bot that answers so.
+async fn failure(status: StatusCode, body: &'static str, settings: RemoteSettings) -> String {
+    let bot = StandIn::that(move |_| async move { (status, body).into_response() }).await;
+    let world = World::of(&bot, settings).await;
+    let task = world.say("hi").await;
+    assert_eq!(
+        bot.posts().len(),
+        1,
+        "a bot that may have acted is not asked again"
+    );
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    said(&task).replace(&bot.url, "BOT")
+}
+
+#[tokio::test]
+async fn a_bot_that_refuses_is_not_asked_again() {
+    for (status, found) in [
+        (StatusCode::UNAUTHORIZED, "401 Unauthorized"),
+        (StatusCode::FORBIDDEN, "403 Forbidden"),
+        (StatusCode::NOT_FOUND, "404 Not Found"),
+        (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "500 Internal Server Error",
+        ),
+        (StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable"),
+    ] {
+        let expected = format!(
+            "The agent could not answer: POST BOT: expected a status that says success, found {found}."
+        );
+        assert_eq!(
+            failure(status, "a trace of the bot", quick()).await,
+            expected
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_asked_for_is_as_it_should_be() {
+    let replies = || RemoteSettings {
+        delivery: Delivery::ExpectReplies,
+        answer_limit: 100,
+        ..quick()
+    };
+    let long: &'static str = "x".repeat(101).leak();
+    for (body, expected) in [
+        (
+            "{\"activ",
+            "expected an object with activities, found something else",
+        ),
+        (
+            "[]",
+            "expected an object with activities, found something else",
+        ),
+        (
+            r#"{"activities": [{"text": "x"}]}"#,
+            "activities[0].type: expected a type of activity such as message, found nothing",
+        ),
+        (long, "expected an answer of at most 100 bytes"),
+    ] {
+        let said = failure(StatusCode::OK, body, replies()).await;
+        assert!(said.ends_with(&format!("{expected}.")), "{body}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_asked_for_may_be_anything() {
+    for body in ["{\"activ", "OK", "{}", "null"] {
+        let bot = StandIn::that(move |post| async move {
+            post.say("here").await;
+            (StatusCode::OK, body).into_response()
+        })
+        .await;
+        let task = World::of(&bot, quick()).await.say("hi").await;
+        assert_eq!(
+            (state(&task), said(&task)),
+            ("TASK_STATE_INPUT_REQUIRED", "here")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_bot_that_never_answers_fails_the_task_after_all_that_it_said() {
+    let bot = StandIn::that(async |post| {
+        post.say("wait").await;
+        std::future::pending().await
+    })
+    .await;
+    let settings = RemoteSettings {
+        request_timeout: Duration::from_secs(2),
+        ..quick()
+    };
+    let task = World::of(&bot, settings).await.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    let said = all_said(&task);
+    assert_eq!(said[0], "wait");
+    assert!(
+        said[1].ends_with("expected an answer within 2s."),
+        "{said:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_turn_has_a_limit() {
+    let bot = StandIn::that(async |post| {
+        tokio::spawn(async move {
+            loop {
+                post.send(serde_json::json!({"type": "typing"})).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        StatusCode::ACCEPTED.into_response()
+    })
+    .await;
+    let settings = RemoteSettings {
+        limit: Duration::from_millis(300),
+        ..quick()
+    };
+    let task = World::of(&bot, settings).await.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    assert_eq!(said(&task), "the agent did not finish its turn in time");
+}
+
+#[tokio::test]
+async fn a_bot_that_is_not_there_is_tried_three_times() {
+    let bot = StandIn::echo().await;
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let nobody = format!(
+        "http://user:word@{}/api/messages?code=secret",
+        free.local_addr().unwrap()
+    );
+    drop(free);
+    let mut absent = remote("bot", &bot, quick());
+    absent.url = nobody.parse().unwrap();
+    let task = World::with(vec![absent]).await.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    let said = said(&task);
+    assert!(said.contains("cannot connect, tried 3 times: "), "{said}");
+    assert!(!said.contains("word") && !said.contains("secret"), "{said}");
+}
+
+#[tokio::test]
+async fn a_bot_that_comes_up_while_it_is_tried_gets_the_message_once() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let mut late = RemoteBot::new(
+        "bot",
+        format!("http://{address}/api/messages").parse().unwrap(),
+    );
+    late.settings = quick();
+    let world = World::with(vec![late]).await;
+    let coming = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        StandIn::at(address, async |post| {
+            post.say("here").await;
+            StatusCode::OK.into_response()
+        })
+        .await
+    };
+    let (task, bot) = tokio::join!(world.say("hi"), coming);
+    assert_eq!((said(&task), bot.posts().len()), ("here", 1));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let other = StandIn::echo().await;
+    let url = HeaderValue::from_str(&other.url).unwrap();
+    let bot = StandIn::that(move |_| {
+        let mut answer = Response::new(Body::empty());
+        *answer.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+        answer.headers_mut().insert(LOCATION, url.clone());
+        std::future::ready(answer)
+    })
+    .await;
+    let task = World::of(&bot, quick()).await.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_FAILED");
+    assert!(said(&task).ends_with("found 307 Temporary Redirect."));
+    assert!(other.posts().is_empty());
+}

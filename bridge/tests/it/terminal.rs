@@ -1,0 +1,196 @@
+//! What people do from a terminal: look at a bot, talk to an agent, check a configuration.
+
+use std::{process::Stdio, time::Duration};
+
+use axum::{Json, Router, http::StatusCode, routing::post};
+use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt as _, net::TcpListener, process::Command, time::timeout};
+
+use crate::program::{Bridge, run};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn bridge(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// What `bridge chat` prints when it is told these lines.
+async fn chat(arguments: &[&str], lines: &str) -> String {
+    let mut command = bridge(&[&["chat"], arguments].concat());
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(lines.as_bytes()).await.unwrap();
+    drop(stdin);
+    let output = timeout(LIMIT, child.wait_with_output())
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_until_it_ends() {
+    let server = Bridge::serve(&["--store", "memory"]);
+    let url = format!("{}/a2a", server.url());
+    for more in [&[][..], &["--no-stream"], &["--version", "0.3"]] {
+        let said = chat(
+            &[&[url.as_str()], more].concat(),
+            "-multi\nhello\nend\nagain\n",
+        )
+        .await;
+        let lines: Vec<&str> = said.lines().filter(|line| !line.starts_with('{')).collect();
+        assert!(
+            lines.iter().any(|line| line.contains("hello")),
+            "{more:?}: {said}"
+        );
+        assert_eq!(
+            *lines.last().unwrap(),
+            "You said: again",
+            "{more:?}: {said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn every_event_can_be_had_as_json_and_a_file_sent_along() {
+    let server = Bridge::serve(&["--store", "memory"]);
+    let url = format!("{}/a2a", server.url());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.txt");
+    std::fs::write(&file, "content").unwrap();
+    let said = chat(
+        &[
+            &url,
+            "--json",
+            "--file",
+            file.to_str().unwrap(),
+            "--message",
+            "hi",
+        ],
+        "",
+    )
+    .await;
+    let events: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let sent = &events[0]["task"]["history"][0]["parts"];
+    assert_eq!(
+        sent[1],
+        json!({"raw": "Y29udGVudA==", "filename": "a.txt", "mediaType": "text/plain"})
+    );
+    let last = &events.last().unwrap()["statusUpdate"]["status"]["state"];
+    assert_eq!(last, "TASK_STATE_COMPLETED");
+    let (well, told) = run(
+        &mut bridge(&["chat", "http://127.0.0.1:9/", "--message", "x"]),
+        LIMIT,
+    )
+    .await;
+    assert!(!well && told.contains("cannot be reached"), "{told}");
+}
+
+/// Answers by calling back, or in the answer if that is asked for; fails to stream.
+async fn on_activity(Json(activity): Json<Value>) -> (StatusCode, Json<Value>) {
+    let text = |name: &str| activity[name].as_str().unwrap_or_default().to_owned();
+    let said = json!({"type": "message", "text": format!("Echo: {}", text("text"))});
+    match text("deliveryMode").as_str() {
+        "stream" => (StatusCode::INTERNAL_SERVER_ERROR, Json(json!("no streams"))),
+        "expectReplies" => (StatusCode::OK, Json(json!({"activities": [said]}))),
+        _ => {
+            let conversation = activity["conversation"]["id"].as_str().unwrap();
+            let url = format!(
+                "{}v3/conversations/{conversation}/activities",
+                text("serviceUrl")
+            );
+            reqwest::Client::new()
+                .post(url)
+                .json(&said)
+                .send()
+                .await
+                .unwrap();
+            (StatusCode::OK, Json(json!({})))
+        }
+    }
+}
+
+async fn shut() -> StatusCode {
+    StatusCode::UNAUTHORIZED
+}
+
+#[tokio::test]
+async fn a_bot_is_looked_at() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let here = format!("http://{}", listener.local_addr().unwrap());
+    let app = Router::new()
+        .route("/api/messages", post(on_activity))
+        .route("/shut", post(shut));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let look = async |path: &str| {
+        let url = format!("{here}{path}");
+        run(&mut bridge(&["doctor", &url]), LIMIT).await
+    };
+    let (well, told) = look("/api/messages").await;
+    assert!(well, "{told}");
+    assert!(told.contains("called back: Echo: hello"), "{told}");
+    assert!(told.contains("answered: Echo: hello"), "{told}");
+    assert!(
+        told.contains("stream         refused with 500: \"no streams\""),
+        "{told}"
+    );
+    assert!(
+        told.contains(&format!("bot = \"{here}/api/messages\"")),
+        "{told}"
+    );
+    let (well, told) = look("/shut").await;
+    assert!(well && told.contains("agents.auth.issuer"), "{told}");
+    let (well, told) = look("/").await;
+    assert!(!well && told.contains("often /api/messages"), "{told}");
+}
+
+#[tokio::test]
+async fn a_new_configuration_is_valid_and_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bridge.toml");
+    let file = file.to_str().unwrap();
+    let (well, told) = run(&mut bridge(&["config", "new", file]), LIMIT).await;
+    assert!(well, "{told}");
+    let (well, told) = run(&mut bridge(&["config", "check", file]), LIMIT).await;
+    assert!(well && told.contains("agents assistant"), "{told}");
+    let (well, told) = run(&mut bridge(&["config", "new", file]), LIMIT).await;
+    assert!(!well && told.contains("exists"), "{told}");
+    std::fs::write(file, "[[agents]]\nname = 'a'\nbot = 7\n").unwrap();
+    let (well, told) = run(&mut bridge(&["serve", "--config", file]), LIMIT).await;
+    assert!(
+        !well && told.contains("bridge.toml:3:7: agents[0].bot: "),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn others_are_only_served_when_that_is_meant() {
+    for (arguments, expected) in [
+        (&["--listen", "0.0.0.0:0"][..], "--allow-plain-http"),
+        (
+            &[
+                "--listen",
+                "0.0.0.0:0",
+                "--allow-plain-http",
+                "--bot",
+                "a=http://127.0.0.1:9/",
+            ],
+            "--allow-anonymous-bots",
+        ),
+    ] {
+        let arguments = [&["serve", "--store", "memory"], arguments].concat();
+        let (well, told) = run(&mut bridge(&arguments), LIMIT).await;
+        assert!(!well && told.contains(expected), "{told}");
+    }
+}
