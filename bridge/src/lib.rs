@@ -15,7 +15,7 @@
 //! - [`server`]: how they are reached over HTTP
 //! - [`connector`]: what remote bots call
 //! - [`host`]: puts all of it together
-//! - [`serve()`], `tls`: serves it
+//! - [`serve()`], [`serve_until`], `tls`: serves it, until it is stopped
 //! - [`cli`], [`logging`]: the program
 
 pub mod agent;
@@ -33,9 +33,11 @@ pub mod metrics;
 mod serve;
 pub mod server;
 pub mod service;
+mod stop;
 pub mod store;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod turns;
 
 pub use serve::serve;
+pub use stop::{StopFuture, serve_until, stop_signal};

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub use store::StoreChoice;
+
 use crate::logging::{self, LogFormat};
 
 /// Puts bot-style agents behind A2A: tasks, streams and turns, in 1.0, 0.3 and 0.1, every task on disk.

@@ -4,10 +4,12 @@ use std::{path::PathBuf, str::FromStr, sync::Arc};
 
 use crate::store::{MemoryStore, SledSettings, SledStore, Store, StoreError};
 
-/// A store as the command line names it.
+/// A store as the command line of a program names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum StoreChoice {
+pub enum StoreChoice {
+    /// Gone with the process.
     Memory,
+    /// On disk, in this folder.
     Sled(PathBuf),
 }
 
@@ -20,7 +22,11 @@ impl StoreChoice {
         }
     }
 
-    pub(super) fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// If the folder cannot be used: another process has it, or it holds something else.
+    pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::new()),
             Self::Sled(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),

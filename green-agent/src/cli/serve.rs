@@ -2,13 +2,13 @@
 
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, serve::ListenerExt as _};
+use bridge::{serve, serve_until};
 use clap::{Args, builder::PossibleValue};
 use mcp_tools::{
     environments::BUILTINS,
     episodes::{Episodes, Limits},
 };
-use tokio::{net::TcpListener, sync::watch, time::sleep};
+use tokio::net::TcpListener;
 use url::Url;
 
 use super::{complain, stop};
@@ -30,9 +30,6 @@ Examples:
 
 It answers AgentBeats' assessment request too, whose config may name environment, seed, details, transport,
 token, limits and acknowledge.";
-
-/// How long open requests may go on after the program was asked to stop.
-const DRAIN: Duration = Duration::from_secs(5);
 
 /// The most evaluations at a time.
 const EPISODES: usize = 256;
@@ -137,7 +134,7 @@ impl Serve {
         let evaluator = EpisodeEvaluator::new(self.episode(), self.seed, episodes, reach);
         let app = router(Arc::new(evaluator), &public_url).await?;
         eprintln!("listening on http://{address}");
-        run(listener, app, stop).await?;
+        serve_until(stop, |stop| serve(listener, app, stop)).await?;
         Ok(())
     }
 
@@ -161,30 +158,5 @@ impl Serve {
             acknowledge,
             ..Episode::new(self.environment.as_str())
         }
-    }
-}
-
-/// Serves until a signal comes; then open requests get a moment to end.
-async fn run(
-    listener: TcpListener,
-    app: Router,
-    mut stop: watch::Receiver<bool>,
-) -> std::io::Result<()> {
-    let mut stopped = stop.clone();
-    let listener = listener.tap_io(|connection| {
-        // Without it the kernel holds the events of a stream back.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection without TCP_NODELAY");
-        }
-    });
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
-        let _ = stop.wait_for(|stopped| *stopped).await;
-    });
-    tokio::select! {
-        served = serving.into_future() => served,
-        () = async {
-            let _ = stopped.wait_for(|stopped| *stopped).await;
-            sleep(DRAIN).await;
-        } => Ok(()),
     }
 }

@@ -48,6 +48,7 @@ const BRIDGE: Rooms = &[
     ),
     ("tls", &["serve"]),
     ("serve", &[]),
+    ("stop", &["serve"]),
     ("logging", &[]),
     (
         "host",

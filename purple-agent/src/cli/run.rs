@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge::stop_signal;
 use clap::Args;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{agent::AgentFlags, complain, exit::Exit, listen::stop_signal};
+use super::{agent::AgentFlags, complain, exit::Exit};
 use crate::{
     agent::{Ended, Listener, Outcome, PurpleAgent},
     policy::PolicyError,

@@ -1,11 +1,8 @@
 //! `purple-agent serve`: hosts the agent until it is stopped.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr, sync::Arc};
+use std::net::SocketAddr;
 
-use bridge::{
-    host::Host,
-    store::{MemoryStore, SledSettings, SledStore, Store, StoreError},
-};
+use bridge::{cli::StoreChoice, host::Host};
 use clap::Args;
 
 use super::{agent::AgentFlags, complain, exit::Exit, listen::listen};
@@ -36,13 +33,6 @@ pub(super) struct Serve {
     agent: AgentFlags,
 }
 
-/// A store as the command line names it.
-#[derive(Clone, Debug)]
-enum StoreChoice {
-    Memory,
-    Sled(PathBuf),
-}
-
 impl Serve {
     pub(super) async fn execute(&self) -> Exit {
         let agent = match self.agent.agent() {
@@ -57,27 +47,6 @@ impl Serve {
         match listen(host, self.listen, self.public_url.as_deref()).await {
             Ok(()) => Exit::Passed,
             Err(error) => complain(&error, Exit::Infrastructure),
-        }
-    }
-}
-
-impl StoreChoice {
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(match self {
-            Self::Memory => Arc::new(MemoryStore::new()),
-            Self::Sled(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),
-        })
-    }
-}
-
-impl FromStr for StoreChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "memory" => Ok(Self::Memory),
-            Some(("sled", folder)) if !folder.is_empty() => Ok(Self::Sled(folder.into())),
-            _ => Err("expected memory or sled:FOLDER".to_owned()),
         }
     }
 }

@@ -1,20 +1,15 @@
 //! Until a signal comes.
 
-use std::{io, time::Duration};
+use std::io;
 
 use axum::Router;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
-    sync::watch,
-    time::sleep,
 };
 
 use super::{place::Encryption, reload::Reload};
-use crate::serve;
-
-/// How long open requests may go on after the program was asked to stop.
-const DRAIN: Duration = Duration::from_secs(5);
+use crate::{serve, serve_until, stop_signal};
 
 /// Serves until a signal comes; then open requests get a moment to end.
 pub(super) async fn run(
@@ -23,19 +18,9 @@ pub(super) async fn run(
     app: Router,
     reload: Reload,
 ) -> io::Result<()> {
-    let mut stop = stop_signal()?;
-    let mut drained = stop.clone();
+    let stop = stop_signal()?;
     reload_on_signal(reload)?;
-    let serving = listen(listener, encryption, app, async move {
-        let _ = stop.wait_for(|stopped| *stopped).await;
-    });
-    tokio::select! {
-        served = serving => served,
-        () = async {
-            let _ = drained.wait_for(|stopped| *stopped).await;
-            sleep(DRAIN).await;
-        } => Ok(()),
-    }
+    serve_until(stop, |stop| listen(listener, encryption, app, stop)).await
 }
 
 #[cfg(feature = "tls")]
@@ -73,18 +58,4 @@ fn reload_on_signal(mut reload: Reload) -> io::Result<()> {
         }
     });
     Ok(())
-}
-
-fn stop_signal() -> io::Result<watch::Receiver<bool>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let (sender, receiver) = watch::channel(false);
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        sender.send_replace(true);
-    });
-    Ok(receiver)
 }
