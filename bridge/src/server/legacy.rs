@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
-    a2a::{Error, ErrorKind, Operation, SendMessageResponse},
+    a2a::{Error, ErrorKind, Operation, SendMessageResponse, Task},
     dialect::{Version, v0_1::task::with_answer_as_artifact},
 };
 use serde_json::{Value, json};
@@ -76,15 +76,17 @@ async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
 fn with_answer(reply: Reply) -> Reply {
     match reply {
         Reply::Message(SendMessageResponse::Task(task)) => {
-            Reply::Message(SendMessageResponse::Task(with_answer_as_artifact(task)))
+            Reply::Message(SendMessageResponse::Task(shown(task)))
         }
-        Reply::Task(task) => Reply::Task(Arc::new(with_answer_as_artifact(Arc::unwrap_or_clone(
-            task,
-        )))),
+        Reply::Task(task) => Reply::Task(shown(task)),
         other @ (Reply::Message(SendMessageResponse::Message(_))
         | Reply::Tasks(_)
         | Reply::Stream(_)) => other,
     }
+}
+
+fn shown(task: Arc<Task>) -> Arc<Task> {
+    Arc::new(with_answer_as_artifact(Arc::unwrap_or_clone(task)))
 }
 
 fn refusal(error: &Error) -> Response {

@@ -1,12 +1,14 @@
 //! Protocol objects as the bodies of answers, in the version that was asked in.
 
+use std::sync::Arc;
+
 use axum::{
     body::Body,
     http::{Response as HttpResponse, StatusCode, header::CONTENT_TYPE},
     response::Response,
 };
 use bridge_protocol::{
-    a2a::{Error, SendMessageResponse, StreamResponse},
+    a2a::{Error, SendMessageResponse, StreamResponse, Task},
     dialect::{Losses, Version},
     jsonrpc::{Id, Response as RpcResponse, RpcError},
     wire::to_value,
@@ -20,12 +22,14 @@ use crate::service::Item;
 /// The answer to SendMessage in an older version.
 pub(super) fn message_result(
     version: Version,
-    answer: SendMessageResponse,
+    answer: SendMessageResponse<Arc<Task>>,
     client_id: Option<&str>,
 ) -> Value {
     let answer = match answer {
-        SendMessageResponse::Task(task) => SendMessageResponse::Task(own::task(task, client_id)),
-        message @ SendMessageResponse::Message(_) => message,
+        SendMessageResponse::Task(task) => {
+            SendMessageResponse::Task(own::task(Arc::unwrap_or_clone(task), client_id))
+        }
+        SendMessageResponse::Message(message) => SendMessageResponse::Message(message),
     };
     translated(|losses| version.send_result_from_v1(&answer, losses))
 }

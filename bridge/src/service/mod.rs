@@ -95,7 +95,7 @@ pub type Items = BoxStream<'static, Result<Item, Error>>;
 )]
 pub enum Reply {
     /// To SendMessage.
-    Message(SendMessageResponse),
+    Message(SendMessageResponse<Arc<Task>>),
     /// To GetTask and CancelTask.
     Task(Arc<Task>),
     /// To ListTasks.

@@ -1,7 +1,9 @@
 //! SendMessage and SendStreamingMessage (specification 3.1.1, 3.1.2).
 
+use std::sync::Arc;
+
 use bridge_protocol::{
-    a2a::{Error, SendMessageRequest, SendMessageResponse},
+    a2a::{Error, SendMessageRequest, SendMessageResponse, Task},
     wire::FieldError,
 };
 use tokio::time::timeout;
@@ -26,7 +28,7 @@ impl Service {
         &self,
         context: &Context,
         request: SendMessageRequest,
-    ) -> Result<SendMessageResponse, Error> {
+    ) -> Result<SendMessageResponse<Arc<Task>>, Error> {
         let configuration = request.configuration.as_ref();
         let returns_at_once = configuration.is_some_and(|wanted| wanted.return_immediately);
         let history = configuration.and_then(|wanted| wanted.history_length);
@@ -47,10 +49,7 @@ impl Service {
         if let Some(message) = plain.and_then(|plain| plain.answer(&task)) {
             return Ok(SendMessageResponse::Message(message));
         }
-        let task = with_history(task, history);
-        Ok(SendMessageResponse::Task(std::sync::Arc::unwrap_or_clone(
-            task,
-        )))
+        Ok(SendMessageResponse::Task(with_history(task, history)))
     }
 
     /// Says something and shows the task's changes until its turn has ended. A turn that waits behind

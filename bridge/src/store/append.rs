@@ -48,13 +48,10 @@ impl Append {
     }
 
     /// The events with their numbers.
-    pub(crate) fn into_stored(self) -> Vec<Stored> {
-        let number = |(seq, event)| Stored {
-            seq,
-            time: self.time,
-            event,
-        };
-        (self.expected + 1..).zip(self.events).map(number).collect()
+    pub(crate) fn into_stored(self) -> impl Iterator<Item = Stored> {
+        let time = self.time;
+        let number = move |(seq, event)| Stored { seq, time, event };
+        (self.expected + 1..).zip(self.events).map(number)
     }
 
     /// The number of the last event.

@@ -51,7 +51,7 @@ impl Cache {
         }
         let cached = held.old.remove(task)?;
         let snapshot = cached.snapshot.clone();
-        self.keep(held, task, cached);
+        self.insert(held, task, cached);
         (snapshot.seq == seq).then_some(snapshot)
     }
 
@@ -64,10 +64,11 @@ impl Cache {
 
     /// Keeps the task, unless a later one is there.
     pub(crate) fn put(&self, task: &str, cached: Cached) {
-        let held = self.lock();
+        let mut held = self.lock();
         let known = held.find(task).map(|known| known.snapshot.seq);
         if known.is_none_or(|known| known < cached.snapshot.seq) {
-            self.keep(held, task, cached);
+            held.remove(task);
+            self.insert(held, task, cached);
         }
     }
 
@@ -90,15 +91,16 @@ impl Cache {
             for stored in append.into_stored() {
                 cached.snapshot.apply(stored);
             }
-            self.keep(held, &head.task, cached);
+            self.insert(held, &head.task, cached);
         }
     }
 
-    fn keep(&self, mut held: MutexGuard<'_, Held>, task: &str, cached: Cached) {
-        held.remove(task);
+    /// Takes in a task, in the place of what the young know of it.
+    fn insert(&self, mut held: MutexGuard<'_, Held>, task: &str, cached: Cached) {
         if cached.bytes <= self.limit / 2 {
             held.bytes += cached.bytes;
-            held.young.insert(task.to_owned(), cached);
+            let replaced = held.young.insert(task.to_owned(), cached);
+            held.bytes -= replaced.map_or(0, |replaced| replaced.bytes);
         }
         if held.bytes > self.limit / 2 {
             held.bytes = 0;

@@ -136,7 +136,7 @@ pub(crate) async fn send(world: &World, request: SendMessageRequest) -> Result<T
         .call(&me(), Call::SendMessage(request))
         .await?
     {
-        Reply::Message(SendMessageResponse::Task(task)) => Ok(task),
+        Reply::Message(SendMessageResponse::Task(task)) => Ok(Arc::unwrap_or_clone(task)),
         _ => panic!("not a task"),
     }
 }

@@ -28,7 +28,13 @@ impl Task {
         match self.artifacts.iter_mut().find(known) {
             Some(present) if append => present.extend(artifact),
             Some(present) => *present = artifact,
-            None => self.artifacts.push(artifact),
+            None => {
+                // Most tasks have one artifact, and many tasks are kept: no room for three more.
+                if self.artifacts.is_empty() {
+                    self.artifacts.reserve_exact(1);
+                }
+                self.artifacts.push(artifact);
+            }
         }
     }
 

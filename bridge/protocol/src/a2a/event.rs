@@ -1,6 +1,7 @@
 //! What an agent answers: whole objects, and the events of a stream (specification 4.2, 3.2.2, 3.2.3).
 
 use alloc::string::String;
+use core::borrow::Borrow;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
@@ -40,12 +41,13 @@ object! {
     }
 }
 
-/// The answer to SendMessage.
+/// The answer to SendMessage. Whoever only writes it may have a task that others have too, such as an
+/// `Arc<Task>`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "most answers are tasks")]
-pub enum SendMessageResponse {
+pub enum SendMessageResponse<T = Task> {
     /// A task as it stands.
-    Task(Task),
+    Task(T),
     /// A message and no task.
     Message(Message),
 }
@@ -116,10 +118,10 @@ fn tagged<S: Serializer>(
     map.end()
 }
 
-impl Serialize for SendMessageResponse {
+impl<T: Borrow<Task>> Serialize for SendMessageResponse<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Task(task) => tagged(serializer, "task", task),
+            Self::Task(task) => tagged(serializer, "task", task.borrow()),
             Self::Message(message) => tagged(serializer, "message", message),
         }
     }

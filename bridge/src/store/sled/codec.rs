@@ -37,6 +37,9 @@ const REMOVE: u8 = 3;
 /// The bytes of an append before its head, without the first.
 const HEADER: usize = 8 + 8 + 4 + 4 + Place::BYTES + 4;
 
+/// Most heads and events are written in so many bytes: their room need not grow meanwhile.
+const ROOM: usize = 1 << 10;
+
 /// What a record says.
 #[derive(Debug)]
 pub(super) enum Record<'r> {
@@ -212,7 +215,11 @@ fn write_json(
     value: &impl serde::Serialize,
     what: impl FnOnce() -> String,
 ) -> Result<Vec<u8>, StoreError> {
-    serde_json::to_vec(value).map_err(|error| StoreError::corrupt(what(), &error))
+    let mut json = Vec::with_capacity(ROOM);
+    match serde_json::to_writer(&mut json, value) {
+        Ok(()) => Ok(json),
+        Err(error) => Err(StoreError::corrupt(what(), &error)),
+    }
 }
 
 fn read_json<T: DeserializeOwned>(json: &[u8], what: &str) -> Result<T, StoreError> {

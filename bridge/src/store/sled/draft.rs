@@ -54,7 +54,9 @@ impl<'a> Draft<'a> {
         let before = self.tip(&append.task)?;
         let known = before.as_ref().map(|before| before.head.as_ref());
         let after = Arc::new(Head::after(known, &prepared.caller, append)?);
-        self.check_ids(&after, append)?;
+        let messages = message_keys(append.message_ids(), &after);
+        self.check_client_id(&after, append)?;
+        self.check_messages(&messages)?;
         let json = codec::head_json(&after)?;
         check_size(&after, json.len())?;
         let counts = self.counts(known, &after)?;
@@ -68,7 +70,7 @@ impl<'a> Draft<'a> {
             place: log.put(write),
             number: link.number,
         };
-        self.remember(append.message_ids(), &after);
+        self.remember(messages, &after);
         self.follow(before.as_ref(), tip, counts);
         Ok(after)
     }
@@ -114,7 +116,7 @@ impl<'a> Draft<'a> {
             Event::Message(message) => Some((message.message_id.as_str(), stored.seq)),
             _ => None,
         });
-        self.remember(messages, &head);
+        self.remember(message_keys(messages, &head), &head);
         let known = before.as_ref().map(|before| before.head.as_ref());
         let counts = self.counts(known, &head)?;
         let number = append.number;
@@ -141,8 +143,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Refuses ids that were used before.
-    fn check_ids(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
+    /// Refuses a client's id for a new task that has another one already.
+    fn check_client_id(&self, head: &Head, append: &Append) -> Result<(), StoreError> {
         if let Some(client_id) = head.client_id.as_deref().filter(|_| append.expected == 0)
             && let Some(task) = self.get(&keys::client_task(&head.owner, &head.agent, client_id))?
         {
@@ -151,10 +153,15 @@ impl<'a> Draft<'a> {
                 task: codec::read_text(&task, "the task of a client's id")?,
             });
         }
-        for (id, _) in append.message_ids() {
-            if let Some(event) = self.get(&keys::message(&head.owner, &head.agent, id))? {
+        Ok(())
+    }
+
+    /// Refuses messages that came before.
+    fn check_messages(&self, messages: &[MessageKey<'_>]) -> Result<(), StoreError> {
+        for message in messages {
+            if let Some(event) = self.get(&message.key)? {
                 let (task, seq) = codec::read_message(&event)?;
-                let message_id = id.into();
+                let message_id = message.id.into();
                 return Err(StoreError::Duplicate {
                     message_id,
                     task,
@@ -165,9 +172,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn remember<'m>(&mut self, messages: impl Iterator<Item = (&'m str, Seq)>, head: &Head) {
-        for (id, seq) in messages {
-            let key = keys::message(&head.owner, &head.agent, id);
+    fn remember(&mut self, messages: Vec<MessageKey<'_>>, head: &Head) {
+        for MessageKey { key, seq, .. } in messages {
             let event = codec::write_message(&head.task, seq);
             self.changes.put_new(key, event);
         }
@@ -235,6 +241,25 @@ impl<'a> Draft<'a> {
         };
         changes.map(count).collect()
     }
+}
+
+/// A message of an append, with its key, which is a hash: it is looked for and then put.
+struct MessageKey<'m> {
+    id: &'m str,
+    seq: Seq,
+    key: Key,
+}
+
+fn message_keys<'m>(
+    messages: impl Iterator<Item = (&'m str, Seq)>,
+    head: &Head,
+) -> Vec<MessageKey<'m>> {
+    let keyed = |(id, seq)| MessageKey {
+        id,
+        seq,
+        key: keys::message(&head.owner, &head.agent, id),
+    };
+    messages.map(keyed).collect()
 }
 
 fn check_size(head: &Head, size: usize) -> Result<(), StoreError> {
