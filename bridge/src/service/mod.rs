@@ -89,10 +89,6 @@ pub struct Item {
 pub type Items = BoxStream<'static, Result<Item, Error>>;
 
 /// What an operation answers.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is read at once by whoever asked"
-)]
 pub enum Reply {
     /// To SendMessage.
     Message(SendMessageResponse<Arc<Task>>),
