@@ -1,6 +1,7 @@
 //! Remote bots over real sockets: stand-ins for every kind of bot, and recordings of real ones.
 
 mod captures;
+mod changes;
 mod connector;
 mod ending;
 mod files;
