@@ -1,5 +1,6 @@
 //! Remote bots over real sockets: stand-ins for every kind of bot, and recordings of real ones.
 
+mod anew;
 mod captures;
 mod changes;
 mod connector;
