@@ -48,7 +48,7 @@ impl Snapshot {
             }
             Event::Message(message) => hear(task, message),
             Event::Metadata { metadata, .. } => {
-                task.metadata.get_or_insert_default().extend(metadata)
+                task.metadata.get_or_insert_default().extend(metadata);
             }
             Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}
             shown @ (Event::Status { .. } | Event::Artifact { .. }) => show(task, shown),

@@ -181,7 +181,7 @@ fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseErro
                     }
                 }
                 Output::Metadata(metadata) | Output::Changed(metadata) => {
-                    prop_assert!(!metadata.is_empty())
+                    prop_assert!(!metadata.is_empty());
                 }
                 Output::Ended => has_ended = true,
             }
