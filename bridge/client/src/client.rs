@@ -12,11 +12,12 @@ use bridge_protocol::{
 };
 use reqwest::redirect;
 use serde_json::Value;
-use url::{Host, Url};
+use url::Url;
 
 use crate::{
     ClientError, EventStream, Fault, Options,
     card::{choose, fetch_card},
+    credentials::is_loopback,
     rpc::Endpoint,
     stream,
 };
@@ -35,7 +36,11 @@ impl Client {
     /// If there is no card, or none of its interfaces can be used.
     pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
         let http = http_client(base, options).map_err(|fault| fault.of(base.as_str(), "card"))?;
-        let card = fetch_card(&http, base, &options.limits).await?;
+        let card = fetch_card(&http, base, &options.limits).await;
+        let card = card.map_err(|error| ClientError {
+            fault: options.credentials.hide_in(error.fault),
+            ..error
+        })?;
         Self::with_card(http, card, base, options)
     }
 
@@ -51,7 +56,9 @@ impl Client {
             let field = FieldError::new("a URL", error.to_string());
             named(Fault::Invalid(field.inside("url")))
         })?;
+        options.credentials.check(base, &url).map_err(named)?;
         let endpoint = Endpoint {
+            credentials: options.credentials.clone(),
             http,
             url,
             version,
@@ -143,6 +150,7 @@ impl Client {
     }
 
     fn named(&self, fault: Fault, call: &Call) -> ClientError {
+        let fault = self.endpoint.credentials.hide_in(fault);
         fault.of(self.endpoint.url.as_str(), call.operation().name())
     }
 }
@@ -153,6 +161,7 @@ fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> 
     let builder = reqwest::Client::builder()
         .connect_timeout(options.limits.connect)
         .redirect(redirect::Policy::none())
+        .default_headers(options.credentials.headers())
         .tcp_nodelay(true);
     let builder = match is_loopback(base) {
         true => builder.no_proxy(),
@@ -161,13 +170,4 @@ fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> 
     builder
         .build()
         .map_err(|error| Fault::Unreachable(error.to_string()))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }

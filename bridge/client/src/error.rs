@@ -57,6 +57,14 @@ pub enum Fault {
         /// What was looked for.
         needed: String,
     },
+    /// The card would have credentials sent to another server than the one that they are for.
+    #[error(
+        "the card has messages sent to {url}: connect there if the credentials are for that server"
+    )]
+    Elsewhere {
+        /// Where messages would go.
+        url: String,
+    },
     /// The version that is spoken does not have this operation.
     #[error("A2A {0} does not have this operation")]
     NotInVersion(&'static str),

@@ -6,10 +6,12 @@
 //!
 //! - [`Client`]: the operations
 //! - [`EventStream`]: the events of a streaming operation
+//! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
 
 mod card;
 mod client;
+mod credentials;
 mod error;
 mod options;
 mod rpc;
@@ -17,6 +19,7 @@ mod stream;
 
 pub use card::fetch_card;
 pub use client::Client;
+pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
 pub use options::{Limits, Options};
 pub use stream::EventStream;

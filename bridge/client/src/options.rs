@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use bridge_protocol::dialect::Version;
 
+use crate::Credentials;
+
 /// How a client behaves.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Speak this version; the newest that both sides know if absent.
     pub version: Option<Version>,
+    /// What the agent is shown with every request; nothing if empty.
+    pub credentials: Credentials,
     /// How long to wait, how much to take.
     pub limits: Limits,
 }

@@ -13,7 +13,7 @@ use reqwest::{RequestBuilder, header::CONTENT_TYPE};
 use serde_json::Value;
 use url::Url;
 
-use crate::{Fault, Limits};
+use crate::{Credentials, Fault, Limits};
 
 /// Where calls go, and how.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub(crate) struct Endpoint {
     pub(crate) url: Url,
     pub(crate) version: Version,
     pub(crate) limits: Limits,
+    pub(crate) credentials: Credentials,
     pub(crate) next_id: AtomicU64,
 }
 

@@ -13,7 +13,7 @@ use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 use reqwest_eventsource::{Error, Event, EventSource, retry};
 
 use crate::{
-    ClientError, Fault, Limits,
+    ClientError, Credentials, Fault, Limits,
     rpc::{Endpoint, open_event, read_reply},
 };
 
@@ -53,6 +53,7 @@ pub(crate) async fn open(endpoint: &Endpoint, call: &Call) -> Result<EventStream
     let reader = Reader {
         source,
         limits,
+        credentials: endpoint.credentials.clone(),
         version: endpoint.version,
         agent: endpoint.url.to_string(),
         operation: call.operation().name(),
@@ -65,6 +66,7 @@ pub(crate) async fn open(endpoint: &Endpoint, call: &Call) -> Result<EventStream
 struct Reader {
     source: EventSource,
     limits: Limits,
+    credentials: Credentials,
     version: Version,
     agent: String,
     operation: &'static str,
@@ -78,7 +80,13 @@ async fn read(reader: Option<Reader>) -> Option<(Item, Option<Reader>)> {
     match reader.next_item().await {
         Ok(Some(item)) => Some((Ok(item), Some(reader))),
         Ok(None) => None,
-        Err(fault) => Some((Err(fault.of(&reader.agent, reader.operation)), None)),
+        Err(fault) => Some((
+            Err(reader
+                .credentials
+                .hide_in(fault)
+                .of(&reader.agent, reader.operation)),
+            None,
+        )),
     }
 }
 

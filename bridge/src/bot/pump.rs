@@ -157,6 +157,7 @@ pub(super) fn update(output: Output) -> Option<Update> {
             metadata,
         }),
         Output::Metadata(metadata) => Some(Update::Metadata(metadata)),
+        Output::Changed(metadata) => Some(Update::Changed(metadata)),
         Output::Ended => None,
     }
 }

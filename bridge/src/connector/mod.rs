@@ -30,11 +30,15 @@ use axum::{
 use crate::bot::remote::{Channel, Refused};
 use refusal::Refusal;
 
-/// The largest body that is read, in bytes: an upload of the largest file in base64, and a little more.
+/// The largest body that is read if uploads are smaller, in bytes.
 const BODY: usize = 16 << 20;
+
+/// What an upload says beside its files, in bytes.
+const BESIDE: usize = 64 << 10;
 
 /// The routes that remote bots call.
 pub fn router(channel: Channel) -> Router {
+    let largest = largest_body(channel.upload_limit());
     let below = |path: &str| format!("/bots/{{secret}}/v3{path}");
     let one = |path: &str| below(&format!("/conversations/{{conversation}}{path}"));
     let files = "/attachments/{attachment}";
@@ -66,11 +70,35 @@ pub fn router(channel: Channel) -> Router {
         .route(&format!("/v3{views}"), get(attachments::view))
         .route("/v3/{*rest}", any(nowhere))
         .route("/bots/{secret}/{*rest}", any(nowhere))
-        .layer(DefaultBodyLimit::max(BODY))
+        .layer(DefaultBodyLimit::max(largest))
         .with_state(channel)
+}
+
+/// The largest body that is read, in bytes: the largest upload in base64, which is a third longer, or what
+/// any other call may be.
+fn largest_body(upload: usize) -> usize {
+    let encoded = upload.div_ceil(3).saturating_mul(4);
+    encoded.saturating_add(BESIDE).max(BODY)
 }
 
 /// Without its secret there is no conversation.
 async fn nowhere() -> Refusal {
     Refusal::from(Refused::Nowhere)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_upload_fits_into_a_body() {
+        for (upload, body) in [
+            (0, BODY),
+            (10 << 20, BODY),
+            (30 << 20, (40 << 20) + BESIDE),
+            (usize::MAX, usize::MAX),
+        ] {
+            assert_eq!(largest_body(upload), body);
+        }
+    }
 }

@@ -2,12 +2,19 @@
 
 use axum::{
     Json,
-    http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
+    http::{
+        HeaderValue, StatusCode,
+        header::{RETRY_AFTER, WWW_AUTHENTICATE},
+    },
     response::{IntoResponse, Response},
 };
 use serde_json::json;
 
 use crate::bot::remote::{Refusal as NoAccess, Refused};
+
+/// After how many seconds a bot may try again that could not be checked: an issuer that failed is left alone
+/// for as long.
+const AGAIN: HeaderValue = HeaderValue::from_static("5");
 
 /// A call that is refused, as bots are told.
 #[derive(Debug)]
@@ -31,6 +38,9 @@ impl IntoResponse for Refusal {
             let scheme = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
         }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, AGAIN);
+        }
         response
     }
 }
@@ -45,6 +55,9 @@ fn status(refused: &Refused) -> (StatusCode, &'static str) {
         Refused::Body(_) => (StatusCode::BAD_REQUEST, "BadSyntax"),
         Refused::Access(NoAccess::Unauthenticated(_)) => (StatusCode::UNAUTHORIZED, "Unauthorized"),
         Refused::Access(NoAccess::Forbidden(_)) => (StatusCode::FORBIDDEN, "Forbidden"),
+        Refused::Access(NoAccess::Unavailable(_)) => {
+            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
+        }
         Refused::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig"),
         Refused::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "ServiceError"),
     }

@@ -111,6 +111,9 @@ pub enum Update {
     },
     /// Free-form data, merged into the task's.
     Metadata(Metadata),
+    /// The same, and streams show it, with the status as it stands: something that they have shown is not
+    /// so any more.
+    Changed(Metadata),
 }
 
 impl Update {
@@ -181,7 +184,14 @@ impl Update {
                 last_chunk,
                 metadata,
             },
-            Self::Metadata(metadata) => Event::Metadata { metadata },
+            Self::Metadata(metadata) => Event::Metadata {
+                metadata,
+                is_shown: false,
+            },
+            Self::Changed(metadata) => Event::Metadata {
+                metadata,
+                is_shown: true,
+            },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Error, StreamResponse};
+use bridge_protocol::a2a::{Error, StreamResponse, TaskState, TaskStatus};
 use futures_util::{StreamExt as _, stream};
 
 use super::{Context, Item, Items, Position, Service, error, history::with_history};
@@ -38,7 +38,9 @@ pub(super) async fn from(
     end: End,
     history: Option<i32>,
 ) -> Result<Items, Error> {
-    let snapshot = snapshot_at(service, context, &position).await?;
+    let store = &**service.turns.store();
+    let snapshot = snapshot_at(store, &context.caller, &position).await;
+    let snapshot = snapshot.map_err(error::of_store)?;
     let task = with_history(snapshot.task, history);
     let first = Item {
         response: StreamResponse::Task(Arc::unwrap_or_clone(task)),
@@ -64,6 +66,7 @@ pub(super) fn after(service: &Service, context: &Context, position: Position, en
         caller,
         position,
         bounds: None,
+        present: None,
         is_behind: matches!(end, End::Turn { .. }),
         end,
     };
@@ -77,6 +80,8 @@ struct Reader {
     /// The last event that was read, or is not to be shown because the client has it.
     position: Position,
     bounds: Option<Bounds>,
+    /// The task after the last event that was read: kept from when its status is first needed.
+    present: Option<Snapshot>,
     /// The stream's turn has not begun yet, as far as was read.
     is_behind: bool,
     end: End,
@@ -104,9 +109,13 @@ impl Reader {
     async fn next(&mut self) -> Result<Option<(Item, bool)>, StoreError> {
         let bounds = self.bounds().await?;
         while bounds.last.is_none_or(|last| self.position.seq < last) {
-            let Some(Stored { seq, event, .. }) = self.follower.next().await? else {
+            let Some(stored) = self.follower.next().await? else {
                 return Ok(None);
             };
+            if let Some(present) = &mut self.present {
+                present.apply(stored.clone());
+            }
+            let Stored { seq, event, .. } = stored;
             match event {
                 Event::TurnStarted { turn, .. } if self.is_own(turn) => self.is_behind = false,
                 Event::TurnEnded { turn } if self.is_own(turn) => return Ok(None),
@@ -124,9 +133,7 @@ impl Reader {
             }
             self.position.seq = seq;
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-            let context_id = bounds.context_id.clone();
-            let shown = event.into_stream_response(self.position.task.clone(), context_id);
-            if let Some(response) = shown {
+            if let Some(response) = self.shown(event, &bounds.context_id).await? {
                 let item = Item {
                     position: self.position.clone(),
                     response,
@@ -136,6 +143,23 @@ impl Reader {
             }
         }
         Ok(None)
+    }
+
+    /// What the stream shows of the event at its position.
+    async fn shown(
+        &mut self,
+        event: Event,
+        context_id: &str,
+    ) -> Result<Option<StreamResponse>, StoreError> {
+        if matches!(&event, Event::Metadata { is_shown: true, .. }) && self.present.is_none() {
+            let present = snapshot_at(&*self.store, &self.caller, &self.position).await?;
+            self.present = Some(present);
+        }
+        let (task, context_id) = (self.position.task.clone(), context_id.to_owned());
+        let unknown = TaskStatus::new(TaskState::Unspecified);
+        let present = self.present.as_ref();
+        let status = present.map_or(&unknown, |present| &present.task.status);
+        Ok(event.into_stream_response(task, context_id, status))
     }
 
     /// Whether the stream is about this turn.
@@ -164,27 +188,20 @@ impl Reader {
 /// The task as it stood at a position: what the store shows now, if that is just it, or else the log
 /// applied up to there.
 async fn snapshot_at(
-    service: &Service,
-    context: &Context,
+    store: &dyn Store,
+    caller: &Caller,
     position: &Position,
-) -> Result<Snapshot, Error> {
-    let store = service.turns.store();
-    let caller = &context.caller;
-    let now = store
-        .task(caller, &position.task)
-        .await
-        .map_err(error::of_store)?;
+) -> Result<Snapshot, StoreError> {
+    let now = store.task(caller, &position.task).await?;
     if now.seq == position.seq {
         return Ok(now);
     }
-    let head = store
-        .head(caller, &position.task)
-        .await
-        .map_err(error::of_store)?;
+    let head = store.head(caller, &position.task).await?;
     let mut snapshot = Snapshot::empty(&head);
     while snapshot.seq < position.seq {
-        let page = store.read(caller, &position.task, snapshot.seq, PAGE).await;
-        let page = page.map_err(error::of_store)?;
+        let page = store
+            .read(caller, &position.task, snapshot.seq, PAGE)
+            .await?;
         if page.is_empty() {
             break;
         }

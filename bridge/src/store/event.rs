@@ -71,9 +71,13 @@ pub enum Event {
         metadata: Option<Metadata>,
     },
     /// Free-form data, merged into the task's.
+    #[serde(rename_all = "camelCase")]
     Metadata {
         /// The entries that are new or other.
         metadata: Metadata,
+        /// Whether streams show it, with the status as it stands.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_shown: bool,
     },
 }
 
@@ -107,22 +111,29 @@ pub struct Stored {
 }
 
 impl Event {
-    /// What streams show of it (specification 3.1.2): nothing, unless a status or an artifact changed.
+    /// What streams show of it (specification 3.1.2): nothing, unless a status or an artifact changed or
+    /// metadata is to be shown. `present` is the status that the task has then.
     pub fn into_stream_response(
         self,
         task_id: String,
         context_id: String,
+        present: &TaskStatus,
     ) -> Option<StreamResponse> {
+        let update = |status, metadata| {
+            StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+                task_id: task_id.clone(),
+                context_id: context_id.clone(),
+                status,
+                metadata,
+                extra: Metadata::new(),
+            })
+        };
         match self {
-            Self::Status { status, metadata } => {
-                Some(StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
-                    task_id,
-                    context_id,
-                    status,
-                    metadata,
-                    extra: Metadata::new(),
-                }))
-            }
+            Self::Status { status, metadata } => Some(update(status, metadata)),
+            Self::Metadata {
+                metadata,
+                is_shown: true,
+            } => Some(update(present.clone(), Some(metadata))),
             Self::Artifact {
                 artifact,
                 append,
@@ -142,7 +153,9 @@ impl Event {
             | Self::TurnQueued { .. }
             | Self::TurnStarted { .. }
             | Self::TurnEnded { .. }
-            | Self::Metadata { .. } => None,
+            | Self::Metadata {
+                is_shown: false, ..
+            } => None,
         }
     }
 }

@@ -47,7 +47,9 @@ impl Snapshot {
                 task.metadata = created.metadata;
             }
             Event::Message(message) => hear(task, message),
-            Event::Metadata { metadata } => task.metadata.get_or_insert_default().extend(metadata),
+            Event::Metadata { metadata, .. } => {
+                task.metadata.get_or_insert_default().extend(metadata);
+            }
             Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}
             shown @ (Event::Status { .. } | Event::Artifact { .. }) => show(task, shown),
         }
@@ -57,7 +59,8 @@ impl Snapshot {
 /// What streams show changes the task as it changes the copies of those who watch them.
 fn show(task: &mut Task, event: Event) {
     let context_id = task.context_id.clone().unwrap_or_default();
-    if let Some(update) = event.into_stream_response(task.id.clone(), context_id) {
+    let shown = event.into_stream_response(task.id.clone(), context_id, &task.status);
+    if let Some(update) = shown {
         task.apply(update);
     }
 }

@@ -1,6 +1,9 @@
 //! The caller has enough: the task is canceled at once, and the agent is told afterwards.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use bridge_protocol::a2a::{Task, TaskState};
 use tokio::time::{Duration, timeout};
@@ -10,7 +13,7 @@ use crate::{
     agent::Agent,
     caller::Caller,
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head, Snapshot},
+    store::{Event, Head, Snapshot, Turn, TurnState},
 };
 
 /// How long an agent may take to clean up after a task that was canceled.
@@ -33,8 +36,12 @@ impl Turns {
             return Err(TurnError::NotFound { task: task.into() });
         }
         let handle = TaskHandle::new(self.0.store.clone(), Arc::clone(&head));
-        let events =
-            |head: &Head, closing: &[Event]| [closing, &cancelation(&handle, head)].concat();
+        let is_known = AtomicBool::new(true);
+        let events = |head: &Head, closing: &[Event]| {
+            // What is made last is what is appended.
+            is_known.store(knows(head), Ordering::Relaxed);
+            [closing, &cancelation(&handle, head)].concat()
+        };
         let canceled = unfinished::append_closing(&handle, &[], events).await;
         canceled.map_err(|error| match error {
             EmitError::Ended { task } => TurnError::Ended { task },
@@ -44,7 +51,9 @@ impl Turns {
             .queues
             .cancel(&key(&agent, caller, task, &head.context_id), task);
         let snapshot = self.0.store.task(caller, task).await?;
-        tell(agent, snapshot.task.clone(), caller.clone());
+        if is_known.into_inner() {
+            tell(agent, snapshot.task.clone(), caller.clone());
+        }
         Ok(snapshot)
     }
 }
@@ -57,6 +66,14 @@ fn cancelation(handle: &TaskHandle, head: &Head) -> Vec<Event> {
         .map(|turn| Event::TurnEnded { turn: turn.turn });
     let canceled = handle.events(vec![Update::state(TaskState::Canceled)]);
     canceled.into_iter().chain(ended).collect()
+}
+
+/// Whether the agent may have seen anything of the task: not if its turns, all of them, still wait. A task
+/// without turns was begun by the agent.
+fn knows(head: &Head) -> bool {
+    let waiting = |turn: &Turn| turn.state == TurnState::Queued;
+    let waiting = head.turns.iter().filter(|turn| waiting(turn)).count() as u64;
+    head.state != TaskState::Submitted || head.last_turn == 0 || waiting < head.last_turn
 }
 
 /// Tells the agent, without anybody waiting for it.

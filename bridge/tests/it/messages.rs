@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::{Json, Router, routing::post};
 use bridge::{
     agent::{Answers, TurnSettings},
     bot::{BotExecutor, BotSettings, Sample},
@@ -9,9 +10,12 @@ use bridge::{
     store::MemoryStore,
 };
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use crate::{
     app::{app_with, events, rpc, say},
+    client::Client,
+    program::Bridge,
     world::{self, me, stream, told, world_with},
 };
 
@@ -123,4 +127,39 @@ async fn a_bot_that_ends_the_conversation_with_one_message_answers_with_it() {
     assert_eq!(end["type"], "endOfConversation", "{answer}");
     let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-2", "-multi")).await;
     assert!(answer["result"]["task"].is_object());
+}
+
+/// Answers in the HTTP answer, and says nothing of the end.
+async fn on_activity(Json(activity): Json<Value>) -> Json<Value> {
+    let text = format!("Echo: {}", activity["text"].as_str().unwrap_or_default());
+    Json(json!({"activities": [{"type": "message", "text": text}]}))
+}
+
+#[tokio::test]
+async fn the_configuration_says_so_for_running_bots_and_those_that_come_along() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let bot = format!("http://{}/api/messages", listener.local_addr().unwrap());
+    let app = Router::new().route("/api/messages", post(on_activity));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bridge.toml");
+    let running = format!("bot = '{bot}'\ndelivery = 'expectReplies'\nsilent_end = 'completed'");
+    let config = format!(
+        "store = 'memory'\n\
+         [[agents]]\nname = 'running'\n{running}\nmessage_only = true\n\
+         [[agents]]\nname = 'tasks'\n{running}\n\
+         [[agents]]\nname = 'sample'\nbuiltin = 'sample'\nmessage_only = true\n"
+    );
+    std::fs::write(&file, config).unwrap();
+    let bridge = Bridge::serve(&["--config", file.to_str().unwrap()]);
+    let client = Client::of(bridge.url());
+    for (agent, pointer, expected) in [
+        ("running", "/result/message/parts/0/text", "Echo: hi"),
+        ("sample", "/result/message/parts/0/text", "You said: hi"),
+        ("tasks", "/result/task/status/state", "TASK_STATE_COMPLETED"),
+    ] {
+        let answer = client.call(agent, "SendMessage", &say(agent, "hi")).await;
+        let answer = answer.unwrap();
+        assert_eq!(answer.pointer(pointer), Some(&json!(expected)), "{answer}");
+    }
 }

@@ -100,6 +100,7 @@ async fn say(
     let options = Options {
         version: turn.version.map(version),
         limits: evaluation.limits(),
+        ..Options::default()
     };
     let spoken = async {
         let client = Client::connect(url, &options).await?;

@@ -30,11 +30,15 @@ const PROTOCOL: Rooms = &[
 ];
 
 const CLIENT: Rooms = &[
-    ("client", &["card", "error", "options", "rpc", "stream"]),
-    ("stream", &["error", "options", "rpc"]),
+    (
+        "client",
+        &["card", "credentials", "error", "options", "rpc", "stream"],
+    ),
+    ("stream", &["credentials", "error", "options", "rpc"]),
     ("card", &["error", "options", "rpc"]),
-    ("rpc", &["error", "options"]),
-    ("options", &[]),
+    ("rpc", &["credentials", "error", "options"]),
+    ("options", &["credentials"]),
+    ("credentials", &["error"]),
     ("error", &[]),
 ];
 

@@ -1,6 +1,8 @@
 //! The client against servers that behave in every way, over real sockets.
 
 #[cfg(test)]
+mod credentials;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod server;

@@ -14,9 +14,11 @@ pub const ADDRESS: &str = "urn:activity:address";
 /// In the metadata of a message, of an artifact or of its event: the entity `streaminfo`.
 pub const STREAM: &str = "urn:activity:stream";
 
-/// In the metadata of a status update: an activity that is no message (an event, a trace, a typing, an
-/// update, a deletion, a type that nobody knows), whole but for what its turn says already. In the status
-/// that ends a conversation: what the end says beside its text and its result, such as the code.
+/// In the metadata of a task: an activity that is no message (an event, a trace, a typing, an update, a
+/// deletion, a type that nobody knows), whole but for what its turn says already. In the metadata of a
+/// status update: the same of an update or a deletion, whose `id` is that of the message that was changed
+/// or taken back; or, where the conversation ends, what the end says beside its text and its result, such
+/// as the code.
 pub const EVENT: &str = "urn:activity:event";
 
 /// In the metadata of a part: how the attachment that it was differs from what the part says.

@@ -57,6 +57,10 @@ pub enum Refusal {
     /// It is known who calls, and that is not the conversation's bot: HTTP 403.
     #[error("expected the bot of this conversation: {0}")]
     Forbidden(String),
+    /// Nobody can tell at the moment, and that is not the caller's fault: HTTP 503. The same call may be let
+    /// in later.
+    #[error("cannot check who calls now, try again: {0}")]
+    Unavailable(String),
 }
 
 /// Sends no header at all, and lets everybody in.

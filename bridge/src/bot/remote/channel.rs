@@ -142,6 +142,8 @@ pub(super) struct Shared {
     pub(super) addresses: Addresses,
     pub(super) lines: Lines,
     pub(super) files: Files,
+    /// Held by whoever begins a task because there is no open one.
+    pub(super) beginning: tokio::sync::Mutex<()>,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
 }
 
@@ -172,11 +174,17 @@ impl Channel {
                 settings.uploads_per_task,
             ),
             lines: Lines::default(),
+            beginning: tokio::sync::Mutex::default(),
             bots: Mutex::default(),
             store,
             settings,
             http,
         })))
+    }
+
+    /// The largest file that a bot may upload, in bytes.
+    pub(crate) fn upload_limit(&self) -> usize {
+        self.0.settings.upload_limit
     }
 
     /// A bot as an agent, whose calls are taken from now on. A bot of the same name is replaced.

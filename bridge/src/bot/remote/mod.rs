@@ -11,12 +11,13 @@
 //! Within:
 //! - `executor`, `request`, `call`, `answer`: to the bot, and what it answers
 //! - `lines`, `heard`: the turns that are open, and when they are over
-//! - `visit`, `saying`: the bot calls
+//! - `visit`, `saying`, `anew`: the bot calls
 //! - `tokens`: what lets them in, for those that want tokens
 //! - `address`, `files`, `scrub`: service URLs, files, and what clients must not see of either
 
 mod access;
 mod address;
+mod anew;
 mod answer;
 mod call;
 mod channel;

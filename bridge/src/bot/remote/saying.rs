@@ -17,7 +17,7 @@ use super::{
     visit::{Refused, Visit},
 };
 use crate::{
-    bot::{conversations::silence, outbox::dropped, pump},
+    bot::{outbox::dropped, pump},
     clock,
     executor::{EmitError, TaskHandle, Update},
     store::{Append, Created, Event, Head, Turn, TurnState},
@@ -40,10 +40,11 @@ pub(crate) struct Begun {
 
 impl Visit {
     /// Takes an activity as the bot posted it and gives its id. It is logged when this returns, or its
-    /// task has ended: then it is dropped.
+    /// task has ended and it begins no other: then it is dropped.
     pub(crate) async fn say(&self, head: &Arc<Head>, activity: Value) -> Result<String, Refused> {
         let activity = self.read(activity)?;
-        self.keep(head, activity).await
+        let head = self.taker(head, &activity).await?;
+        self.keep(&head, activity).await
     }
 
     /// Tells of another version of an earlier activity.
@@ -204,7 +205,7 @@ impl Visit {
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
         // How the task stands is looked at again each time: a turn may end at the same moment.
         let events = |head: &Head| {
-            let updates = unasked(&place, silence(&head.state), &activity);
+            let updates = unasked(&place, self.silence(head), &activity);
             (!updates.is_empty()).then(|| handle.events(updates))
         };
         match handle.append(events).await {
@@ -250,7 +251,7 @@ impl Visit {
         Ok(())
     }
 
-    async fn create(&self) -> Result<Arc<Head>, Refused> {
+    pub(super) async fn create(&self) -> Result<Arc<Head>, Refused> {
         let created = Event::Created(Created {
             agent: self.address.agent.clone(),
             owner: self.address.caller.clone(),

@@ -51,7 +51,7 @@ fn refusal(refusal: auth::Refusal) -> Refusal {
         | auth::Refusal::NotYet { .. } => Refusal::Unauthenticated(text),
         auth::Refusal::Keys(error) => {
             tracing::warn!(%error, "a bot's token cannot be checked");
-            Refusal::Unauthenticated("the issuer's keys cannot be read".to_owned())
+            Refusal::Unavailable("the issuer's keys cannot be read".to_owned())
         }
     }
 }

@@ -181,7 +181,8 @@ impl Visit {
         }
     }
 
-    async fn last(&self) -> Result<Option<Arc<Head>>, StoreError> {
+    /// The newest task of the address.
+    pub(super) async fn last(&self) -> Result<Option<Arc<Head>>, StoreError> {
         match self.page(1).await?.first() {
             Some(task) => self.head(task).await,
             None => Ok(None),

@@ -71,7 +71,7 @@ fn line(event: &Event) -> Option<String> {
             let last = if *last_chunk { " (last)" } else { "" };
             Some(format!("artifact {sign} {}{last}", text(artifact)))
         }
-        Event::Metadata { metadata } => {
+        Event::Metadata { metadata, .. } => {
             let of = |name| {
                 metadata["urn:activity:event"][name]
                     .as_str()

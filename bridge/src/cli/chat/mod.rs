@@ -3,7 +3,9 @@
 //! - `session`: what is sent, and in which conversation
 //! - `show`: what is seen of the answers
 //! - `file`: files to send along
+//! - `credentials`: what the agent is shown
 
+mod credentials;
 mod file;
 mod session;
 mod show;
@@ -16,6 +18,7 @@ use clap::{Args, ValueEnum};
 use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
 use url::Url;
 
+use credentials::Shown;
 use session::Session;
 use show::Show;
 
@@ -42,6 +45,8 @@ pub(super) struct Chat {
     /// Speak this version, in place of the newest that both sides know
     #[arg(long, value_enum)]
     version: Option<Spoken>,
+    #[command(flatten)]
+    shown: Shown,
     /// Wait for whole answers, even if the agent can stream
     #[arg(long)]
     no_stream: bool,
@@ -106,6 +111,7 @@ impl Chat {
     async fn talk(&self) -> Result<(), Box<dyn Error>> {
         let options = Options {
             version: self.version.map(Version::from),
+            credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
             ..Options::default()
         };
         let client = Client::connect(&self.url, &options).await?;

@@ -6,8 +6,12 @@ use std::{
 };
 
 use bridge_protocol::{
-    a2a::{Artifact, Content, Message, Part, Role, StreamResponse, TaskState, TaskStatus},
-    wire::to_value,
+    a2a::{
+        Artifact, Content, Message, Metadata, Part, Role, StreamResponse, TaskState, TaskStatus,
+    },
+    activity::{Activity, ActivityType},
+    translate::keys::EVENT,
+    wire::{Wire as _, to_value},
 };
 
 /// Shows events as they come.
@@ -55,7 +59,14 @@ impl Show {
                 artifacts + &self.status(&task.status)
             }
             StreamResponse::Message(message) => self.message(message),
-            StreamResponse::StatusUpdate(update) => self.status(&update.status),
+            StreamResponse::StatusUpdate(update) => {
+                let status = self.status(&update.status);
+                let change = update.metadata.as_ref().and_then(change);
+                match change {
+                    Some(change) => format!("{status}{}[{change}]\n", self.closed()),
+                    None => status,
+                }
+            }
             StreamResponse::ArtifactUpdate(update) => {
                 self.artifact(&update.artifact, update.append)
             }
@@ -117,6 +128,19 @@ impl Show {
     }
 }
 
+/// What a bot has done to an earlier message.
+fn change(metadata: &Metadata) -> Option<String> {
+    let activity = Activity::read(metadata.get(EVENT)?.clone()).ok()?;
+    match activity.kind {
+        ActivityType::MessageUpdate => {
+            let text = activity.text.unwrap_or_default();
+            Some(format!("an earlier message is now: {text}"))
+        }
+        ActivityType::MessageDelete => Some("an earlier message was taken back".to_owned()),
+        _ => None,
+    }
+}
+
 /// A line a part.
 fn lines(parts: &[Part]) -> String {
     parts
@@ -140,7 +164,6 @@ fn line(part: &Part) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bridge_protocol::wire::Wire as _;
     use serde_json::json;
 
     #[test]
@@ -153,6 +176,11 @@ mod tests {
         let status = |state: &str, message: serde_json::Value| {
             json!({"statusUpdate": {"taskId": "t", "contextId": "c",
                 "status": {"state": state, "message": message}}})
+        };
+        let changed = |activity: serde_json::Value| {
+            json!({"statusUpdate": {"taskId": "t", "contextId": "c",
+                "status": {"state": "TASK_STATE_WORKING", "message": said("1", "one")},
+                "metadata": {"urn:activity:event": activity}}})
         };
         let mut show = Show::new(false);
         let events = [
@@ -176,6 +204,15 @@ mod tests {
                 ]}}),
                 "[x.bin, unknown type, 2 bytes]\n{\"a\":1}\n",
             ),
+            (
+                changed(json!({"type": "messageUpdate", "id": "1", "text": "uno"})),
+                "[an earlier message is now: uno]\n",
+            ),
+            (
+                changed(json!({"type": "messageDelete", "id": "1"})),
+                "[an earlier message was taken back]\n",
+            ),
+            (changed(json!({"type": "trace", "id": "1"})), ""),
         ];
         for (event, expected) in events {
             let event = StreamResponse::read(event).unwrap();

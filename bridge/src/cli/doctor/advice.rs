@@ -3,7 +3,7 @@
 use bridge_protocol::activity::DeliveryMode;
 use url::Url;
 
-use super::probe::{Outcome, Probe, Taken};
+use super::probe::{Outcome, Probe, STREAMING, Taken, USUAL};
 
 /// The settings to use, as TOML.
 ///
@@ -33,10 +33,23 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
         true => "# delivery = \"stream\" works too, and shows the answer as it comes\n",
         false => "",
     };
+    let channel = channel(first, probes);
     Ok(format!(
-        "the bot wants no token; put this into bridge.toml:\n\n{}{delivery}{hint}",
+        "the bot wants no token; put this into bridge.toml:\n\n{}{delivery}{channel}{hint}",
         agent(url)
     ))
+}
+
+/// The channel that the bot must believe to be on: to speak at all, or to stream what it would say at once.
+fn channel(first: &Probe, probes: &[Probe]) -> String {
+    let streams_on = |usual: bool| {
+        let mut there = probes.iter().filter(|one| (one.channel == USUAL) == usual);
+        there.any(|probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.pieces > 0))
+    };
+    if first.channel == USUAL && (streams_on(true) || !streams_on(false)) {
+        return String::new();
+    }
+    format!("channel_id = \"{STREAMING}\"  # where the bot speaks in pieces\n")
 }
 
 const ACCESS: &str = "\
@@ -110,7 +123,30 @@ mod tests {
             answered: texts(answered),
             streamed,
             called: texts(called),
+            pieces: 0,
         })
+    }
+
+    #[test]
+    fn a_bot_that_streams_on_one_channel_only_is_put_on_it() {
+        let url = Url::parse("http://h/api/messages").unwrap();
+        let probe = |channel, pieces| Probe {
+            mode: DeliveryMode::Normal,
+            channel,
+            outcome: match taken(&[], false, &["a"]) {
+                Outcome::Taken(taken) => Outcome::Taken(Taken { pieces, ..taken }),
+                other => other,
+            },
+        };
+        for (usual, streaming, is_put) in [(0, 3, true), (0, 0, false), (3, 3, false)] {
+            let probes = [probe(USUAL, usual), probe(STREAMING, streaming)];
+            let told = advice(&url, &probes).unwrap();
+            assert_eq!(
+                told.contains("\nchannel_id = \"webchat\"  #"),
+                is_put,
+                "{told}"
+            );
+        }
     }
 
     fn told(outcomes: [Outcome; 3]) -> Result<String, String> {
@@ -121,7 +157,11 @@ mod tests {
         ];
         let probes = modes.into_iter().zip(outcomes);
         let probes: Vec<_> = probes
-            .map(|(mode, outcome)| Probe { mode, outcome })
+            .map(|(mode, outcome)| Probe {
+                mode,
+                channel: USUAL,
+                outcome,
+            })
             .collect();
         advice(&Url::parse("http://h/api/messages").unwrap(), &probes)
     }

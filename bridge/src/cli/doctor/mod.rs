@@ -15,7 +15,7 @@ use clap::Args;
 use url::Url;
 
 use ear::Ear;
-use probe::{Probe, Prober};
+use probe::{Probe, Prober, STREAMING, USUAL};
 
 /// Look at a running bot: it is told something in every delivery mode, as its users would
 #[derive(Debug, Args)]
@@ -45,12 +45,13 @@ impl Doctor {
         let ear = Ear::open(self.listen, self.callback_url.as_ref()).await?;
         let mut prober = Prober::new(&self.url, &self.say, ear)?;
         let mut probes: Vec<Probe> = Vec::new();
-        for mode in [
-            DeliveryMode::Normal,
-            DeliveryMode::ExpectReplies,
-            DeliveryMode::Stream,
+        for (mode, channel) in [
+            (DeliveryMode::Normal, USUAL),
+            (DeliveryMode::ExpectReplies, USUAL),
+            (DeliveryMode::Stream, USUAL),
+            (DeliveryMode::Normal, STREAMING),
         ] {
-            let probe = prober.probe(mode).await?;
+            let probe = prober.probe(mode, channel).await?;
             println!("{probe}");
             probes.push(probe);
         }

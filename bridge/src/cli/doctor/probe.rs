@@ -3,7 +3,9 @@
 use std::{error::Error, fmt, time::Duration};
 
 use bridge_protocol::{
-    activity::{Activity, ActivityType, ChannelAccount, ConversationAccount, DeliveryMode},
+    activity::{
+        Activity, ActivityType, ChannelAccount, ConversationAccount, DeliveryMode, StreamType,
+    },
     wire::{Wire as _, from_slice},
 };
 use reqwest::{Client, header::CONTENT_TYPE, redirect};
@@ -13,6 +15,12 @@ use url::Url;
 
 use super::ear::Ear;
 use crate::clock;
+
+/// The channel that bots are told to be on if nothing else is said.
+pub(super) const USUAL: &str = "a2a";
+
+/// The channel on which the SDKs' bots stream.
+pub(super) const STREAMING: &str = "webchat";
 
 /// How long a bot may take for its HTTP answer.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -30,6 +38,8 @@ const SHOWN: usize = 80;
 #[derive(Debug)]
 pub(super) struct Probe {
     pub(super) mode: DeliveryMode,
+    /// The channel that the bot was told to be on.
+    pub(super) channel: &'static str,
     pub(super) outcome: Outcome,
 }
 
@@ -53,6 +63,8 @@ pub(super) struct Taken {
     pub(super) streamed: bool,
     /// What it said in calls of its own.
     pub(super) called: Vec<String>,
+    /// How many of those calls were pieces of a stream.
+    pub(super) pieces: usize,
 }
 
 /// Who asks the bot.
@@ -77,9 +89,13 @@ impl<'a> Prober<'a> {
         })
     }
 
-    pub(super) async fn probe(&mut self, mode: DeliveryMode) -> Result<Probe, Box<dyn Error>> {
+    pub(super) async fn probe(
+        &mut self,
+        mode: DeliveryMode,
+        channel: &'static str,
+    ) -> Result<Probe, Box<dyn Error>> {
         let begun = Instant::now();
-        let activity = self.activity(&mode);
+        let activity = self.activity(&mode, channel);
         let sent = self
             .http
             .post(self.url.clone())
@@ -98,27 +114,36 @@ impl<'a> Prober<'a> {
                     false => {
                         Outcome::Refused(status.as_u16(), short(&String::from_utf8_lossy(&body)))
                     }
-                    true => Outcome::Taken(Taken {
-                        status: status.as_u16(),
-                        took: begun.elapsed(),
-                        answered: said_in(&body, streamed),
-                        streamed,
-                        called: self.called().await,
-                    }),
+                    true => {
+                        let took = begun.elapsed();
+                        let (called, pieces) = self.called().await;
+                        Outcome::Taken(Taken {
+                            status: status.as_u16(),
+                            took,
+                            answered: said_in(&body, streamed),
+                            streamed,
+                            called,
+                            pieces,
+                        })
+                    }
                 }
             }
         };
-        Ok(Probe { mode, outcome })
+        Ok(Probe {
+            mode,
+            channel,
+            outcome,
+        })
     }
 
     /// A message with every field that some SDK insists on.
-    fn activity(&self, mode: &DeliveryMode) -> Activity {
+    fn activity(&self, mode: &DeliveryMode, channel: &str) -> Activity {
         let conversation = clock::new_id();
         Activity {
             id: Some(clock::new_id()),
             timestamp: Some(format!("{:.3}", clock::now())),
             service_url: Some(self.ear.service_url.clone()),
-            channel_id: Some("a2a".into()),
+            channel_id: Some(channel.into()),
             from: Some(ChannelAccount::new("doctor", "doctor", "user")),
             recipient: Some(ChannelAccount::new("bot", "bot", "bot")),
             conversation: Some(ConversationAccount::new(conversation)),
@@ -128,12 +153,15 @@ impl<'a> Prober<'a> {
         }
     }
 
-    async fn called(&mut self) -> Vec<String> {
-        let mut called = Vec::new();
+    /// What the bot says until it is quiet, and how many pieces of a stream came along.
+    async fn called(&mut self) -> (Vec<String>, usize) {
+        let (mut called, mut pieces) = (Vec::new(), 0);
         while let Ok(Some(activity)) = timeout(QUIET, self.ear.next()).await {
+            let info = activity.stream_info();
+            pieces += usize::from(info.is_some_and(|one| one.stream_type == StreamType::Streaming));
             called.extend(said(&activity));
         }
-        called
+        (called, pieces)
     }
 }
 
@@ -196,7 +224,10 @@ fn root(error: &reqwest::Error) -> String {
 
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:14} ", self.mode.as_str())?;
+        match self.channel {
+            USUAL => write!(f, "{:14} ", self.mode.as_str())?,
+            other => write!(f, "{other:14} ")?,
+        }
         match &self.outcome {
             Outcome::Unreachable(reason) => write!(f, "cannot be reached: {reason}"),
             Outcome::Refused(status, said) => write!(f, "refused with {status}: {said}"),
@@ -213,6 +244,9 @@ impl fmt::Display for Taken {
         } else {
             "answered"
         };
+        if self.pieces > 0 {
+            write!(f, "streamed in {} pieces, ", self.pieces)?;
+        }
         match (&self.answered[..], &self.called[..]) {
             ([], []) => f.write_str("and said nothing"),
             ([], called) => write!(f, "called back: {}", called.join(" | ")),

@@ -195,7 +195,9 @@ async fn any_part_of_a_long_task_is_read() {
     sample.create(&store, 1).await;
     for _ in 0..200 {
         let metadata = Metadata::new();
-        sample.then(&store, 2, Event::Metadata { metadata }).await;
+        let is_shown = false;
+        let event = Event::Metadata { metadata, is_shown };
+        sample.then(&store, 2, event).await;
     }
     drop(store);
     let store = backend.try_open().unwrap();

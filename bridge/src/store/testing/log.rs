@@ -57,7 +57,13 @@ pub async fn tasks_are_their_events_applied(backend: &impl Backend) {
         (1002, said("u2", "that one")),
         (1003, artifact("a", Part::text("Hel"), false)),
         (1004, artifact("a", Part::text("lo"), true)),
-        (1005, Event::Metadata { metadata }),
+        (
+            1005,
+            Event::Metadata {
+                metadata,
+                is_shown: true,
+            },
+        ),
         (1006, status(TaskState::Completed, "done")),
     ] {
         sample.then(&*store, millis, event).await;

@@ -1,6 +1,8 @@
 //! Remote bots over real sockets: stand-ins for every kind of bot, and recordings of real ones.
 
+mod anew;
 mod captures;
+mod changes;
 mod connector;
 mod ending;
 mod files;

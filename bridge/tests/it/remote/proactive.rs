@@ -1,11 +1,16 @@
 //! What bots say when no turn is open, and what becomes of it after a cancel or the end.
 
 use axum::response::IntoResponse as _;
-use bridge::bot::remote::{Ending, RemoteSettings};
+use bridge::{
+    agent::Conversation,
+    bot::remote::{Ending, RemoteSettings},
+};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{StandIn, World, all_said, eventually, further, quick, said, standin::Post, state};
+use super::{
+    StandIn, World, all_said, eventually, further, message, quick, said, standin::Post, state,
+};
 
 /// The first activity that the bot got.
 async fn first(bot: &StandIn) -> Post {
@@ -105,6 +110,38 @@ async fn a_bot_is_told_of_a_cancel_and_its_answers_are_dropped() {
     let task = world.task(&task["id"]).await;
     assert_eq!(state(&task), "TASK_STATE_CANCELED");
     assert!(all_said(&task).is_empty());
+}
+
+#[tokio::test]
+async fn a_bot_is_not_told_of_the_end_of_what_it_never_saw() {
+    let bot = StandIn::that(async |post: Post| match post.activity["type"].as_str() {
+        Some("message") => std::future::pending().await,
+        _ => StatusCode::OK.into_response(),
+    })
+    .await;
+    let settings = RemoteSettings {
+        conversation: Conversation::Context,
+        ..quick()
+    };
+    let world = World::of(&bot, settings).await;
+    let mut begun = Vec::new();
+    for text in ["one", "two"] {
+        let mut message = message(text);
+        message["contextId"] = "context-7".into();
+        let answer = world.ask("bot", message, true).await;
+        begun.push(answer["result"]["task"]["id"].clone());
+    }
+    first(&bot).await;
+    // The second one waits for the first one; canceled in this order, it never begins.
+    for id in begun.iter().rev() {
+        let params = json!({ "id": id });
+        let answer = world.client.call("bot", "CancelTask", &params).await;
+        assert_eq!(state(&answer.unwrap()["result"]), "TASK_STATE_CANCELED");
+    }
+    let told = eventually("the bot is told", async || bot.posts().into_iter().nth(1)).await;
+    assert_eq!(told.activity["code"], "userCancelled");
+    assert!(told.id().starts_with(begun[0].as_str().unwrap()));
+    assert_eq!(bot.posts().len(), 2);
 }
 
 #[tokio::test]

@@ -1,14 +1,19 @@
 //! Bots that cannot, will not or do not answer: the task fails, and says which call failed and why.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Body,
     http::{HeaderValue, Response, header::LOCATION},
     response::IntoResponse as _,
 };
-use bridge::bot::remote::{Delivery, RemoteBot, RemoteSettings};
+use bridge::{
+    auth::{Issuer, IssuerSettings, KeySource, Subject, TrustedIssuer, Verifier},
+    bot::remote::{Delivery, RemoteBot, RemoteSettings},
+};
+use jiff::Timestamp;
 use reqwest::StatusCode;
+use serde_json::Value;
 use tokio::net::TcpListener;
 
 use super::{StandIn, World, all_said, quick, remote, said, state};
@@ -191,4 +196,39 @@ async fn a_redirect_is_not_followed() {
     assert_eq!(state(&task), "TASK_STATE_FAILED");
     assert!(said(&task).ends_with("found 307 Temporary Redirect."));
     assert!(other.posts().is_empty());
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_checked_may_come_again() {
+    let settings = IssuerSettings::new("http://issuer.test");
+    let issuer = Issuer::open(settings, Timestamp::now()).await.unwrap();
+    let subject = Subject {
+        audience: "bridge".into(),
+        subject: None,
+        service_url: None,
+    };
+    let token = issuer.token(&subject, Timestamp::now()).await.unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let keys = format!("http://{}/keys", silent.local_addr().unwrap());
+    drop(silent);
+    let trusted = TrustedIssuer {
+        issuer: "http://issuer.test".into(),
+        keys: KeySource::keys(keys.parse().unwrap(), false).unwrap(),
+    };
+    let bot = StandIn::that(async |_| StatusCode::OK.into_response()).await;
+    let hosted = RemoteBot {
+        admission: Arc::new(Verifier::new([trusted], ["bridge".into()])),
+        ..remote("bot", &bot, quick())
+    };
+    let world = World::with(vec![hosted]).await;
+    world.say("hi").await;
+    let post = bot.posts().remove(0);
+    let call = reqwest::Client::new().get(post.below("/members"));
+    let answer = call.bearer_auth(token.expose()).send().await.unwrap();
+    assert_eq!(answer.status(), 503);
+    assert_eq!(answer.headers()["retry-after"], "5");
+    let answer: Value = answer.json().await.unwrap();
+    assert_eq!(answer["error"]["code"], "ServiceUnavailable");
+    let text = answer.to_string();
+    assert!(!text.contains("127.0.0.1"), "{text}");
 }

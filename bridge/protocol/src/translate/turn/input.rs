@@ -52,8 +52,11 @@ pub enum Output {
         /// About the piece.
         metadata: Option<Metadata>,
     },
-    /// A status update with this metadata that leaves the status as it stands.
+    /// Metadata of the task that leaves its status as it stands.
     Metadata(Metadata),
+    /// The same, of a message that was changed or taken back: whoever was shown the message must be shown
+    /// this too, as a status update with the status as it stands.
+    Changed(Metadata),
     /// The turn is over; nothing follows.
     Ended,
 }

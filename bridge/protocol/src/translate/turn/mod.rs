@@ -9,6 +9,7 @@
 //! | a piece of a stream | an artifact whose id is the stream's, or more of it |
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
 //! | `endOfConversation` | its value as artifact "Result", then the state by its code |
+//! | another version of a message, or its deletion | metadata that streams show |
 //! | any other activity | metadata |
 //!
 //! When the turn ends, the streams that are still open are closed, and its last message stands in the last
@@ -99,14 +100,13 @@ impl Turn {
         match &activity.kind {
             ActivityType::Message | ActivityType::Typing => self.said(activity),
             ActivityType::EndOfConversation => self.end_of_conversation(activity),
+            ActivityType::MessageUpdate | ActivityType::MessageDelete => self.change(activity),
             ActivityType::ContactRelationUpdate
             | ActivityType::ConversationUpdate
             | ActivityType::Event
             | ActivityType::Invoke
             | ActivityType::InvokeResponse
             | ActivityType::DeleteUserData
-            | ActivityType::MessageUpdate
-            | ActivityType::MessageDelete
             | ActivityType::InstallationUpdate
             | ActivityType::MessageReaction
             | ActivityType::Suggestion
@@ -150,6 +150,11 @@ impl Turn {
     fn event(&mut self, activity: &Activity) {
         let metadata = self.as_event(activity);
         self.outputs.push_back(Output::Metadata(metadata));
+    }
+
+    fn change(&mut self, activity: &Activity) {
+        let metadata = self.as_event(activity);
+        self.outputs.push_back(Output::Changed(metadata));
     }
 
     /// What the bot waits for is told; if it does not wait, the setting says what silence means.

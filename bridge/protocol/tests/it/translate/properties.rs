@@ -180,7 +180,9 @@ fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseErro
                         false => drop(open.insert(id)),
                     }
                 }
-                Output::Metadata(metadata) => prop_assert!(!metadata.is_empty()),
+                Output::Metadata(metadata) | Output::Changed(metadata) => {
+                    prop_assert!(!metadata.is_empty());
+                }
                 Output::Ended => has_ended = true,
             }
         }

@@ -83,6 +83,7 @@ fn shown(output: &Output) -> Value {
             "artifact": artifact, "append": append, "lastChunk": last_chunk, "metadata": metadata,
         }}),
         Output::Metadata(metadata) => json!({"metadata": metadata}),
+        Output::Changed(metadata) => json!({"changed": metadata}),
         Output::Ended => json!("ended"),
     };
     for fields in shown
@@ -121,7 +122,9 @@ fn apply(task: &mut Task, output: Output) {
             };
             status(told, metadata)
         }
-        Output::Metadata(metadata) => status(task.status.clone(), Some(metadata)),
+        Output::Metadata(metadata) | Output::Changed(metadata) => {
+            status(task.status.clone(), Some(metadata))
+        }
         Output::Artifact {
             artifact,
             append,

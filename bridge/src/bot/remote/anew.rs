@@ -1,0 +1,57 @@
+//! What a bot says in a context whose tasks have ended: a message of its own begins another one.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_protocol::{
+    a2a::TaskState,
+    activity::{Activity, ActivityType},
+    translate::SilentEnd,
+};
+
+use super::visit::{Refused, Visit};
+use crate::{agent::Conversation, bot::conversations::silence, clock, store::Head};
+
+/// How long after a cancel a bot counts as cleaning up: what it says then is dropped.
+const CLEANING: Duration = Duration::from_secs(30);
+
+impl Visit {
+    /// The task in which an activity is said that was meant for this one. A conversation that is a context
+    /// goes on after the end of a task, and so a message that comes after it is said in the context's open
+    /// task, or begins one. Any other activity is about what has ended, and so is a message of the turn
+    /// that ended it, or one about its cancel.
+    pub(super) async fn taker(
+        &self,
+        meant: &Arc<Head>,
+        activity: &Activity,
+    ) -> Result<Arc<Head>, Refused> {
+        let goes_on = self.bot.settings.conversation == Conversation::Context
+            && activity.kind == ActivityType::Message
+            && meant.state.is_terminal()
+            && self.channel.lines.find(&meant.task).is_none()
+            && !is_being_cleaned_up(meant);
+        if !goes_on {
+            return Ok(meant.clone());
+        }
+        // Of several messages at once, the first one begins the task and the others are said in it.
+        let _one_by_one = self.channel.beginning.lock().await;
+        match self.last().await? {
+            Some(last) if !last.state.is_terminal() => Ok(last),
+            Some(_) | None => self.create().await,
+        }
+    }
+
+    /// What silence leaves behind after something was said outside of a turn: what was there before, or, in
+    /// a task that the bot began, what it leaves behind after a turn.
+    pub(super) fn silence(&self, head: &Head) -> SilentEnd {
+        let is_new = head.state == TaskState::Submitted && head.last_turn == 0;
+        match is_new && head.turns.is_empty() {
+            true => self.bot.settings.silent_end,
+            false => silence(&head.state),
+        }
+    }
+}
+
+fn is_being_cleaned_up(head: &Head) -> bool {
+    let since = clock::now().duration_since(head.status_time);
+    head.state == TaskState::Canceled && since.unsigned_abs() < CLEANING
+}

@@ -1,0 +1,115 @@
+//! What the agent is shown to let its user in. Secrets come from the environment: arguments are seen by
+//! everybody on the machine.
+
+use bridge_client::{CredentialError, Credentials};
+use clap::Args;
+
+/// What the agent is shown.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Shown {
+    /// Show the bearer token that this variable of the environment holds
+    #[arg(long, value_name = "NAME")]
+    bearer_env: Option<String>,
+    /// Show a header with what a variable of the environment holds, such as X-API-Key=MY_KEY
+    #[arg(long, value_name = "HEADER=NAME", value_parser = header)]
+    header_env: Vec<(String, String)>,
+}
+
+/// Why the agent cannot be shown what it should.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ShownError {
+    #[error("expected a value in the environment variable {0}: set it, and export it")]
+    Missing(String),
+    #[error("environment variable {name}: {source}")]
+    Unfit {
+        name: String,
+        source: CredentialError,
+    },
+}
+
+impl Shown {
+    /// The secrets themselves, looked up in `environment`.
+    pub(super) fn credentials(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Credentials, ShownError> {
+        let find = |name: &str| {
+            let value = environment(name).filter(|value| !value.is_empty());
+            value.ok_or_else(|| ShownError::Missing(name.into()))
+        };
+        let mut credentials = Credentials::default();
+        if let Some(name) = &self.bearer_env {
+            let with = credentials.bearer(&find(name)?);
+            credentials = with.map_err(|source| unfit(name, source))?;
+        }
+        for (header, name) in &self.header_env {
+            let with = credentials.header(header, &find(name)?);
+            credentials = with.map_err(|source| unfit(name, source))?;
+        }
+        Ok(credentials)
+    }
+}
+
+fn unfit(name: &str, source: CredentialError) -> ShownError {
+    let name = name.to_owned();
+    ShownError::Unfit { name, source }
+}
+
+fn header(said: &str) -> Result<(String, String), &'static str> {
+    match said.split_once('=') {
+        Some((header, name)) if !header.is_empty() && !name.is_empty() => {
+            Ok((header.into(), name.into()))
+        }
+        Some(_) | None => Err("expected HEADER=NAME, such as X-API-Key=MY_KEY"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_come_from_the_environment() {
+        let environment = |name: &str| match name {
+            "TOKEN" => Some("hunter2".to_owned()),
+            "BROKEN" => Some("hunter2\n".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let told = |bearer: Option<&str>, headers: &[&str]| {
+            let shown = Shown {
+                bearer_env: bearer.map(String::from),
+                header_env: headers.iter().map(|said| header(said).unwrap()).collect(),
+            };
+            match shown.credentials(&environment) {
+                Ok(credentials) => format!("{credentials:?}"),
+                Err(error) => error.to_string(),
+            }
+        };
+        for (bearer, headers, expected) in [
+            (None, &[][..], "[]"),
+            (
+                Some("TOKEN"),
+                &["X-Key=TOKEN"],
+                r#"["authorization", "x-key"]"#,
+            ),
+            (Some("NONE"), &[], "environment variable NONE: set it"),
+            (None, &["X-Key=EMPTY"], "environment variable EMPTY: set it"),
+            (
+                Some("BROKEN"),
+                &[],
+                "environment variable BROKEN: expected a secret of one line",
+            ),
+            (
+                None,
+                &["a b=TOKEN"],
+                "expected the name of an HTTP header, found \"a b\"",
+            ),
+        ] {
+            let told = told(bearer, headers);
+            assert!(told.contains(expected), "{told}");
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+        assert!(header("X-Key").is_err() && header("=A").is_err());
+    }
+}

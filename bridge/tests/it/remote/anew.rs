@@ -1,0 +1,131 @@
+//! Bots whose conversations are contexts, and what they say there after the end of a task.
+
+use axum::response::IntoResponse as _;
+use bridge::{agent::Conversation, bot::remote::RemoteSettings};
+use bridge_protocol::translate::SilentEnd;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use super::{StandIn, World, all_said, eventually, quick, said, standin::Post, state};
+
+fn in_contexts() -> RemoteSettings {
+    RemoteSettings {
+        conversation: Conversation::Context,
+        ..quick()
+    }
+}
+
+/// One that ends the conversation, says one thing more in the same turn, and is told of cancels.
+async fn ending() -> StandIn {
+    StandIn::that(async |post: Post| {
+        if post.activity["type"] == "message" {
+            post.send(json!({"type": "endOfConversation", "text": "bye"}))
+                .await;
+        }
+        post.say("and this").await;
+        StatusCode::OK.into_response()
+    })
+    .await
+}
+
+async fn first(bot: &StandIn) -> Post {
+    eventually("the bot is called", async || bot.posts().into_iter().next()).await
+}
+
+/// The tasks there are, newest first.
+async fn tasks(world: &World) -> Vec<Value> {
+    let answer = world.client.call("bot", "ListTasks", &json!({})).await;
+    let answer = answer.unwrap();
+    let mut tasks = Vec::new();
+    for listed in answer["result"]["tasks"].as_array().unwrap() {
+        tasks.push(world.task(&listed["id"]).await);
+    }
+    tasks
+}
+
+/// Says news until they begin a task: as long as the turn is open that ended the last one, they do not.
+async fn begins(world: &World, post: &Post) {
+    let begun = async || {
+        post.say("news").await;
+        (tasks(world).await.len() == 2).then_some(())
+    };
+    eventually("news begin a task", begun).await;
+}
+
+#[tokio::test]
+async fn news_after_the_end_of_a_task_begin_one_in_its_context() {
+    let bot = ending().await;
+    let world = World::of(&bot, in_contexts()).await;
+    let task = world.say("hi").await;
+    assert_eq!(state(&task), "TASK_STATE_COMPLETED");
+    let post = first(&bot).await;
+    begins(&world, &post).await;
+    let here = post.below("/activities");
+    let end = post.reply(json!({"type": "endOfConversation", "replyToId": null}));
+    assert_eq!(post.call("POST", &here, &end).await.0, 200);
+    // With and without the activity that it answers, and several at the same moment.
+    let news = post.reply(json!({"text": "more news", "replyToId": null}));
+    tokio::join!(post.say("more news"), post.call("POST", &here, &news));
+    post.say("the last news").await;
+    let tasks = tasks(&world).await;
+    assert_eq!(tasks.len(), 3, "{tasks:?}");
+    assert!(
+        tasks
+            .iter()
+            .all(|one| one["contextId"] == task["contextId"])
+    );
+    let expected = ["more news", "more news", "the last news"];
+    assert_eq!(all_said(&tasks[0]), expected);
+    assert_eq!(state(&tasks[0]), "TASK_STATE_INPUT_REQUIRED");
+    assert_eq!(state(&tasks[1]), "TASK_STATE_COMPLETED");
+    // What was said in the turn that ended the conversation stays dropped.
+    assert_eq!(all_said(&tasks[2]), ["bye"]);
+}
+
+#[tokio::test]
+async fn only_messages_begin_a_task_and_it_ends_as_turns_do() {
+    let bot = ending().await;
+    let settings = RemoteSettings {
+        silent_end: SilentEnd::Completed,
+        ..in_contexts()
+    };
+    let world = World::of(&bot, settings).await;
+    world.say("hi").await;
+    let post = first(&bot).await;
+    begins(&world, &post).await;
+    for kind in ["typing", "trace", "event", "endOfConversation"] {
+        post.send(json!({"type": kind, "name": kind})).await;
+    }
+    let tasks = tasks(&world).await;
+    assert_eq!(tasks.len(), 2, "{tasks:?}");
+    assert_eq!(
+        (state(&tasks[0]), said(&tasks[0])),
+        ("TASK_STATE_COMPLETED", "news")
+    );
+}
+
+#[tokio::test]
+async fn what_a_bot_says_about_a_cancel_is_dropped() {
+    let bot = StandIn::that(async |post: Post| match post.activity["type"].as_str() {
+        Some("message") => StatusCode::ACCEPTED.into_response(),
+        _ => {
+            post.say("I will clean up").await;
+            StatusCode::OK.into_response()
+        }
+    })
+    .await;
+    let world = World::of(&bot, in_contexts()).await;
+    let task = world.begin("hi").await;
+    let post = first(&bot).await;
+    let params = json!({"id": task["id"]});
+    world
+        .client
+        .call("bot", "CancelTask", &params)
+        .await
+        .unwrap();
+    eventually("the bot is told", async || bot.posts().into_iter().nth(1)).await;
+    post.say("too late").await;
+    let tasks = tasks(&world).await;
+    assert_eq!(tasks.len(), 1, "{tasks:?}");
+    assert_eq!(state(&tasks[0]), "TASK_STATE_CANCELED");
+}
