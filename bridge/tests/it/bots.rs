@@ -131,7 +131,9 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     }
     for (kind, ..) in KINDS.iter().chain(more) {
         let shown = seen.iter().map(|(version, seen)| {
-            let part = |way: &str| redact::shown(&format!("{version}, {way}"), &seen[*kind][way]);
+            let part = |way: &str| {
+                redact::shown(&format!("{version}, {way}"), &seen[*kind][way], bot.url())
+            };
             part("waiting") + &part("streaming")
         });
         let shown: String = shown.collect();

@@ -1,21 +1,42 @@
-//! What others saw, without what differs from run to run.
+//! What clients saw of bots, without what differs from run to run.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// A conversation as a snapshot shows it: every answer a line, then the task as it stands at the end.
-pub(crate) fn shown(title: &str, seen: &Value) -> String {
-    let mut names = Names::default();
+/// A conversation as a snapshot shows it: every answer on a line, tasks by their status alone, then the
+/// whole of the task at the end. `bot` is the bot's own address.
+pub(crate) fn shown(title: &str, seen: &Value, bot: &str) -> String {
+    let mut names = Names::at(bot);
     let mut text = format!("# {title}\n");
-    for answer in seen["answers"].as_array().unwrap() {
-        for item in joined(answer.as_array().unwrap()) {
-            writeln!(text, "{}", names.redacted(&item)).unwrap();
+    let answers = seen["answers"].as_array().unwrap();
+    for answer in answers.iter().map(|answer| answer.as_array().unwrap()) {
+        for item in joined(answer) {
+            writeln!(text, "{}", names.redacted(&brief(item))).unwrap();
         }
         text.push('\n');
     }
     let task = names.redacted(&seen["task"]);
-    text + &serde_json::to_string_pretty(&task).unwrap() + "\n\n"
+    for field in ["history", "artifacts"] {
+        for item in task[field].as_array().into_iter().flatten() {
+            writeln!(text, "{field}: {item}").unwrap();
+        }
+    }
+    writeln!(text, "status: {}\n", task["status"]).unwrap();
+    text
+}
+
+/// A task without what is shown of it at the end; anything else as it is.
+fn brief(mut item: Value) -> Value {
+    let task = match item.get("task") {
+        Some(_) => &mut item["task"],
+        None => &mut item,
+    };
+    if let Some(fields) = task.as_object_mut().filter(|it| it.contains_key("history")) {
+        fields.remove("history");
+        fields.remove("artifacts");
+    }
+    item
 }
 
 /// How many pieces a stream has depends on time: what follows a piece of an artifact is joined to it.
@@ -32,29 +53,21 @@ fn joined(items: &[Value]) -> Vec<Value> {
 
 fn goes_on(last: &Value, next: &Value) -> bool {
     let (last, next) = (update(last), update(next));
-    let artifact = |update: &Value| update["artifact"]["artifactId"].clone();
-    next["append"] == true && artifact(last) == artifact(next)
+    next["append"] == true && last["artifact"]["artifactId"] == next["artifact"]["artifactId"]
 }
 
 fn join(last: &mut Value, next: &Value) {
-    let more = update(next);
+    let next = update(next);
     let last = match last.get("artifactUpdate") {
         Some(_) => &mut last["artifactUpdate"],
         None => last,
     };
-    let text = |update: &Value| {
-        update["artifact"]["parts"][0]["text"]
-            .as_str()
-            .map(String::from)
-    };
-    if let (Some(said), Some(added)) = (text(last), text(more)) {
-        last["artifact"]["parts"][0]["text"] = (said + &added).into();
-    }
-    for field in ["lastChunk", "metadata"] {
-        if let Some(value) = more.get(field) {
-            last[field] = value.clone();
-        }
-    }
+    let said = [&*last, next].map(|update| &update["artifact"]["parts"][0]["text"]);
+    let said: String = said.map(|text| text.as_str().unwrap()).concat();
+    let mut whole = next.clone();
+    whole["artifact"]["parts"][0]["text"] = said.into();
+    whole["append"] = json!("joined");
+    *last = whole;
 }
 
 /// The artifact's update that an item is in 1.0, or the item as it is in 0.3.
@@ -73,31 +86,43 @@ const IDS: [&str; 6] = [
 ];
 
 /// Names for ids, in the order in which they come.
-#[derive(Default)]
-struct Names(BTreeMap<String, String>);
+struct Names {
+    given: BTreeMap<String, String>,
+    bot: String,
+}
 
 impl Names {
+    fn at(bot: &str) -> Self {
+        Self {
+            given: BTreeMap::new(),
+            bot: bot.to_owned(),
+        }
+    }
+
     fn redacted(&mut self, value: &Value) -> Value {
         match value {
             Value::Array(items) => items.iter().map(|item| self.redacted(item)).collect(),
-            Value::Object(fields) => fields
-                .iter()
-                .map(|(name, value)| (name.clone(), self.field(name, value)))
-                .collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+            Value::Object(fields) => {
+                let one =
+                    |(name, value): (&String, &Value)| (name.clone(), self.field(name, value));
+                fields.iter().map(one).collect()
+            }
+            Value::String(text) => text.replace(&self.bot, "BOT").into(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
 
     fn field(&mut self, name: &str, value: &Value) -> Value {
-        match value.as_str() {
-            Some(_) if name.eq_ignore_ascii_case("timestamp") => "TIME".into(),
-            Some(id) if IDS.contains(&name) => self.name(id).into(),
+        match (name, value) {
+            ("timestamp", Value::String(_)) => "TIME".into(),
+            ("streamSequence", Value::Number(_)) => "NUMBER".into(),
+            (_, Value::String(id)) if IDS.contains(&name) => self.name(id).into(),
             _ => self.redacted(value),
         }
     }
 
     fn name(&mut self, id: &str) -> String {
-        let next = format!("id-{}", self.0.len() + 1);
-        self.0.entry(id.to_owned()).or_insert(next).clone()
+        let next = format!("id-{}", self.given.len() + 1);
+        self.given.entry(id.to_owned()).or_insert(next).clone()
     }
 }

@@ -18,7 +18,7 @@ const does = {
     answer.queueInformativeUpdate('thinking')
     for (const word of ['one ', 'two ', 'three']) {
       answer.queueTextChunk(word)
-      await pause(150)
+      await pause(700)
     }
     await answer.endStream()
   },

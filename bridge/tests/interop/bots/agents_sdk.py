@@ -51,7 +51,7 @@ async def stream(context: TurnContext, _: TurnState):
     answer.queue_informative_update("thinking")
     for word in ("one ", "two ", "three"):
         answer.queue_text_chunk(word)
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.7)
     await answer.end_stream()
 
 
