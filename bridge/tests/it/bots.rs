@@ -57,12 +57,13 @@ const CLIENTS: [(&str, &str, &str); 2] = [
 type Kind = (&'static str, &'static str, &'static [&'static str]);
 
 /// What every bot can do.
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     ("echo", "bot", &["hello"]),
     ("state", "bot", &["count", "hello", "count"]),
     ("question", "bot", &["ask", "that one"]),
     ("cards", "bot", &["card"]),
     ("files", "bot", &["look", "file"]),
+    ("corrections", "bot", &["correct"]),
     ("proactive", "bot", &["later"]),
     ("ending", "bot", &["count", "end"]),
     ("failure", "bot", &["throw"]),
@@ -75,7 +76,10 @@ const STREAMED: [Kind; 2] = [
 ];
 
 /// What the bots on the Bot Framework can do too.
-const DIALOGS: [Kind; 1] = [("dialog", "bot", &["dialog", "tea", "many", "7"])];
+const CLASSIC: [Kind; 2] = [
+    ("dialog", "bot", &["dialog", "tea", "many", "7"]),
+    ("upload", "bot", &["upload"]),
+];
 
 /// What a bot says after its turn, which only one kind of conversation waits for.
 const UNTIL: (&str, &str) = ("proactive", "here I am");
@@ -100,7 +104,7 @@ async fn the_agents_sdk_for_python() {
 #[tokio::test]
 async fn the_bot_framework_for_python() {
     let bot = BOT_FRAMEWORK.start().await;
-    talk("bot_framework_python", &bot, &DIALOGS).await;
+    talk("bot_framework_python", &bot, &CLASSIC).await;
 }
 
 #[tokio::test]
@@ -111,7 +115,7 @@ async fn the_agents_sdk_for_node() {
 #[tokio::test]
 async fn the_bot_framework_for_node() {
     let bot = on_node("bot_framework.js").await;
-    talk("bot_framework_node", &bot, &DIALOGS).await;
+    talk("bot_framework_node", &bot, &CLASSIC).await;
 }
 
 async fn on_node(bot: &str) -> Bridge {

@@ -16,7 +16,7 @@ pub(crate) fn shown(title: &str, seen: &Value, bot: &str) -> String {
         }
         text.push('\n');
     }
-    let task = names.redacted(&seen["task"]);
+    let task = names.redacted(&whole(&seen["task"]));
     for field in ["history", "artifacts"] {
         for item in task[field].as_array().into_iter().flatten() {
             writeln!(text, "{field}: {item}").unwrap();
@@ -37,6 +37,18 @@ fn brief(mut item: Value) -> Value {
         fields.remove("artifacts");
     }
     item
+}
+
+/// A task whose artifacts have their pieces of text joined, for there may be any number of them.
+fn whole(task: &Value) -> Value {
+    let mut task = task.clone();
+    let artifacts = task.get_mut("artifacts").and_then(Value::as_array_mut);
+    for artifact in artifacts.into_iter().flatten() {
+        let texts = artifact["parts"].as_array().unwrap().iter();
+        let text: String = texts.map(|part| part["text"].as_str().unwrap()).collect();
+        artifact["parts"] = json!([{ "text": text }]);
+    }
+    task
 }
 
 /// How many pieces a stream has depends on time: what follows a piece of an artifact is joined to it.

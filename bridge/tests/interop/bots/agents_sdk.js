@@ -1,8 +1,9 @@
 // A bot on the Microsoft 365 Agents SDK for JavaScript, without anything that knows of the bridge.
 //
 // It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a
-// question, `card` with two cards and suggested actions, `file` with an image, a file with what came of it, `later` with
-// something that comes after the turn, `end` ends the conversation, `throw` fails.
+// question, `card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with
+// what is said, changed and taken back, `later` with something that comes after the turn, `end` ends the conversation,
+// `throw` fails.
 
 const express = require('express')
 const { AgentApplication, CardFactory, MemoryStorage, MessageFactory } = require('@microsoft/agents-hosting')
@@ -41,13 +42,21 @@ const does = {
     const linked = { name: 'page.html', contentType: 'text/html', contentUrl: 'https://example.com/page.html' }
     await context.sendActivity(MessageFactory.list([pixel, linked], 'Two files'))
   },
+  async correct (context) {
+    const { id } = await context.sendActivity('first')
+    const changed = MessageFactory.text('second')
+    changed.id = id
+    await context.updateActivity(changed)
+    const slip = await context.sendActivity('a slip')
+    await context.deleteActivity(slip.id)
+  },
   async later (context) {
     const { adapter, identity } = context
     const reference = context.activity.getConversationReference()
     await context.sendActivity('I will call back')
     setTimeout(() => adapter.continueConversation(identity, reference, async turn => {
       await turn.sendActivity('here I am')
-    }), 500)
+    }), 1000)
   },
   async end (context) {
     await context.sendActivity('bye')

@@ -1,8 +1,8 @@
 """A bot on the Microsoft 365 Agents SDK for Python, without anything that knows of the bridge.
 
 It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a question,
-`card` with two cards and suggested actions, `file` with two files, a file with what came of it, `later` with something
-that comes after the turn, `end` ends the conversation, `throw` fails.
+`card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with what is
+said, changed and taken back, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails.
 """
 
 import asyncio
@@ -88,12 +88,19 @@ async def file(context: TurnContext, _: TurnState):
     await context.send_activity(Activity(type="message", text="Two files", attachments=files))
 
 
+async def correct(context: TurnContext, _: TurnState):
+    first = await context.send_activity("first")
+    await context.update_activity(Activity(type="message", text="second", id=first.id))
+    slip = await context.send_activity("a slip")
+    await context.delete_activity(slip.id)
+
+
 async def later(context: TurnContext, _: TurnState):
     continuation = context.activity.get_conversation_reference().get_continuation_activity()
     identity = context.identity
 
     async def speak():
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1)
         await ADAPTER.continue_conversation_with_claims(
             identity, continuation, lambda turn: turn.send_activity("here I am")
         )
@@ -126,8 +133,8 @@ async def echo(context: TurnContext, _: TurnState):
 
 
 TASKS = set()
-for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "file": file, "later": later,
-                   "end": end, "throw": throw}.items():
+for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "file": file, "correct": correct,
+                   "later": later, "end": end, "throw": throw}.items():
     AGENT.message(word)(does)
 AGENT.activity("message")(echo)
 

@@ -1,8 +1,9 @@
 // A bot on the Bot Framework SDK for JavaScript, without anything that knows of the bridge.
 //
 // It echoes; `count` is answered with how often it was said in this conversation, `ask` with a question, `card` with two
-// cards and suggested actions, `file` with an image, a file with what came of it, `dialog` begins a dialog, `later` is
-// answered with something that comes after the turn, `end` ends the conversation, `throw` fails.
+// cards and suggested actions, `file` with two files, `upload` with one that is uploaded before, a file with what came of
+// it, `correct` with what is said, changed and taken back, `dialog` begins a dialog, `later` is answered with something that
+// comes after the turn, `end` ends the conversation, `throw` fails.
 
 const express = require('express')
 const {
@@ -55,13 +56,28 @@ const does = {
     const linked = { name: 'page.html', contentType: 'text/html', contentUrl: 'https://example.com/page.html' }
     await context.sendActivity({ type: 'message', text: 'Two files', attachments: [pixel, linked] })
   },
+  async upload (context) {
+    const { conversation, serviceUrl } = context.activity
+    const client = context.turnState.get(context.adapter.ConnectorClientKey)
+    const note = { name: 'note.txt', type: 'text/plain', originalBase64: Buffer.from('Uploaded.') }
+    const { id } = await client.conversations.uploadAttachment(conversation.id, note)
+    const contentUrl = `${serviceUrl.replace(/\/$/, '')}/v3/attachments/${id}/views/original`
+    const attached = { name: note.name, contentType: note.type, contentUrl }
+    await context.sendActivity({ type: 'message', text: 'One file', attachments: [attached] })
+  },
+  async correct (context) {
+    const { id } = await context.sendActivity('first')
+    await context.updateActivity({ type: 'message', text: 'second', id })
+    const slip = await context.sendActivity('a slip')
+    await context.deleteActivity(slip.id)
+  },
   async dialog (context) {
     await (await dialogs.createContext(context)).beginDialog('order')
   },
   async later (context) {
     const reference = TurnContext.getConversationReference(context.activity)
     await context.sendActivity('I will call back')
-    setTimeout(() => adapter.continueConversationAsync('', reference, turn => turn.sendActivity('here I am')), 500)
+    setTimeout(() => adapter.continueConversationAsync('', reference, turn => turn.sendActivity('here I am')), 1000)
   },
   async end (context) {
     await context.sendActivity('bye')

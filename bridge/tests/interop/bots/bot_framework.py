@@ -1,8 +1,9 @@
 """A bot on the Bot Framework SDK for Python, without anything that knows of the bridge.
 
 It echoes; `count` is answered with how often it was said in this conversation, `ask` with a question, `card` with two
-cards and suggested actions, `file` with two files, a file with what came of it, `dialog` begins a dialog, `later` is
-answered with something that comes after the turn, `end` ends the conversation, `throw` fails.
+cards and suggested actions, `file` with two files, `upload` with one that is uploaded before, a file with what came of it,
+`correct` with what is said, changed and taken back, `dialog` begins a dialog, `later` is answered with something that comes
+after the turn, `end` ends the conversation, `throw` fails.
 """
 
 import asyncio
@@ -27,6 +28,7 @@ from botbuilder.integration.aiohttp import (
 from botbuilder.schema import (
     Activity,
     Attachment,
+    AttachmentData,
     CardAction,
     EndOfConversationCodes,
     HeroCard,
@@ -94,6 +96,22 @@ async def file(context):
     await context.send_activity(MessageFactory.list(files, "Two files"))
 
 
+async def upload(context):
+    client = context.turn_state[CloudAdapter.BOT_CONNECTOR_CLIENT_KEY]
+    note = AttachmentData(name="note.txt", type="text/plain", original_base64=b"Uploaded.")
+    uploaded = await client.conversations.upload_attachment(context.activity.conversation.id, note)
+    url = f"{context.activity.service_url.rstrip('/')}/v3/attachments/{uploaded.id}/views/original"
+    attached = Attachment(name=note.name, content_type=note.type, content_url=url)
+    await context.send_activity(MessageFactory.list([attached], "One file"))
+
+
+async def correct(context):
+    first = await context.send_activity("first")
+    await context.update_activity(Activity(type="message", text="second", id=first.id))
+    slip = await context.send_activity("a slip")
+    await context.delete_activity(slip.id)
+
+
 async def dialog(context):
     await (await DIALOGS.create_context(context)).begin_dialog("order")
 
@@ -102,7 +120,7 @@ async def later(context):
     reference = TurnContext.get_conversation_reference(context.activity)
 
     async def speak():
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1)
         await ADAPTER.continue_conversation(reference, lambda turn: turn.send_activity("here I am"), "")
 
     await context.send_activity("I will call back")
@@ -120,7 +138,7 @@ async def throw(_):
     raise ValueError("as I was told")
 
 
-DOES = {does.__name__: does for does in (count, ask, card, file, dialog, later, end, throw)}
+DOES = {does.__name__: does for does in (count, ask, card, file, upload, correct, dialog, later, end, throw)}
 
 
 async def received(context, attachment):
