@@ -22,6 +22,9 @@ pub(crate) fn shown(title: &str, seen: &Value, bot: &str) -> String {
             writeln!(text, "{field}: {item}").unwrap();
         }
     }
+    if let Some(metadata) = task.get("metadata") {
+        writeln!(text, "metadata: {metadata}").unwrap();
+    }
     writeln!(text, "status: {}\n", task["status"]).unwrap();
     text
 }
@@ -35,6 +38,7 @@ fn brief(mut item: Value) -> Value {
     if let Some(fields) = task.as_object_mut().filter(|it| it.contains_key("history")) {
         fields.remove("history");
         fields.remove("artifacts");
+        fields.remove("metadata");
     }
     item
 }
@@ -97,6 +101,9 @@ const IDS: [&str; 6] = [
     "streamId",
 ];
 
+/// Where the bridge keeps what bots upload, under unguessable names.
+const UPLOADS: &str = "/v3/attachments/";
+
 /// Names for ids, in the order in which they come.
 struct Names {
     given: BTreeMap<String, String>,
@@ -119,6 +126,7 @@ impl Names {
                     |(name, value): (&String, &Value)| (name.clone(), self.field(name, value));
                 fields.iter().map(one).collect()
             }
+            Value::String(text) if text.contains(UPLOADS) => "UPLOADED".into(),
             Value::String(text) => text.replace(&self.bot, "BOT").into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }

@@ -9,6 +9,7 @@
 //! | a piece of a stream | an artifact whose id is the stream's, or more of it |
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
 //! | `endOfConversation` | its value as artifact "Result", then the state by its code |
+//! | another version of a message, or that it is taken back | metadata, and the status again with it |
 //! | any other activity | metadata |
 //!
 //! When the turn ends, the streams that are still open are closed, and its last message stands in the last
@@ -99,14 +100,13 @@ impl Turn {
         match &activity.kind {
             ActivityType::Message | ActivityType::Typing => self.said(activity),
             ActivityType::EndOfConversation => self.end_of_conversation(activity),
+            ActivityType::MessageUpdate | ActivityType::MessageDelete => self.revised(activity),
             ActivityType::ContactRelationUpdate
             | ActivityType::ConversationUpdate
             | ActivityType::Event
             | ActivityType::Invoke
             | ActivityType::InvokeResponse
             | ActivityType::DeleteUserData
-            | ActivityType::MessageUpdate
-            | ActivityType::MessageDelete
             | ActivityType::InstallationUpdate
             | ActivityType::MessageReaction
             | ActivityType::Suggestion
@@ -150,6 +150,28 @@ impl Turn {
     fn event(&mut self, activity: &Activity) {
         let metadata = self.as_event(activity);
         self.outputs.push_back(Output::Metadata(metadata));
+    }
+
+    /// Another version of a message, or none any more. Streams show statuses and no metadata of the task, so
+    /// the status is told again with it; what it says of the last message counts from here on.
+    fn revised(&mut self, activity: &Activity) {
+        self.event(activity);
+        let shown = self.shown.as_ref().map(id);
+        if let Some(id) = shown.filter(|id| activity.id.as_ref() == Some(id)) {
+            let is_update = activity.kind == ActivityType::MessageUpdate;
+            self.shown = is_update.then(|| self.other_version(activity, id));
+        }
+        let state = self.asked.clone().unwrap_or(TaskState::Working);
+        let metadata = self.as_event(activity);
+        self.status(state, self.shown.clone(), Some(metadata));
+    }
+
+    fn other_version(&self, activity: &Activity, id: String) -> Message {
+        let message = Activity {
+            kind: ActivityType::Message,
+            ..activity.clone()
+        };
+        from_activity::message(&message, &self.context, id)
     }
 
     /// What the bot waits for is told; if it does not wait, the setting says what silence means.
