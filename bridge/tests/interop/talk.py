@@ -34,13 +34,18 @@ async def converse(connect, task_of, conversation, streaming):
 
 
 async def hear(client, task, until, streaming):
-    """Waits until the bot has said it, which may be before a stream of the task is open."""
+    """Waits until the bot has said it and rests, which may be before a stream of the task is open."""
     if streaming:
         async for item in client.follow(task):
             if until in json.dumps(item):
-                return
-    while until not in json.dumps(await client.task(task)):
+                break
+    while not rests_with(until, await client.task(task)):
         await asyncio.sleep(0.05)
+
+
+def rests_with(until, task):
+    resting = task["status"]["state"] in ("TASK_STATE_INPUT_REQUIRED", "input-required")
+    return resting and until in json.dumps(task)
 
 
 def run(connect, task_of):
