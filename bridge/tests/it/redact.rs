@@ -92,13 +92,14 @@ fn update(item: &Value) -> &Value {
 }
 
 /// The fields whose values are ids.
-const IDS: [&str; 6] = [
+const IDS: [&str; 7] = [
     "id",
     "taskId",
     "contextId",
     "messageId",
     "artifactId",
     "streamId",
+    "replyToId",
 ];
 
 /// Where the bridge keeps what bots upload, under unguessable names.
