@@ -1,117 +1,189 @@
-//! Unmodified bots on public packages, talked to through the program. What they do stands in
-//! `tests/interop/bots/`.
+//! Unmodified bots on public packages, talked to through the program by clients that are not ours. What the
+//! bots do stands in `tests/interop/bots/`, what the clients do in `tests/interop/talk.py`.
 
-use std::{future::Future, path::PathBuf, process::Command, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
-use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
-use crate::{client::Client, program::Bridge, venv};
+use crate::{
+    node,
+    program::{Bridge, run},
+    redact, venv,
+};
+
+/// Longer than a client waits by itself.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// The Agents SDK for Python, and what it needs for bots without credentials.
-const AGENTS_SDK: [&str; 2] = [
-    "microsoft-agents-hosting-aiohttp==1.9.0",
-    "microsoft-agents-authentication-msal==1.9.0",
+pub(crate) const AGENTS_SDK: Python = Python(
+    "agents_sdk.py",
+    &[
+        "microsoft-agents-hosting-aiohttp==1.9.0",
+        "microsoft-agents-authentication-msal==1.9.0",
+    ],
+);
+
+/// The Bot Framework SDK for Python.
+const BOT_FRAMEWORK: Python = Python(
+    "bot_framework.py",
+    &[
+        "botbuilder-integration-aiohttp==4.17.1",
+        "botbuilder-dialogs==4.17.1",
+    ],
+);
+
+/// What both bots for Node run on, in one installation.
+const NODE_PACKAGES: [&str; 5] = [
+    "@microsoft/agents-hosting@1.8.1",
+    "@microsoft/agents-hosting-express@1.8.1",
+    "botbuilder@4.23.3",
+    "botbuilder-dialogs@4.23.3",
+    "express@5.2.1",
 ];
 
-/// A bot, and the bridge that it is behind.
-struct World {
-    client: Client,
-    _bridge: Bridge,
-    _bot: Bridge,
-}
+/// The clients, by the version that they speak.
+const CLIENTS: [(&str, &str, &str); 2] = [
+    ("1.0", "bots_1_0.py", "a2a-sdk==1.3.0"),
+    ("0.3", "bots_0_3.py", "a2a-sdk==0.3.26"),
+];
 
-impl World {
-    async fn python(bot: &str, packages: &[&str]) -> Self {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/bots");
-        let python = venv::with(packages).await.join("bin/python");
-        let bot = Bridge::listening(Command::new(python).arg(PathBuf::from(folder).join(bot)));
-        let choice = format!("bot={}/api/messages", bot.url());
-        let bridge = Bridge::serve(&["--store", "memory", "--bot", &choice]);
-        Self {
-            client: Client::of(bridge.url()),
-            _bridge: bridge,
-            _bot: bot,
-        }
+/// A kind of conversation: what it is called, at which agent, and what the user says.
+type Kind = (&'static str, &'static str, &'static [&'static str]);
+
+/// What every bot can do.
+const KINDS: [Kind; 9] = [
+    ("echo", "bot", &["hello"]),
+    ("state", "bot", &["count", "hello", "count"]),
+    ("question", "bot", &["ask", "that one"]),
+    ("cards", "bot", &["card"]),
+    ("files", "bot", &["look", "file"]),
+    ("corrections", "bot", &["correct"]),
+    ("proactive", "bot", &["later"]),
+    ("ending", "bot", &["count", "end"]),
+    ("failure", "bot", &["throw"]),
+];
+
+/// What the bots on the Agents SDK can do too: they only stream on a channel that they know.
+const STREAMED: [Kind; 2] = [
+    ("stream", "webchat", &["stream"]),
+    ("unstreamed", "bot", &["stream"]),
+];
+
+/// What the bots on the Bot Framework can do too.
+const CLASSIC: [Kind; 2] = [
+    ("dialog", "bot", &["dialog", "tea", "many", "7"]),
+    ("upload", "bot", &["upload"]),
+];
+
+/// What a bot says after its turn, which only one kind of conversation waits for.
+const UNTIL: (&str, &str) = ("proactive", "here I am");
+
+/// A bot in Python, and its packages.
+pub(crate) struct Python(&'static str, &'static [&'static str]);
+
+impl Python {
+    /// Starts it, and waits until it listens.
+    pub(crate) async fn start(&self) -> Bridge {
+        let python = venv::with(self.1).await.join("bin/python");
+        Bridge::listening(Command::new(python).arg(interop("bots").join(self.0)))
     }
-
-    /// Says something in a task, or in a new one.
-    async fn say(&self, text: &str, task: Option<&Value>) -> Value {
-        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let mut message = json!({"messageId": format!("m-{number}"), "role": "ROLE_USER",
-            "parts": [{"text": text}]});
-        if let Some(task) = task {
-            message["taskId"] = task["id"].clone();
-        }
-        let params = json!({ "message": message });
-        let answer = self.client.call("bot", "SendMessage", &params).await;
-        answer.expect("the bridge answers")["result"]["task"].clone()
-    }
-
-    async fn task(&self, task: &Value) -> Value {
-        let params = json!({"id": task["id"]});
-        let answer = self.client.call("bot", "GetTask", &params).await;
-        answer.expect("the bridge answers")["result"].clone()
-    }
-}
-
-static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-
-/// The state of a task, and what its status says.
-fn stands(task: &Value) -> (&str, &str) {
-    let said = &task["status"]["message"]["parts"][0]["text"];
-    let state = task["status"]["state"].as_str().unwrap_or_default();
-    (state, said.as_str().unwrap_or_default())
-}
-
-const WAITS: &str = "TASK_STATE_INPUT_REQUIRED";
-
-#[tokio::test]
-async fn the_agents_sdk_for_python_is_understood() {
-    let world = World::python("agents_sdk.py", &AGENTS_SDK).await;
-    let task = world.say("hello", None).await;
-    assert_eq!(stands(&task), (WAITS, "Echo: hello"));
-    for (text, expected) in [
-        ("count", "1"),
-        ("count", "2"),
-        ("ask", "Which one?"),
-        ("throw", "Exception caught : as I was told"),
-        ("stream", "one two three"),
-    ] {
-        let task = world.say(text, Some(&task)).await;
-        assert_eq!(stands(&task), (WAITS, expected), "{text}");
-    }
-    let card = world.say("card", Some(&task)).await;
-    let part = &card["status"]["message"]["parts"][0];
-    assert_eq!(part["mediaType"], "application/vnd.microsoft.card.hero");
-    assert_eq!(part["data"]["title"], "A card");
-    world.say("later", Some(&task)).await;
-    eventually(async || stands(&world.task(&task).await) == (WAITS, "here I am")).await;
-    let task = world.say("end", Some(&task)).await;
-    assert_eq!(stands(&task), ("TASK_STATE_COMPLETED", "bye"));
 }
 
 #[tokio::test]
-async fn two_hundred_conversations_at_once_keep_apart() {
-    let world = World::python("agents_sdk.py", &AGENTS_SDK).await;
-    let talks = (0..200).map(async |number| {
-        let task = world.say(&format!("{number} one"), None).await;
-        assert_eq!(stands(&task), (WAITS, &*format!("Echo: {number} one")));
-        let task = world.say("count", Some(&task)).await;
-        assert_eq!(stands(&task), (WAITS, "1"));
-        let task = world.say(&format!("{number} two"), Some(&task)).await;
-        assert_eq!(stands(&task), (WAITS, &*format!("Echo: {number} two")));
+async fn the_agents_sdk_for_python() {
+    let bot = AGENTS_SDK.start().await;
+    talk("agents_python", &bot, &STREAMED).await;
+}
+
+#[tokio::test]
+async fn the_bot_framework_for_python() {
+    let bot = BOT_FRAMEWORK.start().await;
+    talk("bot_framework_python", &bot, &CLASSIC).await;
+}
+
+#[tokio::test]
+async fn the_agents_sdk_for_node() {
+    talk("agents_node", &on_node("agents_sdk.js").await, &STREAMED).await;
+}
+
+#[tokio::test]
+async fn the_bot_framework_for_node() {
+    let bot = on_node("bot_framework.js").await;
+    talk("bot_framework_node", &bot, &CLASSIC).await;
+}
+
+async fn on_node(bot: &str) -> Bridge {
+    let modules = node::with(&NODE_PACKAGES).await;
+    let mut node = Command::new("node");
+    let bot = interop("bots").join(bot);
+    Bridge::listening(node.arg(bot).env("NODE_PATH", modules))
+}
+
+/// Has every client talk to a bot, and compares what they saw with what they saw before.
+async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
+    let folder = tempfile::tempdir().unwrap();
+    let bridge = serve(&folder, bot);
+    let mut seen = Vec::new();
+    for (version, client, package) in CLIENTS {
+        seen.push((version, ask(&bridge, client, package, more).await));
+    }
+    for (kind, ..) in KINDS.iter().chain(more) {
+        let shown = seen.iter().map(|(version, seen)| {
+            let part = |way: &str| {
+                redact::shown(&format!("{version}, {way}"), &seen[*kind][way], bot.url())
+            };
+            part("waiting") + &part("streaming")
+        });
+        let shown: String = shown.collect();
+        insta::with_settings!({prepend_module_to_snapshot => false, omit_expression => true,
+            snapshot_path => "bots"}, {
+            insta::assert_snapshot!(format!("{name}.{kind}"), shown);
+        });
+    }
+}
+
+/// The bot as two agents: on the usual channel, and on one that bots know.
+fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
+    let url = bot.url();
+    let agent = |name: &str, more: &str| {
+        format!("[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\n{more}\n")
+    };
+    let agents = agent("bot", "") + &agent("webchat", "channel_id = 'webchat'");
+    let config = folder.path().join("bridge.toml");
+    fs::write(&config, format!("store = 'memory'\n{agents}")).unwrap();
+    Bridge::serve(&["--config", config.to_str().unwrap()])
+}
+
+/// What a client saw, by the kind of conversation.
+async fn ask(bridge: &Bridge, client: &str, package: &str, more: &[Kind]) -> Value {
+    let python = venv::with(&[package]).await.join("bin/python");
+    let told = KINDS.iter().chain(more).map(|(kind, agent, says)| {
+        let until = (*kind == UNTIL.0).then_some(UNTIL.1);
+        json!({"name": kind, "agent": agent, "says": says, "until": until})
     });
-    join_all(talks).await;
+    let mut command = tokio::process::Command::new(python);
+    command
+        .arg(interop(client))
+        .arg(bridge.url())
+        .arg(Value::from_iter(told).to_string());
+    let (done, said) = run(&mut command, LIMIT).await;
+    let seen = said
+        .lines()
+        .find_map(|line| serde_json::from_str(line).ok());
+    match seen {
+        Some(seen) if done => seen,
+        _ => panic!("{client} did not come to its end:\n{said}"),
+    }
 }
 
-/// Waits until something is so.
-async fn eventually<F: Future<Output = bool>>(mut is_so: impl FnMut() -> F) {
-    for _ in 0..1000 {
-        if is_so().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("it did not come about in time");
+fn interop(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/interop")
+        .join(file)
 }

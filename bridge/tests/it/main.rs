@@ -17,13 +17,21 @@ mod examples;
 #[cfg(test)]
 mod interop;
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
+mod load;
+#[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod node;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod queued;
+#[cfg(test)]
+mod redact;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The program as others run it, and how programs of others are run.
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, ChildStderr, Command, Stdio},
@@ -52,6 +53,15 @@ impl Bridge {
     /// Where it is reached, without a slash at the end.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// How much memory it holds, in KiB.
+    pub(crate) fn resident(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(status).unwrap();
+        let held = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let held = held.and_then(|held| held.trim().strip_suffix(" kB"));
+        held.unwrap().parse().unwrap()
     }
 
     /// Has it read its configuration again.

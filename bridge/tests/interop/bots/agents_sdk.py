@@ -1,18 +1,22 @@
 """A bot on the Microsoft 365 Agents SDK for Python, without anything that knows of the bridge.
 
 It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a question,
-`card` with a card, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails.
+`card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with what is
+said, changed and taken back, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails.
 """
 
 import asyncio
 import sys
 from os import environ
 
+from aiohttp import ClientSession
 from aiohttp.web import Application, AppRunner, TCPSite
 from microsoft_agents.activity import (
     Activity,
     Attachment,
+    CardAction,
     EndOfConversationCodes,
+    SuggestedActions,
     load_configuration_from_env,
 )
 from microsoft_agents.authentication.msal import MsalConnectionManager
@@ -47,7 +51,7 @@ async def stream(context: TurnContext, _: TurnState):
     answer.queue_informative_update("thinking")
     for word in ("one ", "two ", "three"):
         answer.queue_text_chunk(word)
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.7)
     await answer.end_stream()
 
 
@@ -63,8 +67,32 @@ async def ask(context: TurnContext, _: TurnState):
 
 async def card(context: TurnContext, _: TurnState):
     hero = {"title": "A card", "buttons": [{"type": "imBack", "title": "Yes", "value": "yes"}]}
-    attached = Attachment(content_type="application/vnd.microsoft.card.hero", content=hero)
-    await context.send_activity(Activity(type="message", attachments=[attached]))
+    adaptive = {"type": "AdaptiveCard", "version": "1.5", "body": [{"type": "TextBlock", "text": "Hi"}]}
+    cards = [
+        Attachment(content_type="application/vnd.microsoft.card.hero", content=hero),
+        Attachment(content_type="application/vnd.microsoft.card.adaptive", content=adaptive),
+    ]
+    both = Activity(type="message", text="Two cards", attachment_layout="carousel", attachments=cards)
+    await context.send_activity(both)
+    colours = [CardAction(type="imBack", title=colour, value=colour) for colour in ("red", "blue")]
+    suggested = SuggestedActions(actions=colours)
+    await context.send_activity(Activity(type="message", text="Which colour?", suggested_actions=suggested))
+
+
+async def file(context: TurnContext, _: TurnState):
+    pixel = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
+    files = [
+        Attachment(name="pixel.gif", content_type="image/gif", content_url=pixel),
+        Attachment(name="page.html", content_type="text/html", content_url="https://example.com/page.html"),
+    ]
+    await context.send_activity(Activity(type="message", text="Two files", attachments=files))
+
+
+async def correct(context: TurnContext, _: TurnState):
+    first = await context.send_activity("first")
+    await context.update_activity(Activity(type="message", text="second", id=first.id))
+    slip = await context.send_activity("a slip")
+    await context.delete_activity(slip.id)
 
 
 async def later(context: TurnContext, _: TurnState):
@@ -72,7 +100,7 @@ async def later(context: TurnContext, _: TurnState):
     identity = context.identity
 
     async def speak():
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1)
         await ADAPTER.continue_conversation_with_claims(
             identity, continuation, lambda turn: turn.send_activity("here I am")
         )
@@ -91,13 +119,22 @@ async def throw(_: TurnContext, __: TurnState):
     raise ValueError("as I was told")
 
 
+async def received(context: TurnContext, attachment: Attachment):
+    async with ClientSession() as http, http.get(attachment.content_url) as answer:
+        size = len(await answer.read())
+    await context.send_activity(f"{attachment.name} is {attachment.content_type} of {size} bytes")
+
+
 async def echo(context: TurnContext, _: TurnState):
+    attached = [attachment for attachment in context.activity.attachments or [] if attachment.content_url]
+    if attached:
+        return await received(context, attached[0])
     await context.send_activity(f"Echo: {context.activity.text}")
 
 
 TASKS = set()
-for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "later": later, "end": end,
-                   "throw": throw}.items():
+for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "file": file, "correct": correct,
+                   "later": later, "end": end, "throw": throw}.items():
     AGENT.message(word)(does)
 AGENT.activity("message")(echo)
 

@@ -9,7 +9,7 @@
 //! | a piece of a stream | an artifact whose id is the stream's, or more of it |
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
 //! | `endOfConversation` | its value as artifact "Result", then the state by its code |
-//! | another version of a message, or its deletion | metadata that streams show |
+//! | another version of a message, or its deletion | metadata that streams show, and the last message follows |
 //! | any other activity | metadata |
 //!
 //! When the turn ends, the streams that are still open are closed, and its last message stands in the last
@@ -152,9 +152,24 @@ impl Turn {
         self.outputs.push_back(Output::Metadata(metadata));
     }
 
+    /// Another version of a message, or none any more. What the turn's end says of the last message is the
+    /// version that counts from here on.
     fn change(&mut self, activity: &Activity) {
+        let shown = self.shown.as_ref().map(id);
+        if let Some(id) = shown.filter(|id| activity.id.as_ref() == Some(id)) {
+            let is_update = activity.kind == ActivityType::MessageUpdate;
+            self.shown = is_update.then(|| self.other_version(activity, id));
+        }
         let metadata = self.as_event(activity);
         self.outputs.push_back(Output::Changed(metadata));
+    }
+
+    fn other_version(&self, activity: &Activity, id: String) -> Message {
+        let message = Activity {
+            kind: ActivityType::Message,
+            ..activity.clone()
+        };
+        from_activity::message(&message, &self.context, id)
     }
 
     /// What the bot waits for is told; if it does not wait, the setting says what silence means.

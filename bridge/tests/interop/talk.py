@@ -1,0 +1,61 @@
+"""What the clients that talk to bots have in common.
+
+Each is started with the bridge's address and with the conversations to have, as JSON: a list of `{"name", "agent", "says"}`,
+and `until` where the bot says that after its turn. It has each of them waiting and streaming, all at once, and prints what
+it saw as JSON: `{NAME: {"waiting": {"answers": [[...], ...], "task": ...}, "streaming": ...}}`.
+"""
+
+import asyncio
+import json
+import sys
+from types import SimpleNamespace
+
+# Longer than any conversation here takes; a client that waits for ever would hide what it waits for.
+LIMIT_SECONDS = 60
+
+# A message of this word has this file with it.
+FILE = SimpleNamespace(word="look", name="note.txt", media_type="text/plain", content=b"Read this.")
+
+
+def agent(name):
+    """The address of one of the bridge's agents."""
+    return f"{sys.argv[1]}/a2a/{name}"
+
+
+async def converse(connect, task_of, conversation, streaming):
+    client = await connect(conversation["agent"], streaming)
+    answers, task = [], None
+    for text in conversation["says"]:
+        answers.append(await client.say(text, task))
+        task = task_of(answers[-1][0])
+    if until := conversation.get("until"):
+        await hear(client, task, until, streaming)
+    return {"answers": answers, "task": await client.task(task)}
+
+
+async def hear(client, task, until, streaming):
+    """Waits until the bot has said it and rests, which may be before a stream of the task is open."""
+    if streaming:
+        async for item in client.follow(task):
+            if until in json.dumps(item):
+                break
+    while not rests_with(until, await client.task(task)):
+        await asyncio.sleep(0.05)
+
+
+def rests_with(until, task):
+    resting = task["status"]["state"] in ("TASK_STATE_INPUT_REQUIRED", "input-required")
+    return resting and until in json.dumps(task)
+
+
+def run(connect, task_of):
+    """Has all conversations, and prints what was seen."""
+
+    async def main():
+        conversations = json.loads(sys.argv[2])
+        ways = {"waiting": False, "streaming": True}
+        talks = [converse(connect, task_of, told, way) for told in conversations for way in ways.values()]
+        seen = iter(await asyncio.gather(*talks))
+        return {told["name"]: {way: next(seen) for way in ways} for told in conversations}
+
+    print(json.dumps(asyncio.run(asyncio.wait_for(main(), LIMIT_SECONDS))))

@@ -1,0 +1,73 @@
+//! Many conversations at once through one bot, each kept apart, in memory that does not grow.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::{bots::AGENTS_SDK, client::Client, program::Bridge};
+
+/// How many conversations go on at once.
+const CONVERSATIONS: usize = 200;
+
+/// How often, the first time to warm up.
+const ROUNDS: usize = 5;
+
+/// How much more memory two rounds may leave behind, in KiB.
+const GROWTH: u64 = 12 * 1024;
+
+const WAITS: &str = "TASK_STATE_INPUT_REQUIRED";
+
+#[tokio::test]
+async fn two_hundred_conversations_at_once_keep_apart_in_flat_memory() {
+    let bot = AGENTS_SDK.start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sled:{}", folder.path().join("data").display());
+    let choice = format!("bot={}/api/messages", bot.url());
+    let bridge = Bridge::serve(&["--store", &store, "--bot", &choice]);
+    let client = Client::of(bridge.url());
+    let mut held = Vec::new();
+    for round in 1..=ROUNDS {
+        join_all((0..CONVERSATIONS).map(|number| converse(&client, round, number))).await;
+        held.push(bridge.resident());
+    }
+    // What the allocator keeps for later comes and goes, so the least of several rounds is compared.
+    let least = |rounds: &[u64]| *rounds.iter().min().unwrap();
+    let (early, late) = (least(&held[1..3]), least(&held[3..]));
+    assert!(
+        late < early + GROWTH,
+        "after each round the bridge held {held:?} KiB"
+    );
+}
+
+/// Three turns, each of whose replies must be this conversation's.
+async fn converse(client: &Client, round: usize, number: usize) {
+    let mut task = Value::Null;
+    let [first, last] = ["one", "two"].map(|word| format!("{word} of {round} and {number}"));
+    let echo = |said: &str| format!("Echo: {said}");
+    for (said, expected) in [
+        (&*first, echo(&first)),
+        ("count", "1".into()),
+        (&*last, echo(&last)),
+    ] {
+        task = say(client, said, &task).await;
+        let status = &task["status"];
+        let seen = (&status["state"], &status["message"]["parts"][0]["text"]);
+        assert_eq!(seen, (&json!(WAITS), &json!(expected)));
+    }
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Says something in a task, or in a new one.
+async fn say(client: &Client, text: &str, task: &Value) -> Value {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut message = json!({"messageId": format!("m-{number}"), "role": "ROLE_USER",
+        "parts": [{"text": text}]});
+    if let Some(id) = task.get("id") {
+        message["taskId"] = id.clone();
+    }
+    let params = json!({ "message": message });
+    let answer = client.call("bot", "SendMessage", &params).await;
+    answer.expect("the bridge answers")["result"]["task"].clone()
+}

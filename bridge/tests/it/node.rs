@@ -1,0 +1,54 @@
+//! Packages of npm for the programs that are not ours, each set installed once.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::process::Command;
+
+use crate::{kept, program::run};
+
+/// How long one installation may take.
+const INSTALL: Duration = Duration::from_secs(300);
+
+/// How long Node may take to say which one it is.
+const VERSION: Duration = Duration::from_secs(30);
+
+/// The least that the packages run on.
+const LEAST: u32 = 20;
+
+/// The folder with these packages in it, for `NODE_PATH`; there is a Node that runs them.
+pub(crate) async fn with(packages: &[&str]) -> PathBuf {
+    let version = version().await;
+    assert!(
+        version.is_some_and(|major| major >= LEAST),
+        "node {LEAST} or newer with npm is needed for these tests, found {version:?} \
+        (Debian: nodejs, npm)"
+    );
+    let folder = kept::folder("node-packages", packages, fill).await;
+    folder.join("node_modules")
+}
+
+async fn version() -> Option<u32> {
+    let (_, said) = run(Command::new("node").arg("--version"), VERSION).await;
+    said.strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+async fn fill(folder: &Path, packages: &[&str]) {
+    let mut npm = Command::new("npm");
+    // Programs that come with packages are not run: one of them looks for the network again.
+    npm.args([
+        "install",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        "--prefix",
+    ]);
+    let (done, said) = run(npm.arg(folder).args(packages), INSTALL).await;
+    assert!(
+        done,
+        "npm is needed for these tests, and cannot install {packages:?}:\n{said}"
+    );
+}

@@ -1,0 +1,149 @@
+//! What clients saw of bots, without what differs from run to run.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use serde_json::{Value, json};
+
+/// A conversation as a snapshot shows it: every answer on a line, tasks by their status alone, then the
+/// whole of the task at the end. `bot` is the bot's own address.
+pub(crate) fn shown(title: &str, seen: &Value, bot: &str) -> String {
+    let mut names = Names::at(bot);
+    let mut text = format!("# {title}\n");
+    let answers = seen["answers"].as_array().unwrap();
+    for answer in answers.iter().map(|answer| answer.as_array().unwrap()) {
+        for item in joined(answer) {
+            writeln!(text, "{}", names.redacted(&brief(item))).unwrap();
+        }
+        text.push('\n');
+    }
+    let task = names.redacted(&whole(&seen["task"]));
+    for field in ["history", "artifacts"] {
+        for item in task[field].as_array().into_iter().flatten() {
+            writeln!(text, "{field}: {item}").unwrap();
+        }
+    }
+    if let Some(metadata) = task.get("metadata") {
+        writeln!(text, "metadata: {metadata}").unwrap();
+    }
+    writeln!(text, "status: {}\n", task["status"]).unwrap();
+    text
+}
+
+/// A task without what is shown of it at the end; anything else as it is.
+fn brief(mut item: Value) -> Value {
+    let task = match item.get("task") {
+        Some(_) => &mut item["task"],
+        None => &mut item,
+    };
+    if let Some(fields) = task.as_object_mut().filter(|it| it.contains_key("history")) {
+        fields.remove("history");
+        fields.remove("artifacts");
+        fields.remove("metadata");
+    }
+    item
+}
+
+/// A task whose artifacts have their pieces of text joined, for there may be any number of them.
+fn whole(task: &Value) -> Value {
+    let mut task = task.clone();
+    let artifacts = task.get_mut("artifacts").and_then(Value::as_array_mut);
+    for artifact in artifacts.into_iter().flatten() {
+        let texts = artifact["parts"].as_array().unwrap().iter();
+        let text: String = texts.map(|part| part["text"].as_str().unwrap()).collect();
+        artifact["parts"] = json!([{ "text": text }]);
+    }
+    task
+}
+
+/// How many pieces a stream has depends on time: what follows a piece of an artifact is joined to it.
+fn joined(items: &[Value]) -> Vec<Value> {
+    let mut joined: Vec<Value> = Vec::new();
+    for item in items {
+        match joined.last_mut() {
+            Some(last) if goes_on(last, item) => join(last, item),
+            _ => joined.push(item.clone()),
+        }
+    }
+    joined
+}
+
+fn goes_on(last: &Value, next: &Value) -> bool {
+    let (last, next) = (update(last), update(next));
+    next["append"] == true && last["artifact"]["artifactId"] == next["artifact"]["artifactId"]
+}
+
+fn join(last: &mut Value, next: &Value) {
+    let next = update(next);
+    let last = match last.get("artifactUpdate") {
+        Some(_) => &mut last["artifactUpdate"],
+        None => last,
+    };
+    let said = [&*last, next].map(|update| &update["artifact"]["parts"][0]["text"]);
+    let said: String = said.map(|text| text.as_str().unwrap()).concat();
+    let mut whole = next.clone();
+    whole["artifact"]["parts"][0]["text"] = said.into();
+    whole["append"] = json!("joined");
+    *last = whole;
+}
+
+/// The artifact's update that an item is in 1.0, or the item as it is in 0.3.
+fn update(item: &Value) -> &Value {
+    item.get("artifactUpdate").unwrap_or(item)
+}
+
+/// The fields whose values are ids.
+const IDS: [&str; 7] = [
+    "id",
+    "taskId",
+    "contextId",
+    "messageId",
+    "artifactId",
+    "streamId",
+    "replyToId",
+];
+
+/// Where the bridge keeps what bots upload, under unguessable names.
+const UPLOADS: &str = "/v3/attachments/";
+
+/// Names for ids, in the order in which they come.
+struct Names {
+    given: BTreeMap<String, String>,
+    bot: String,
+}
+
+impl Names {
+    fn at(bot: &str) -> Self {
+        Self {
+            given: BTreeMap::new(),
+            bot: bot.to_owned(),
+        }
+    }
+
+    fn redacted(&mut self, value: &Value) -> Value {
+        match value {
+            Value::Array(items) => items.iter().map(|item| self.redacted(item)).collect(),
+            Value::Object(fields) => {
+                let one =
+                    |(name, value): (&String, &Value)| (name.clone(), self.field(name, value));
+                fields.iter().map(one).collect()
+            }
+            Value::String(text) if text.contains(UPLOADS) => "UPLOADED".into(),
+            Value::String(text) => text.replace(&self.bot, "BOT").into(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn field(&mut self, name: &str, value: &Value) -> Value {
+        match (name, value) {
+            ("timestamp", Value::String(_)) => "TIME".into(),
+            ("streamSequence", Value::Number(_)) => "NUMBER".into(),
+            (_, Value::String(id)) if IDS.contains(&name) => self.name(id).into(),
+            _ => self.redacted(value),
+        }
+    }
+
+    fn name(&mut self, id: &str) -> String {
+        let next = format!("id-{}", self.given.len() + 1);
+        self.given.entry(id.to_owned()).or_insert(next).clone()
+    }
+}
