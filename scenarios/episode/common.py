@@ -17,7 +17,9 @@ from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
 from starlette.applications import Starlette
 
 
-def app(executor: AgentExecutor, args: Namespace, *, skill: AgentSkill, routes=(), lifespan=None) -> Starlette:
+def app(
+    executor: AgentExecutor, args: Namespace, *, skill: AgentSkill, extensions=(), routes=(), lifespan=None
+) -> Starlette:
     """An agent that is reached where the command line says."""
     url = f"http://{args.host}:{args.port}/"
     card = AgentCard(
@@ -25,7 +27,7 @@ def app(executor: AgentExecutor, args: Namespace, *, skill: AgentSkill, routes=(
         description=skill.description,
         version="1.0.0",
         supported_interfaces=[AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="1.0")],
-        capabilities=AgentCapabilities(streaming=True),
+        capabilities=AgentCapabilities(streaming=True, extensions=extensions),
         default_input_modes=["text/plain", "application/json"],
         default_output_modes=["text/plain", "application/json"],
         skills=[skill],
