@@ -109,19 +109,26 @@ async fn the_bot_framework_for_python() {
 
 #[tokio::test]
 async fn the_agents_sdk_for_node() {
-    talk("agents_node", &on_node("agents_sdk.js").await, &STREAMED).await;
+    talk(
+        "agents_node",
+        &on_node("agents_sdk.js", &[]).await,
+        &STREAMED,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn the_bot_framework_for_node() {
-    let bot = on_node("bot_framework.js").await;
+    let bot = on_node("bot_framework.js", &[]).await;
     talk("bot_framework_node", &bot, &CLASSIC).await;
 }
 
-async fn on_node(bot: &str) -> Bridge {
+/// A bot for Node, started with these variables.
+pub(crate) async fn on_node(bot: &str, variables: &[(&str, &str)]) -> Bridge {
     let modules = node::with(&NODE_PACKAGES).await;
     let mut node = Command::new("node");
     let bot = interop("bots").join(bot);
+    node.envs(variables.iter().copied());
     Bridge::listening(node.arg(bot).env("NODE_PATH", modules))
 }
 

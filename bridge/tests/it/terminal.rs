@@ -10,7 +10,7 @@ use crate::program::{Bridge, run};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn bridge(arguments: &[&str]) -> Command {
+pub(crate) fn bridge(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
     command.args(arguments).stdin(Stdio::null());
     command

@@ -1,0 +1,67 @@
+//! An unmodified bot that demands tokens, and is shown those of the bridge's own issuer.
+
+use std::{fs, path::Path, time::Duration};
+
+use reqwest::StatusCode;
+use serde_json::json;
+
+use crate::{
+    bots::on_node,
+    program::{Bridge, run},
+    terminal::bridge,
+};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_bot_lets_in_whom_its_issuer_knows_and_nobody_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let trusted = folder.path().join("trusted");
+    let bot = on_node("guarded.js", &[("TRUSTED", trusted.to_str().unwrap())]).await;
+    let bridge = serve(folder.path(), &bot);
+    fs::write(&trusted, bridge.url()).unwrap();
+
+    let (_, told) = say_hello(&bridge, "known").await;
+    assert_eq!(told, "You said: hello\n");
+    for agent in ["stranger", "other"] {
+        let (_, told) = say_hello(&bridge, agent).await;
+        assert!(told.contains("401"), "{agent}: {told}");
+    }
+
+    let post = reqwest::Client::new().post(format!("{}/api/messages", bot.url()));
+    let forged = post
+        .bearer_auth("e30.e30.e30")
+        .json(&json!({"type": "message"}));
+    let answer = forged.send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+}
+
+async fn say_hello(host: &Bridge, agent: &str) -> (bool, String) {
+    let url = format!("{}/a2a/{agent}", host.url());
+    run(&mut bridge(&["chat", &url, "--message", "hello"]), LIMIT).await
+}
+
+/// The bot as three agents: with a token for it, with none, and with one for another bot.
+fn serve(folder: &Path, bot: &Bridge) -> Bridge {
+    let url = bot.url();
+    let agent = |name: &str, auth: &str| {
+        format!(
+            "[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\ndelivery = 'expectReplies'\n{auth}\n"
+        )
+    };
+    let token = |app: &str| format!("[agents.auth.issuer]\napp_id = '{app}'");
+    let agents = [
+        agent("known", &token("guarded-bot")),
+        agent("stranger", ""),
+        agent("other", &token("another-bot")),
+    ];
+    let keys = folder.join("issuer.json");
+    let config = folder.join("bridge.toml");
+    let text = format!(
+        "store = 'memory'\n[issuer]\nkeys = '{}'\n{}",
+        keys.display(),
+        agents.concat()
+    );
+    fs::write(&config, text).unwrap();
+    Bridge::serve(&["--config", config.to_str().unwrap()])
+}
