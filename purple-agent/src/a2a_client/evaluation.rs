@@ -1,11 +1,14 @@
 //! An evaluation that was asked for: the evaluator's task, as far as it was heard of.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bridge_client::{Client, ClientError};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, Task, TaskState};
 use serde_json::Value;
-use tokio::task::JoinHandle;
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 use url::Url;
 
 use super::{
@@ -14,6 +17,9 @@ use super::{
     heard::{Heard, Stage},
 };
 use crate::clock;
+
+/// How long the end of a stream may take once its task has ended.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// An evaluation that goes on. Dropping it stops listening; the evaluator's task goes on all the same.
 pub struct Evaluation {
@@ -60,6 +66,19 @@ impl Evaluation {
     async fn until(&self, reached: impl FnMut(&Stage) -> bool) {
         // What was heard lives as long as this, so the wait ends only with the stage.
         let _ = self.heard.stage().wait_for(reached).await;
+        if self.has_ended() {
+            self.to_its_end().await;
+        }
+    }
+
+    /// Whoever leaves a stream between its last event and its end looks like a caller that broke off.
+    async fn to_its_end(&self) {
+        let finished = async {
+            while !self.following.is_finished() {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let _ = timeout(LAST_WORD, finished).await;
     }
 
     /// Says something in the evaluator's task, and listens on.
