@@ -88,8 +88,17 @@ impl Endpoint {
     /// The agent's card with where it is reached.
     fn card(&self, origin: Option<&Origin>) -> Option<AgentCard> {
         let url = origin.map_or(&self.public_url, |Origin(origin)| origin);
+        let card = self.service.card(&self.agent)?;
+        Some(self.reachable_at(url, card))
+    }
+
+    /// A card of the agent with where it is reached, for those whose address of it nobody knows better.
+    pub(super) fn reachable(&self, card: AgentCard) -> AgentCard {
+        self.reachable_at(&self.public_url, card)
+    }
+
+    fn reachable_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
         let url = format!("{url}{}", self.home);
-        let mut card = self.service.card(&self.agent)?;
         let interface = |version: Version| AgentInterface {
             url: url.clone(),
             protocol_binding: "JSONRPC".to_owned(),
@@ -100,7 +109,7 @@ impl Endpoint {
         card.supported_interfaces = vec![interface(Version::V1_0), interface(Version::V0_3)];
         card.capabilities.streaming = Some(true);
         card.capabilities.push_notifications = Some(false);
-        Some(card)
+        card
     }
 }
 

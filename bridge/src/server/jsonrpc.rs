@@ -75,7 +75,8 @@ pub(super) async fn answer(
         Err(error) if version == Version::V0_3 && streams => refused_stream(error),
         Err(error) => return render::error(id, error),
     };
-    reply::reply(version, id, shape(reply), context.client_id.as_deref())
+    let client_id = context.client_id.as_deref();
+    reply::reply(endpoint, version, id, shape(reply), client_id)
 }
 
 /// The readers of streams in 0.3 take nothing but events, of which an error can be one (specification
@@ -110,6 +111,7 @@ impl Endpoint {
         let version = self
             .spoken(context, named, version, operation, &params)
             .await?;
+        context.version = version;
         let call = self.read(context, version, operation, params)?;
         Ok((version, call))
     }

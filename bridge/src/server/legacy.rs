@@ -51,6 +51,7 @@ pub(super) async fn call(
 
 async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
     let mut context = Context::new(endpoint.agent.clone(), caller);
+    context.version = Version::V0_1;
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
     let call = match call {
         Ok(call) => call,
@@ -65,9 +66,15 @@ async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
             let client_id = context.client_id.as_deref();
             Json(render::message_result(Version::V0_1, answer, client_id)).into_response()
         }
-        Ok(Reply::Task(_) | Reply::Tasks(_) | Reply::Stream(_)) => {
-            refusal(&ErrorKind::Internal.into())
-        }
+        Ok(
+            Reply::Task(_)
+            | Reply::Tasks(_)
+            | Reply::Stream(_)
+            | Reply::PushConfig(_)
+            | Reply::PushConfigs(_)
+            | Reply::Deleted
+            | Reply::Card(_),
+        ) => refusal(&ErrorKind::Internal.into()),
         Err(error) => refusal(&error),
     }
 }
@@ -81,7 +88,11 @@ fn with_answer(reply: Reply) -> Reply {
         Reply::Task(task) => Reply::Task(shown(task)),
         other @ (Reply::Message(SendMessageResponse::Message(_))
         | Reply::Tasks(_)
-        | Reply::Stream(_)) => other,
+        | Reply::Stream(_)
+        | Reply::PushConfig(_)
+        | Reply::PushConfigs(_)
+        | Reply::Deleted
+        | Reply::Card(_)) => other,
     }
 }
 

@@ -6,14 +6,20 @@ use axum::response::Response;
 use bridge_protocol::{dialect::Version, jsonrpc::Id};
 
 use super::{
-    own,
+    Endpoint, own,
     render::{json, message_result, translated},
     sse,
 };
 use crate::service::Reply;
 
-/// The answer to a request.
-pub(super) fn reply(version: Version, id: Id, reply: Reply, client_id: Option<&str>) -> Response {
+/// The answer to a request, in the version in which it came.
+pub(super) fn reply(
+    endpoint: &Endpoint,
+    version: Version,
+    id: Id,
+    reply: Reply,
+    client_id: Option<&str>,
+) -> Response {
     let result = match reply {
         Reply::Stream(items) => {
             return sse::stream(version, id, items, client_id.map(str::to_owned));
@@ -25,6 +31,17 @@ pub(super) fn reply(version: Version, id: Id, reply: Reply, client_id: Option<&s
         Reply::Task(task) => {
             let task = own::task(Arc::unwrap_or_clone(task), client_id);
             translated(|losses| version.task_from_v1(&task, losses))
+        }
+        Reply::PushConfig(config) => {
+            translated(|losses| version.push_config_from_v1(&config, losses))
+        }
+        Reply::PushConfigs(configs) => {
+            translated(|losses| version.push_configs_from_v1(&configs, losses))
+        }
+        Reply::Deleted => version.deleted(),
+        Reply::Card(card) => {
+            let card = endpoint.reachable(*card);
+            translated(|losses| version.card_from_v1(&card, losses))
         }
     };
     json(id, result)

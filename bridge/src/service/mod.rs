@@ -4,20 +4,23 @@
 //! asked, and by whom. What belongs to another caller or agent does not exist.
 
 mod bare;
+mod card;
 mod error;
 mod events;
 mod history;
 mod list;
+mod push;
 mod send;
 mod task;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bridge_protocol::{
     a2a::{
-        AgentCard, Error, ErrorKind, ListTasksResponse, SendMessageResponse, StreamResponse, Task,
+        AgentCard, Error, ErrorKind, ListTaskPushNotificationConfigsResponse, ListTasksResponse,
+        SendMessageResponse, StreamResponse, Task, TaskPushNotificationConfig,
     },
-    dialect::Call,
+    dialect::{Call, Version},
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::timeout;
@@ -62,6 +65,10 @@ pub struct Context {
     pub client_id: Option<String>,
     /// The client knows of no answer but a task (A2A 0.1).
     pub wants_task: bool,
+    /// The version that the client speaks: what is delivered to it later speaks it too.
+    pub version: Version,
+    /// Extensions that the client asks for, by URI: `A2A-Extensions` (specification 4.6).
+    pub extensions: BTreeSet<String>,
 }
 
 /// A place in a task's log, `TASK/SEQUENCE` as an SSE id.
@@ -98,6 +105,14 @@ pub enum Reply {
     Tasks(ListTasksResponse),
     /// To SendStreamingMessage and SubscribeToTask.
     Stream(Items),
+    /// To CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
+    PushConfig(TaskPushNotificationConfig),
+    /// To ListTaskPushNotificationConfigs.
+    PushConfigs(ListTaskPushNotificationConfigsResponse),
+    /// To DeleteTaskPushNotificationConfig.
+    Deleted,
+    /// To GetExtendedAgentCard. Without interfaces: where the agent is reached is the transport's to say.
+    Card(Box<AgentCard>),
 }
 
 impl Context {
@@ -109,6 +124,8 @@ impl Context {
             last_event: None,
             client_id: None,
             wants_task: false,
+            version: Version::V1_0,
+            extensions: BTreeSet::new(),
         }
     }
 }
@@ -206,13 +223,26 @@ impl Service {
                 .subscribe_to_task(context, request)
                 .await
                 .map(|items| self.counted(context, items)),
-            Call::CreateTaskPushNotificationConfig(_)
-            | Call::GetTaskPushNotificationConfig(_)
-            | Call::ListTaskPushNotificationConfigs(_)
-            | Call::DeleteTaskPushNotificationConfig(_) => {
-                Err(ErrorKind::PushNotificationNotSupported.into())
-            }
-            Call::GetExtendedAgentCard(_) => Err(ErrorKind::ExtendedAgentCardNotConfigured.into()),
+            Call::CreateTaskPushNotificationConfig(config) => self
+                .create_push_config(context, config)
+                .await
+                .map(Reply::PushConfig),
+            Call::GetTaskPushNotificationConfig(request) => self
+                .get_push_config(context, request)
+                .await
+                .map(Reply::PushConfig),
+            Call::ListTaskPushNotificationConfigs(request) => self
+                .list_push_configs(context, request)
+                .await
+                .map(Reply::PushConfigs),
+            Call::DeleteTaskPushNotificationConfig(request) => self
+                .delete_push_config(context, request)
+                .await
+                .map(|()| Reply::Deleted),
+            Call::GetExtendedAgentCard(request) => self
+                .extended_agent_card(context, request)
+                .await
+                .map(|card| Reply::Card(Box::new(card))),
         }
     }
 }
