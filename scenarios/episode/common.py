@@ -3,17 +3,18 @@
 Needs: a2a-sdk[http-server]==1.3.0, uvicorn==0.54.0
 """
 
+import argparse
 import logging
 from argparse import Namespace
 
 import uvicorn
-from a2a.helpers import new_task_from_user_message
+from a2a.helpers import get_data_parts, new_task_from_user_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill, Message
 from starlette.applications import Starlette
 
 
@@ -49,3 +50,20 @@ async def open_task(context: RequestContext, event_queue: EventQueue) -> TaskUpd
     if not context.current_task:
         await event_queue.enqueue_event(new_task_from_user_message(context.message))
     return TaskUpdater(event_queue, context.task_id, context.context_id)
+
+
+def told_server(message: Message) -> dict:
+    """The connection details of the one MCP server that the message's last such data part names."""
+    servers = [data["mcpServers"] for data in get_data_parts(message.parts) if "mcpServers" in data]
+    [server] = servers[-1].values()
+    return server
+
+
+def serve_adder(executor: AgentExecutor, description: str, *, extensions=()) -> None:
+    """Serves a purple agent that adds up numbers, at the host and port of the command line."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    args = parser.parse_args()
+    skill = AgentSkill(id="add", name="Add", description="Adds up numbers.", tags=["purple"])
+    serve(app(executor, args, skill=skill, extensions=extensions), args)

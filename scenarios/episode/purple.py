@@ -6,16 +6,13 @@ until the task is done.
     python scenarios/episode/purple.py --port 9019
 """
 
-import argparse
-
-from a2a.helpers import get_data_parts, new_text_part
+from a2a.helpers import new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
-from a2a.types import AgentSkill
 from a2a.utils.errors import TaskNotCancelableError
 
 from adder import add_up
-from common import app, open_task, serve
+from common import open_task, serve_adder, told_server
 
 
 class Purple(AgentExecutor):
@@ -23,9 +20,7 @@ class Purple(AgentExecutor):
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         task = await open_task(context, event_queue)
-        servers = [data["mcpServers"] for data in get_data_parts(context.message.parts) if "mcpServers" in data]
-        [server] = servers[-1].values()
-        answer = await add_up(server)
+        answer = await add_up(told_server(context.message))
         await task.complete(task.new_agent_message([new_text_part(f"I submitted {answer}.")]))
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
@@ -33,9 +28,4 @@ class Purple(AgentExecutor):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, required=True)
-    args = parser.parse_args()
-    skill = AgentSkill(id="add", name="Add", description="Adds up numbers.", tags=["purple"])
-    serve(app(Purple(), args, skill=skill), args)
+    serve_adder(Purple(), __doc__)
