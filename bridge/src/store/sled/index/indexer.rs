@@ -17,9 +17,10 @@ use super::{
 };
 use crate::store::{StoreError, sled::error::sled_error};
 
-/// For so long changes gather before they are written: most of a task's come close together, and only the
-/// last of them has to be.
-const GATHER: Duration = Duration::from_millis(200);
+/// For so long changes gather before they are written, or until there is no more room: most of a task's
+/// come close together, and only the last of them has to be; and the larger a run is when it is made, the
+/// less often what is in it is merged. A restart reads as much of the log again.
+const GATHER: Duration = Duration::from_secs(2);
 /// So many runs of about the same size are merged into one.
 const FAN_IN: usize = 8;
 /// Runs of fewer entries are all of about the same size.

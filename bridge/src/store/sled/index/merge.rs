@@ -1,6 +1,9 @@
 //! Several sorted sources as one.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+};
 
 use super::Value;
 use crate::store::{StoreError, sled::keys::Key};
@@ -23,32 +26,40 @@ impl<'s> Merge<'s> {
             next: BinaryHeap::with_capacity(sources.len()),
             sources,
         };
-        for source in 0..merge.sources.len() {
-            merge.advance(source)?;
+        for (number, source) in merge.sources.iter_mut().enumerate() {
+            if let Some((key, value)) = source.next().transpose()? {
+                merge.next.push(Reverse((key, number, value)));
+            }
         }
         Ok(merge)
     }
 
-    fn advance(&mut self, source: usize) -> Result<(), StoreError> {
-        if let Some((key, value)) = self.sources[source].next().transpose()? {
-            self.next.push(Reverse((key, source, value)));
-        }
-        Ok(())
+    /// Takes the smallest entry; its source's next one takes its place.
+    fn pop(&mut self) -> Result<Option<Entry>, StoreError> {
+        let Some(mut smallest) = self.next.peek_mut() else {
+            return Ok(None);
+        };
+        let Reverse((_, source, _)) = *smallest;
+        let taken = match self.sources[source].next().transpose()? {
+            Some((key, value)) => std::mem::replace(&mut *smallest, Reverse((key, source, value))),
+            None => PeekMut::pop(smallest),
+        };
+        let Reverse((key, _, value)) = taken;
+        Ok(Some((key, value)))
     }
 
     fn take(&mut self) -> Result<Option<Entry>, StoreError> {
-        let Some(Reverse((key, source, value))) = self.next.pop() else {
-            return Ok(None);
-        };
-        self.advance(source)?;
-        while let Some(Reverse((same, source, _))) = self.next.peek()
-            && *same == key
-        {
-            let source = *source;
-            self.next.pop();
-            self.advance(source)?;
+        let taken = self.pop()?;
+        if let Some((key, _)) = &taken {
+            while self
+                .next
+                .peek()
+                .is_some_and(|Reverse((same, ..))| same == key)
+            {
+                self.pop()?;
+            }
         }
-        Ok(Some((key, value)))
+        Ok(taken)
     }
 }
 
