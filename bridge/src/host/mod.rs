@@ -208,6 +208,7 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
             agent: seat.agent.clone(),
             public_url: public_url.to_owned(),
             home: home.to_owned(),
+            own: own.to_owned(),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));

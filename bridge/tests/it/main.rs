@@ -37,6 +37,8 @@ mod redact;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]
+mod rest;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod terminal;
