@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use bridge_protocol::a2a::{Error, ErrorKind, Operation};
+use bridge_protocol::{
+    a2a::{Error, ErrorKind, Message, Operation},
+    translate::whole,
+};
 
 use super::{Context, Service};
 
@@ -16,6 +19,23 @@ impl Service {
         let offered = agent.card.capabilities.extensions.iter();
         let wanted = offered.filter(|offer| context.extensions.contains(&offer.uri));
         wanted.map(|offer| offer.uri.clone()).collect()
+    }
+
+    /// Notes on a message that its client asked for activities, where the agent offers them whole: what is
+    /// said in answer has to know. An activity in it must be one that a user can send.
+    pub(super) fn with_activity(
+        &self,
+        context: &Context,
+        message: &mut Message,
+    ) -> Result<(), Error> {
+        if !self.activated(context).contains(whole::EXTENSION) {
+            return Ok(());
+        }
+        if !whole::is_used(message) {
+            message.extensions.push(whole::EXTENSION.to_owned());
+        }
+        whole::carried(message)?;
+        Ok(())
     }
 
     /// Refuses a client that does not say that it knows what the agent's card requires (3.3.4). The

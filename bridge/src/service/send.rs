@@ -102,6 +102,8 @@ impl Service {
         request: SendMessageRequest,
     ) -> Result<Submitted, Error> {
         check(&request)?;
+        let mut request = request;
+        self.with_activity(context, &mut request.message)?;
         let incoming = Incoming {
             agent: context.agent.clone(),
             caller: context.caller.clone(),

@@ -154,8 +154,9 @@ fn understand(
     let preamble = Preamble::read(&asked.headers, &asked.uri)?;
     if let Some(named) = preamble.named.filter(|named| *named != routed.version) {
         let served = routed.version;
-        let message =
-            format!("A2A {served} is spoken at this address, not {named}: 0.3 is below /v1");
+        let message = format!(
+            "A2A {served} is spoken at this address, not {named}: 1.0 is spoken without /v1, 0.3 below it"
+        );
         return Err(Error::new(ErrorKind::VersionNotSupported, message));
     }
     preamble.fill(context);
