@@ -26,7 +26,7 @@ use crate::{
     auth::{self, Issuer},
     bot::remote::Channel,
     connector,
-    server::{Endpoint, catalogue, health, router},
+    server::{Endpoint, catalogue, health, openapi, router},
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -215,5 +215,6 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
         }
         all.push(endpoint);
     }
-    app.merge(catalogue(CATALOGUE, all))
+    app.merge(openapi(all.clone()))
+        .merge(catalogue(CATALOGUE, all))
 }

@@ -9,6 +9,7 @@ mod extensions;
 mod health;
 mod jsonrpc;
 mod legacy;
+mod openapi;
 mod own;
 mod preamble;
 mod render;
@@ -20,6 +21,7 @@ mod version;
 use std::sync::Arc;
 
 pub use health::health;
+pub use openapi::openapi;
 
 use axum::{
     Extension, Router,

@@ -71,9 +71,8 @@ fn extensions(headers: &HeaderMap, uri: &Uri) -> BTreeSet<String> {
 }
 
 fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
-    let header = headers
-        .get("last-event-id")
-        .and_then(|value| value.to_str().ok());
+    let header = headers.get("last-event-id");
+    let header = header.map(|value| value.to_str().unwrap_or("?"));
     header
         .filter(|text| !text.is_empty())
         .map(str::parse)

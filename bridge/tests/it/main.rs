@@ -29,6 +29,8 @@ mod metrics;
 #[cfg(test)]
 mod node;
 #[cfg(test)]
+mod openapi;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod queued;
@@ -48,5 +50,7 @@ mod tokens;
 mod turns;
 #[cfg(test)]
 mod venv;
+#[cfg(test)]
+mod whole;
 #[cfg(test)]
 mod world;

@@ -1,8 +1,12 @@
 //! HTTP+JSON, in 1.0 and 0.3 (specification, section 11; 0.3.0, section 3.2.3 and the tables of section 7).
 //!
-//! 1.0 is spoken below an agent's address, 0.3 below `/v1` there. An agent's own address, `/a2a/NAME` or the
-//! path of its settings, also takes a tenant before each path of 1.0. So no tenant is reached by a path that
-//! is called `v1`, `tasks`, `extendedAgentCard`, `message:send` or `message:stream`: those say it in a field.
+//! 1.0 is spoken below an agent's address, 0.3 below `/v1` there: the path says the version. A request that
+//! names another one is refused; one that names none is not, since only addresses that have several need to
+//! be told (3.6.2).
+//!
+//! An agent's own address, `/a2a/NAME` or the path of its settings, also takes a tenant before each path of
+//! 1.0. So no tenant is reached by a path that is called `v1`, `tasks`, `extendedAgentCard`, `message:send` or
+//! `message:stream`: those say it in a field.
 //!
 //! - [`route`]: which path is which operation
 //! - [`query`]: query parameters as the fields of requests
@@ -13,7 +17,7 @@
 
 mod answer;
 mod body;
-mod query;
+pub(super) mod query;
 mod refusal;
 pub(super) mod route;
 mod spoken;

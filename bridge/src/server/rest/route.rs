@@ -71,7 +71,7 @@ pub(in crate::server) const PATTERNS: [Pattern; 11] = [
 ];
 
 /// The first segments of paths, which no tenant can have as its name.
-const RESERVED: [&str; 5] = [
+pub(in crate::server) const RESERVED: [&str; 5] = [
     "v1",
     "tasks",
     "message:send",
