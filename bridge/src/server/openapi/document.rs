@@ -98,7 +98,7 @@ fn json_rpc() -> Value {
                 "description": "The response; errors too. A stream has one response an event.",
                 "content": {
                     "application/json": {"schema": shape::common("JsonRpcResponse")},
-                    "text/event-stream": {"schema": {"type": "string"}},
+                    "text/event-stream": {"schema": shape::events(&shape::common("JsonRpcResponse"))},
                 },
             },
             "202": {"description": "The request was a notification, which is not answered"},

@@ -87,7 +87,8 @@ fn status() -> Value {
 
 /// The header that names the version; all of them if a place speaks several.
 pub(super) fn version(spoken: &[Version]) -> Value {
-    let names = spoken.iter().map(|version| version.as_str());
+    // An empty one is as good as none (specification 3.6.2).
+    let names = spoken.iter().map(|version| version.as_str()).chain([""]);
     json!({
         "name": "A2A-Version", "in": "header",
         "description": "The version of A2A that is spoken",
@@ -109,7 +110,7 @@ pub(super) fn last_event() -> Value {
     json!({
         "name": "Last-Event-ID", "in": "header",
         "description": "The id of the last event that was seen: only later ones are sent",
-        "schema": {"type": "string", "pattern": "^[^/]+/[0-9]{1,18}$"},
+        "schema": {"type": "string", "pattern": "^([^/]+/[0-9]{1,18})?$"},
     })
 }
 
@@ -199,12 +200,7 @@ pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value
         Version::V0_1 | Version::V0_3 => json!({}),
     };
     let found = match (version, streams) {
-        (_, true) => json!({"text/event-stream": {"schema": {
-            "type": "string",
-            "description": "Events whose data is one object each",
-            "contentMediaType": "application/json",
-            "contentSchema": schema,
-        }}}),
+        (_, true) => json!({"text/event-stream": {"schema": events(&schema)}}),
         (Version::V1_0, false) => json!({
             "application/a2a+json": {"schema": schema}, "application/json": {"schema": schema},
         }),
@@ -223,6 +219,24 @@ pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value
         "405": refused("The path takes other methods"),
         "413": refused("The body is too large"),
         "500": refused("The agent's own fault"),
+    })
+}
+
+/// Each event of a stream: what it is stands in its data.
+pub(super) fn events(schema: &Value) -> Value {
+    json!({
+        "type": "object",
+        "description": "One event; all of them but errors have an id, for Last-Event-ID",
+        "required": ["data"],
+        "properties": {
+            "id": {"type": "string"},
+            "event": {"type": "string"},
+            "data": {
+                "type": "string",
+                "contentMediaType": "application/json",
+                "contentSchema": schema,
+            },
+        },
     })
 }
 
