@@ -1,6 +1,6 @@
 //! The OpenAPI document says what is served, and `schemathesis` finds nothing that it does not say.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use axum::http::StatusCode;
 use serde_json::Value;
@@ -100,7 +100,7 @@ async fn schemathesis_finds_nothing() {
         env!("CARGO_MANIFEST_DIR"),
         "/tests/interop/schemathesis.toml"
     );
-    let mut command = Command::new(PathBuf::from(program));
+    let mut command = Command::new(program);
     command.args(["--config-file", settings, "run", "--url"]);
     command.arg(format!("{}/a2a/sample", bridge.url()));
     command.arg(format!("{}/openapi.json", bridge.url()));

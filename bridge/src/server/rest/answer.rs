@@ -58,7 +58,7 @@ impl Style {
         sse::response(items.map(move |item| match item {
             Ok(item) => {
                 let id = item.position.to_string();
-                Event::default().id(id).data(self.spoken.item_text(item))
+                Event::default().id(id).data(self.spoken.item_text(&item))
             }
             Err(error) => {
                 let text = Refusal::from(error).body().to_string();

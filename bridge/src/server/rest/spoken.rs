@@ -89,11 +89,11 @@ impl Spoken {
     }
 
     /// The text of one item of a stream.
-    pub(super) fn item_text(self, item: Item) -> String {
+    pub(super) fn item_text(self, item: &Item) -> String {
         match self {
             Self::V1_0 => render::text(&item.response),
             Self::V0_3 | Self::V0_3Proto => {
-                let goes_on = render::goes_on(&item);
+                let goes_on = render::goes_on(item);
                 let written = translated(|losses| self.item(&item.response, goes_on, losses));
                 written.to_string()
             }
