@@ -1,6 +1,9 @@
 //! The card of a bot that says nothing about itself.
 
-use bridge_protocol::a2a::{AgentCapabilities, AgentCard, AgentSkill, Metadata};
+use bridge_protocol::{
+    a2a::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Metadata},
+    translate::whole,
+};
 
 /// What kinds of content activities carry.
 const MODES: [&str; 2] = ["text/plain", "application/json"];
@@ -17,6 +20,7 @@ pub(super) fn plain(name: &str) -> AgentCard {
         documentation_url: None,
         capabilities: AgentCapabilities {
             streaming: Some(true),
+            extensions: vec![activities()],
             ..AgentCapabilities::default()
         },
         security_schemes: std::collections::BTreeMap::new(),
@@ -31,6 +35,17 @@ pub(super) fn plain(name: &str) -> AgentCard {
         )],
         signatures: Vec::new(),
         icon_url: None,
+        extra: Metadata::new(),
+    }
+}
+
+/// Clients that know activities get them whole.
+fn activities() -> AgentExtension {
+    AgentExtension {
+        uri: whole::EXTENSION.into(),
+        description: Some("Carries activities whole, beside their parts".into()),
+        required: false,
+        params: None,
         extra: Metadata::new(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::{
     a2a::Task,
     activity::{Activity, ChannelAccount, ConversationAccount},
-    translate::{SilentEnd, Turn as Machine, TurnContext as Place},
+    translate::{SilentEnd, Turn as Machine, TurnContext as Place, whole},
 };
 
 use super::{
@@ -48,6 +48,7 @@ impl Hosted {
             now: format!("{:.3}", clock::now()),
             locale: self.settings.locale.clone(),
             delivery_mode: None,
+            in_full: whole::is_wanted(task),
         }
     }
 

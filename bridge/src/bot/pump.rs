@@ -192,6 +192,7 @@ mod tests {
             now: "2026-01-01T00:00:00Z".into(),
             locale: None,
             delivery_mode: None,
+            in_full: false,
         };
         Machine::new(place, SilentEnd::default())
     }

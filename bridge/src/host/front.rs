@@ -51,6 +51,8 @@ impl Front {
                 ETAG,
                 WWW_AUTHENTICATE,
                 HeaderName::from_static("a2a-version"),
+                HeaderName::from_static("a2a-extensions"),
+                HeaderName::from_static("x-a2a-extensions"),
             ]);
         if self.origins.iter().any(|origin| origin == "*") {
             return layer.allow_origin(Any);

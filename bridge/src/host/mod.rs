@@ -26,7 +26,7 @@ use crate::{
     auth::{self, Issuer},
     bot::remote::Channel,
     connector,
-    server::{Endpoint, catalogue, health, router},
+    server::{Endpoint, catalogue, health, openapi, router},
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -208,11 +208,13 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
             agent: seat.agent.clone(),
             public_url: public_url.to_owned(),
             home: home.to_owned(),
+            own: own.to_owned(),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));
         }
         all.push(endpoint);
     }
-    app.merge(catalogue(CATALOGUE, all))
+    app.merge(openapi(all.clone()))
+        .merge(catalogue(CATALOGUE, all))
 }

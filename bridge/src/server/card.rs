@@ -25,6 +25,9 @@ use super::{Endpoint, Origin, render, version};
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
 
+const JSON_RPC: &str = "JSONRPC";
+const HTTP_JSON: &str = "HTTP+JSON";
+
 /// The card at `/.well-known/agent-card.json`.
 pub(super) async fn current(
     State(endpoint): State<Arc<Endpoint>>,
@@ -98,15 +101,23 @@ impl Endpoint {
     }
 
     fn reachable_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
-        let url = format!("{url}{}", self.home);
-        let interface = |version: Version| AgentInterface {
-            url: url.clone(),
-            protocol_binding: "JSONRPC".to_owned(),
+        let address = |path: &str| format!("{url}{path}");
+        // JSON-RPC first: that is what clients of 0.3 expect at a card's `url`. To HTTP+JSON of 0.3 they add
+        // `/v1` by themselves, since its paths have it (0.3.0, section 3.2.3).
+        let ways = [
+            (JSON_RPC, &self.home, Version::V1_0),
+            (HTTP_JSON, &self.own, Version::V1_0),
+            (JSON_RPC, &self.home, Version::V0_3),
+            (HTTP_JSON, &self.own, Version::V0_3),
+        ];
+        let interface = |(binding, path, version): (&str, &String, Version)| AgentInterface {
+            url: address(path),
+            protocol_binding: binding.to_owned(),
             tenant: None,
             protocol_version: version.as_str().to_owned(),
             extra: Metadata::new(),
         };
-        card.supported_interfaces = vec![interface(Version::V1_0), interface(Version::V0_3)];
+        card.supported_interfaces = ways.into_iter().map(interface).collect();
         card.capabilities.streaming = Some(true);
         card.capabilities.push_notifications = Some(false);
         card

@@ -16,7 +16,7 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
-use super::{Asker, Endpoint, render, reply, version};
+use super::{Asker, Endpoint, extensions, preamble::Preamble, render, reply, version};
 use crate::{
     caller::Caller,
     clock,
@@ -76,23 +76,14 @@ pub(super) async fn answer(
         Err(error) => return render::error(id, error),
     };
     let client_id = context.client_id.as_deref();
-    reply::reply(endpoint, version, id, shape(reply), client_id)
+    let response = reply::reply(endpoint, version, id, shape(reply), client_id);
+    extensions::naming(response, version, endpoint.service.activated(&context))
 }
 
 /// The readers of streams in 0.3 take nothing but events, of which an error can be one (specification
 /// 0.3.0, 7.2.1): of any other body they only tell that it is none.
 fn refused_stream(error: Error) -> Reply {
     Reply::Stream(stream::once(ready(Err(error))).boxed())
-}
-
-fn last_event(headers: &HeaderMap) -> Result<Option<crate::service::Position>, Error> {
-    let header = headers
-        .get("last-event-id")
-        .and_then(|value| value.to_str().ok());
-    header
-        .filter(|text| !text.is_empty())
-        .map(str::parse)
-        .transpose()
 }
 
 impl Endpoint {
@@ -105,9 +96,10 @@ impl Endpoint {
         method: &str,
         params: Value,
     ) -> Result<(Version, Call), Error> {
-        let named = version::named(headers, uri)?;
+        let preamble = Preamble::read(headers, uri)?;
+        let named = preamble.named;
         let (version, operation) = version::operation(named, method)?;
-        context.last_event = last_event(headers)?;
+        preamble.fill(context);
         let version = self
             .spoken(context, named, version, operation, &params)
             .await?;
@@ -145,7 +137,9 @@ impl Endpoint {
         params: Value,
     ) -> Result<Call, Error> {
         if version != Version::V0_1 {
-            return Ok(version.params_to_v1(operation, params, "")?);
+            let call = version.params_to_v1(operation, params, "")?;
+            context.heed(&call)?;
+            return Ok(call);
         }
         let mut call = version.params_to_v1(operation, params, &clock::new_id())?;
         context.client_id = client_id(&mut call);

@@ -16,7 +16,7 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{Asker, Endpoint, jsonrpc, render};
+use super::{Asker, Endpoint, jsonrpc, preamble::Preamble, render};
 use crate::{
     caller::Caller,
     service::{Context, Reply},
@@ -32,7 +32,10 @@ pub(super) async fn send(
 ) -> Response {
     let parsed: Result<Value, _> = serde_json::from_slice(&body);
     match parsed {
-        Ok(params) if params.get("jsonrpc").is_none() => bare(&endpoint, caller, params).await,
+        Ok(params) if params.get("jsonrpc").is_none() => match Preamble::read(&headers, &uri) {
+            Ok(preamble) => bare(&endpoint, caller, preamble, params).await,
+            Err(error) => refusal(&error),
+        },
         // What is not JSON at all is answered as JSON-RPC does.
         Ok(_) | Err(_) => call(State(endpoint), Asker(caller), headers, uri, body).await,
     }
@@ -49,8 +52,9 @@ pub(super) async fn call(
     jsonrpc::answer(&endpoint, caller, &headers, &uri, &body, with_answer).await
 }
 
-async fn bare(endpoint: &Endpoint, caller: Caller, params: Value) -> Response {
+async fn bare(endpoint: &Endpoint, caller: Caller, preamble: Preamble, params: Value) -> Response {
     let mut context = Context::new(endpoint.agent.clone(), caller);
+    preamble.fill(&mut context);
     context.version = Version::V0_1;
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
     let call = match call {

@@ -1,30 +1,36 @@
-//! How the operations are reached over HTTP: JSON-RPC, its streams, and agent cards.
+//! How the operations are reached over HTTP: JSON-RPC, HTTP+JSON, streams of both, and agent cards.
 //!
 //! A transport reads and writes; it knows no store, and the rules are the service's. Whoever mounts the
 //! router may put authentication before it: an [`axum::Extension`] with a [`Caller`] says who asks, and
 //! everybody is anonymous without it.
 
 mod card;
+mod extensions;
 mod health;
 mod jsonrpc;
 mod legacy;
+mod openapi;
 mod own;
+mod preamble;
 mod render;
 mod reply;
+mod rest;
 mod sse;
 mod version;
 
 use std::sync::Arc;
 
 pub use health::health;
+pub use openapi::openapi;
 
 use axum::{
     Extension, Router,
     extract::{DefaultBodyLimit, FromRequestParts},
     http::request::Parts,
-    routing::{get, post},
+    routing::{any, get, post},
 };
 
+use self::rest::Mount;
 use crate::{caller::Caller, service::Service};
 
 /// The largest body that is read, in bytes.
@@ -42,6 +48,8 @@ pub struct Endpoint {
     pub public_url: String,
     /// The path of this one below that, empty or without a slash at the end.
     pub home: String,
+    /// The path that is its alone, where HTTP+JSON also takes a tenant before its paths.
+    pub own: String,
 }
 
 /// Where this request's client reaches the bridge, such as `https://agents.example`, as an
@@ -58,23 +66,53 @@ pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
 }
 
 /// The routes of one agent below `path`, which is empty or begins with a slash and ends without.
+///
+/// Whatever is below a path that is not empty is the agent's; an empty one leaves what it does not know to
+/// the app that it is mounted in.
 pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |rest: &str| format!("{path}{rest}");
+    let rpc = || post(jsonrpc::post).fallback(rest::handle);
     let mut router = Router::new()
-        .route(&at("/"), post(jsonrpc::post))
+        .route(&at("/"), rpc())
+        .route(&at("/v1"), rpc())
+        .route(&at("/v1/"), rpc())
         .route(&at("/.well-known/agent-card.json"), get(card::current))
         .route(&at("/.well-known/agent.json"), get(card::legacy))
         .route(&at("/agent.json"), get(card::legacy))
-        .route(&at("/tasks/send"), post(legacy::send))
-        .route(&at("/tasks/get"), post(legacy::call))
-        .route(&at("/tasks/cancel"), post(legacy::call));
-    if !path.is_empty() {
-        router = router.route(path, post(jsonrpc::post));
-    }
+        .route(
+            &at("/tasks/send"),
+            post(legacy::send).fallback(rest::handle),
+        )
+        .route(&at("/tasks/get"), post(legacy::call).fallback(rest::handle))
+        .route(
+            &at("/tasks/cancel"),
+            post(legacy::call).fallback(rest::handle),
+        );
+    router = match path.is_empty() {
+        true => BELOW.iter().fold(router, |router, below| {
+            router.route(below, any(rest::handle))
+        }),
+        false => router
+            .route(path, rpc())
+            .route(&at("/{*rest}"), any(rest::handle)),
+    };
     router
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .with_state(Arc::new(endpoint))
+        .with_state(Mount {
+            endpoint: Arc::new(endpoint),
+            path: path.into(),
+        })
 }
+
+/// What HTTP+JSON has at an empty path.
+const BELOW: [&str; 6] = [
+    "/message:send",
+    "/message:stream",
+    "/tasks",
+    "/tasks/{*rest}",
+    "/extendedAgentCard",
+    "/v1/{*rest}",
+];
 
 /// Who asks, as the authentication in front of the router found out.
 pub(crate) struct Asker(pub(crate) Caller);

@@ -55,18 +55,33 @@ pub(super) fn item(version: Version, id: &Id, item: Item, client_id: Option<&str
     }
 }
 
-/// One item in an older version, where `final` tells the client that it need not read on.
+/// One item in an older version, to a client that has an id of its own for the task.
 fn older_item(version: Version, item: Item, client_id: Option<&str>) -> Value {
+    let goes_on = goes_on(&item);
     let response = own::item(item.response, client_id);
-    let mut value = translated(|losses| version.stream_item_from_v1(&response, losses));
-    let goes_on = match &response {
+    translated(|losses| older(version, &response, goes_on, losses))
+}
+
+/// Whether a state that would be the last one is not: another turn is heard before the client's own.
+pub(super) fn goes_on(item: &Item) -> bool {
+    match &item.response {
         StreamResponse::StatusUpdate(update) => {
             item.is_behind && !update.status.state.is_terminal()
         }
         StreamResponse::Task(_)
         | StreamResponse::Message(_)
         | StreamResponse::ArtifactUpdate(_) => false,
-    };
+    }
+}
+
+/// One item in an older version, where `final` tells the client that it need not read on.
+pub(super) fn older(
+    version: Version,
+    response: &StreamResponse,
+    goes_on: bool,
+    losses: &mut Losses,
+) -> Value {
+    let mut value = version.stream_item_from_v1(response, losses);
     if let (true, Some(is_final)) = (goes_on, value.get_mut("final")) {
         *is_final = false.into();
     }

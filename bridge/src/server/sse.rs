@@ -10,7 +10,7 @@ use bridge_protocol::{
     dialect::Version,
     jsonrpc::{Id, Response as RpcResponse, RpcError},
 };
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 
 use super::render;
 use crate::service::Items;
@@ -25,21 +25,24 @@ pub(super) fn stream(
     items: Items,
     client_id: Option<String>,
 ) -> Response {
-    let events = items.map(move |item| {
-        Ok::<_, Infallible>(match item {
-            Ok(item) => Event::default()
-                .id(item.position.to_string())
-                .data(render::item(version, &id, item, client_id.as_deref())),
-            Err(error) => {
-                let outcome: Result<(), RpcError> = Err(error.into());
-                Event::default().data(render::text(&RpcResponse {
-                    id: id.clone(),
-                    outcome,
-                }))
-            }
-        })
+    let events = items.map(move |item| match item {
+        Ok(item) => Event::default()
+            .id(item.position.to_string())
+            .data(render::item(version, &id, item, client_id.as_deref())),
+        Err(error) => {
+            let outcome: Result<(), RpcError> = Err(error.into());
+            Event::default().data(render::text(&RpcResponse {
+                id: id.clone(),
+                outcome,
+            }))
+        }
     });
-    let mut response = Sse::new(events)
+    response(events)
+}
+
+/// A stream that shows that it lives.
+pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    let mut response = Sse::new(events.map(Ok::<_, Infallible>))
         .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
         .into_response();
     // Proxies that buffer would keep the events back.

@@ -6,19 +6,15 @@ use bridge_protocol::{
     dialect::Version,
 };
 
+use super::preamble;
+
 /// The version that the request names, by header or by query parameter (specification 3.6.1).
 ///
 /// # Errors
 /// [`ErrorKind::VersionNotSupported`].
 pub(super) fn named(headers: &HeaderMap, uri: &Uri) -> Result<Option<Version>, Error> {
-    let header = headers
-        .get("a2a-version")
-        .map(|value| value.to_str().unwrap_or("?"));
-    let query = uri.query().unwrap_or_default().split('&').find_map(|pair| {
-        let (name, value) = pair.split_once('=')?;
-        name.eq_ignore_ascii_case("A2A-Version").then_some(value)
-    });
-    match header.or(query).map(str::trim) {
+    let values = preamble::values(headers, uri, "a2a-version");
+    match values.first().map(|value| value.trim()) {
         None | Some("") => Ok(None),
         named => Version::from_header(named).map(Some),
     }

@@ -2,7 +2,21 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::Task;
+use bridge_protocol::{
+    a2a::{Error, Task},
+    wire::FieldError,
+};
+
+/// Refuses a length that is none.
+pub(super) fn check(length: Option<i32>) -> Result<(), Error> {
+    match length {
+        Some(length) if length < 0 => {
+            let error = FieldError::new("0 or more", length.to_string());
+            Err(error.inside("historyLength").into())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
 
 /// The task with at most so many of its latest messages; all of them if nobody says how many.
 pub(super) fn with_history(mut task: Arc<Task>, length: Option<i32>) -> Arc<Task> {

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use bridge_protocol::{
-    a2a::{Error, ListTasksRequest, ListTasksResponse, Metadata, Task},
+    a2a::{Error, ListTasksRequest, ListTasksResponse, Metadata, Task, TaskState},
     wire::FieldError,
 };
 use jiff::Timestamp;
 
-use super::{Context, Service, error, history::with_history};
+use super::{
+    Context, Service, error,
+    history::{self, with_history},
+};
 use crate::store::{ListQuery, Snapshot};
 
 const LARGEST_PAGE: i32 = 100;
@@ -22,15 +25,11 @@ impl Service {
         request: ListTasksRequest,
     ) -> Result<ListTasksResponse, Error> {
         let page_size = page_size(request.page_size)?;
-        if request.history_length.is_some_and(|length| length < 0) {
-            return Err(FieldError::new("0 or more", "less")
-                .inside("historyLength")
-                .into());
-        }
+        history::check(request.history_length)?;
         let query = ListQuery {
             agent: context.agent.clone(),
             context_id: request.context_id,
-            state: request.status,
+            state: state(request.status)?,
             after: after(request.status_timestamp_after.as_deref())?,
             page_token: request.page_token.unwrap_or_default(),
             page_size: page_size.unsigned_abs() as usize,
@@ -66,6 +65,20 @@ fn page_size(wanted: Option<i32>) -> Result<i32, Error> {
                 .inside("pageSize")
                 .into())
         }
+    }
+}
+
+/// What is unspecified is not asked for.
+fn state(wanted: Option<TaskState>) -> Result<Option<TaskState>, Error> {
+    match wanted {
+        Some(TaskState::Unknown(name)) => {
+            let error = FieldError::new(
+                "a task state such as TASK_STATE_WORKING",
+                format!("{name:?}"),
+            );
+            Err(error.inside("status").into())
+        }
+        other => Ok(other.filter(|state| *state != TaskState::Unspecified)),
     }
 }
 

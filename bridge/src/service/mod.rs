@@ -7,6 +7,7 @@ mod bare;
 mod card;
 mod error;
 mod events;
+mod extension;
 mod history;
 mod list;
 mod push;
@@ -21,6 +22,7 @@ use bridge_protocol::{
         SendMessageResponse, StreamResponse, Task, TaskPushNotificationConfig,
     },
     dialect::{Call, Version},
+    wire::FieldError,
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::timeout;
@@ -69,6 +71,8 @@ pub struct Context {
     pub version: Version,
     /// Extensions that the client asks for, by URI: `A2A-Extensions` (specification 4.6).
     pub extensions: BTreeSet<String>,
+    /// The tenant that is asked, by the address or a field of the request (specification 4.4.6).
+    pub tenant: Option<String>,
 }
 
 /// A place in a task's log, `TASK/SEQUENCE` as an SSE id.
@@ -126,7 +130,29 @@ impl Context {
             wants_task: false,
             version: Version::V1_0,
             extensions: BTreeSet::new(),
+            tenant: None,
         }
+    }
+
+    /// Takes over what the call itself says: its tenant, and the extensions that its message uses.
+    ///
+    /// # Errors
+    /// If the address names another tenant than the call.
+    pub fn heed(&mut self, call: &Call) -> Result<(), Error> {
+        match (&self.tenant, call.tenant()) {
+            (Some(known), Some(named)) if known != named => {
+                let expected = format!("{known:?} as in the address, or nothing");
+                let error = FieldError::new(expected, format!("{named:?}"));
+                return Err(error.inside("tenant").into());
+            }
+            (_, Some(named)) => self.tenant = Some(named.to_owned()),
+            (_, None) => {}
+        }
+        if let Call::SendMessage(request) | Call::SendStreamingMessage(request) = call {
+            let used = request.message.extensions.iter().cloned();
+            self.extensions.extend(used);
+        }
+        Ok(())
     }
 }
 
@@ -207,6 +233,7 @@ impl Service {
     }
 
     async fn carry_out(&self, context: &Context, call: Call) -> Result<Reply, Error> {
+        self.insist(context, call.operation())?;
         match call {
             Call::SendMessage(request) => self
                 .send_message(context, request)

@@ -8,7 +8,10 @@ use bridge_protocol::{
 };
 use tokio::time::timeout;
 
-use super::{Context, Items, Position, Service, bare, error, events, history::with_history};
+use super::{
+    Context, Items, Position, Service, bare, error, events,
+    history::{self, with_history},
+};
 use crate::{
     store::{Event, Head, Seq, Turn, TurnState},
     turns::{Incoming, Submitted},
@@ -99,6 +102,8 @@ impl Service {
         request: SendMessageRequest,
     ) -> Result<Submitted, Error> {
         check(&request)?;
+        let mut request = request;
+        self.with_activity(context, &mut request.message)?;
         let incoming = Incoming {
             agent: context.agent.clone(),
             caller: context.caller.clone(),
@@ -184,5 +189,6 @@ fn check(request: &SendMessageRequest) -> Result<(), Error> {
         let error = FieldError::new("at least one part", "an empty list");
         return Err(error.inside("parts").inside("message").into());
     }
-    Ok(())
+    let configuration = request.configuration.as_ref();
+    history::check(configuration.and_then(|wanted| wanted.history_length))
 }

@@ -6,7 +6,10 @@ use bridge_protocol::a2a::{
     CancelTaskRequest, Error, ErrorKind, GetTaskRequest, SubscribeToTaskRequest, Task,
 };
 
-use super::{Context, Items, Position, Service, error, events, history::with_history};
+use super::{
+    Context, Items, Position, Service, error, events,
+    history::{self, with_history},
+};
 use crate::{store::Head, turns::TurnError};
 
 impl Service {
@@ -16,6 +19,7 @@ impl Service {
         context: &Context,
         request: GetTaskRequest,
     ) -> Result<Arc<Task>, Error> {
+        history::check(request.history_length)?;
         let head = self.head(context, &request.id).await?;
         let store = self.turns.store();
         let snapshot = store

@@ -1,4 +1,5 @@
-"""A2A 0.3 as PyPI a2a-sdk 0.3.26 speaks it, through every kind of conversation that 0.3 has."""
+"""A2A 0.3 as PyPI a2a-sdk 0.3.26 speaks it, through every kind of conversation that 0.3 has and both
+bindings over HTTP."""
 
 from uuid import uuid4
 
@@ -14,10 +15,16 @@ from a2a.types import (
     TaskQueryParams,
     TaskStatusUpdateEvent,
     TextPart,
+    TransportProtocol,
 )
 from checks import LIMIT_SECONDS, STREAMED, agent, run
 
-NOT_FOUND, NOT_CANCELABLE, UNSUPPORTED = -32001, -32002, -32004
+# How errors are told: over HTTP+JSON the SDK looks at nothing but the status.
+NOT_FOUND, NOT_CANCELABLE, UNSUPPORTED = "not found", "not cancelable", "unsupported"
+CODES = {
+    TransportProtocol.jsonrpc: {NOT_FOUND: -32001, NOT_CANCELABLE: -32002, UNSUPPORTED: -32004},
+    TransportProtocol.http_json: {NOT_FOUND: 404, NOT_CANCELABLE: 400, UNSUPPORTED: 400},
+}
 
 
 def message(text, task=None):
@@ -30,9 +37,11 @@ def message(text, task=None):
     )
 
 
-async def connect(name, streaming):
+async def connect(name, binding, streaming):
     http = httpx.AsyncClient(timeout=LIMIT_SECONDS)
-    config = ClientConfig(streaming=streaming, httpx_client=http)
+    config = ClientConfig(
+        streaming=streaming, httpx_client=http, supported_transports=[binding], use_client_preference=True
+    )
     return await ClientFactory.connect(agent(name), config)
 
 
@@ -115,26 +124,33 @@ async def resubscribe(checks, waiting, hanging):
     checks.equal("it ends when the task is canceled", ("canceled", True), states[-1])
 
 
-async def errors(checks, client, streaming, ended):
+async def errors(checks, binding, client, streaming, ended):
+    codes = CODES[binding]
     unknown = client.get_task(TaskQueryParams(id="unknown"))
-    await checks.refused("an unknown task is not found", NOT_FOUND, unknown)
-    await checks.refused("an ended task takes no message", UNSUPPORTED, ask(client, "more", ended))
+    await checks.refused("an unknown task is not found", codes[NOT_FOUND], unknown)
+    await checks.refused("an ended task takes no message", codes[UNSUPPORTED], ask(client, "more", ended))
     over = client.cancel_task(TaskIdParams(id=ended.id))
-    await checks.refused("an ended task is not canceled", NOT_CANCELABLE, over)
+    await checks.refused("an ended task is not canceled", codes[NOT_CANCELABLE], over)
     over = anext(streaming.resubscribe(TaskIdParams(id=ended.id)))
-    await checks.refused("an ended task is not subscribed to", UNSUPPORTED, over)
+    await checks.refused("an ended task is not subscribed to", codes[UNSUPPORTED], over)
 
 
-async def main(checks):
-    client, streaming = await connect("sample", False), await connect("sample", True)
+async def converse(checks, binding):
+    client, streaming = [await connect("sample", binding, streams) for streams in (False, True)]
     ended = await echo(checks, client)
     await turns(checks, client)
     await stream(checks, streaming)
     await cancel(checks, client)
-    await resubscribe(checks, await connect("hanging", False), await connect("hanging", True))
-    await errors(checks, client, streaming, ended)
-    endless = await ask(await connect("echo", False), "hi")
+    await resubscribe(checks, await connect("hanging", binding, False), await connect("hanging", binding, True))
+    await errors(checks, binding, client, streaming, ended)
+    endless = await ask(await connect("echo", binding, False), "hi")
     checks.equal("a bot without end waits", ("input-required", "Echo: hi"), said(endless))
+
+
+async def main(checks):
+    for binding in CODES:
+        print(f"-- {binding.value}")
+        await converse(checks, binding)
 
 
 run(main)

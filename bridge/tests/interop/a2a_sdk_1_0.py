@@ -1,4 +1,4 @@
-"""A2A 1.0 as PyPI a2a-sdk 1.3.0 speaks it, through every kind of conversation."""
+"""A2A 1.0 as PyPI a2a-sdk 1.3.0 speaks it, through every kind of conversation and both bindings over HTTP."""
 
 from uuid import uuid4
 
@@ -15,6 +15,7 @@ from a2a.types import (
     SubscribeToTaskRequest,
     TaskState,
 )
+from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import (
     TaskNotCancelableError,
     TaskNotFoundError,
@@ -136,19 +137,28 @@ async def errors(checks, client, streaming, ended):
     await checks.refused("an ended task is not subscribed to", UnsupportedOperationError, over)
 
 
-async def main(checks):
-    waits = ClientConfig(streaming=False)
-    client = await create_client(agent("sample"), waits)
-    streaming = await create_client(agent("sample"))
+async def connect(name, binding, streaming):
+    config = ClientConfig(streaming=streaming, supported_protocol_bindings=[binding])
+    return await create_client(agent(name), config)
+
+
+async def converse(checks, binding):
+    client, streaming = [await connect("sample", binding, streams) for streams in (False, True)]
     ended = await echo(checks, client)
     await turns(checks, client)
     await stream(checks, streaming)
     await cancel(checks, client)
-    await subscribe(checks, await create_client(agent("hanging"), waits), await create_client(agent("hanging")))
+    await subscribe(checks, await connect("hanging", binding, False), await connect("hanging", binding, True))
     await tasks(checks, client)
     await errors(checks, client, streaming, ended)
-    endless = await ask(await create_client(agent("echo"), waits), "hi")
+    endless = await ask(await connect("echo", binding, False), "hi")
     checks.equal("a bot without end waits", ("TASK_STATE_INPUT_REQUIRED", "Echo: hi"), said(endless))
+
+
+async def main(checks):
+    for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON):
+        print(f"-- {binding.value}")
+        await converse(checks, binding)
 
 
 run(main)

@@ -33,11 +33,12 @@ class Checks:
             print(f"WRONG {what}\n      expected {expected!r}\n      seen     {seen!r}")
 
     async def refused(self, what, error, awaitable):
-        """One check: the call has to fail with this class of error, or this JSON-RPC code."""
+        """One check: the call has to fail with this class of error, JSON-RPC code or HTTP status."""
         try:
             seen = await awaitable
         except Exception as raised:  # Whatever it is, it is what was seen.
-            seen = getattr(getattr(raised, "error", None), "code", type(raised))
+            status = getattr(raised, "status_code", type(raised))
+            seen = getattr(getattr(raised, "error", None), "code", status)
         self.equal(what, error, seen)
 
 

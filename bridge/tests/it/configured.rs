@@ -119,7 +119,7 @@ examples = ["hello"]
         }
         assert_eq!(card["skills"][0]["name"], "echo");
         assert_eq!(
-            card["capabilities"]["extensions"][0]["uri"],
+            card["capabilities"]["extensions"][1]["uri"],
             "https://example.test/ext"
         );
     }

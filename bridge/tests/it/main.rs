@@ -29,6 +29,8 @@ mod metrics;
 #[cfg(test)]
 mod node;
 #[cfg(test)]
+mod openapi;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod queued;
@@ -36,6 +38,8 @@ mod queued;
 mod redact;
 #[cfg(test)]
 mod remote;
+#[cfg(test)]
+mod rest;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
@@ -46,5 +50,7 @@ mod tokens;
 mod turns;
 #[cfg(test)]
 mod venv;
+#[cfg(test)]
+mod whole;
 #[cfg(test)]
 mod world;

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
 use super::{Artifact, Message, Metadata, Task, TaskStatus};
-use crate::wire::{FieldError, Fields, Wire, object};
+use crate::wire::{FieldError, Fields, Schemas, Wire, object};
 
 object! {
     /// A task's status changed.
@@ -84,6 +84,14 @@ impl Wire for SendMessageResponse {
             (Some(_), Some(_)) => Err(FieldError::new("one of task, message", "both")),
         }
     }
+
+    fn describe(schemas: &mut Schemas) -> Value {
+        let members = [
+            ("task", Task::describe(schemas)),
+            ("message", Message::describe(schemas)),
+        ];
+        schemas.one_of("SendMessageResponse", &members)
+    }
 }
 
 impl Wire for StreamResponse {
@@ -104,6 +112,16 @@ impl Wire for StreamResponse {
             (None, None, None, None) => Err(FieldError::new(KINDS, "none of them")),
             _ => Err(FieldError::new(KINDS, "several of them")),
         }
+    }
+
+    fn describe(schemas: &mut Schemas) -> Value {
+        let members = [
+            ("task", Task::describe(schemas)),
+            ("message", Message::describe(schemas)),
+            ("statusUpdate", TaskStatusUpdateEvent::describe(schemas)),
+            ("artifactUpdate", TaskArtifactUpdateEvent::describe(schemas)),
+        ];
+        schemas.one_of("StreamResponse", &members)
     }
 }
 

@@ -9,10 +9,10 @@ use base64::{
     prelude::BASE64_STANDARD,
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Metadata;
-use crate::wire::{FieldError, Fields, Wire, object};
+use crate::wire::{FieldError, Fields, Schemas, Wire, object};
 
 /// One piece of content.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +92,30 @@ impl Wire for Part {
             return Err(FieldError::new(KINDS, "none of them"));
         }
         Ok(part)
+    }
+
+    fn describe(schemas: &mut Schemas) -> Value {
+        schemas.named("Part", || {
+            let text = json!({"type": ["string", "null"]});
+            let holds = |name: &str, schema: Value| json!({"required": [name], "properties": {name: schema}});
+            json!({
+                "type": "object",
+                "description": "One piece of content: exactly one of text, raw (base64), url and data; or of a \
+                                kind that this version does not know, which is kept as it came.",
+                "properties": {
+                    "text": text, "url": text, "filename": text, "mediaType": text, "data": {},
+                    "raw": {"type": ["string", "null"], "contentEncoding": "base64"},
+                    "metadata": {"type": ["object", "null"]},
+                },
+                "anyOf": [
+                    holds("text", json!({"type": "string"})),
+                    holds("raw", json!({"type": "string"})),
+                    holds("url", json!({"type": "string"})),
+                    holds("data", json!({})),
+                    {"minProperties": 1},
+                ],
+            })
+        })
     }
 }
 

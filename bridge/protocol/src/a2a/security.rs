@@ -5,7 +5,7 @@ use alloc::{collections::BTreeMap, string::String, vec::Vec};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 
-use crate::wire::{FieldError, Fields, Wire, object};
+use crate::wire::{FieldError, Fields, Schemas, Wire, object};
 
 /// A way to authenticate (`oneof scheme`).
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +46,32 @@ impl Wire for SecurityScheme {
             (None, _) => Err(FieldError::new(KINDS, "none of them")),
             (Some(_), Some(_)) => Err(FieldError::new(KINDS, "several of them")),
         }
+    }
+
+    fn describe(schemas: &mut Schemas) -> Value {
+        let members = [
+            (
+                "apiKeySecurityScheme",
+                ApiKeySecurityScheme::describe(schemas),
+            ),
+            (
+                "httpAuthSecurityScheme",
+                HttpAuthSecurityScheme::describe(schemas),
+            ),
+            (
+                "oauth2SecurityScheme",
+                OAuth2SecurityScheme::describe(schemas),
+            ),
+            (
+                "openIdConnectSecurityScheme",
+                OpenIdConnectSecurityScheme::describe(schemas),
+            ),
+            (
+                "mtlsSecurityScheme",
+                MutualTlsSecurityScheme::describe(schemas),
+            ),
+        ];
+        schemas.one_of("SecurityScheme", &members)
     }
 }
 

@@ -64,6 +64,23 @@ impl Call {
             Self::GetExtendedAgentCard(_) => Operation::GetExtendedAgentCard,
         }
     }
+
+    /// The tenant that is named among the parameters. An empty one is none.
+    pub fn tenant(&self) -> Option<&str> {
+        let tenant = match self {
+            Self::SendMessage(request) | Self::SendStreamingMessage(request) => &request.tenant,
+            Self::GetTask(request) => &request.tenant,
+            Self::ListTasks(request) => &request.tenant,
+            Self::CancelTask(request) => &request.tenant,
+            Self::SubscribeToTask(request) => &request.tenant,
+            Self::CreateTaskPushNotificationConfig(config) => &config.tenant,
+            Self::GetTaskPushNotificationConfig(request) => &request.tenant,
+            Self::ListTaskPushNotificationConfigs(request) => &request.tenant,
+            Self::DeleteTaskPushNotificationConfig(request) => &request.tenant,
+            Self::GetExtendedAgentCard(request) => &request.tenant,
+        };
+        tenant.as_deref().filter(|tenant| !tenant.is_empty())
+    }
 }
 
 impl Version {

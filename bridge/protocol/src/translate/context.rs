@@ -34,6 +34,8 @@ pub struct TurnContext {
     pub locale: Option<String>,
     /// How the bot is to answer, if that matters.
     pub delivery_mode: Option<DeliveryMode>,
+    /// Whether what the bot says is carried whole too: see [`whole`](super::whole).
+    pub in_full: bool,
 }
 
 impl TurnContext {

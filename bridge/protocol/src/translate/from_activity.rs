@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     TurnContext,
     keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
-    media, patch, skeleton, structured, to_activity,
+    media, patch, skeleton, structured, to_activity, whole,
 };
 use crate::{
     a2a::{Message, Metadata, Part, Role},
@@ -25,7 +25,9 @@ pub fn message(activity: &Activity, turn: &TurnContext, message_id: String) -> M
         task_id: Some(turn.task_id.clone()),
         ..Message::new(message_id, Role::Agent, parts(activity))
     };
-    let metadata = metadata(activity, turn, &mut message);
+    let mut metadata = metadata(activity, turn, &mut message);
+    whole::put(&mut metadata, activity, turn);
+    whole::name(&mut message, turn);
     message.metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
     message
 }
@@ -115,7 +117,7 @@ fn stream_mark(info: &StreamInfo) -> Value {
 
 /// Takes away members that are the service URL, at any depth: references to conversations and traces of
 /// whole activities have it too.
-fn without_secret(fields: &mut Metadata, service_url: &str) {
+pub(super) fn without_secret(fields: &mut Metadata, service_url: &str) {
     fields.retain(|_, value| value.as_str() != Some(service_url));
     fields
         .values_mut()

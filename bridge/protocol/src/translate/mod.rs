@@ -13,6 +13,7 @@
 //! - [`from_activity`]: activities to messages
 //! - [`context`]: what a turn's activities have in common
 //! - [`keys`]: names in metadata and in `channelData`
+//! - [`whole`]: the extension that carries activities whole
 
 pub mod context;
 mod data_uri;
@@ -28,6 +29,7 @@ mod stream;
 mod structured;
 pub mod to_activity;
 pub mod turn;
+pub mod whole;
 
 pub use context::TurnContext;
 pub use turn::{Dropped, Input, Output, SilentEnd, Turn};

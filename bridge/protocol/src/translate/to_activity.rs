@@ -5,7 +5,7 @@ use alloc::{string::String, vec, vec::Vec};
 use super::{
     TurnContext,
     keys::{ADDRESS_FIELDS, FIELDS, JSON, MESSAGE, STREAM},
-    media, patch, skeleton, structured,
+    media, patch, skeleton, structured, whole,
 };
 use crate::{
     a2a::{Content, Message, Metadata, Part, Task},
@@ -21,7 +21,7 @@ use crate::{
 /// it is what the user put into a card. All other parts become attachments. `channelData` is the task, and
 /// beside its fields stands the message with all that activities have no fields for. A data part that is marked
 /// so makes it an `invoke`. Other marks in metadata are not obeyed here: they come from the user, who must not
-/// be able to say who speaks.
+/// be able to say who speaks. A message that carries an activity whole gives that one: see [`whole`].
 pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
     let value = answer(&message.parts);
     let mut activity = turn.request(ActivityType::Message);
@@ -36,9 +36,15 @@ pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
     let others = others.filter(|(index, part)| part.as_text().is_none() && Some(*index) != value);
     activity.attachments = others.map(|(_, part)| media::plain(part)).collect();
     let mut channel_data = to_object(task);
-    channel_data.insert(MESSAGE.into(), skeleton::of(message, value));
+    // What cannot be read was refused before it came here.
+    let Ok(Some(carried)) = whole::carried(message) else {
+        channel_data.insert(MESSAGE.into(), skeleton::of(message, value));
+        activity.channel_data = Some(channel_data.into());
+        return activity;
+    };
+    channel_data.insert(MESSAGE.into(), to_value(&whole::rest(message)));
     activity.channel_data = Some(channel_data.into());
-    activity
+    whole::readdressed(carried, activity)
 }
 
 /// Tells a bot that the user ended the conversation.

@@ -6,9 +6,12 @@
 
 mod object;
 mod open_enum;
+mod schema;
 
 pub(crate) use object::{Fields, object};
 pub(crate) use open_enum::open_enum;
+pub(crate) use schema::FieldSchema;
+pub use schema::Schemas;
 
 use alloc::{
     collections::BTreeMap,
@@ -19,7 +22,7 @@ use alloc::{
 use core::fmt;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Free-form data: an object whose members no protocol names.
 pub type Metadata = Map<String, Value>;
@@ -93,6 +96,13 @@ pub trait Wire: Sized {
     fn is_absent(&self) -> bool {
         false
     }
+
+    /// The JSON Schema of what is read; what is anything says nothing. Types with a name of their own stand
+    /// among the `schemas` and are referred to.
+    fn describe(schemas: &mut Schemas) -> Value {
+        let _ = schemas;
+        Value::Object(Map::new())
+    }
 }
 
 /// Reads a protocol object from the text of a body.
@@ -151,6 +161,10 @@ impl Wire for String {
             other => Err(FieldError::unexpected("a string", &other)),
         }
     }
+
+    fn describe(_: &mut Schemas) -> Value {
+        json!({"type": "string"})
+    }
 }
 
 impl Wire for bool {
@@ -164,6 +178,10 @@ impl Wire for bool {
     fn is_absent(&self) -> bool {
         !self
     }
+
+    fn describe(_: &mut Schemas) -> Value {
+        json!({"type": "boolean"})
+    }
 }
 
 impl Wire for i32 {
@@ -175,6 +193,13 @@ impl Wire for i32 {
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };
         number.ok_or_else(|| FieldError::unexpected("a 32-bit integer", &value))
+    }
+
+    fn describe(_: &mut Schemas) -> Value {
+        json!({"anyOf": [
+            {"type": "integer", "format": "int32", "minimum": i32::MIN, "maximum": i32::MAX},
+            {"type": "string", "pattern": "^[+-]?[0-9]+$"},
+        ]})
     }
 }
 
@@ -191,6 +216,10 @@ impl Wire for Map<String, Value> {
             other => Err(FieldError::unexpected("an object", &other)),
         }
     }
+
+    fn describe(_: &mut Schemas) -> Value {
+        json!({"type": "object"})
+    }
 }
 
 impl<T: Wire> Wire for Option<T> {
@@ -204,11 +233,19 @@ impl<T: Wire> Wire for Option<T> {
     fn is_absent(&self) -> bool {
         self.is_none()
     }
+
+    fn describe(schemas: &mut Schemas) -> Value {
+        T::describe(schemas)
+    }
 }
 
 impl<T: Wire> Wire for Vec<T> {
     fn read(value: Value) -> Result<Self, FieldError> {
         list(value, T::read)
+    }
+
+    fn describe(schemas: &mut Schemas) -> Value {
+        json!({"type": "array", "items": T::describe(schemas)})
     }
 
     fn is_absent(&self) -> bool {
@@ -225,6 +262,10 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
         Map::read(value)?.into_iter().map(read).collect()
     }
 
+    fn describe(schemas: &mut Schemas) -> Value {
+        json!({"type": "object", "additionalProperties": T::describe(schemas)})
+    }
+
     fn is_absent(&self) -> bool {
         self.is_empty()
     }
@@ -233,7 +274,6 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn an_error_tells_the_way_to_the_field() {

@@ -101,15 +101,17 @@ fn missing<T>(read: impl Fn(Value) -> Result<T, FieldError>) -> FieldError {
 /// `extra` and are written again.
 macro_rules! object {
     (
-        $(#[$meta:meta])*
+        $(#[doc = $doc:literal])*
+        $(#[derive($derived:ident)])?
         pub struct $name:ident {
-            $( $(#[$field_meta:meta])* $mode:ident $field:ident: $type:ty = $key:literal, )*
+            $( $(#[doc = $field_doc:literal])* $mode:ident $field:ident: $type:ty = $key:literal, )*
         }
     ) => {
-        $(#[$meta])*
+        $(#[doc = $doc])*
+        $(#[derive($derived)])?
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
-            $( $(#[$field_meta])* pub $field: $type, )*
+            $( $(#[doc = $field_doc])* pub $field: $type, )*
             /// Fields that this version does not know, kept as they came.
             pub extra: ::serde_json::Map<::alloc::string::String, ::serde_json::Value>,
         }
@@ -121,6 +123,17 @@ macro_rules! object {
                     $( $field: fields.$mode($key)?, )*
                     extra: fields.rest(),
                 })
+            }
+
+            fn describe(schemas: &mut $crate::wire::Schemas) -> ::serde_json::Value {
+                schemas.object(stringify!($name), &[$($doc),*], |schemas| ::alloc::vec![$(
+                    $crate::wire::FieldSchema {
+                        name: $key,
+                        is_required: stringify!($mode) == "required",
+                        schema: <$type as $crate::wire::Wire>::describe(schemas),
+                        doc: &[$($field_doc),*],
+                    },
+                )*])
             }
         }
 

@@ -48,6 +48,10 @@ macro_rules! open_enum {
                     other => Err($crate::wire::FieldError::unexpected($expected, other)),
                 }
             }
+
+            fn describe(schemas: &mut $crate::wire::Schemas) -> ::serde_json::Value {
+                schemas.names(stringify!($name), &[$($wire),*])
+            }
         }
 
         impl ::serde::Serialize for $name {

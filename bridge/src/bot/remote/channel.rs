@@ -9,7 +9,7 @@ use std::{
 use bridge_protocol::{
     a2a::Task,
     activity::{ChannelAccount, ConversationAccount},
-    translate::TurnContext as Place,
+    translate::{TurnContext as Place, whole},
 };
 use reqwest::redirect;
 use url::Url;
@@ -252,6 +252,7 @@ impl Shared {
             now: format!("{:.3}", clock::now()),
             locale: Some(bot.settings.locale.clone()),
             delivery_mode: None,
+            in_full: whole::is_wanted(task),
         }
     }
 

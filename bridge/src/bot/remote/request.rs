@@ -3,7 +3,7 @@
 use bridge_protocol::{
     a2a::{Content, Message, Task},
     activity::{Activity, TextFormat},
-    translate::{TurnContext as Place, to_activity},
+    translate::{TurnContext as Place, to_activity, whole},
 };
 use serde_json::Value;
 
@@ -24,7 +24,11 @@ pub(super) async fn message(
         ..
     } = turn;
     let mut activity = to_activity::message(message, task, place);
-    activity.text_format = Some(TextFormat::Plain);
+    activity.text_format.get_or_insert(TextFormat::Plain);
+    // The files of an activity that came whole stay in it as they came.
+    if whole::is_used(message) && matches!(whole::carried(message), Ok(Some(_))) {
+        return Ok(slim(activity));
+    }
     let callback = channel.callback(bot);
     for (index, url) in inline_files(message, &mut activity) {
         let id = channel.files.offer(caller, task, message, index).await?;

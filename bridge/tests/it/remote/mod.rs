@@ -11,6 +11,7 @@ mod properties;
 mod restart;
 mod standin;
 mod trouble;
+mod whole;
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 

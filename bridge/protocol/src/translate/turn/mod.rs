@@ -25,7 +25,7 @@ pub use input::{Dropped, Input, Output, SilentEnd};
 
 use serde_json::Map;
 
-use super::{TurnContext, end, from_activity, ids::Ids, keys::EVENT, stream::Streams};
+use super::{TurnContext, end, from_activity, ids::Ids, keys::EVENT, stream::Streams, whole};
 use crate::{
     a2a::{Message, Metadata, Part, Role, TaskState},
     activity::{Activity, ActivityType, StreamType},
@@ -234,7 +234,9 @@ impl Turn {
 
     fn as_event(&self, activity: &Activity) -> Metadata {
         let event = from_activity::event(activity, &self.context);
-        Map::from_iter([(EVENT.into(), event.into())])
+        let mut metadata = Map::from_iter([(EVENT.into(), event.into())]);
+        whole::put(&mut metadata, activity, &self.context);
+        metadata
     }
 }
 

@@ -36,7 +36,10 @@ impl Turn {
             false => (None, message.metadata),
         };
         self.outputs.push_back(Output::Artifact {
-            artifact: artifact(id, parts, of_artifact),
+            artifact: Artifact {
+                extensions: message.extensions,
+                ..artifact(id, parts, of_artifact)
+            },
             append,
             last_chunk: is_final,
             metadata: of_event,

@@ -11,7 +11,7 @@ use crate::{
     translate::{
         TurnContext, from_activity,
         keys::{EVENT, RESULT},
-        structured,
+        structured, whole,
     },
 };
 
@@ -25,7 +25,12 @@ pub(super) fn last_words(activity: &Activity, turn: &TurnContext, id: &str) -> O
     };
     let has_text = words.text.as_ref().is_some_and(|text| !text.is_empty());
     let says_something = has_text || !words.attachments.is_empty() || !words.entities.is_empty();
-    says_something.then(|| from_activity::message(&words, turn, id.into()))
+    // The whole activity is told with the state that ends the conversation.
+    let turn = TurnContext {
+        in_full: false,
+        ..turn.clone()
+    };
+    says_something.then(|| from_activity::message(&words, &turn, id.into()))
 }
 
 /// The value at the end, as an artifact.
@@ -55,5 +60,7 @@ pub(super) fn end(activity: &Activity, turn: &TurnContext) -> Metadata {
     for told in ["text", "attachments", "entities", "value", "valueType"] {
         event.remove(told);
     }
-    Map::from_iter([(EVENT.into(), event.into())])
+    let mut metadata = Map::from_iter([(EVENT.into(), event.into())]);
+    whole::put(&mut metadata, activity, turn);
+    metadata
 }

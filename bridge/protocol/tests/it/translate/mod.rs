@@ -36,5 +36,6 @@ fn context(case: &Value) -> TurnContext {
         now: "2026-11-21T00:00:00Z".into(),
         locale: Option::read(said("locale", Value::Null)).unwrap(),
         delivery_mode: None,
+        in_full: case.get("inFull").is_some(),
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use bridge_protocol::{
     a2a::{Message, Metadata, Task, TaskState, TaskStatus},
     activity::Activity,
-    translate::{Input, Output, SilentEnd, Turn, from_activity, keys, to_activity},
+    translate::{
+        Input, Output, SilentEnd, Turn, TurnContext, from_activity, keys, to_activity, whole,
+    },
     wire::{Wire, to_value},
 };
 use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
@@ -43,6 +45,35 @@ proptest! {
         let message = Message::read(to_value(&message)).unwrap();
         let back = to_value(&to_activity::reply(&message, &turn));
         prop_assert_eq!(back, addressed(&activity));
+    }
+
+    #[test]
+    fn an_activity_that_is_carried_whole_comes_back_from_bridge_to_bridge(
+        document in arbitrary::activity(),
+    ) {
+        let turn = TurnContext { in_full: true, ..context(&Value::Null) };
+        let activity = Activity::read(document).unwrap();
+        let said = from_activity::message(&activity, &turn, "m-1".into());
+        // The other bridge hears it as a message of its user.
+        let heard = Message::read(to_value(&said)).unwrap();
+        let Ok(Some(carried)) = whole::carried(&heard) else {
+            let kinds = ["endOfConversation", "messageUpdate"];
+            prop_assert!(kinds.contains(&activity.kind.as_str()));
+            return Ok(());
+        };
+        let mut expected = to_value(&activity);
+        expected.as_object_mut().unwrap().remove("serviceUrl");
+        prop_assert_eq!(to_value(&carried), expected.clone());
+        let made = to_activity::message(&heard, &task(), &turn);
+        prop_assert_eq!(made.from.as_ref(), Some(&turn.user));
+        let mut made = to_value(&made);
+        let own = ["channelData", "callerId", "id", "timestamp", "deliveryMode"];
+        for name in own.iter().chain(&ADDRESS) {
+            for document in [&mut made, &mut expected] {
+                document.as_object_mut().unwrap().remove(*name);
+            }
+        }
+        prop_assert_eq!(made, expected);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use bridge_protocol::{
     a2a::{Message, Task},
     activity::Activity,
-    translate::{TurnContext, from_activity, to_activity},
+    translate::{TurnContext, from_activity, to_activity, whole},
     wire::{Wire, to_value},
 };
 use serde_json::{Value, json};
@@ -33,6 +33,12 @@ fn activity(case: &Value) -> Activity {
 fn message(case: &Value, task: &Task, turn: &TurnContext) -> Activity {
     let message = Message::read(case["message"].clone()).unwrap();
     let activity = to_activity::message(&message, task, turn);
-    assert_eq!(from_activity::request(&activity), Some(message));
+    let mut expected = message;
+    if whole::is_used(&expected) {
+        // The activity that it carries has taken the place of its parts.
+        expected.parts.clear();
+        expected.metadata.as_mut().unwrap().remove(whole::EXTENSION);
+    }
+    assert_eq!(from_activity::request(&activity), Some(expected));
     activity
 }

@@ -1,0 +1,176 @@
+//! JSON Schemas (2020-12) of protocol objects, made of the same tables by which they are read.
+
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::{Map, Value, json};
+
+/// Where the schemas of named types stand in an OpenAPI document.
+const PLACE: &str = "#/components/schemas/";
+
+/// The schemas of named types, collected while something is described that is made of them.
+#[derive(Clone, Debug, Default)]
+pub struct Schemas(BTreeMap<String, Value>);
+
+/// A field of an object.
+pub(crate) struct FieldSchema {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Whether it must be there; others may be null as well.
+    pub(crate) is_required: bool,
+    /// What it holds.
+    pub(crate) schema: Value,
+    /// What it is, a line each.
+    pub(crate) doc: &'static [&'static str],
+}
+
+impl Schemas {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All of them by name: `components.schemas` of an OpenAPI document.
+    pub fn into_value(self) -> Value {
+        self.0.into_iter().collect::<Map<_, _>>().into()
+    }
+
+    /// Adds the schema of a named type, and refers to it.
+    pub fn named(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
+        if !self.0.contains_key(name) {
+            self.0.insert(name.to_string(), schema());
+        }
+        reference(name)
+    }
+
+    /// Adds an object with these fields, and refers to it. Fields may hold the object itself.
+    pub(crate) fn object(
+        &mut self,
+        name: &str,
+        doc: &[&str],
+        fields: impl FnOnce(&mut Self) -> Vec<FieldSchema>,
+    ) -> Value {
+        if self.0.contains_key(name) {
+            return reference(name);
+        }
+        self.0.insert(name.to_string(), Value::Null);
+        let fields = fields(self);
+        let required = fields.iter().filter(|field| field.is_required);
+        let mut schema = json!({
+            "type": "object",
+            "description": text(doc),
+            "required": required.map(|field| field.name).collect::<Value>(),
+        });
+        let properties = fields
+            .into_iter()
+            .map(|field| (field.name.to_string(), field.written()));
+        schema["properties"] = properties.collect::<Map<_, _>>().into();
+        self.0.insert(name.to_string(), schema);
+        reference(name)
+    }
+
+    /// Adds an enumeration whose unknown names are kept, and refers to it.
+    pub(crate) fn names(&mut self, name: &str, known: &[&str]) -> Value {
+        self.named(name, || {
+            json!({
+                "anyOf": [{"enum": known}, {"type": "string"}],
+                "description": "One of the names; those of newer versions are kept.",
+            })
+        })
+    }
+
+    /// Adds an object that has exactly one of these members, and refers to it.
+    pub(crate) fn one_of(&mut self, name: &str, members: &[(&str, Value)]) -> Value {
+        self.named(name, || {
+            let member = |(name, schema): &(&str, Value)| {
+                json!({"required": [name], "properties": {*name: schema}})
+            };
+            json!({"type": "object", "oneOf": members.iter().map(member).collect::<Value>()})
+        })
+    }
+}
+
+impl FieldSchema {
+    /// The schema with what the field is. What may be left out may be null.
+    fn written(self) -> Value {
+        let mut schema = match (self.is_required, self.schema) {
+            (false, Value::Object(schema)) if !schema.is_empty() => {
+                json!({"anyOf": [schema, {"type": "null"}]})
+            }
+            (_, schema) => schema,
+        };
+        schema["description"] = text(self.doc).into();
+        schema
+    }
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("{PLACE}{name}")})
+}
+
+fn text(doc: &[&str]) -> String {
+    let lines: Vec<&str> = doc.iter().map(|line| line.trim()).collect();
+    lines.join(" ").trim().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        a2a::{CancelTaskRequest, SendMessageRequest},
+        wire::Wire,
+    };
+
+    #[test]
+    fn an_object_is_described_by_its_table() {
+        let mut schemas = Schemas::new();
+        let reference = CancelTaskRequest::describe(&mut schemas);
+        assert_eq!(
+            reference,
+            json!({"$ref": "#/components/schemas/CancelTaskRequest"})
+        );
+        let tenant = json!({
+            "anyOf": [{"type": "string"}, {"type": "null"}],
+            "description": "The tenant, on servers that have several.",
+        });
+        assert_eq!(
+            schemas.into_value(),
+            json!({"CancelTaskRequest": {
+                "type": "object",
+                "description": "CancelTask.",
+                "required": ["id"],
+                "properties": {
+                    "tenant": tenant,
+                    "id": {"type": "string", "description": "The task."},
+                    "metadata": {
+                        "anyOf": [{"type": "object"}, {"type": "null"}],
+                        "description": "Free-form data about the request.",
+                    },
+                },
+            }})
+        );
+    }
+
+    #[test]
+    fn what_a_type_is_made_of_is_described_too() {
+        let mut schemas = Schemas::new();
+        SendMessageRequest::describe(&mut schemas);
+        let names: Vec<String> = schemas.0.into_keys().collect();
+        assert_eq!(
+            names,
+            [
+                "AuthenticationInfo",
+                "Message",
+                "Part",
+                "Role",
+                "SendMessageConfiguration",
+                "SendMessageRequest",
+                "TaskPushNotificationConfig",
+            ]
+        );
+    }
+}

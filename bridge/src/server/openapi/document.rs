@@ -1,0 +1,176 @@
+//! The whole document.
+
+use bridge_protocol::{
+    a2a::AgentCard,
+    dialect::Version,
+    wire::{Schemas, Wire as _},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    operation::{self, Place},
+    shape,
+};
+use crate::server::{Endpoint, Origin, rest::route::PATTERNS};
+
+/// The document of these agents. Paths are below an agent's own address; each agent is a server.
+pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
+    let mut schemas = Schemas::new();
+    let mut paths = Map::new();
+    add(&mut paths, "/", "post", json_rpc());
+    for place in [Place::Plain, Place::Tenant, Place::Older] {
+        for pattern in &PATTERNS {
+            for method in pattern.methods {
+                let operation = operation::of(pattern, method, place, &mut schemas);
+                add(
+                    &mut paths,
+                    &place.path(pattern),
+                    &method.to_lowercase(),
+                    operation,
+                );
+            }
+        }
+    }
+    let card = AgentCard::describe(&mut schemas);
+    add(
+        &mut paths,
+        "/.well-known/agent-card.json",
+        "get",
+        self::card(&card),
+    );
+    for (path, operation) in beside(&card) {
+        add(&mut paths, path, "get", operation);
+        paths[path]["servers"] = json!([{"url": base(endpoints, origin)}]);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "A2A bridge",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Agents behind the Agent2Agent protocol: HTTP+JSON in 1.0 and in 0.3, and JSON-RPC at \
+                            each agent's address. Paths are below the address of an agent.",
+        },
+        "servers": servers(endpoints, origin),
+        "paths": paths,
+        "components": {"schemas": shape::with_common(schemas)},
+    })
+}
+
+fn add(paths: &mut Map<String, Value>, path: &str, method: &str, operation: Value) {
+    let item = paths.entry(path).or_insert_with(|| json!({}));
+    item[method] = operation;
+}
+
+fn base(endpoints: &[Endpoint], origin: Option<&Origin>) -> String {
+    match (origin, endpoints.first()) {
+        (Some(Origin(origin)), _) => origin.clone(),
+        (None, Some(first)) => first.public_url.clone(),
+        (None, None) => String::new(),
+    }
+}
+
+fn servers(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
+    let base = base(endpoints, origin);
+    endpoints
+        .iter()
+        .map(|one| json!({"url": format!("{base}{}", one.own), "description": one.agent}))
+        .collect()
+}
+
+fn json_rpc() -> Value {
+    json!({
+        "operationId": "JSONRPC",
+        "tags": ["JSON-RPC"],
+        "summary": "A JSON-RPC 2.0 request of any version of A2A",
+        "parameters": [shape::version(&Version::ALL), shape::extensions()],
+        "requestBody": {
+            "required": true,
+            "content": {"application/json": {
+                "schema": shape::common("JsonRpcRequest"),
+                "example": {
+                    "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+                    "params": shape::example(),
+                },
+            }},
+        },
+        "responses": {
+            "200": {
+                "description": "The response; errors too. A stream has one response an event.",
+                "content": {
+                    "application/json": {"schema": shape::common("JsonRpcResponse")},
+                    "text/event-stream": {"schema": shape::events(&shape::common("JsonRpcResponse"))},
+                },
+            },
+            "202": {"description": "The request was a notification, which is not answered"},
+            "413": {"description": "The body is too large"},
+        },
+    })
+}
+
+fn card(schema: &Value) -> Value {
+    json!({
+        "operationId": "GetAgentCard",
+        "tags": ["Cards"],
+        "summary": "The agent's card",
+        "description": "With A2A-Version 1.0 the document of 1.0; without one that readers of 0.3 know too.",
+        "parameters": [shape::version(&Version::ALL)],
+        "responses": {
+            "200": {
+                "description": "The card",
+                "content": {"application/json": {"schema": schema}},
+            },
+            "304": {"description": "The card is as If-None-Match says"},
+            "400": shape::text("The version is not supported"),
+            "404": {"description": "There is no such agent any more"},
+        },
+    })
+}
+
+/// What is not an agent's own.
+fn beside(card: &Value) -> [(&'static str, Value); 4] {
+    let catalogue = json!({
+        "type": "object", "required": ["agents"],
+        "properties": {"agents": {"type": "array", "items": card}},
+    });
+    let named = |id: &str, summary: &str, responses: Value| json!({"operationId": id, "tags": ["Bridge"], "summary": summary, "responses": responses});
+    let listed = json!({
+        "200": {
+            "description": "All of them",
+            "content": {"application/json": {"schema": catalogue}},
+        },
+        "304": {"description": "They are as If-None-Match says"},
+        "400": shape::text("The version is not supported"),
+    });
+    [
+        (
+            "/a2a/catalog",
+            named("ListAgents", "The cards of all agents", listed),
+        ),
+        (
+            "/healthz",
+            named(
+                "Lives",
+                "Whether the process lives",
+                json!({"200": shape::text("It does")}),
+            ),
+        ),
+        (
+            "/readyz",
+            named(
+                "IsReady",
+                "Whether the task log answers",
+                json!({"200": shape::text("It does"), "503": shape::text("It does not")}),
+            ),
+        ),
+        (
+            "/metrics",
+            named(
+                "Metrics",
+                "Figures for those who watch over it",
+                json!({"200": {"description": "OpenMetrics", "content": {
+                    "application/openmetrics-text": {"schema": {"type": "string"}},
+                }}}),
+            ),
+        ),
+    ]
+}

@@ -1,0 +1,187 @@
+//! One path and method.
+
+use bridge_protocol::{
+    a2a::{
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, Operation, SendMessageRequest, SendMessageResponse,
+        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+    },
+    dialect::Version,
+    wire::{Schemas, Wire as _},
+};
+use serde_json::{Value, json};
+
+use super::shape;
+use crate::server::rest::{query, route::Pattern};
+
+/// Where the paths of an operation stand below an agent's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Those of 1.0.
+    Plain,
+    /// Those of 1.0 with a tenant before them.
+    Tenant,
+    /// Those of 0.3.
+    Older,
+}
+
+impl Place {
+    fn version(self) -> Version {
+        match self {
+            Self::Plain | Self::Tenant => Version::V1_0,
+            Self::Older => Version::V0_3,
+        }
+    }
+
+    /// The path of an operation.
+    pub(super) fn path(self, pattern: &Pattern) -> String {
+        let path = pattern.path_in(self.version());
+        match self {
+            Self::Tenant => format!("/{{tenant}}{path}"),
+            Self::Plain | Self::Older => path,
+        }
+    }
+
+    fn tag(self) -> &'static str {
+        match self {
+            Self::Plain => "A2A 1.0",
+            Self::Tenant => "A2A 1.0, with a tenant in the path",
+            Self::Older => "A2A 0.3",
+        }
+    }
+}
+
+/// An operation at a place by a method.
+pub(super) fn of(pattern: &Pattern, method: &str, place: Place, schemas: &mut Schemas) -> Value {
+    let operation = pattern.operation;
+    let mut described = json!({
+        "operationId": format!("{operation}.{method}.{}", match place {
+            Place::Plain => "1.0",
+            Place::Tenant => "tenant",
+            Place::Older => "0.3",
+        }),
+        "tags": [place.tag()],
+        "summary": summary(operation),
+        "parameters": parameters(pattern, method, place),
+        "responses": shape::responses(place.version(), operation.streams(), answer(operation, schemas)),
+    });
+    if let Some(body) = body(operation, schemas) {
+        described["requestBody"] = shape::body(place.version(), operation, body);
+    }
+    described
+}
+
+/// What an operation does, in few words (specification 3.1).
+fn summary(operation: Operation) -> &'static str {
+    match operation {
+        Operation::SendMessage => "Say something; the answer is a task or a message",
+        Operation::SendStreamingMessage => "Say something; the answer is a stream",
+        Operation::GetTask => "A task as it stands",
+        Operation::ListTasks => "The caller's tasks, newest status first",
+        Operation::CancelTask => "End a task",
+        Operation::SubscribeToTask => "A running task, and then its further events",
+        Operation::CreateTaskPushNotificationConfig => "Have a task's events delivered",
+        Operation::GetTaskPushNotificationConfig => "How a task's events are delivered",
+        Operation::ListTaskPushNotificationConfigs => {
+            "All ways in which a task's events are delivered"
+        }
+        Operation::DeleteTaskPushNotificationConfig => "Have a task's events delivered no more",
+        Operation::GetExtendedAgentCard => "The card for authenticated callers",
+    }
+}
+
+fn parameters(pattern: &Pattern, method: &str, place: Place) -> Value {
+    let mut all = vec![shape::version(&[place.version()]), shape::extensions()];
+    if place == Place::Tenant {
+        all.push(shape::tenant());
+    }
+    let names = pattern.path.split('{').skip(1);
+    let names = names.filter_map(|rest| rest.split('}').next());
+    all.extend(names.map(shape::in_path));
+    if pattern.operation.streams() {
+        all.push(shape::last_event());
+    }
+    if method != "POST" {
+        let docs = docs(pattern.operation);
+        let in_query = query::parameters(pattern.operation).iter();
+        let in_query = in_query.filter(|one| !(place == Place::Tenant && one.name == "tenant"));
+        all.extend(in_query.map(|one| shape::in_query(one, &docs[one.name]["description"])));
+    }
+    all.into()
+}
+
+/// The fields of an operation's request, described.
+fn docs(operation: Operation) -> Value {
+    let mut schemas = Schemas::new();
+    let reference = request(operation, &mut schemas);
+    let name = reference["$ref"]
+        .as_str()
+        .and_then(|way| way.rsplit('/').next());
+    schemas.into_value()[name.unwrap_or_default()]["properties"].take()
+}
+
+fn request(operation: Operation, schemas: &mut Schemas) -> Value {
+    match operation {
+        Operation::SendMessage | Operation::SendStreamingMessage => {
+            SendMessageRequest::describe(schemas)
+        }
+        Operation::GetTask => GetTaskRequest::describe(schemas),
+        Operation::ListTasks => ListTasksRequest::describe(schemas),
+        Operation::CancelTask => CancelTaskRequest::describe(schemas),
+        Operation::SubscribeToTask => SubscribeToTaskRequest::describe(schemas),
+        Operation::CreateTaskPushNotificationConfig => {
+            TaskPushNotificationConfig::describe(schemas)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            GetTaskPushNotificationConfigRequest::describe(schemas)
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            ListTaskPushNotificationConfigsRequest::describe(schemas)
+        }
+        Operation::DeleteTaskPushNotificationConfig => {
+            DeleteTaskPushNotificationConfigRequest::describe(schemas)
+        }
+        Operation::GetExtendedAgentCard => GetExtendedAgentCardRequest::describe(schemas),
+    }
+}
+
+/// The body of a request that has one.
+fn body(operation: Operation, schemas: &mut Schemas) -> Option<Value> {
+    match operation {
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::CreateTaskPushNotificationConfig => Some(request(operation, schemas)),
+        // Their only field that must be there stands in the path.
+        Operation::CancelTask => Some(json!({"type": "object", "properties": {
+            "metadata": {"type": ["object", "null"]},
+        }})),
+        Operation::SubscribeToTask
+        | Operation::GetTask
+        | Operation::ListTasks
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => None,
+    }
+}
+
+fn answer(operation: Operation, schemas: &mut Schemas) -> Value {
+    match operation {
+        Operation::SendMessage => SendMessageResponse::describe(schemas),
+        Operation::SendStreamingMessage | Operation::SubscribeToTask => {
+            StreamResponse::describe(schemas)
+        }
+        Operation::GetTask | Operation::CancelTask => Task::describe(schemas),
+        Operation::ListTasks => ListTasksResponse::describe(schemas),
+        Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
+            TaskPushNotificationConfig::describe(schemas)
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            ListTaskPushNotificationConfigsResponse::describe(schemas)
+        }
+        Operation::DeleteTaskPushNotificationConfig => json!({"type": "object"}),
+        Operation::GetExtendedAgentCard => AgentCard::describe(schemas),
+    }
+}

@@ -1,0 +1,249 @@
+//! Bodies and parameters.
+
+use bridge_protocol::{
+    a2a::{ErrorKind, Operation, TaskState},
+    dialect::Version,
+    wire::Schemas,
+};
+use serde_json::{Value, json};
+
+use crate::server::rest::{
+    query::{Kind, Parameter},
+    route::RESERVED,
+};
+
+/// Refers to a schema that [`with_common`] adds.
+pub(super) fn common(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// The schemas, with those that no protocol object has.
+pub(super) fn with_common(mut schemas: Schemas) -> Value {
+    schemas.named("Status", status);
+    schemas.named("JsonRpcRequest", || {
+        json!({
+            "type": "object",
+            "required": ["jsonrpc", "method"],
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": ["string", "number", "null"]},
+                "method": {"type": "string"},
+                "params": {"type": ["object", "array", "null"]},
+            },
+        })
+    });
+    schemas.named("JsonRpcResponse", || {
+        json!({
+            "type": "object",
+            "required": ["jsonrpc", "id"],
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": ["string", "number", "null"]},
+                "result": {},
+                "error": {"type": "object", "required": ["code", "message"], "properties": {
+                    "code": {"type": "integer"},
+                    "message": {"type": "string"},
+                    "data": {"type": "array", "items": {"type": "object"}},
+                }},
+            },
+            "oneOf": [{"required": ["result"]}, {"required": ["error"]}],
+        })
+    });
+    schemas.into_value()
+}
+
+/// `google.rpc.Status` (specification 11.6).
+fn status() -> Value {
+    let reasons: Vec<&str> = ErrorKind::ALL.iter().map(|kind| kind.reason()).collect();
+    let detail = json!({
+        "type": "object",
+        "required": ["@type"],
+        "properties": {
+            "@type": {"type": "string"},
+            "reason": {"enum": reasons},
+            "domain": {"type": "string"},
+            "fieldViolations": {"type": "array", "items": {"type": "object", "properties": {
+                "field": {"type": "string"},
+                "description": {"type": "string"},
+            }}},
+        },
+    });
+    json!({
+        "type": "object",
+        "description": "An error, in the form of google.rpc.Status",
+        "required": ["error"],
+        "properties": {"error": {
+            "type": "object",
+            "required": ["code", "status", "message", "details"],
+            "properties": {
+                "code": {"type": "integer", "description": "The HTTP status"},
+                "status": {"type": "string", "description": "The name of the google.rpc.Code"},
+                "message": {"type": "string", "description": "What was expected, for a person"},
+                "details": {"type": "array", "minItems": 1, "items": detail},
+            },
+        }},
+    })
+}
+
+/// The header that names the version; all of them if a place speaks several.
+pub(super) fn version(spoken: &[Version]) -> Value {
+    // An empty one is as good as none (specification 3.6.2).
+    let names = spoken.iter().map(|version| version.as_str()).chain([""]);
+    json!({
+        "name": "A2A-Version", "in": "header",
+        "description": "The version of A2A that is spoken",
+        "schema": {"enum": names.collect::<Vec<_>>()},
+    })
+}
+
+/// The header that asks for extensions.
+pub(super) fn extensions() -> Value {
+    json!({
+        "name": "A2A-Extensions", "in": "header",
+        "description": "URIs of the extensions that the client asks for, separated by commas",
+        "schema": {"type": "string"},
+    })
+}
+
+/// The header that takes a stream up again.
+pub(super) fn last_event() -> Value {
+    json!({
+        "name": "Last-Event-ID", "in": "header",
+        "description": "The id of the last event that was seen: only later ones are sent",
+        "schema": {"type": "string", "pattern": "^([^/]+/[0-9]{1,18})?$"},
+    })
+}
+
+/// The tenant before a path.
+pub(super) fn tenant() -> Value {
+    json!({
+        "name": "tenant", "in": "path", "required": true,
+        "description": "The tenant; one of a name that begins a path is named in a field",
+        "schema": {"type": "string", "minLength": 1, "not": {"enum": RESERVED}},
+    })
+}
+
+/// What stands in a path.
+pub(super) fn in_path(name: &str) -> Value {
+    json!({
+        "name": name, "in": "path", "required": true,
+        "schema": {"type": "string", "pattern": "^[^:/]+$"},
+    })
+}
+
+/// What stands in the query, as the server checks it.
+pub(super) fn in_query(parameter: &Parameter, description: &Value) -> Value {
+    let schema = match (parameter.kind, parameter.name) {
+        (Kind::Number, "pageSize") => json!({"type": "integer", "minimum": 1, "maximum": 100}),
+        (Kind::Number, _) => json!({"type": "integer", "minimum": 0, "maximum": i32::MAX}),
+        (Kind::Flag, _) => json!({"type": "boolean"}),
+        (Kind::Text, "status") => json!({"enum": states()}),
+        (Kind::Text, "statusTimestampAfter") => json!({"type": "string", "format": "date-time"}),
+        (Kind::Text, _) => json!({"type": "string"}),
+    };
+    json!({"name": parameter.name, "in": "query", "description": description, "schema": schema})
+}
+
+fn states() -> Vec<String> {
+    let all = [
+        TaskState::Unspecified,
+        TaskState::Submitted,
+        TaskState::Working,
+        TaskState::Completed,
+        TaskState::Failed,
+        TaskState::Canceled,
+        TaskState::InputRequired,
+        TaskState::Rejected,
+        TaskState::AuthRequired,
+    ];
+    all.iter().map(ToString::to_string).collect()
+}
+
+/// The body of a request.
+pub(super) fn body(version: Version, operation: Operation, schema: Value) -> Value {
+    let sends = matches!(
+        operation,
+        Operation::SendMessage | Operation::SendStreamingMessage
+    );
+    // What the table of fields does not say and the service checks.
+    let said = json!({"properties": {"message": {"properties": {
+        "messageId": {"minLength": 1}, "parts": {"minItems": 1},
+    }}}});
+    let schema = match version {
+        Version::V1_0 if sends => json!({"allOf": [schema, said]}),
+        Version::V1_0 => schema,
+        // 0.3 has two forms, of which its specification and its proto tell.
+        Version::V0_1 | Version::V0_3 => json!({"type": "object"}),
+    };
+    let mut content = json!({"schema": schema});
+    if version == Version::V1_0 && sends {
+        content["example"] = example();
+    }
+    let content: Value = match version {
+        Version::V1_0 => json!({"application/a2a+json": content, "application/json": content}),
+        Version::V0_1 | Version::V0_3 => json!({"application/json": content}),
+    };
+    json!({"required": operation != Operation::CancelTask, "content": content})
+}
+
+/// What there is to say.
+pub(super) fn example() -> Value {
+    json!({"message": {
+        "messageId": "message-1", "role": "ROLE_USER", "parts": [{"text": "Hello"}],
+    }})
+}
+
+/// What is answered: the schema, or a stream of it, or an error.
+pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value {
+    let schema = match version {
+        Version::V1_0 => schema,
+        Version::V0_1 | Version::V0_3 => json!({}),
+    };
+    let found = match (version, streams) {
+        (_, true) => json!({"text/event-stream": {"schema": events(&schema)}}),
+        (Version::V1_0, false) => json!({
+            "application/a2a+json": {"schema": schema}, "application/json": {"schema": schema},
+        }),
+        (Version::V0_1 | Version::V0_3, false) => json!({"application/json": {"schema": schema}}),
+    };
+    let refused = |description: &str| {
+        let status = json!({"schema": common("Status")});
+        json!({"description": description, "content": {
+            "application/a2a+json": status, "application/json": status,
+        }})
+    };
+    json!({
+        "200": {"description": "As asked", "content": found},
+        "400": refused("Something is not as expected, or cannot be done"),
+        "404": refused("There is no such task, or no such path"),
+        "405": refused("The path takes other methods"),
+        "413": refused("The body is too large"),
+        "500": refused("The agent's own fault"),
+    })
+}
+
+/// Each event of a stream: what it is stands in its data.
+pub(super) fn events(schema: &Value) -> Value {
+    json!({
+        "type": "object",
+        "description": "One event; all of them but errors have an id, for Last-Event-ID",
+        "required": ["data"],
+        "properties": {
+            "id": {"type": "string"},
+            "event": {"type": "string"},
+            "data": {
+                "type": "string",
+                "contentMediaType": "application/json",
+                "contentSchema": schema,
+            },
+        },
+    })
+}
+
+/// Plain words.
+pub(super) fn text(description: &str) -> Value {
+    json!({
+        "description": description,
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    })
+}

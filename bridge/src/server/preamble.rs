@@ -1,0 +1,124 @@
+//! What every HTTP binding reads before it looks at the operation: service parameters (specification 3.2.6).
+//!
+//! They stand in headers; in query parameters where a client can set no headers (3.6.1). The tenant, and what a
+//! message says of extensions, is in the call itself: see [`Context::heed`].
+
+use std::collections::BTreeSet;
+
+use axum::http::{HeaderMap, Uri};
+use bridge_protocol::{a2a::Error, dialect::Version};
+use url::form_urlencoded;
+
+use super::version;
+use crate::service::{Context, Position};
+
+/// Extensions that the client asks for; 0.3 wrote `X-`.
+const EXTENSIONS: [&str; 2] = ["a2a-extensions", "x-a2a-extensions"];
+
+/// What a request says of itself.
+pub(super) struct Preamble {
+    /// The version that it names, if it names one.
+    pub(super) named: Option<Version>,
+    extensions: BTreeSet<String>,
+    last_event: Option<Position>,
+}
+
+impl Preamble {
+    /// Reads headers and query.
+    ///
+    /// # Errors
+    /// If the version is none that is spoken, or `Last-Event-ID` is none of ours.
+    pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Error> {
+        Ok(Self {
+            named: version::named(headers, uri)?,
+            extensions: extensions(headers, uri),
+            last_event: last_event(headers)?,
+        })
+    }
+
+    /// Puts it where the service looks for it.
+    pub(super) fn fill(self, context: &mut Context) {
+        context.extensions = self.extensions;
+        context.last_event = self.last_event;
+    }
+}
+
+/// The values of a service parameter: of the header, else of the query parameter. Names have no case.
+pub(super) fn values(headers: &HeaderMap, uri: &Uri, name: &str) -> Vec<String> {
+    let all = headers.get_all(name).iter();
+    let header: Vec<String> = all
+        .map(|value| value.to_str().unwrap_or("?").to_owned())
+        .collect();
+    match header.is_empty() {
+        false => header,
+        true => pairs(uri)
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+            .collect(),
+    }
+}
+
+/// The query, a pair a parameter, decoded.
+pub(super) fn pairs(uri: &Uri) -> impl Iterator<Item = (String, String)> {
+    form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned()
+}
+
+fn extensions(headers: &HeaderMap, uri: &Uri) -> BTreeSet<String> {
+    let lists = EXTENSIONS.map(|name| values(headers, uri, name));
+    let named = lists.iter().flatten().flat_map(|list| list.split(','));
+    let named = named.map(str::trim).filter(|one| !one.is_empty());
+    named.map(str::to_owned).collect()
+}
+
+fn last_event(headers: &HeaderMap) -> Result<Option<Position>, Error> {
+    let header = headers.get("last-event-id");
+    let header = header.map(|value| value.to_str().unwrap_or("?"));
+    header
+        .filter(|text| !text.is_empty())
+        .map(str::parse)
+        .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn extensions_are_named_in_headers_or_else_in_the_query() {
+        type Headers = &'static [(&'static str, &'static str)];
+        let cases: &[(Headers, &str, &[&str])] = &[
+            (&[], "/", &[]),
+            (
+                &[("a2a-extensions", "urn:a, urn:b,")],
+                "/",
+                &["urn:a", "urn:b"],
+            ),
+            (
+                &[("a2a-extensions", "urn:a"), ("x-a2a-extensions", "urn:b")],
+                "/",
+                &["urn:a", "urn:b"],
+            ),
+            (&[], "/?A2A-Extensions=urn%3Aa,urn%3Ab", &["urn:a", "urn:b"]),
+            (
+                &[("a2a-extensions", "urn:a")],
+                "/?a2a-extensions=urn:b",
+                &["urn:a"],
+            ),
+        ];
+        for (given, uri, expected) in cases {
+            let mut headers = HeaderMap::new();
+            for (name, value) in *given {
+                let name = HeaderName::from_static(name);
+                headers.append(name, HeaderValue::from_static(value));
+            }
+            let found = extensions(&headers, &uri.parse().unwrap());
+            assert_eq!(
+                found.iter().collect::<Vec<_>>(),
+                *expected,
+                "{given:?} {uri}"
+            );
+        }
+    }
+}

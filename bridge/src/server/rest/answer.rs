@@ -1,0 +1,91 @@
+//! Answers with their media types (specification 11.1, 14.1.1).
+
+use axum::{
+    body::Body,
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{ACCEPT, ALLOW, CONTENT_TYPE},
+    },
+    response::{Response, sse::Event},
+};
+use futures_util::StreamExt as _;
+
+use super::{refusal::Refusal, spoken::Spoken};
+use crate::{
+    server::{Endpoint, render, sse},
+    service::{Items, Reply},
+};
+
+/// How a request is answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    spoken: Spoken,
+    /// The client takes JSON by its common name only.
+    is_plain: bool,
+}
+
+impl Style {
+    /// What the request's headers ask for.
+    pub(super) fn wanted(headers: &HeaderMap) -> Self {
+        let accepts = |media_type: &str| {
+            let all = headers.get_all(ACCEPT).iter();
+            let mut all = all.filter_map(|value| value.to_str().ok());
+            all.any(|value| value.contains(media_type))
+        };
+        Self {
+            spoken: Spoken::V1_0,
+            is_plain: accepts("application/json") && !accepts("application/a2a+json"),
+        }
+    }
+
+    /// The same in another form.
+    pub(super) fn speaking(self, spoken: Spoken) -> Self {
+        Self { spoken, ..self }
+    }
+
+    /// Answers with one object.
+    pub(super) fn reply(self, endpoint: &Endpoint, reply: Reply) -> Response {
+        let reply = match reply {
+            Reply::Card(card) => Reply::Card(Box::new(endpoint.reachable(*card))),
+            other => other,
+        };
+        self.json(StatusCode::OK, self.spoken.text(reply))
+    }
+
+    /// Answers with a stream of bare objects, each with its place in the log as id. An error that ends it
+    /// is an event of that name.
+    pub(super) fn stream(self, items: Items) -> Response {
+        sse::response(items.map(move |item| match item {
+            Ok(item) => {
+                let id = item.position.to_string();
+                Event::default().id(id).data(self.spoken.item_text(&item))
+            }
+            Err(error) => {
+                let text = Refusal::from(error).body().to_string();
+                Event::default().event("error").data(text)
+            }
+        }))
+    }
+
+    /// Answers with an error.
+    pub(super) fn refusal(self, refusal: &Refusal) -> Response {
+        let mut response = self.json(refusal.status, render::text(&refusal.body()));
+        let allow = refusal.allow.as_deref();
+        if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(allow).ok()) {
+            response.headers_mut().insert(ALLOW, allow);
+        }
+        response
+    }
+
+    fn json(self, status: StatusCode, text: String) -> Response {
+        let media_type = match (self.is_plain, self.spoken) {
+            (false, Spoken::V1_0) => "application/a2a+json",
+            (true, Spoken::V1_0) | (_, Spoken::V0_3 | Spoken::V0_3Proto) => "application/json",
+        };
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = status;
+        let media_type = HeaderValue::from_static(media_type);
+        response.headers_mut().insert(CONTENT_TYPE, media_type);
+        response
+    }
+}

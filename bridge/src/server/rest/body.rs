@@ -1,0 +1,172 @@
+//! Bodies of requests, and what is asked with what the path and the query say.
+
+use axum::http::{HeaderMap, Uri, header::CONTENT_TYPE};
+use bridge_protocol::{
+    a2a::{Error, ErrorKind, Metadata, Operation},
+    dialect::{Call, Version, v0_3::proto},
+    wire::FieldError,
+};
+use serde_json::{Value, json};
+
+use super::{query, route::Routed, spoken::Spoken};
+
+/// What a routed request asks, and in which form it is answered.
+///
+/// # Errors
+/// If its body is not of the media type or shape that the operation takes, or says another id than the path.
+pub(super) fn read(
+    routed: &Routed,
+    headers: &HeaderMap,
+    uri: &Uri,
+    body: &[u8],
+) -> Result<(Call, Spoken), Error> {
+    match routed.operation {
+        Operation::SendMessage | Operation::SendStreamingMessage => {
+            let params = required(headers, body)?;
+            Ok(sent(routed, params)?)
+        }
+        Operation::CreateTaskPushNotificationConfig => {
+            let config = required(headers, body)?;
+            Ok(created(routed, config)?)
+        }
+        Operation::CancelTask => {
+            let params = optional(headers, body)?;
+            let call = addressed(routed, without_name(routed, params)?)?;
+            Ok((call, Spoken::without_body(routed.version)))
+        }
+        Operation::SubscribeToTask
+        | Operation::GetTask
+        | Operation::ListTasks
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => {
+            let params = query::read(routed.operation, uri)?;
+            let call = addressed(routed, params)?;
+            Ok((call, Spoken::without_body(routed.version)))
+        }
+    }
+}
+
+/// A message is answered in the form in which it came.
+fn sent(routed: &Routed, params: Value) -> Result<(Call, Spoken), FieldError> {
+    let (version, operation) = (routed.version, routed.operation);
+    if version == Version::V1_0 {
+        let call = version.params_to_v1(operation, params, "")?;
+        return Ok((call, Spoken::V1_0));
+    }
+    if !proto::is_like(&params) {
+        let call = version.params_to_v1(operation, params, "")?;
+        return Ok((call, Spoken::V0_3));
+    }
+    let request = proto::send_to_v1(params)?;
+    let call = match operation.streams() {
+        true => Call::SendStreamingMessage(request),
+        false => Call::SendMessage(request),
+    };
+    Ok((call, Spoken::V0_3Proto))
+}
+
+/// A push setting: in 0.3 it stands in `config`, in ProtoJSON with a `parent` or a `name`.
+fn created(routed: &Routed, body: Value) -> Result<(Call, Spoken), FieldError> {
+    let Some((_, task)) = routed.fields.first() else {
+        return Err(FieldError::new("a task", "nothing").inside("taskId"));
+    };
+    if routed.version == Version::V1_0 {
+        let params = object(body)?;
+        return Ok((addressed(routed, params)?, Spoken::V1_0));
+    }
+    let config = body.get("config");
+    let is_proto =
+        body.get("parent").is_some() || config.is_some_and(|it| it.get("name").is_some());
+    if is_proto {
+        let config = proto::create_push_to_v1(body, task)?;
+        let call = Call::CreateTaskPushNotificationConfig(config);
+        return Ok((call, Spoken::V0_3Proto));
+    }
+    let mut params = object(config.cloned().unwrap_or(body))?;
+    same(&mut params, "taskId", task)?;
+    let call = routed
+        .version
+        .params_to_v1(routed.operation, params.into(), "")?;
+    Ok((call, Spoken::V0_3))
+}
+
+/// What is asked in the names of 1.0, with what the path says. Requests without a message are the same in 0.3.
+fn addressed(routed: &Routed, mut params: Metadata) -> Result<Call, FieldError> {
+    for (name, value) in &routed.fields {
+        same(&mut params, name, value)?;
+    }
+    Version::V1_0.params_to_v1(routed.operation, params.into(), "")
+}
+
+/// Puts in what the path says; the body may say the same.
+fn same(params: &mut Metadata, name: &str, value: &str) -> Result<(), FieldError> {
+    match params.insert(name.to_owned(), value.into()) {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(said)) if said == value || said.is_empty() => Ok(()),
+        Some(other) => {
+            let expected = format!("{value:?} as in the path, or nothing");
+            Err(FieldError::unexpected(expected, &other).inside(name))
+        }
+    }
+}
+
+/// 0.3 names the task in the body too: `tasks/ID`.
+fn without_name(routed: &Routed, mut params: Metadata) -> Result<Metadata, FieldError> {
+    if routed.version == Version::V1_0 {
+        return Ok(params);
+    }
+    for (_, id) in &routed.fields {
+        let named = json!(format!("tasks/{id}"));
+        if let Some(other) = params.remove("name").filter(|name| *name != named) {
+            return Err(FieldError::unexpected(named.to_string(), &other).inside("name"));
+        }
+    }
+    Ok(params)
+}
+
+fn object(value: Value) -> Result<Metadata, FieldError> {
+    match value {
+        Value::Object(fields) => Ok(fields),
+        other => Err(FieldError::unexpected("an object", &other)),
+    }
+}
+
+/// The body as JSON.
+fn required(headers: &HeaderMap, body: &[u8]) -> Result<Value, Error> {
+    media_type(headers)?;
+    serde_json::from_slice(body).map_err(|error| {
+        let message = match body.is_empty() {
+            true => "expected a JSON object as the body, found nothing".to_owned(),
+            false => format!("the body is not JSON: {error}"),
+        };
+        Error::new(ErrorKind::Parse, message)
+    })
+}
+
+/// The fields of a body, none if there is no body.
+fn optional(headers: &HeaderMap, body: &[u8]) -> Result<Metadata, Error> {
+    match body.is_empty() {
+        true => Ok(Metadata::new()),
+        false => Ok(object(required(headers, body)?)?),
+    }
+}
+
+/// What says nothing is taken for JSON.
+fn media_type(headers: &HeaderMap) -> Result<(), Error> {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let said = value.to_str().unwrap_or("?");
+    let essence = said.split(';').next().unwrap_or_default().trim();
+    let is_json = ["application/a2a+json", "application/json"]
+        .iter()
+        .any(|known| essence.eq_ignore_ascii_case(known));
+    if is_json {
+        return Ok(());
+    }
+    let message =
+        format!("Content-Type: expected application/a2a+json or application/json, found {said:?}");
+    Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
+}

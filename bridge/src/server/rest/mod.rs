@@ -1,0 +1,186 @@
+//! HTTP+JSON, in 1.0 and 0.3 (specification, section 11; 0.3.0, section 3.2.3 and the tables of section 7).
+//!
+//! 1.0 is spoken below an agent's address, 0.3 below `/v1` there: the path says the version. A request that
+//! names another one is refused; one that names none is not, since only addresses that have several need to
+//! be told (3.6.2).
+//!
+//! An agent's own address, `/a2a/NAME` or the path of its settings, also takes a tenant before each path of
+//! 1.0. So no tenant is reached by a path that is called `v1`, `tasks`, `extendedAgentCard`, `message:send` or
+//! `message:stream`: those say it in a field.
+//!
+//! - [`route`]: which path is which operation
+//! - [`query`]: query parameters as the fields of requests
+//! - [`body`]: bodies of requests, and what is asked
+//! - [`spoken`]: the three forms in which answers are written
+//! - [`answer`]: answers and their media types
+//! - [`refusal`]: errors as `google.rpc.Status`
+
+mod answer;
+mod body;
+pub(super) mod query;
+mod refusal;
+pub(super) mod route;
+mod spoken;
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::{FromRef, State, rejection::BytesRejection},
+    http::{HeaderMap, Method, StatusCode, Uri},
+    response::Response,
+};
+use bridge_protocol::a2a::{Error, ErrorKind};
+
+use self::{
+    answer::Style,
+    refusal::Refusal,
+    route::{Routed, Unrouted},
+};
+use super::{Asker, Endpoint, extensions, preamble::Preamble};
+use crate::{
+    caller::Caller,
+    service::{Context, Reply},
+};
+
+/// An agent at one of its addresses.
+#[derive(Clone, Debug)]
+pub(super) struct Mount {
+    pub(super) endpoint: Arc<Endpoint>,
+    /// Where it is mounted: the path before that of the operation.
+    pub(super) path: Arc<str>,
+}
+
+impl FromRef<Mount> for Arc<Endpoint> {
+    fn from_ref(mount: &Mount) -> Self {
+        mount.endpoint.clone()
+    }
+}
+
+/// A request as it came.
+struct Asked {
+    method: Method,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Bytes,
+}
+
+/// Takes a request below an agent's address, whatever it asks, and answers it in the words of this binding.
+pub(super) async fn handle(
+    State(mount): State<Mount>,
+    Asker(caller): Asker,
+    method: Method,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let style = Style::wanted(&headers);
+    let answered = match body {
+        Ok(body) => {
+            let asked = Asked {
+                method,
+                headers,
+                uri,
+                body,
+            };
+            mount.carry_out(caller, &asked, style).await
+        }
+        Err(rejection) => Err(unread(&rejection)),
+    };
+    answered.unwrap_or_else(|refusal| style.refusal(&refusal))
+}
+
+impl Mount {
+    async fn carry_out(
+        &self,
+        caller: Caller,
+        asked: &Asked,
+        style: Style,
+    ) -> Result<Response, Refusal> {
+        let endpoint = &self.endpoint;
+        let refused = |refusal: Refusal| {
+            endpoint.service.refused(&endpoint.agent, &refusal.error);
+            refusal
+        };
+        let routed = self
+            .route(&asked.method, asked.uri.path())
+            .map_err(refused)?;
+        let mut context = Context::new(endpoint.agent.clone(), caller);
+        let understood = understand(&mut context, &routed, asked);
+        let (call, spoken) = understood.map_err(|error| refused(error.into()))?;
+        let reply = endpoint.service.call(&context, call).await?;
+        let style = style.speaking(spoken);
+        let response = match reply {
+            Reply::Stream(items) => style.stream(items),
+            other => style.reply(endpoint, other),
+        };
+        let active = endpoint.service.activated(&context);
+        Ok(extensions::naming(response, routed.version, active))
+    }
+
+    fn route(&self, method: &Method, path: &str) -> Result<Routed, Refusal> {
+        let below = path.strip_prefix(&*self.path).unwrap_or(path);
+        let takes_tenants = *self.path == *self.endpoint.own;
+        route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
+    }
+
+    /// What is said to those who came to no operation: where the operations are.
+    fn unrouted(&self, path: &str, unrouted: Unrouted) -> Refusal {
+        let Endpoint { own, agent, .. } = &*self.endpoint;
+        match unrouted {
+            Unrouted::Method { allowed }
+                if path.trim_end_matches('/') == self.path.trim_end_matches('/') =>
+            {
+                let message = format!(
+                    "expected JSON-RPC by POST at the address of agent {agent:?}; its card is at \
+                     {own}/.well-known/agent-card.json, HTTP+JSON at {own}/message:send and beside it"
+                );
+                Refusal::method(message, &allowed)
+            }
+            Unrouted::Method { allowed } => {
+                let methods = allowed.join(" or ");
+                Refusal::method(format!("expected {methods} at {path}"), &allowed)
+            }
+            Unrouted::Path => Refusal::path(format!(
+                "there is nothing at {path}: the operations of agent {agent:?} are below {own}, such \
+                 as POST {own}/message:send, and all agents are listed at /a2a/catalog"
+            )),
+        }
+    }
+}
+
+/// What is asked, and in which form it is to be answered.
+fn understand(
+    context: &mut Context,
+    routed: &Routed,
+    asked: &Asked,
+) -> Result<(bridge_protocol::dialect::Call, spoken::Spoken), Error> {
+    let preamble = Preamble::read(&asked.headers, &asked.uri)?;
+    if let Some(named) = preamble.named.filter(|named| *named != routed.version) {
+        let served = routed.version;
+        let message = format!(
+            "A2A {served} is spoken at this address, not {named}: 1.0 is spoken without /v1, 0.3 below it"
+        );
+        return Err(Error::new(ErrorKind::VersionNotSupported, message));
+    }
+    preamble.fill(context);
+    context.version = routed.version;
+    context.tenant.clone_from(&routed.tenant);
+    let (call, spoken) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
+    context.heed(&call)?;
+    Ok((call, spoken))
+}
+
+fn unread(rejection: &BytesRejection) -> Refusal {
+    let message = match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            format!("expected a body of at most {} MiB", super::BODY_LIMIT >> 20)
+        }
+        _ => "the body could not be read to its end".to_owned(),
+    };
+    Refusal {
+        status: rejection.status(),
+        error: Error::new(ErrorKind::InvalidRequest, message),
+        allow: None,
+    }
+}

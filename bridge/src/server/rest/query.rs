@@ -1,0 +1,161 @@
+//! Query parameters as the fields of requests (specification 11.5): camelCase, each once.
+
+use axum::http::Uri;
+use bridge_protocol::{
+    a2a::{Metadata, Operation},
+    wire::FieldError,
+};
+use serde_json::Value;
+
+use crate::server::preamble::pairs;
+
+/// A field that may stand in the query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::server) struct Parameter {
+    /// Its name.
+    pub(in crate::server) name: &'static str,
+    /// What it holds.
+    pub(in crate::server) kind: Kind,
+}
+
+/// What a query parameter holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::server) enum Kind {
+    /// Text.
+    Text,
+    /// A decimal number.
+    Number,
+    /// `true` or `false`.
+    Flag,
+}
+
+const fn parameter(name: &'static str, kind: Kind) -> Parameter {
+    Parameter { name, kind }
+}
+
+const TENANT: Parameter = parameter("tenant", Kind::Text);
+const HISTORY: Parameter = parameter("historyLength", Kind::Number);
+const PAGE_SIZE: Parameter = parameter("pageSize", Kind::Number);
+const PAGE_TOKEN: Parameter = parameter("pageToken", Kind::Text);
+
+/// The parameters of an operation that is asked for without a body.
+pub(in crate::server) fn parameters(operation: Operation) -> &'static [Parameter] {
+    const LIST: &[Parameter] = &[
+        TENANT,
+        parameter("contextId", Kind::Text),
+        parameter("status", Kind::Text),
+        PAGE_SIZE,
+        PAGE_TOKEN,
+        HISTORY,
+        parameter("statusTimestampAfter", Kind::Text),
+        parameter("includeArtifacts", Kind::Flag),
+    ];
+    match operation {
+        Operation::GetTask => &[TENANT, HISTORY],
+        Operation::ListTasks => LIST,
+        Operation::ListTaskPushNotificationConfigs => &[TENANT, PAGE_SIZE, PAGE_TOKEN],
+        Operation::SubscribeToTask
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => &[TENANT],
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::CancelTask
+        | Operation::CreateTaskPushNotificationConfig => &[],
+    }
+}
+
+/// Reads the parameters of an operation. Others are nobody's business, unless they are misspelled.
+///
+/// # Errors
+/// If one is there twice, is no number where there must be one, or is written in another way.
+pub(super) fn read(operation: Operation, uri: &Uri) -> Result<Metadata, FieldError> {
+    let mut fields = Metadata::new();
+    let known = parameters(operation);
+    for (name, text) in pairs(uri) {
+        let Some(parameter) = known.iter().find(|one| plain(one.name) == plain(&name)) else {
+            continue;
+        };
+        if name != parameter.name {
+            let expected = format!("it to be called {}", parameter.name);
+            return Err(FieldError::new(expected, format!("{name:?}")).inside(parameter.name));
+        }
+        let value = value(parameter.kind, text).map_err(|error| error.inside(parameter.name))?;
+        if fields.insert(name, value).is_some() {
+            return Err(FieldError::new("one value", "several").inside(parameter.name));
+        }
+    }
+    Ok(fields)
+}
+
+/// How a name sounds: without case and underscores.
+fn plain(name: &str) -> String {
+    name.replace(['_', '-'], "").to_ascii_lowercase()
+}
+
+fn value(kind: Kind, text: String) -> Result<Value, FieldError> {
+    match (kind, text.as_str()) {
+        (Kind::Text, _) => Ok(text.into()),
+        (Kind::Flag, "true") => Ok(true.into()),
+        (Kind::Flag, "false") => Ok(false.into()),
+        (Kind::Flag, _) => Err(FieldError::new("true or false", format!("{text:?}"))),
+        (Kind::Number, _) => match text.parse::<i32>() {
+            Ok(number) => Ok(number.into()),
+            Err(_) => Err(FieldError::new("a 32-bit integer", format!("{text:?}"))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parameters_are_fields() {
+        for (query, expected) in [
+            ("", json!({})),
+            (
+                "pageSize=7&contextId=a%20b",
+                json!({"pageSize": 7, "contextId": "a b"}),
+            ),
+            ("includeArtifacts=true", json!({"includeArtifacts": true})),
+            ("A2A-Version=1.0&key=secret", json!({})),
+        ] {
+            let uri = format!("/tasks?{query}").parse().unwrap();
+            let read = read(Operation::ListTasks, &uri).map(Value::Object);
+            assert_eq!(read, Ok(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_parameter() {
+        for (query, error) in [
+            (
+                "pageSize=",
+                "pageSize: expected a 32-bit integer, found \"\"",
+            ),
+            (
+                "pageSize=1e3",
+                "pageSize: expected a 32-bit integer, found \"1e3\"",
+            ),
+            (
+                "pageSize=1&pageSize=2",
+                "pageSize: expected one value, found several",
+            ),
+            (
+                "page_size=1",
+                "pageSize: expected it to be called pageSize, found \"page_size\"",
+            ),
+            (
+                "includeArtifacts=yes",
+                "includeArtifacts: expected true or false, found \"yes\"",
+            ),
+        ] {
+            let uri = format!("/tasks?{query}").parse().unwrap();
+            let refused = read(Operation::ListTasks, &uri).unwrap_err();
+            assert_eq!(refused.to_string(), error, "{query}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Errors as `google.rpc.Status` in JSON (specification 11.6, 5.4).
+
+use axum::http::StatusCode;
+use bridge_protocol::a2a::{Error, ErrorKind};
+use serde_json::{Value, json};
+
+/// An error with how HTTP tells it.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) error: Error,
+    /// The methods that there are, if that was what was wrong.
+    pub(super) allow: Option<String>,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let status = StatusCode::from_u16(error.kind.http_status());
+        Self {
+            status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            error,
+            allow: None,
+        }
+    }
+}
+
+impl Refusal {
+    /// There is no such path.
+    pub(super) fn path(message: String) -> Self {
+        Error::new(ErrorKind::MethodNotFound, message).into()
+    }
+
+    /// There is no such method at the path.
+    pub(super) fn method(message: String, allowed: &[&str]) -> Self {
+        Self {
+            status: StatusCode::METHOD_NOT_ALLOWED,
+            error: Error::new(ErrorKind::MethodNotFound, message),
+            allow: Some(allowed.join(", ")),
+        }
+    }
+
+    /// The body.
+    pub(super) fn body(&self) -> Value {
+        json!({"error": {
+            "code": self.status.as_u16(),
+            "status": status(self.error.kind),
+            "message": self.error.message,
+            "details": self.error.all_details(),
+        }})
+    }
+}
+
+/// The name of the error's `google.rpc.Code`.
+fn status(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::TaskNotFound | ErrorKind::MethodNotFound => "NOT_FOUND",
+        ErrorKind::Parse
+        | ErrorKind::InvalidRequest
+        | ErrorKind::InvalidParams
+        | ErrorKind::ContentTypeNotSupported => "INVALID_ARGUMENT",
+        ErrorKind::Internal | ErrorKind::InvalidAgentResponse => "INTERNAL",
+        ErrorKind::TaskNotCancelable
+        | ErrorKind::PushNotificationNotSupported
+        | ErrorKind::UnsupportedOperation
+        | ErrorKind::ExtendedAgentCardNotConfigured
+        | ErrorKind::ExtensionSupportRequired
+        | ErrorKind::VersionNotSupported => "FAILED_PRECONDITION",
+    }
+}

@@ -1,0 +1,311 @@
+//! Which path is which operation (specification 5.3 and 11.3, and the annotations of `a2a.proto`).
+
+use axum::http::Method;
+use bridge_protocol::{a2a::Operation, dialect::Version};
+use url::form_urlencoded;
+
+/// A path and what it asks for. `{...}` stands for a segment, or for what is before the colon in it.
+#[derive(Debug)]
+pub(in crate::server) struct Pattern {
+    /// What is asked for.
+    pub(in crate::server) operation: Operation,
+    /// By which methods.
+    pub(in crate::server) methods: &'static [&'static str],
+    /// Below the agent's address, in 1.0.
+    pub(in crate::server) path: &'static str,
+}
+
+const fn pattern(
+    operation: Operation,
+    methods: &'static [&'static str],
+    path: &'static str,
+) -> Pattern {
+    Pattern {
+        operation,
+        methods,
+        path,
+    }
+}
+
+/// All of them. The proto says GET for subscribing and the specification's table POST.
+pub(in crate::server) const PATTERNS: [Pattern; 11] = [
+    pattern(Operation::SendMessage, &["POST"], "/message:send"),
+    pattern(
+        Operation::SendStreamingMessage,
+        &["POST"],
+        "/message:stream",
+    ),
+    pattern(Operation::ListTasks, &["GET"], "/tasks"),
+    pattern(Operation::GetTask, &["GET"], "/tasks/{id}"),
+    pattern(Operation::CancelTask, &["POST"], "/tasks/{id}:cancel"),
+    pattern(
+        Operation::SubscribeToTask,
+        &["GET", "POST"],
+        "/tasks/{id}:subscribe",
+    ),
+    pattern(
+        Operation::CreateTaskPushNotificationConfig,
+        &["POST"],
+        "/tasks/{taskId}/pushNotificationConfigs",
+    ),
+    pattern(
+        Operation::ListTaskPushNotificationConfigs,
+        &["GET"],
+        "/tasks/{taskId}/pushNotificationConfigs",
+    ),
+    pattern(
+        Operation::GetTaskPushNotificationConfig,
+        &["GET"],
+        "/tasks/{taskId}/pushNotificationConfigs/{id}",
+    ),
+    pattern(
+        Operation::DeleteTaskPushNotificationConfig,
+        &["DELETE"],
+        "/tasks/{taskId}/pushNotificationConfigs/{id}",
+    ),
+    pattern(
+        Operation::GetExtendedAgentCard,
+        &["GET"],
+        "/extendedAgentCard",
+    ),
+];
+
+/// The first segments of paths, which no tenant can have as its name.
+pub(in crate::server) const RESERVED: [&str; 5] = [
+    "v1",
+    "tasks",
+    "message:send",
+    "message:stream",
+    "extendedAgentCard",
+];
+
+/// The path of the extended card in 0.3.
+const CARD_V0_3: &str = "/card";
+
+impl Pattern {
+    /// The path below the agent's address in a version.
+    pub(in crate::server) fn path_in(&self, version: Version) -> String {
+        match version {
+            Version::V1_0 => self.path.to_owned(),
+            Version::V0_1 | Version::V0_3 => {
+                let is_card = self.operation == Operation::GetExtendedAgentCard;
+                format!("/v1{}", if is_card { CARD_V0_3 } else { self.path })
+            }
+        }
+    }
+}
+
+/// An operation that is asked for by a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Routed {
+    pub(super) version: Version,
+    pub(super) operation: Operation,
+    pub(super) tenant: Option<String>,
+    /// What stood in the path, by the name of its field.
+    pub(super) fields: Vec<(&'static str, String)>,
+}
+
+/// Why a path and a method are no operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unrouted {
+    /// There is no such path.
+    Path,
+    /// There is, for other methods.
+    Method { allowed: Vec<&'static str> },
+}
+
+/// The operation of a path below an agent's address.
+pub(super) fn find(method: &Method, path: &str, takes_tenants: bool) -> Result<Routed, Unrouted> {
+    let segments: Vec<String> = path.split('/').skip(1).map(decoded).collect();
+    let mut segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    if segments.iter().all(|segment| segment.is_empty()) {
+        return Err(Unrouted::Method {
+            allowed: vec!["POST"],
+        });
+    }
+    let version = match segments.first() {
+        Some(&"v1") => {
+            segments.remove(0);
+            Version::V0_3
+        }
+        Some(_) | None => Version::V1_0,
+    };
+    let tenant = match segments.first() {
+        Some(first) if takes_tenants && version == Version::V1_0 && !RESERVED.contains(first) => {
+            Some(segments.remove(0).to_owned()).filter(|name| !name.is_empty())
+        }
+        Some(_) | None => None,
+    };
+    let found = matching(method, &segments, version)?;
+    Ok(Routed { tenant, ..found })
+}
+
+fn matching(method: &Method, segments: &[&str], version: Version) -> Result<Routed, Unrouted> {
+    let mut allowed = Vec::new();
+    for pattern in &PATTERNS {
+        let path = pattern.path_in(version);
+        let path = path.strip_prefix("/v1").unwrap_or(&path);
+        let Some(fields) = fields(path, pattern.path, segments) else {
+            continue;
+        };
+        if pattern.methods.contains(&known(method)) {
+            return Ok(Routed {
+                version,
+                operation: pattern.operation,
+                tenant: None,
+                fields,
+            });
+        }
+        allowed.extend(pattern.methods);
+    }
+    Err(match allowed.is_empty() {
+        true => Unrouted::Path,
+        false => Unrouted::Method { allowed },
+    })
+}
+
+/// A question without an answer's body is the same question.
+fn known(method: &Method) -> &str {
+    match *method {
+        Method::HEAD => "GET",
+        ref other => other.as_str(),
+    }
+}
+
+/// What stands for the names in a pattern, if it fits. Names are those of `names`, which lives longer.
+fn fields(
+    path: &str,
+    names: &'static str,
+    segments: &[&str],
+) -> Option<Vec<(&'static str, String)>> {
+    let wanted: Vec<&str> = path.split('/').skip(1).collect();
+    if wanted.len() != segments.len() {
+        return None;
+    }
+    let mut values = Vec::new();
+    for (wanted, found) in wanted.iter().zip(segments) {
+        match wanted.split_once('}') {
+            None if wanted == found => {}
+            None => return None,
+            Some((_, suffix)) => values.push(before(found, suffix)?.to_owned()),
+        }
+    }
+    let names = names
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split('}').next());
+    Some(names.zip(values).collect())
+}
+
+/// What is before the action in a segment. Ids are never empty, and ours have no colon.
+fn before<'a>(segment: &'a str, action: &str) -> Option<&'a str> {
+    let id = segment.strip_suffix(action)?;
+    (!id.is_empty() && !id.contains(':')).then_some(id)
+}
+
+/// Clients may encode any character, the colon of an action too; a plus is a plus in a path.
+fn decoded(segment: &str) -> String {
+    let segment = segment.replace('+', "%2B");
+    let mut pairs = form_urlencoded::parse(segment.as_bytes());
+    // What has `=` or `&` in it would be read as pairs, and no id of ours has.
+    match segment.contains(['=', '&']) {
+        true => segment.clone(),
+        false => pairs
+            .next()
+            .map_or_else(String::new, |(name, _)| name.into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(method: &str, path: &str) -> String {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        match find(&method, path, true) {
+            Ok(Routed {
+                version,
+                operation,
+                tenant,
+                fields,
+            }) => {
+                let values = fields
+                    .iter()
+                    .map(|(name, value)| format!(" {name}={value}"));
+                let tenant = tenant.map(|tenant| format!(" of {tenant}"));
+                let values: String = values.collect();
+                format!(
+                    "{version} {operation}{values}{}",
+                    tenant.unwrap_or_default()
+                )
+            }
+            Err(Unrouted::Path) => "nothing".into(),
+            Err(Unrouted::Method { allowed }) => allowed.join(","),
+        }
+    }
+
+    #[test]
+    fn paths_are_operations() {
+        for (method, path, expected) in [
+            ("POST", "/message:send", "1.0 SendMessage"),
+            ("POST", "/message%3Asend", "1.0 SendMessage"),
+            (
+                "POST",
+                "/acme/message:stream",
+                "1.0 SendStreamingMessage of acme",
+            ),
+            ("GET", "/tasks", "1.0 ListTasks"),
+            ("GET", "/tasks/t", "1.0 GetTask id=t"),
+            ("HEAD", "/tasks/t", "1.0 GetTask id=t"),
+            ("GET", "/acme/tasks/t", "1.0 GetTask id=t of acme"),
+            ("POST", "/tasks/t:cancel", "1.0 CancelTask id=t"),
+            ("GET", "/tasks/t:subscribe", "1.0 SubscribeToTask id=t"),
+            ("POST", "/tasks/t:subscribe", "1.0 SubscribeToTask id=t"),
+            (
+                "POST",
+                "/tasks/t/pushNotificationConfigs",
+                "1.0 CreateTaskPushNotificationConfig taskId=t",
+            ),
+            (
+                "DELETE",
+                "/tasks/t/pushNotificationConfigs/p",
+                "1.0 DeleteTaskPushNotificationConfig taskId=t id=p",
+            ),
+            ("GET", "/extendedAgentCard", "1.0 GetExtendedAgentCard"),
+            (
+                "GET",
+                "/a%20b/extendedAgentCard",
+                "1.0 GetExtendedAgentCard of a b",
+            ),
+            ("GET", "/v1/card", "0.3 GetExtendedAgentCard"),
+            ("POST", "/v1/message:send", "0.3 SendMessage"),
+            ("GET", "/v1/tasks/t", "0.3 GetTask id=t"),
+            ("GET", "/v1/tasks/t:subscribe", "0.3 SubscribeToTask id=t"),
+            // What is no operation.
+            ("GET", "", "POST"),
+            ("GET", "/", "POST"),
+            ("GET", "/message:send", "POST"),
+            ("PUT", "/tasks/t/pushNotificationConfigs/p", "GET,DELETE"),
+            ("GET", "/tasks/t:cancel", "POST"),
+            ("POST", "/tasks/t:explode", "nothing"),
+            ("GET", "/tasks/:cancel", "nothing"),
+            ("GET", "/tasks/", "nothing"),
+            ("GET", "/v1/extendedAgentCard", "nothing"),
+            ("GET", "/v1/acme/tasks", "nothing"),
+            ("GET", "/card", "nothing"),
+            ("GET", "/tasks/a&b", "1.0 GetTask id=a&b"),
+        ] {
+            assert_eq!(shown(method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn no_tenant_is_named_where_agents_are() {
+        let found = find(&Method::POST, "/acme/message:send", false);
+        assert_eq!(found, Err(Unrouted::Path));
+        for reserved in RESERVED {
+            let path = format!("/{reserved}/extendedAgentCard");
+            assert_eq!(find(&Method::GET, &path, true), Err(Unrouted::Path));
+        }
+    }
+}

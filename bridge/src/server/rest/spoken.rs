@@ -1,0 +1,132 @@
+//! The forms in which answers are written.
+//!
+//! 0.3 has two for HTTP+JSON: its text shows the objects of JSON-RPC, and its `a2a.proto`, whose annotations
+//! are the paths, implies ProtoJSON. The SDKs of 0.3 speak the second and refuse the first, so that is what
+//! those get who do not show which they speak; whoever sends a message in the first is answered in it.
+
+use bridge_protocol::{
+    a2a::{SendMessageResponse, StreamResponse, Task},
+    dialect::{Losses, Version, v0_3::proto},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    server::render::{self, translated},
+    service::{Item, Reply},
+};
+
+/// A form of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spoken {
+    /// 1.0.
+    V1_0,
+    /// 0.3, with the objects of JSON-RPC.
+    V0_3,
+    /// 0.3, in ProtoJSON.
+    V0_3Proto,
+}
+
+impl Spoken {
+    /// What is spoken with a client of which only the version is known.
+    pub(super) fn without_body(version: Version) -> Self {
+        match version {
+            Version::V1_0 => Self::V1_0,
+            Version::V0_1 | Version::V0_3 => Self::V0_3Proto,
+        }
+    }
+
+    /// The text of an answer, without streams. Cards must have their interfaces.
+    pub(super) fn text(self, reply: Reply) -> String {
+        match (self, reply) {
+            (Self::V1_0, Reply::Message(answer)) => render::text(&answer),
+            (Self::V1_0, Reply::Task(task)) => render::text(&*task),
+            (Self::V1_0, Reply::Tasks(tasks)) => render::text(&tasks),
+            (Self::V1_0, Reply::PushConfig(config)) => render::text(&config),
+            (Self::V1_0, Reply::PushConfigs(configs)) => render::text(&configs),
+            (Self::V1_0, Reply::Card(card)) => render::text(&card),
+            // Streams are written item by item, and what is deleted has nothing to say.
+            (_, Reply::Deleted | Reply::Stream(_)) => json!({}).to_string(),
+            (Self::V0_3 | Self::V0_3Proto, reply) => {
+                translated(|losses| self.older(reply, losses)).to_string()
+            }
+        }
+    }
+
+    fn older(self, reply: Reply, losses: &mut Losses) -> Value {
+        let version = Version::V0_3;
+        match reply {
+            Reply::Message(SendMessageResponse::Task(task)) => {
+                json!({"task": self.task(&task, losses)})
+            }
+            Reply::Message(SendMessageResponse::Message(message)) => {
+                self.item(&StreamResponse::Message(message), false, losses)
+            }
+            Reply::Task(task) => self.task(&task, losses),
+            // 0.3 answers with the bare list (0.3.0, section 7.3).
+            Reply::Tasks(page) => {
+                let tasks = page.tasks.iter().map(|task| self.task(task, losses));
+                tasks.collect()
+            }
+            Reply::PushConfig(config) if self == Self::V0_3Proto => {
+                proto::push_from_v1(&config, losses)
+            }
+            Reply::PushConfig(config) => version.push_config_from_v1(&config, losses),
+            Reply::PushConfigs(configs) if self == Self::V0_3Proto => {
+                proto::pushes_from_v1(&configs, losses)
+            }
+            Reply::PushConfigs(configs) => version.push_configs_from_v1(&configs, losses),
+            // A card has but one form in 0.3, whatever its proto says.
+            Reply::Card(card) => version.card_from_v1(&card, losses),
+            Reply::Deleted | Reply::Stream(_) => json!({}),
+        }
+    }
+
+    fn task(self, task: &Task, losses: &mut Losses) -> Value {
+        match self {
+            Self::V0_3Proto => proto::task_from_v1(task, losses),
+            Self::V1_0 | Self::V0_3 => Version::V0_3.task_from_v1(task, losses),
+        }
+    }
+
+    /// The text of one item of a stream.
+    pub(super) fn item_text(self, item: &Item) -> String {
+        match self {
+            Self::V1_0 => render::text(&item.response),
+            Self::V0_3 | Self::V0_3Proto => {
+                let goes_on = render::goes_on(item);
+                let written = translated(|losses| self.item(&item.response, goes_on, losses));
+                written.to_string()
+            }
+        }
+    }
+
+    /// One item, under the name of what it is (0.3.0, section 7.2).
+    fn item(self, response: &StreamResponse, goes_on: bool, losses: &mut Losses) -> Value {
+        let is_proto = self == Self::V0_3Proto;
+        let name = match response {
+            StreamResponse::Task(_) => "task",
+            StreamResponse::Message(_) => "message",
+            StreamResponse::StatusUpdate(_) => "statusUpdate",
+            StreamResponse::ArtifactUpdate(_) => "artifactUpdate",
+        };
+        let written = match response {
+            StreamResponse::Task(task) if is_proto => proto::task_from_v1(task, losses),
+            StreamResponse::Message(message) if is_proto => proto::message_from_v1(message, losses),
+            StreamResponse::StatusUpdate(update) if is_proto => {
+                let state = &update.status.state;
+                let is_last = (state.is_terminal() || state.is_interrupted()) && !goes_on;
+                proto::status_update_from_v1(update, is_last, losses)
+            }
+            StreamResponse::ArtifactUpdate(update) if is_proto => {
+                proto::artifact_update_from_v1(update, losses)
+            }
+            StreamResponse::Task(_)
+            | StreamResponse::Message(_)
+            | StreamResponse::StatusUpdate(_)
+            | StreamResponse::ArtifactUpdate(_) => {
+                render::older(Version::V0_3, response, goes_on, losses)
+            }
+        };
+        json!({ name: written })
+    }
+}

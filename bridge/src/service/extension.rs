@@ -1,0 +1,59 @@
+//! Extensions of the protocol (specification 4.6): those that an agent requires, and those in use.
+
+use std::collections::BTreeSet;
+
+use bridge_protocol::{
+    a2a::{Error, ErrorKind, Message, Operation},
+    translate::whole,
+};
+
+use super::{Context, Service};
+
+impl Service {
+    /// The extensions that are in use for a request: those that its client asks for and its agent offers.
+    /// Others are passed over (specification 4.6.3).
+    pub fn activated(&self, context: &Context) -> BTreeSet<String> {
+        let Some(agent) = self.turns.agent(&context.agent) else {
+            return BTreeSet::new();
+        };
+        let offered = agent.card.capabilities.extensions.iter();
+        let wanted = offered.filter(|offer| context.extensions.contains(&offer.uri));
+        wanted.map(|offer| offer.uri.clone()).collect()
+    }
+
+    /// Notes on a message that its client asked for activities, where the agent offers them whole: what is
+    /// said in answer has to know. An activity in it must be one that a user can send.
+    pub(super) fn with_activity(
+        &self,
+        context: &Context,
+        message: &mut Message,
+    ) -> Result<(), Error> {
+        if !self.activated(context).contains(whole::EXTENSION) {
+            return Ok(());
+        }
+        if !whole::is_used(message) {
+            message.extensions.push(whole::EXTENSION.to_owned());
+        }
+        whole::carried(message)?;
+        Ok(())
+    }
+
+    /// Refuses a client that does not say that it knows what the agent's card requires (3.3.4). The
+    /// extended card stays open to everybody: it is where a client can learn of it.
+    pub(super) fn insist(&self, context: &Context, operation: Operation) -> Result<(), Error> {
+        let Some(agent) = self.turns.agent(&context.agent) else {
+            return Ok(());
+        };
+        let offered = agent.card.capabilities.extensions.iter();
+        let missing: Vec<&str> = offered
+            .filter(|offer| offer.required && !context.extensions.contains(&offer.uri))
+            .map(|offer| offer.uri.as_str())
+            .collect();
+        if missing.is_empty() || operation == Operation::GetExtendedAgentCard {
+            return Ok(());
+        }
+        let missing = missing.join(", ");
+        let message = format!("this agent requires an extension: send A2A-Extensions: {missing}");
+        Err(Error::new(ErrorKind::ExtensionSupportRequired, message))
+    }
+}

@@ -1,0 +1,109 @@
+//! The OpenAPI document says what is served, and `schemathesis` finds nothing that it does not say.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use axum::http::StatusCode;
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::{
+    app::{app, get, text},
+    program::{Bridge, run},
+    venv,
+};
+
+/// Longer than schemathesis may take.
+const LIMIT: Duration = Duration::from_secs(120);
+
+async fn document() -> Value {
+    let response = get(&app().await, "/openapi.json", None).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    serde_json::from_str(&text(response).await).unwrap()
+}
+
+#[tokio::test]
+async fn every_operation_is_described() {
+    let document = document().await;
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().iter();
+        let methods = methods.filter(|(method, _)| *method != "servers");
+        methods.map(move |(method, operation)| {
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let names: Vec<&str> = parameters
+                .filter(|parameter| parameter["in"] != "header")
+                .map(|parameter| parameter["name"].as_str().unwrap())
+                .collect();
+            let id = operation["operationId"].as_str().unwrap();
+            format!(
+                "{} {path}\n  {id} ({})",
+                method.to_uppercase(),
+                names.join(", ")
+            )
+        })
+    });
+    insta::assert_snapshot!(operations.collect::<Vec<_>>().join("\n"));
+}
+
+#[tokio::test]
+async fn every_reference_leads_somewhere_and_every_schema_is_used() {
+    let document = document().await;
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let known: BTreeSet<String> = schemas.keys().cloned().collect();
+    let mut named = BTreeSet::new();
+    references(&document, &mut named);
+    assert_eq!(named, known);
+    let validator = jsonschema::options().build(&serde_json::json!({
+        "components": document["components"],
+        "$ref": "#/components/schemas/SendMessageRequest",
+    }));
+    let validator = validator.unwrap();
+    let mut said = crate::app::say("m-1", "hi");
+    assert!(validator.is_valid(&said));
+    said["message"]["parts"][0]["text"] = 7.into();
+    assert!(!validator.is_valid(&said));
+}
+
+fn references(value: &Value, named: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            if let Some(way) = members.get("$ref").and_then(Value::as_str) {
+                named.extend(way.strip_prefix("#/components/schemas/").map(str::to_owned));
+            }
+            members
+                .values()
+                .for_each(|member| references(member, named));
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, named)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[tokio::test]
+async fn the_page_needs_nothing_from_elsewhere() {
+    let response = get(&app().await, "/docs", None).await;
+    let policy = response.headers()["content-security-policy"].clone();
+    assert!(policy.to_str().unwrap().starts_with("default-src 'none'"));
+    let page = text(response).await;
+    assert!(!page.contains("://") && !page.contains("innerHTML"));
+}
+
+/// Real requests, in order and out of it, against a real bridge: none breaks it, and none is answered with
+/// what the document does not say.
+#[tokio::test]
+async fn schemathesis_finds_nothing() {
+    let bridge = Bridge::serve(&["--store", "memory", "--builtin", "sample"]);
+    let program = venv::with(&["schemathesis==4.32.5"])
+        .await
+        .join("bin/schemathesis");
+    let settings = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/interop/schemathesis.toml"
+    );
+    let mut command = Command::new(program);
+    command.args(["--config-file", settings, "run", "--url"]);
+    command.arg(format!("{}/a2a/sample", bridge.url()));
+    command.arg(format!("{}/openapi.json", bridge.url()));
+    let (passed, said) = run(&mut command, LIMIT).await;
+    assert!(passed, "schemathesis found something:\n{said}");
+}
