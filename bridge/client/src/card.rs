@@ -1,14 +1,12 @@
-//! An agent's card: where it lies, and which of its interfaces to use.
+//! An agent's card: where it lies, and how it is read.
 
-use bridge_protocol::{
-    a2a::{AgentCard, AgentInterface},
-    dialect::{Version, card},
-};
+use bridge_protocol::{a2a::AgentCard, dialect::card, wire};
+use reqwest::RequestBuilder;
 use url::Url;
 
 use crate::{
-    ClientError, Fault, Limits,
-    rpc::{beginning, read_body, within},
+    ClientError, Credentials, Fault, Limits,
+    http::{Answer, within},
 };
 
 /// Where cards lie: 0.3 and 1.0, then 0.2 and before.
@@ -23,38 +21,38 @@ pub async fn fetch_card(
     base: &Url,
     limits: &Limits,
 ) -> Result<AgentCard, ClientError> {
+    let card = find(http, base, limits, &Credentials::default()).await;
+    card.map_err(|fault| fault.of(base.as_str(), "card"))
+}
+
+/// Finds the card of the agent at `base`, which is shown these credentials.
+pub(crate) async fn find(
+    http: &reqwest::Client,
+    base: &Url,
+    limits: &Limits,
+    credentials: &Credentials,
+) -> Result<AgentCard, Fault> {
     let mut first = None;
     for path in PATHS {
-        match within(limits.card, fetch(http, base, path, limits)).await {
+        let request = credentials.show(http.get(below(base, path)));
+        match within(limits.card, fetch(request, limits)).await {
             Ok(card) => return Ok(card),
             // Nobody there, or something that took all the time: the next place would only repeat it.
-            Err(fault @ (Fault::Unreachable(_) | Fault::Timeout(_))) => {
-                return Err(fault.of(base.as_str(), "card"));
-            }
+            Err(fault @ (Fault::Unreachable(_) | Fault::Timeout(_))) => return Err(fault),
             Err(fault) => first = first.or(Some(fault)),
         }
     }
-    let fault = first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into()));
-    Err(fault.of(base.as_str(), "card"))
+    Err(first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into())))
 }
 
-async fn fetch(
-    http: &reqwest::Client,
-    base: &Url,
-    path: &str,
-    limits: &Limits,
-) -> Result<AgentCard, Fault> {
-    let sent = http.get(below(base, path)).send().await;
+async fn fetch(request: RequestBuilder, limits: &Limits) -> Result<AgentCard, Fault> {
+    let sent = request.send().await;
     let reply = sent.map_err(|error| Fault::transport(&error, limits.card))?;
-    let status = reply.status();
-    let body = read_body(reply, limits).await?;
-    if !status.is_success() {
-        return Err(Fault::Http {
-            status: status.as_u16(),
-            body: beginning(&body),
-        });
+    let answer = Answer::read(reply, limits).await?;
+    if !answer.is_success() {
+        return Err(answer.refused());
     }
-    let (card, _) = bridge_protocol::wire::from_slice(&body)
+    let (card, _) = wire::from_slice(&answer.body)
         .and_then(card::read)
         .map_err(Fault::Invalid)?;
     Ok(card)
@@ -67,62 +65,6 @@ fn below(base: &Url, path: &str) -> Url {
     url.set_fragment(None);
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
     url
-}
-
-/// The interface to use: JSON-RPC, the wanted version or else the newest.
-pub(crate) fn choose(
-    card: &AgentCard,
-    wanted: Option<Version>,
-) -> Result<(&AgentInterface, Version), Fault> {
-    let versions = match wanted {
-        Some(version) => vec![version],
-        None => vec![Version::V1_0, Version::V0_3],
-    };
-    let find = |version| {
-        let interface = card
-            .supported_interfaces
-            .iter()
-            .find(|one| speaks(one, version));
-        interface.map(|interface| (interface, version))
-    };
-    versions
-        .iter()
-        .copied()
-        .find_map(find)
-        .ok_or_else(|| Fault::NoInterface {
-            offered: offered(card),
-            needed: needed(&versions),
-        })
-}
-
-fn speaks(interface: &AgentInterface, version: Version) -> bool {
-    let json_rpc = interface.protocol_binding.eq_ignore_ascii_case("JSONRPC");
-    let spoken = match version {
-        // Cards had no place for it yet, so whoever wants 0.1 tries it at the address there is.
-        Version::V0_1 => true,
-        Version::V0_3 | Version::V1_0 => Version::of(&interface.protocol_version) == Some(version),
-    };
-    json_rpc && spoken
-}
-
-fn offered(card: &AgentCard) -> String {
-    let shown: Vec<_> = card
-        .supported_interfaces
-        .iter()
-        .map(|one| format!("{} {}", one.protocol_binding, one.protocol_version))
-        .collect();
-    match shown.is_empty() {
-        true => "no interface".to_owned(),
-        false => shown.join(", "),
-    }
-}
-
-fn needed(versions: &[Version]) -> String {
-    let shown: Vec<_> = versions
-        .iter()
-        .map(|version| format!("JSONRPC {}", version.as_str()))
-        .collect();
-    shown.join(" or ")
 }
 
 #[cfg(test)]

@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use bridge_protocol::dialect::Version;
 
-use crate::Credentials;
+use crate::{Binding, Credentials};
 
 /// How a client behaves.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Speak this version; the newest that both sides know if absent.
     pub version: Option<Version>,
+    /// Carry calls so; the best that both sides know if absent.
+    pub binding: Option<Binding>,
+    /// Extensions of the protocol to ask for with every request, by URI (specification 4.6).
+    pub extensions: Vec<String>,
     /// What the agent is shown with every request; nothing if empty.
     pub credentials: Credentials,
     /// How long to wait, how much to take.

@@ -32,14 +32,40 @@ const PROTOCOL: Rooms = &[
 const CLIENT: Rooms = &[
     (
         "client",
-        &["card", "credentials", "error", "options", "rpc", "stream"],
+        &[
+            "agent",
+            "connect",
+            "options",
+            "stream",
+            "tenant",
+            "transport",
+        ],
     ),
-    ("stream", &["credentials", "error", "options", "rpc"]),
-    ("card", &["error", "options", "rpc"]),
-    ("rpc", &["credentials", "error", "options"]),
-    ("options", &["credentials"]),
+    (
+        "connect",
+        &[
+            "agent",
+            "binding",
+            "card",
+            "credentials",
+            "error",
+            "http",
+            "negotiation",
+            "options",
+            "transport",
+        ],
+    ),
+    ("stream", &["agent", "error", "options", "transport"]),
+    ("agent", &["binding", "credentials", "error", "transport"]),
+    ("tenant", &[]),
+    ("negotiation", &["binding", "error"]),
+    ("transport", &["error", "http", "options"]),
+    ("card", &["credentials", "error", "http", "options"]),
+    ("http", &["credentials", "error", "options"]),
+    ("options", &["binding", "credentials"]),
     ("credentials", &["error"]),
-    ("error", &[]),
+    ("error", &["binding"]),
+    ("binding", &[]),
 ];
 
 const BRIDGE: Rooms = &[

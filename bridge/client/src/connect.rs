@@ -1,0 +1,90 @@
+//! From an address to an agent that can be called: card, interface, credentials.
+
+use bridge_protocol::{a2a::AgentCard, wire::FieldError};
+use reqwest::redirect;
+use url::Url;
+
+use crate::{
+    Binding, ClientError, Fault, Options,
+    agent::Agent,
+    card,
+    credentials::is_loopback,
+    http::Endpoint,
+    negotiation::{self, Choice, Wanted},
+    transport::{JsonRpc, Rest, Transport},
+};
+
+/// Reads the card of the agent at `base` and chooses how to speak to it.
+pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Agent), ClientError> {
+    let connected = connect(base, options).await;
+    connected.map_err(|fault| {
+        let fault = options.credentials.hide_in(fault);
+        fault.of(base.as_str(), "card")
+    })
+}
+
+async fn connect(base: &Url, options: &Options) -> Result<(AgentCard, Agent), Fault> {
+    let http = http_client(base, options)?;
+    let card = card::find(&http, base, &options.limits, &options.credentials).await?;
+    let agent = agent(http, &card, base, options)?;
+    Ok((card, agent))
+}
+
+fn agent(
+    http: reqwest::Client,
+    card: &AgentCard,
+    base: &Url,
+    options: &Options,
+) -> Result<Agent, Fault> {
+    let wanted = Wanted {
+        version: options.version,
+        binding: options.binding,
+    };
+    let choice = negotiation::choose(card, wanted)?;
+    let url = base.join(&choice.interface.url).map_err(|error| {
+        let field = FieldError::new("a URL", error.to_string());
+        Fault::Invalid(field.inside("url"))
+    })?;
+    options.credentials.check(base, &url)?;
+    let credentials = options.credentials.chosen(card)?;
+    let endpoint = Endpoint {
+        http,
+        url,
+        version: choice.version,
+        limits: options.limits,
+        credentials: credentials.clone(),
+        extensions: options.extensions.clone(),
+    };
+    Ok(Agent {
+        url: endpoint.url.clone(),
+        version: choice.version,
+        binding: choice.binding,
+        tenant: choice.interface.tenant.clone(),
+        credentials,
+        transport: transport(endpoint, choice)?,
+    })
+}
+
+fn transport(endpoint: Endpoint, choice: Choice<'_>) -> Result<Transport, Fault> {
+    match choice.binding {
+        Binding::JsonRpc => Ok(Transport::JsonRpc(JsonRpc::new(endpoint))),
+        Binding::HttpJson => Ok(Transport::Rest(Rest::new(endpoint))),
+        Binding::Grpc => Err(Fault::NotInVersion(choice.version.as_str())),
+    }
+}
+
+/// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
+/// environment is for the outside; on this machine it would only be in the way.
+fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
+    let builder = reqwest::Client::builder()
+        .connect_timeout(options.limits.connect)
+        .redirect(redirect::Policy::none())
+        .tcp_nodelay(true);
+    let builder = match is_loopback(base) {
+        true => builder.no_proxy(),
+        false => builder,
+    };
+    builder
+        .build()
+        .map_err(|error| Fault::Unreachable(error.to_string()))
+}
