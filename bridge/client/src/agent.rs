@@ -7,7 +7,7 @@ use bridge_protocol::{
 use url::Url;
 
 use crate::{
-    Binding, ClientError, Credentials, Fault,
+    Binding, ClientError, Credentials, Fault, Limits, Polls, Retries,
     transport::{Items, Transport, reply::Answered},
 };
 
@@ -18,16 +18,20 @@ pub(crate) struct Agent {
     pub(crate) version: Version,
     pub(crate) binding: Binding,
     pub(crate) tenant: Option<String>,
+    /// What its card says of streams; nothing if it says nothing.
+    pub(crate) streaming: Option<bool>,
+    pub(crate) limits: Limits,
+    pub(crate) retries: Retries,
+    pub(crate) polls: Option<Polls>,
     pub(crate) credentials: Credentials,
     pub(crate) transport: Transport,
 }
 
 impl Agent {
     /// Makes a call whose answer is one object.
-    pub(crate) async fn ask<T: Answered>(&self, call: &Call) -> Result<T, ClientError> {
-        let reply = self.transport.call(call).await;
-        let answer = reply.and_then(|reply| T::from_reply(reply).ok_or_else(unexpected));
-        answer.map_err(|fault| self.named(fault, call))
+    pub(crate) async fn ask<T: Answered>(&self, call: &Call) -> Result<T, Fault> {
+        let reply = self.transport.call(call).await?;
+        T::from_reply(reply).ok_or_else(unexpected)
     }
 
     /// Makes a call whose answer is a stream; see [`Transport::open`].

@@ -146,7 +146,8 @@ impl Client {
 
     async fn call<T: Answered>(&self, call: Call) -> Result<T, ClientError> {
         let call = tenant::name(call, self.agent.tenant.as_deref());
-        self.agent.ask(&call).await
+        let answer = self.agent.ask(&call).await;
+        answer.map_err(|fault| self.agent.named(fault, &call))
     }
 
     async fn open(&self, call: Call) -> Result<EventStream, ClientError> {

@@ -60,6 +60,10 @@ fn agent(
         version: choice.version,
         binding: choice.binding,
         tenant: choice.interface.tenant.clone(),
+        streaming: card.capabilities.streaming,
+        limits: options.limits,
+        retries: options.retries,
+        polls: options.polls,
         credentials,
         transport: transport(endpoint, choice)?,
     })

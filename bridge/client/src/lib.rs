@@ -29,7 +29,7 @@ pub use card::fetch_card;
 pub use client::Client;
 pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
-pub use options::{Limits, Options};
+pub use options::{Limits, Options, Polls, Retries};
 pub use stream::EventStream;
 
 /// The README's example is compiled with the documentation's.

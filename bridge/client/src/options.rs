@@ -7,7 +7,7 @@ use bridge_protocol::dialect::Version;
 use crate::{Binding, Credentials};
 
 /// How a client behaves.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Speak this version; the newest that both sides know if absent.
     pub version: Option<Version>,
@@ -19,6 +19,78 @@ pub struct Options {
     pub credentials: Credentials,
     /// How long to wait, how much to take.
     pub limits: Limits,
+    /// How streams that break are taken up again; [`Retries::NONE`] leaves them broken.
+    pub retries: Retries,
+    /// How tasks are asked for whose agent cannot stream; absent, its refusal is told instead.
+    pub polls: Option<Polls>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            version: None,
+            binding: None,
+            extensions: Vec::new(),
+            credentials: Credentials::default(),
+            limits: Limits::default(),
+            retries: Retries::default(),
+            polls: Some(Polls::default()),
+        }
+    }
+}
+
+/// How often, and after which pauses, a broken stream is taken up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// How often in a row without anything new being heard.
+    pub attempts: u32,
+    /// Before the first attempt; doubled before each further one.
+    pub first: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+}
+
+impl Retries {
+    /// A broken stream stays broken.
+    pub const NONE: Self = Self {
+        attempts: 0,
+        first: Duration::ZERO,
+        longest: Duration::ZERO,
+    };
+
+    /// The pause before an attempt, counted from 0; none if there are no more.
+    pub(crate) fn pause(&self, attempt: u32) -> Option<Duration> {
+        let doubled = self.first.saturating_mul(2_u32.saturating_pow(attempt));
+        (attempt < self.attempts).then_some(doubled.min(self.longest))
+    }
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self {
+            attempts: 8,
+            first: Duration::from_millis(100),
+            longest: Duration::from_secs(5),
+        }
+    }
+}
+
+/// How often a task is asked for. What ends it is [`Limits::idle`]: so long without any change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polls {
+    /// After a change; doubled as long as there is none.
+    pub first: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+}
+
+impl Default for Polls {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(200),
+            longest: Duration::from_secs(5),
+        }
+    }
 }
 
 /// Limits of time and size.

@@ -55,7 +55,10 @@ const CLIENT: Rooms = &[
             "transport",
         ],
     ),
-    ("stream", &["agent", "error", "options", "transport"]),
+    (
+        "stream",
+        &["agent", "error", "options", "tenant", "transport"],
+    ),
     ("agent", &["binding", "credentials", "error", "transport"]),
     ("tenant", &[]),
     ("negotiation", &["binding", "error"]),

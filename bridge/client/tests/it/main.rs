@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod credentials;
 #[cfg(test)]
+mod cutting;
+#[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod resume;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
