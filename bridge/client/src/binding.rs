@@ -39,8 +39,8 @@ impl Binding {
     pub(crate) fn carries(self, version: Version) -> bool {
         match (self, version) {
             (Self::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,
-            (Self::HttpJson, Version::V1_0) => true,
-            (Self::HttpJson, Version::V0_1 | Version::V0_3) => false,
+            (Self::HttpJson, Version::V0_3 | Version::V1_0) => true,
+            (Self::HttpJson, Version::V0_1) => false,
             (Self::Grpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => false,
         }
     }

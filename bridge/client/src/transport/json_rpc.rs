@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bridge_protocol::{
-    dialect::Call,
+    dialect::{Call, Losses},
     jsonrpc::{Id, Request, Response},
 };
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use super::{Items, Reply, params, sse};
+use super::{Items, Reply, report, sse};
 use crate::{
     Fault,
     http::{Answer, Endpoint, beginning},
@@ -56,7 +56,10 @@ impl JsonRpc {
             .method(call.operation())
             .ok_or(Fault::NotInVersion(version.as_str()))?;
         let id = Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed).into());
-        let request = Request::new(id, method, params(&self.endpoint, call));
+        let mut losses = Losses::default();
+        let params = version.params_from_v1(call, &mut losses);
+        report(&self.endpoint, call, &losses);
+        let request = Request::new(id, method, params);
         let url = self.endpoint.url.clone();
         Ok(self.endpoint.http.post(url).json(&request))
     }

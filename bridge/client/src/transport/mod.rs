@@ -18,7 +18,6 @@ use bridge_protocol::{
     dialect::{Call, Losses},
 };
 use futures_util::stream::BoxStream;
-use serde_json::Value;
 
 use self::reply::Reply;
 pub(crate) use self::{json_rpc::JsonRpc, rest::Rest};
@@ -60,13 +59,10 @@ impl Transport {
     }
 }
 
-/// The parameters of a call in the endpoint's version. What that version cannot say is logged.
-fn params(endpoint: &Endpoint, call: &Call) -> Value {
-    let mut losses = Losses::default();
-    let params = endpoint.version.params_from_v1(call, &mut losses);
-    for loss in losses.iter() {
+/// Logs what the endpoint's version cannot say of a call.
+fn report(endpoint: &Endpoint, call: &Call, losses: &Losses) {
+    for loss in losses {
         let operation = call.operation().name();
         tracing::warn!(agent = %endpoint.url, operation, %loss, "not sayable in this version");
     }
-    params
 }

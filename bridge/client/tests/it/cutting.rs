@@ -143,7 +143,7 @@ impl Stage {
         match self.script.manner {
             Manner::Ids => self.stream(after.map_or(0, |id| id + 1), None),
             Manner::Snapshot => self.stream(happened, Some(snapshot)),
-            Manner::Repeats => self.stream(happened - 1, Some(snapshot)),
+            Manner::Repeats => self.stream(self.repeated(), Some(snapshot)),
             Manner::Later => self.stream(happened, None),
             Manner::Refuses | Manner::Silent => reply(
                 200,
@@ -151,6 +151,14 @@ impl Stage {
                 r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no"}}"#,
             ),
         }
+    }
+
+    /// Where to begin so that the last event comes again, if it can be told from a new one: the same
+    /// piece of an artifact can be meant twice.
+    fn repeated(&self) -> usize {
+        let last = &self.script.log[self.happened - 1];
+        let is_piece = last.pointer("/artifactUpdate/append") == Some(&Value::Bool(true));
+        self.happened - usize::from(!is_piece)
     }
 
     /// A stream from this event on, which breaks where the next cut says.

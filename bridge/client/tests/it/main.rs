@@ -1,6 +1,8 @@
 //! The client against servers that behave in every way, over real sockets.
 
 #[cfg(test)]
+mod bindings;
+#[cfg(test)]
 mod credentials;
 #[cfg(test)]
 mod cutting;

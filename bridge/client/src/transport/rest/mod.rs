@@ -1,10 +1,12 @@
 //! HTTP+JSON (specification 1.0, section 11; 0.3, section 3.2.3): each operation has a path of its own.
 //!
 //! - [`route`]: method, path, query and body of each call
+//! - [`spoken`]: the JSON of each version
 //! - [`refusal`]: what an answer means that HTTP calls a failure
 
 mod refusal;
 mod route;
+mod spoken;
 
 use bridge_protocol::{dialect::Call, wire};
 use reqwest::{
@@ -36,7 +38,7 @@ impl Rest {
         let request = self.request(call)?.header(ACCEPT, ACCEPTED);
         let answer = self.0.exchange(request).await?;
         let value = read_answer(&answer, call)?;
-        Reply::read(self.0.version, call.operation(), value).map_err(Fault::Invalid)
+        spoken::reply(self.0.version, call.operation(), value).map_err(Fault::Invalid)
     }
 
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
@@ -46,7 +48,7 @@ impl Rest {
             if let Some(error) = refusal::in_stream(&value) {
                 return Err(Fault::Rpc(error));
             }
-            version.stream_item_to_v1(value).map_err(Fault::Invalid)
+            spoken::item(version, value).map_err(Fault::Invalid)
         };
         let refused = |answer: &Answer| match read_answer(answer, call) {
             Err(fault) => fault,

@@ -2,14 +2,15 @@
 
 use bridge_protocol::{
     a2a::Operation,
-    dialect::{Call, Version},
+    dialect::{Call, Losses, Version},
     wire::FieldError,
 };
 use reqwest::Method;
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::{Fault, http::Endpoint, transport::params};
+use super::spoken;
+use crate::{Fault, http::Endpoint, transport::report};
 
 /// A request as HTTP sees it.
 #[derive(Debug)]
@@ -23,7 +24,14 @@ impl Route {
     /// The route of a call. Tenant and ids go into the path; the rest into the body, or the query of
     /// what has none.
     pub(super) fn of(endpoint: &Endpoint, call: &Call) -> Result<Self, Fault> {
-        let mut fields = match params(endpoint, call) {
+        // 0.3 names a list in its table and has no answer for it.
+        if endpoint.version.method(call.operation()).is_none() {
+            return Err(Fault::NotInVersion(endpoint.version.as_str()));
+        }
+        let mut losses = Losses::default();
+        let params = spoken::params(endpoint.version, call, &mut losses);
+        report(endpoint, call, &losses);
+        let mut fields = match params {
             Value::Object(fields) => fields,
             Value::Null
             | Value::Bool(_)
@@ -65,7 +73,8 @@ fn segments(
     fields: &mut Map<String, Value>,
 ) -> Result<Vec<String>, Fault> {
     let mut take = |name: &str| match fields.remove(name) {
-        Some(Value::String(text)) if !text.is_empty() => Some(text),
+        // Dots alone would lead to another path.
+        Some(Value::String(text)) if !matches!(text.as_str(), "" | "." | "..") => Some(text),
         Some(_) | None => None,
     };
     let tenant = take("tenant");
@@ -94,7 +103,10 @@ fn segments(
                 id("id")?,
             ]);
         }
-        Operation::GetExtendedAgentCard => path.push("extendedAgentCard".to_owned()),
+        Operation::GetExtendedAgentCard => path.push(match version {
+            Version::V1_0 => "extendedAgentCard".to_owned(),
+            Version::V0_1 | Version::V0_3 => "card".to_owned(),
+        }),
     }
     Ok(path)
 }
@@ -106,6 +118,12 @@ fn missing(name: &str) -> Fault {
 /// The address below `base`. Segments are encoded, so that no id can lead elsewhere.
 fn below(base: &Url, segments: &[String]) -> Url {
     let mut url = base.clone();
+    // Some cards of 0.3 name the address with its version already.
+    let is_named = base.path().trim_end_matches('/').ends_with("/v1");
+    let segments = match segments {
+        [first, rest @ ..] if first == "v1" && is_named => rest,
+        all => all,
+    };
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(segments);
     }
