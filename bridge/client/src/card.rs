@@ -1,11 +1,11 @@
 //! An agent's card: where it lies, and how it is read.
 
 use bridge_protocol::{a2a::AgentCard, dialect::card, wire};
-use reqwest::RequestBuilder;
+use reqwest::header::IF_NONE_MATCH;
 use url::Url;
 
 use crate::{
-    ClientError, Credentials, Fault, Limits,
+    CardCache, ClientError, Fault, Limits, Options,
     http::{Answer, within},
 };
 
@@ -21,21 +21,24 @@ pub async fn fetch_card(
     base: &Url,
     limits: &Limits,
 ) -> Result<AgentCard, ClientError> {
-    let card = find(http, base, limits, &Credentials::default()).await;
+    let options = Options {
+        limits: *limits,
+        ..Options::default()
+    };
+    let card = find(http, base, &options).await;
     card.map_err(|fault| fault.of(base.as_str(), "card"))
 }
 
-/// Finds the card of the agent at `base`, which is shown these credentials.
+/// Finds the card of the agent at `base` as these options have it asked for.
 pub(crate) async fn find(
     http: &reqwest::Client,
     base: &Url,
-    limits: &Limits,
-    credentials: &Credentials,
+    options: &Options,
 ) -> Result<AgentCard, Fault> {
+    let limit = options.limits.card;
     let mut first = None;
     for path in PATHS {
-        let request = credentials.show(http.get(below(base, path)));
-        match within(limits.card, fetch(request, limits)).await {
+        match within(limit, fetch(http, &below(base, path), options)).await {
             Ok(card) => return Ok(card),
             // Nobody there, or something that took all the time: the next place would only repeat it.
             Err(fault @ (Fault::Unreachable(_) | Fault::Timeout(_))) => return Err(fault),
@@ -45,16 +48,30 @@ pub(crate) async fn find(
     Err(first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into())))
 }
 
-async fn fetch(request: RequestBuilder, limits: &Limits) -> Result<AgentCard, Fault> {
+async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<AgentCard, Fault> {
+    let limits = &options.limits;
+    let kept = options.cards.get(url.as_str());
+    let request = options.credentials.show(http.get(url.clone()));
+    let request = match &kept {
+        Some(kept) => request.header(IF_NONE_MATCH, &kept.etag),
+        None => request,
+    };
     let sent = request.send().await;
     let reply = sent.map_err(|error| Fault::transport(&error, limits.card))?;
     let answer = Answer::read(reply, limits).await?;
-    if !answer.is_success() {
-        return Err(answer.refused());
+    match (answer.status, kept) {
+        (304, Some(kept)) => Ok(kept.card),
+        _ if !answer.is_success() => Err(answer.refused()),
+        _ => read(answer, url, &options.cards),
     }
-    let (card, _) = wire::from_slice(&answer.body)
-        .and_then(card::read)
-        .map_err(Fault::Invalid)?;
+}
+
+fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
+    let read = wire::from_slice(&answer.body).and_then(card::read);
+    let (card, _) = read.map_err(Fault::Invalid)?;
+    if let Some(etag) = answer.etag {
+        cards.keep(url.as_str(), etag, card.clone());
+    }
     Ok(card)
 }
 

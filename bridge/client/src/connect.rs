@@ -1,6 +1,10 @@
 //! From an address to an agent that can be called: card, interface, credentials.
 
-use bridge_protocol::{a2a::AgentCard, wire::FieldError};
+use bridge_protocol::{
+    a2a::{AgentCard, GetExtendedAgentCardRequest, Metadata},
+    dialect::{Call, Version, v0_1::card::has_paths},
+    wire::FieldError,
+};
 use reqwest::redirect;
 use url::Url;
 
@@ -17,17 +21,48 @@ use crate::{
 /// Reads the card of the agent at `base` and chooses how to speak to it.
 pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Agent), ClientError> {
     let connected = connect(base, options).await;
-    connected.map_err(|fault| {
+    let (card, known) = connected.map_err(|fault| {
         let fault = options.credentials.hide_in(fault);
         fault.of(base.as_str(), "card")
-    })
+    })?;
+    match options.extended_card && card.capabilities.extended_agent_card == Some(true) {
+        true => extended(known, base, options).await,
+        false => Ok((card, known)),
+    }
 }
 
 async fn connect(base: &Url, options: &Options) -> Result<(AgentCard, Agent), Fault> {
     let http = http_client(base, options)?;
-    let card = card::find(&http, base, &options.limits, &options.credentials).await?;
+    let card = card::find(&http, base, options).await?;
+    trust(&card, options).await?;
     let agent = agent(http, &card, base, options)?;
     Ok((card, agent))
+}
+
+/// Goes by the card that the agent shows to those whom it knows.
+async fn extended(
+    known: Agent,
+    base: &Url,
+    options: &Options,
+) -> Result<(AgentCard, Agent), ClientError> {
+    let call = Call::GetExtendedAgentCard(GetExtendedAgentCardRequest {
+        tenant: known.tenant.clone(),
+        extra: Metadata::new(),
+    });
+    let connected = async {
+        let card: AgentCard = known.ask(&call).await?;
+        trust(&card, options).await?;
+        let agent = agent(http_client(base, options)?, &card, base, options)?;
+        Ok((card, agent))
+    };
+    connected.await.map_err(|fault| known.named(fault, &call))
+}
+
+async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
+    match &options.signatures {
+        Some(check) => check.check(card).await.map_err(Fault::Untrusted),
+        None => Ok(()),
+    }
 }
 
 fn agent(
@@ -65,13 +100,16 @@ fn agent(
         retries: options.retries,
         polls: options.polls,
         credentials,
-        transport: transport(endpoint, choice)?,
+        transport: transport(endpoint, choice, card)?,
     })
 }
 
-fn transport(endpoint: Endpoint, choice: Choice<'_>) -> Result<Transport, Fault> {
+fn transport(endpoint: Endpoint, choice: Choice<'_>, card: &AgentCard) -> Result<Transport, Fault> {
     match choice.binding {
-        Binding::JsonRpc => Ok(Transport::JsonRpc(JsonRpc::new(endpoint))),
+        Binding::JsonRpc => {
+            let has_paths = choice.version == Version::V0_1 && has_paths(card);
+            Ok(Transport::JsonRpc(JsonRpc::new(endpoint, has_paths)))
+        }
         Binding::HttpJson => Ok(Transport::Rest(Rest::new(endpoint))),
         Binding::Grpc => Err(Fault::NotInVersion(choice.version.as_str())),
     }

@@ -80,6 +80,9 @@ pub enum Fault {
         /// What was looked for.
         needed: String,
     },
+    /// The card did not pass the check that the options ask for.
+    #[error("the card is not trusted: {0}")]
+    Untrusted(String),
     /// None of the credentials that are held is what the card asks for.
     #[error("the card asks for credentials for {asked}, but what is held is for {held}")]
     NoCredentials {

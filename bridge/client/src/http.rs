@@ -6,7 +6,7 @@ use std::time::Duration;
 use bridge_protocol::dialect::Version;
 use reqwest::{
     RequestBuilder, Response,
-    header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
+    header::{CONTENT_TYPE, ETAG, HeaderValue, WWW_AUTHENTICATE},
 };
 use url::Url;
 
@@ -60,6 +60,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) is_json: bool,
     challenge: Option<String>,
+    pub(crate) etag: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -73,6 +74,7 @@ impl Answer {
         Ok(Self {
             status: reply.status().as_u16(),
             is_json: media_type.is_some_and(|media_type| media_type.contains("json")),
+            etag: reply.headers().get(ETAG).and_then(text),
             challenge: (!challenges.is_empty()).then(|| challenges.join(", ")),
             body: read_body(reply, limits).await?,
         })

@@ -9,10 +9,14 @@
 //! - [`Binding`]: how calls are carried
 //! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
+//! - [`CardCheck`]: whether a card is trusted
+//! - [`CardCache`]: cards that need not be sent again
 
 mod agent;
 mod binding;
+mod cache;
 mod card;
+mod check;
 mod client;
 mod connect;
 mod credentials;
@@ -25,7 +29,9 @@ mod tenant;
 mod transport;
 
 pub use binding::Binding;
+pub use cache::CardCache;
 pub use card::fetch_card;
+pub use check::CardCheck;
 pub use client::Client;
 pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};

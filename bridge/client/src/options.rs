@@ -1,10 +1,10 @@
 //! What a user of the client can set.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
-use crate::{Binding, Credentials};
+use crate::{Binding, CardCache, CardCheck, Credentials};
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -17,6 +17,12 @@ pub struct Options {
     pub extensions: Vec<String>,
     /// What the agent is shown with every request; nothing if empty.
     pub credentials: Credentials,
+    /// Ask an agent that has another card for clients whom it knows for that one, and go by it.
+    pub extended_card: bool,
+    /// What a card has to pass before anything in it is used, such as a check of its signatures.
+    pub signatures: Option<Arc<dyn CardCheck>>,
+    /// Cards that were read before. Clones of these options share them.
+    pub cards: CardCache,
     /// How long to wait, how much to take.
     pub limits: Limits,
     /// How streams that break are taken up again; [`Retries::NONE`] leaves them broken.
@@ -32,6 +38,9 @@ impl Default for Options {
             binding: None,
             extensions: Vec::new(),
             credentials: Credentials::default(),
+            extended_card: false,
+            signatures: None,
+            cards: CardCache::default(),
             limits: Limits::default(),
             retries: Retries::default(),
             polls: Some(Polls::default()),

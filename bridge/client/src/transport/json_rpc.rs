@@ -19,13 +19,16 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct JsonRpc {
     endpoint: Endpoint,
+    /// Each method has a path of its own, as some agents of 0.1 have it.
+    has_paths: bool,
     next_id: AtomicU64,
 }
 
 impl JsonRpc {
-    pub(crate) fn new(endpoint: Endpoint) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, has_paths: bool) -> Self {
         Self {
             endpoint,
+            has_paths,
             next_id: AtomicU64::new(1),
         }
     }
@@ -60,7 +63,10 @@ impl JsonRpc {
         let params = version.params_from_v1(call, &mut losses);
         report(&self.endpoint, call, &losses);
         let request = Request::new(id, method, params);
-        let url = self.endpoint.url.clone();
+        let mut url = self.endpoint.url.clone();
+        if self.has_paths {
+            url.set_path(&format!("{}/{method}", url.path().trim_end_matches('/')));
+        }
         Ok(self.endpoint.http.post(url).json(&request))
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bindings;
 #[cfg(test)]
+mod cards;
+#[cfg(test)]
 mod credentials;
 #[cfg(test)]
 mod cutting;
