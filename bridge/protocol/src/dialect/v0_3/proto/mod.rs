@@ -5,9 +5,14 @@
 //! roles as 1.0 does. The SDKs of 0.3 speak the second over HTTP+JSON and refuse fields that it does not
 //! know. So nothing is written here that it has no word for: what is left out is reported in
 //! [`Losses`](crate::dialect::Losses).
+//!
+//! A server reads with [`send_to_v1`] and writes with [`task_from_v1`] and its like; a client goes the other
+//! way, with [`request`] and [`answer`].
 
+pub mod answer;
 mod push;
 mod read;
+pub mod request;
 mod write;
 
 pub use push::{

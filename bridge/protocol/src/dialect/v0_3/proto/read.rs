@@ -73,7 +73,7 @@ pub(super) fn message_to_v1(value: Value) -> Result<Message, FieldError> {
 }
 
 /// An empty text is an absent one.
-fn text(fields: &mut Fields, key: &str) -> Result<Option<String>, FieldError> {
+pub(super) fn text(fields: &mut Fields, key: &str) -> Result<Option<String>, FieldError> {
     let text: Option<String> = fields.optional(key)?;
     Ok(text.filter(|text| !text.is_empty()))
 }
