@@ -19,8 +19,9 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use url::Url;
 
-use super::{Endpoint, Origin, render, version};
+use super::{Endpoint, GrpcInterface, Origin, render, version};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
@@ -98,19 +99,41 @@ impl Endpoint {
     }
 
     fn reachable_at(&self, url: &str, mut card: AgentCard) -> AgentCard {
-        let url = format!("{url}{}", self.home);
+        let address = format!("{url}{}", self.home);
         let interface = |version: Version| AgentInterface {
-            url: url.clone(),
+            url: address.clone(),
             protocol_binding: "JSONRPC".to_owned(),
             tenant: None,
             protocol_version: version.as_str().to_owned(),
             extra: Metadata::new(),
         };
         card.supported_interfaces = vec![interface(Version::V1_0), interface(Version::V0_3)];
+        let grpc = self.grpc.as_ref().and_then(|grpc| grpc.interface(url));
+        card.supported_interfaces.extend(grpc);
         card.capabilities.streaming = Some(true);
         card.capabilities.push_notifications = Some(false);
         card
     }
+}
+
+impl GrpcInterface {
+    /// The interface for those who reach HTTP there.
+    fn interface(&self, http: &str) -> Option<AgentInterface> {
+        let address = self.address.clone().or_else(|| authority(http))?;
+        Some(AgentInterface {
+            url: address,
+            protocol_binding: "GRPC".to_owned(),
+            tenant: self.tenant.clone(),
+            protocol_version: Version::V1_0.as_str().to_owned(),
+            extra: Metadata::new(),
+        })
+    }
+}
+
+/// Host and port of a URL, as gRPC's channels are given.
+fn authority(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    Some(format!("{}:{}", url.host()?, url.port_or_known_default()?))
 }
 
 fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
@@ -135,4 +158,29 @@ fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
         found.insert(ETAG, etag);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grpc_is_reached_at_a_host_and_a_port() {
+        for (http, expected) in [
+            ("http://localhost:3978", Some("localhost:3978")),
+            ("https://agents.example", Some("agents.example:443")),
+            ("http://[::1]:80/base", Some("[::1]:80")),
+            ("nonsense", None),
+        ] {
+            let found = GrpcInterface::default().interface(http);
+            assert_eq!(found.map(|one| one.url).as_deref(), expected);
+        }
+        let own = GrpcInterface {
+            address: Some("grpc.example:50051".into()),
+            tenant: Some("echo".into()),
+        };
+        let found = own.interface("http://localhost").unwrap();
+        assert_eq!(found.url, "grpc.example:50051");
+        assert_eq!(found.tenant.as_deref(), Some("echo"));
+    }
 }

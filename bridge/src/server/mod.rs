@@ -1,10 +1,12 @@
-//! How the operations are reached over HTTP: JSON-RPC, its streams, and agent cards.
+//! How the operations are reached over HTTP: JSON-RPC, its streams, gRPC, and agent cards.
 //!
 //! A transport reads and writes; it knows no store, and the rules are the service's. Whoever mounts the
 //! router may put authentication before it: an [`axum::Extension`] with a [`Caller`] says who asks, and
 //! everybody is anonymous without it.
 
 mod card;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 mod health;
 mod jsonrpc;
 mod legacy;
@@ -42,6 +44,17 @@ pub struct Endpoint {
     pub public_url: String,
     /// The path of this one below that, empty or without a slash at the end.
     pub home: String,
+    /// How it is reached over gRPC, if it is.
+    pub grpc: Option<GrpcInterface>,
+}
+
+/// How an agent is reached over gRPC, which knows no paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GrpcInterface {
+    /// `HOST:PORT`; where HTTP is reached if absent.
+    pub address: Option<String>,
+    /// The tenant that stands for the agent; absent for the one that is asked without.
+    pub tenant: Option<String>,
 }
 
 /// Where this request's client reaches the bridge, such as `https://agents.example`, as an

@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Proto, v1};
 use crate::{
-    a2a::{StreamResponse, Task},
+    a2a::{ListTasksResponse, Operation, StreamResponse, Task},
     arbitrary,
-    dialect::Call,
+    dialect::{Losses, Version},
     wire::{Wire, to_value},
 };
 
@@ -48,39 +48,31 @@ proptest! {
 
     #[test]
     fn a_call_comes_back(call in arbitrary::call::call()) {
-        match &call {
-            Call::SendMessage(request) | Call::SendStreamingMessage(request) => {
-                comes_back::<_, v1::SendMessageRequest>(request);
-            }
-            Call::GetTask(request) => comes_back::<_, v1::GetTaskRequest>(request),
-            Call::ListTasks(request) => comes_back::<_, v1::ListTasksRequest>(request),
-            Call::CancelTask(request) => comes_back::<_, v1::CancelTaskRequest>(request),
-            Call::SubscribeToTask(request) => comes_back::<_, v1::SubscribeToTaskRequest>(request),
-            Call::CreateTaskPushNotificationConfig(config) => {
-                comes_back::<_, v1::TaskPushNotificationConfig>(config);
-            }
-            Call::GetTaskPushNotificationConfig(request) => {
-                comes_back::<_, v1::GetTaskPushNotificationConfigRequest>(request);
-            }
-            Call::ListTaskPushNotificationConfigs(request) => {
-                comes_back::<_, v1::ListTaskPushNotificationConfigsRequest>(request);
-            }
-            Call::DeleteTaskPushNotificationConfig(request) => {
-                comes_back::<_, v1::DeleteTaskPushNotificationConfigRequest>(request);
-            }
-            Call::GetExtendedAgentCard(request) => {
-                comes_back::<_, v1::GetExtendedAgentCardRequest>(request);
-            }
-        }
+        let json = carried(Version::V1_0.params_from_v1(&call, &mut Losses::new()));
+        let call = Version::V1_0.params_to_v1(call.operation(), json.clone(), "m").unwrap();
+        let bytes = super::write_call(&call);
+        let tenant = super::tenant(call.operation(), &bytes).filter(|tenant| !tenant.is_empty());
+        prop_assert_eq!(tenant.as_deref(), json["tenant"].as_str());
+        let read = super::read_call(call.operation(), &bytes);
+        prop_assert_eq!(read, Ok(call));
+    }
+
+    #[test]
+    fn a_list_comes_back(tasks in proptest::collection::vec(arbitrary::v1_0::task(), 0..2)) {
+        comes_back::<_, v1::ListTasksResponse>(&ListTasksResponse {
+            tasks,
+            next_page_token: String::from("next"),
+            page_size: 2,
+            total_size: 3,
+            extra: Map::new(),
+        });
     }
 
     #[test]
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-        if let Ok(item) = v1::StreamResponse::decode(bytes.as_slice()) {
-            let _ = StreamResponse::from_proto(item);
-        }
-        if let Ok(request) = v1::SendMessageRequest::decode(bytes.as_slice()) {
-            let _ = crate::a2a::SendMessageRequest::from_proto(request);
+        let _ = super::read::<v1::StreamResponse, StreamResponse>(&bytes);
+        for operation in Operation::ALL {
+            let _ = super::read_call(operation, &bytes);
         }
         super::status::error(3, "", &bytes);
     }
@@ -92,8 +84,7 @@ where
     P: Message + Default,
 {
     let value = T::read(carried(to_value(value))).unwrap();
-    let bytes = value.to_proto().encode_to_vec();
-    let read = T::from_proto(P::decode(bytes.as_slice()).unwrap());
+    let read = super::read::<P, T>(&super::write::<P, T>(&value));
     assert_eq!(read, Ok(value));
 }
 
