@@ -23,13 +23,21 @@ pub(crate) async fn app() -> Router {
 
 pub(crate) async fn app_with(settings: TurnSettings) -> Router {
     let agent = Agent {
-        name: "echo".to_owned(),
-        card: AgentCard::named("Echo", "Says it again."),
-        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
         settings,
+        ..agent("echo")
     };
     let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
     host.router("http://localhost:3978").await.unwrap()
+}
+
+/// An agent that says again what is said.
+pub(crate) fn agent(name: &str) -> Agent {
+    Agent {
+        name: name.to_owned(),
+        card: AgentCard::named("Echo", "Says it again."),
+        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
+        settings: TurnSettings::default(),
+    }
 }
 
 pub(crate) async fn get(app: &Router, path: &str, header: Option<(&str, &str)>) -> Response<Body> {

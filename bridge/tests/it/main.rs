@@ -14,6 +14,8 @@ mod crash;
 mod crash_program;
 #[cfg(test)]
 mod examples;
+#[cfg(all(test, feature = "grpc"))]
+mod grpc;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]

@@ -64,10 +64,11 @@ pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> 
         Operation::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(
             read::<v1::TaskPushNotificationConfig, _>(bytes)?,
         ),
-        Operation::GetTaskPushNotificationConfig => Call::GetTaskPushNotificationConfig(read::<
-            v1::GetTaskPushNotificationConfigRequest,
-            _,
-        >(bytes)?),
+        Operation::GetTaskPushNotificationConfig => {
+            Call::GetTaskPushNotificationConfig(
+                read::<v1::GetTaskPushNotificationConfigRequest, _>(bytes)?,
+            )
+        }
         Operation::ListTaskPushNotificationConfigs => {
             Call::ListTaskPushNotificationConfigs(read::<
                 v1::ListTaskPushNotificationConfigsRequest,
@@ -108,8 +109,6 @@ pub fn write_call(call: &Call) -> Vec<u8> {
         Call::DeleteTaskPushNotificationConfig(request) => {
             write::<v1::DeleteTaskPushNotificationConfigRequest, _>(request)
         }
-        Call::GetExtendedAgentCard(request) => {
-            write::<v1::GetExtendedAgentCardRequest, _>(request)
-        }
+        Call::GetExtendedAgentCard(request) => write::<v1::GetExtendedAgentCardRequest, _>(request),
     }
 }

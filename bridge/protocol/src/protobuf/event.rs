@@ -1,6 +1,10 @@
 //! What an agent answers: whole objects, and the events of a stream.
 
-use super::{Proto, field::{plain, proto}, v1};
+use super::{
+    Proto,
+    field::{plain, proto},
+    v1,
+};
 use crate::{
     a2a::{SendMessageResponse, StreamResponse, Task},
     wire::FieldError,
@@ -38,7 +42,9 @@ impl<T: Borrow<Task> + From<Task>> Proto<v1::SendMessageResponse> for SendMessag
     fn from_proto(proto: v1::SendMessageResponse) -> Result<Self, FieldError> {
         use v1::send_message_response::Payload;
         match proto.payload {
-            Some(Payload::Task(task)) => plain::<Task, _>(task, "task").map(T::from).map(Self::Task),
+            Some(Payload::Task(task)) => {
+                plain::<Task, _>(task, "task").map(T::from).map(Self::Task)
+            }
             Some(Payload::Message(message)) => plain(message, "message").map(Self::Message),
             None => Err(FieldError::new("one of task, message", "neither")),
         }

@@ -68,7 +68,9 @@ pub fn details(error: &Error) -> Vec<u8> {
 pub fn error(code: i32, message: &str, details: &[u8]) -> RpcError {
     let status = Status::decode(details).unwrap_or_default();
     let data: Vec<Value> = status.details.iter().filter_map(from_any).collect();
-    let reason = data.iter().find_map(|detail| detail.get("reason")?.as_str());
+    let reason = data
+        .iter()
+        .find_map(|detail| detail.get("reason")?.as_str());
     let named = |kind: &ErrorKind| Some(kind.reason()) == reason;
     let kind = ErrorKind::ALL.iter().copied().find(named);
     RpcError {
@@ -160,16 +162,21 @@ fn from_any(detail: &Any) -> Option<Value> {
     let name = detail.type_url.strip_prefix(TYPES)?;
     if name == ErrorInfo::full_name() {
         let info = ErrorInfo::decode(detail.value.as_slice()).ok()?;
-        let mut shown = json!({"@type": detail.type_url, "reason": info.reason, "domain": info.domain});
+        let mut shown =
+            json!({"@type": detail.type_url, "reason": info.reason, "domain": info.domain});
         if !info.metadata.is_empty() {
-            let words = info.metadata.into_iter().map(|(key, value)| (key, value.into()));
+            let words = info
+                .metadata
+                .into_iter()
+                .map(|(key, value)| (key, value.into()));
             shown["metadata"] = words.collect::<Map<_, _>>().into();
         }
         return Some(shown);
     }
     if name == BadRequest::full_name() {
         let request = BadRequest::decode(detail.value.as_slice()).ok()?;
-        let shown = |one: FieldViolation| json!({"field": one.field, "description": one.description});
+        let shown =
+            |one: FieldViolation| json!({"field": one.field, "description": one.description});
         let violations: Vec<Value> = request.field_violations.into_iter().map(shown).collect();
         return Some(json!({"@type": detail.type_url, "fieldViolations": violations}));
     }

@@ -94,6 +94,9 @@ mod tests {
             fields: [("ratio".into(), nan)].into(),
         };
         let error = Map::from_proto(data).unwrap_err();
-        assert_eq!(error.to_string(), "ratio: expected a finite number, found NaN");
+        assert_eq!(
+            error.to_string(),
+            "ratio: expected a finite number, found NaN"
+        );
     }
 }

@@ -6,11 +6,11 @@ use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
     extract::{Request, State},
+    http::Uri,
     response::{IntoResponse as _, Response},
     routing::post,
 };
 use bridge_protocol::{
-    a2a::Operation,
     dialect::Call,
     protobuf::{SERVICE, tenant},
 };
@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use tonic::Status;
 use tower::ServiceExt as _;
 
+use super::call::operation;
 use crate::server::BODY_LIMIT;
 
 /// What stands before a message: whether it is compressed, and its length.
@@ -46,9 +47,13 @@ async fn pass_on(State(agents): State<Agents>, request: Request) -> Response {
             let message = format!("expected at most {BODY_LIMIT} bytes: {error}");
             return refused(Status::resource_exhausted(message));
         }
-        Err(_) => return refused(Status::deadline_exceeded("the request did not arrive in time")),
+        Err(_) => {
+            return refused(Status::deadline_exceeded(
+                "the request did not arrive in time",
+            ));
+        }
     };
-    let Some(router) = asked(&agents, parts.uri.path(), &body) else {
+    let Some(router) = asked(&agents, &parts.uri, &body) else {
         return refused(Status::unimplemented("there is no agent"));
     };
     let request = Request::from_parts(parts, Body::from(body));
@@ -60,11 +65,10 @@ fn refused(status: Status) -> Response {
 }
 
 /// The routes of the agent that a request names. A request that cannot be read is the first agent's to refuse.
-fn asked<'a>(agents: &'a Agents, path: &str, body: &Bytes) -> Option<&'a Router> {
+fn asked<'a>(agents: &'a Agents, uri: &Uri, body: &Bytes) -> Option<&'a Router> {
     let message = body.get(FRAME..).unwrap_or_default();
-    let method = path.rsplit('/').next().unwrap_or_default();
-    let operation = Operation::from_name(method);
-    let tenant = operation.and_then(|operation| tenant(operation, message)).unwrap_or_default();
+    let tenant = operation(uri).and_then(|operation| tenant(operation, message));
+    let tenant = tenant.unwrap_or_default();
     let (name, _) = divide(&tenant);
     let named = agents.iter().find(|(agent, _)| agent == name);
     named.or(agents.first()).map(|(_, router)| router)

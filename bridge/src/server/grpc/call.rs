@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{Path, Request, State},
-    http::{HeaderMap, StatusCode, Uri},
-    response::{IntoResponse as _, Response},
+    extract::{Request, State},
+    http::{HeaderMap, Uri},
+    response::Response,
 };
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
@@ -17,7 +17,7 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use tonic::{Status, server::Grpc};
 use tower::service_fn;
 
-use super::{agents, codec::Whole, deadline::Deadline, is_grpc, status};
+use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
 use crate::{
     caller::Caller,
     server::{Asker, BODY_LIMIT, Endpoint, version},
@@ -27,16 +27,14 @@ use crate::{
 /// Takes a request of any operation and answers it.
 pub(super) async fn handle(
     State(endpoint): State<Arc<Endpoint>>,
-    Path(method): Path<String>,
     Asker(caller): Asker,
     request: Request,
 ) -> Response {
     if !is_grpc(request.headers()) {
-        let message = "this is a gRPC service: send application/grpc";
-        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, message).into_response();
+        return no_grpc();
     }
-    let Some(operation) = Operation::from_name(&method) else {
-        let message = format!("there is no method {method:?}");
+    let Some(operation) = operation(request.uri()) else {
+        let message = format!("there is no method {}", request.uri().path());
         return Status::unimplemented(message).into_http::<Body>();
     };
     let asked = Asked {
@@ -46,6 +44,11 @@ pub(super) async fn handle(
         operation,
     };
     asked.answer(request).await
+}
+
+/// The operation that a path ends with.
+pub(super) fn operation(uri: &Uri) -> Option<Operation> {
+    Operation::from_name(uri.path().rsplit('/').next()?)
 }
 
 /// What a request says before its message is read.
@@ -102,7 +105,10 @@ impl Asked {
             service.refused(agent, &error);
             status::of(&error)
         };
-        let context = self.context.as_ref().map_err(|error| refused(error.clone()))?;
+        let context = self
+            .context
+            .as_ref()
+            .map_err(|error| refused(error.clone()))?;
         let call = read_call(self.operation, message).map_err(Error::from);
         let mut call = call.map_err(refused)?;
         agents::without_name(&mut call, agent);
@@ -148,7 +154,9 @@ fn context(
         }
     }
     context.extensions = extensions(headers);
-    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let last = headers
+        .get("last-event-id")
+        .and_then(|value| value.to_str().ok());
     let last = last.filter(|text| !text.is_empty());
     context.last_event = last.map(str::parse).transpose()?;
     Ok(context)
@@ -156,6 +164,12 @@ fn context(
 
 fn extensions(headers: &HeaderMap) -> BTreeSet<String> {
     let lists = headers.get_all("a2a-extensions").iter();
-    let named = lists.filter_map(|list| list.to_str().ok()).flat_map(|list| list.split(','));
-    named.map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
+    let named = lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','));
+    named
+        .map(str::trim)
+        .filter(|one| !one.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

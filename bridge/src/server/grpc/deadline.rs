@@ -14,7 +14,9 @@ pub(super) struct Deadline(Option<Instant>);
 impl Deadline {
     /// As the request says, counted from now. What is no such time is as good as none.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let wait = headers.get("grpc-timeout").and_then(|value| value.to_str().ok());
+        let wait = headers
+            .get("grpc-timeout")
+            .and_then(|value| value.to_str().ok());
         let end = |wait| Instant::now().checked_add(wait);
         Self(wait.and_then(parse).and_then(end))
     }

@@ -20,14 +20,21 @@ mod status;
 
 use std::sync::Arc;
 
-use axum::{Router, routing::post};
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    middleware::{Next, from_fn},
+    response::{IntoResponse as _, Response},
+    routing::post,
+};
 use bridge_protocol::protobuf::{DESCRIPTOR, SERVICE};
 
 use super::Endpoint;
 use crate::service::Service;
 
 /// What content types of gRPC begin with.
-const CONTENT_TYPE: &str = "application/grpc";
+const GRPC: &[u8] = b"application/grpc";
 
 /// The service as one agent has it.
 pub fn agent(endpoint: Endpoint) -> Router {
@@ -43,10 +50,26 @@ pub fn router(service: Service, agents: Vec<(String, Router)>) -> Router {
     reflection(agents::switch(agents)).merge(health::router(service, names))
 }
 
+/// An app as it is at a port of gRPC's own: nothing else is answered there.
+pub fn alone(app: Router) -> Router {
+    app.layer(from_fn(
+        async |request: Request, next: Next| match is_grpc(request.headers()) {
+            true => next.run(request).await,
+            false => no_grpc(),
+        },
+    ))
+}
+
 /// Whether a request speaks gRPC, by its content type.
-pub fn is_grpc(headers: &axum::http::HeaderMap) -> bool {
-    let content_type = headers.get(axum::http::header::CONTENT_TYPE);
-    content_type.is_some_and(|value| value.as_bytes().starts_with(CONTENT_TYPE.as_bytes()))
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE);
+    content_type.is_some_and(|value| value.as_bytes().starts_with(GRPC))
+}
+
+/// The answer to one that does not.
+fn no_grpc() -> Response {
+    let message = "this is gRPC: expected the content type application/grpc over HTTP/2";
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, message).into_response()
 }
 
 /// `grpc.reflection.v1` and, for older tools, `v1alpha`.
