@@ -1,14 +1,12 @@
-//! An agent's card: where it lies, and which of its interfaces to use.
+//! An agent's card: where it lies, and how it is read.
 
-use bridge_protocol::{
-    a2a::{AgentCard, AgentInterface},
-    dialect::{Version, card},
-};
+use bridge_protocol::{a2a::AgentCard, dialect::card, wire};
+use reqwest::header::IF_NONE_MATCH;
 use url::Url;
 
 use crate::{
-    ClientError, Fault, Limits,
-    rpc::{beginning, read_body, within},
+    CardCache, ClientError, Fault, Limits, Options,
+    http::{Answer, within},
 };
 
 /// Where cards lie: 0.3 and 1.0, then 0.2 and before.
@@ -23,40 +21,57 @@ pub async fn fetch_card(
     base: &Url,
     limits: &Limits,
 ) -> Result<AgentCard, ClientError> {
+    let options = Options {
+        limits: *limits,
+        ..Options::default()
+    };
+    let card = find(http, base, &options).await;
+    card.map_err(|fault| fault.of(base.as_str(), "card"))
+}
+
+/// Finds the card of the agent at `base` as these options have it asked for.
+pub(crate) async fn find(
+    http: &reqwest::Client,
+    base: &Url,
+    options: &Options,
+) -> Result<AgentCard, Fault> {
+    let limit = options.limits.card;
     let mut first = None;
     for path in PATHS {
-        match within(limits.card, fetch(http, base, path, limits)).await {
+        match within(limit, fetch(http, &below(base, path), options)).await {
             Ok(card) => return Ok(card),
             // Nobody there, or something that took all the time: the next place would only repeat it.
-            Err(fault @ (Fault::Unreachable(_) | Fault::Timeout(_))) => {
-                return Err(fault.of(base.as_str(), "card"));
-            }
+            Err(fault @ (Fault::Unreachable(_) | Fault::Timeout(_))) => return Err(fault),
             Err(fault) => first = first.or(Some(fault)),
         }
     }
-    let fault = first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into()));
-    Err(fault.of(base.as_str(), "card"))
+    Err(first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into())))
 }
 
-async fn fetch(
-    http: &reqwest::Client,
-    base: &Url,
-    path: &str,
-    limits: &Limits,
-) -> Result<AgentCard, Fault> {
-    let sent = http.get(below(base, path)).send().await;
+async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<AgentCard, Fault> {
+    let limits = &options.limits;
+    let kept = options.cards.get(url.as_str());
+    let request = options.credentials.show(http.get(url.clone()));
+    let request = match &kept {
+        Some(kept) => request.header(IF_NONE_MATCH, &kept.etag),
+        None => request,
+    };
+    let sent = request.send().await;
     let reply = sent.map_err(|error| Fault::transport(&error, limits.card))?;
-    let status = reply.status();
-    let body = read_body(reply, limits).await?;
-    if !status.is_success() {
-        return Err(Fault::Http {
-            status: status.as_u16(),
-            body: beginning(&body),
-        });
+    let answer = Answer::read(reply, limits).await?;
+    match (answer.status, kept) {
+        (304, Some(kept)) => Ok(kept.card),
+        _ if !answer.is_success() => Err(answer.refused()),
+        _ => read(answer, url, &options.cards),
     }
-    let (card, _) = bridge_protocol::wire::from_slice(&body)
-        .and_then(card::read)
-        .map_err(Fault::Invalid)?;
+}
+
+fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
+    let read = wire::from_slice(&answer.body).and_then(card::read);
+    let (card, _) = read.map_err(Fault::Invalid)?;
+    if let Some(etag) = answer.etag {
+        cards.keep(url.as_str(), etag, card.clone());
+    }
     Ok(card)
 }
 
@@ -67,62 +82,6 @@ fn below(base: &Url, path: &str) -> Url {
     url.set_fragment(None);
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
     url
-}
-
-/// The interface to use: JSON-RPC, the wanted version or else the newest.
-pub(crate) fn choose(
-    card: &AgentCard,
-    wanted: Option<Version>,
-) -> Result<(&AgentInterface, Version), Fault> {
-    let versions = match wanted {
-        Some(version) => vec![version],
-        None => vec![Version::V1_0, Version::V0_3],
-    };
-    let find = |version| {
-        let interface = card
-            .supported_interfaces
-            .iter()
-            .find(|one| speaks(one, version));
-        interface.map(|interface| (interface, version))
-    };
-    versions
-        .iter()
-        .copied()
-        .find_map(find)
-        .ok_or_else(|| Fault::NoInterface {
-            offered: offered(card),
-            needed: needed(&versions),
-        })
-}
-
-fn speaks(interface: &AgentInterface, version: Version) -> bool {
-    let json_rpc = interface.protocol_binding.eq_ignore_ascii_case("JSONRPC");
-    let spoken = match version {
-        // Cards had no place for it yet, so whoever wants 0.1 tries it at the address there is.
-        Version::V0_1 => true,
-        Version::V0_3 | Version::V1_0 => Version::of(&interface.protocol_version) == Some(version),
-    };
-    json_rpc && spoken
-}
-
-fn offered(card: &AgentCard) -> String {
-    let shown: Vec<_> = card
-        .supported_interfaces
-        .iter()
-        .map(|one| format!("{} {}", one.protocol_binding, one.protocol_version))
-        .collect();
-    match shown.is_empty() {
-        true => "no interface".to_owned(),
-        false => shown.join(", "),
-    }
-}
-
-fn needed(versions: &[Version]) -> String {
-    let shown: Vec<_> = versions
-        .iter()
-        .map(|version| format!("JSONRPC {}", version.as_str()))
-        .collect();
-    shown.join(" or ")
 }
 
 #[cfg(test)]

@@ -1,32 +1,32 @@
 //! The operations of an agent, one function each.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
 
 use bridge_protocol::{
     a2a::{
-        AgentCard, CancelTaskRequest, GetTaskRequest, ListTasksRequest, ListTasksResponse,
-        SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task,
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
     dialect::{Call, Version},
-    wire::{FieldError, Wire as _},
 };
-use reqwest::redirect;
-use serde_json::Value;
 use url::Url;
 
 use crate::{
-    ClientError, EventStream, Fault, Options,
-    card::{choose, fetch_card},
-    credentials::is_loopback,
-    rpc::Endpoint,
-    stream,
+    Binding, ClientError, EventStream, Options, agent::Agent, connect, stream, tenant,
+    transport::reply::Answered,
 };
 
 /// A connection to one agent. Cheap to share behind an `Arc`; every method takes `&self`.
+///
+/// Whatever the version and the binding, requests and answers are of the types of 1.0. A version that has
+/// no such operation says so ([`crate::Fault::NotInVersion`]) without asking the agent.
 #[derive(Debug)]
 pub struct Client {
     card: AgentCard,
-    endpoint: Endpoint,
+    agent: Arc<Agent>,
 }
 
 impl Client {
@@ -35,37 +35,9 @@ impl Client {
     /// # Errors
     /// If there is no card, or none of its interfaces can be used.
     pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
-        let http = http_client(base, options).map_err(|fault| fault.of(base.as_str(), "card"))?;
-        let card = fetch_card(&http, base, &options.limits).await;
-        let card = card.map_err(|error| ClientError {
-            fault: options.credentials.hide_in(error.fault),
-            ..error
-        })?;
-        Self::with_card(http, card, base, options)
-    }
-
-    fn with_card(
-        http: reqwest::Client,
-        card: AgentCard,
-        base: &Url,
-        options: &Options,
-    ) -> Result<Self, ClientError> {
-        let named = |fault: Fault| fault.of(base.as_str(), "card");
-        let (interface, version) = choose(&card, options.version).map_err(named)?;
-        let url = base.join(&interface.url).map_err(|error| {
-            let field = FieldError::new("a URL", error.to_string());
-            named(Fault::Invalid(field.inside("url")))
-        })?;
-        options.credentials.check(base, &url).map_err(named)?;
-        let endpoint = Endpoint {
-            credentials: options.credentials.clone(),
-            http,
-            url,
-            version,
-            limits: options.limits,
-            next_id: AtomicU64::new(1),
-        };
-        Ok(Self { card, endpoint })
+        let (card, agent) = connect::to(base, options).await?;
+        let agent = Arc::new(agent);
+        Ok(Self { card, agent })
     }
 
     /// The agent's card.
@@ -75,22 +47,23 @@ impl Client {
 
     /// The version that is spoken.
     pub fn version(&self) -> Version {
-        self.endpoint.version
+        self.agent.version
+    }
+
+    /// How calls are carried.
+    pub fn binding(&self) -> Binding {
+        self.agent.binding
     }
 
     /// SendMessage (specification 3.1.1).
     ///
     /// # Errors
-    /// See [`Fault`]; so for all operations.
+    /// See [`crate::Fault`]; so for all operations.
     pub async fn send_message(
         &self,
         request: SendMessageRequest,
     ) -> Result<SendMessageResponse, ClientError> {
-        let version = self.version();
-        self.call(Call::SendMessage(request), |result| {
-            version.send_result_to_v1(result)
-        })
-        .await
+        self.call(Call::SendMessage(request)).await
     }
 
     /// SendStreamingMessage (3.1.2).
@@ -103,9 +76,7 @@ impl Client {
 
     /// GetTask (3.1.3).
     pub async fn get_task(&self, request: GetTaskRequest) -> Result<Task, ClientError> {
-        let version = self.version();
-        self.call(Call::GetTask(request), |result| version.task_to_v1(result))
-            .await
+        self.call(Call::GetTask(request)).await
     }
 
     /// ListTasks (3.1.4). New in 1.0.
@@ -113,17 +84,12 @@ impl Client {
         &self,
         request: ListTasksRequest,
     ) -> Result<ListTasksResponse, ClientError> {
-        self.call(Call::ListTasks(request), ListTasksResponse::read)
-            .await
+        self.call(Call::ListTasks(request)).await
     }
 
     /// CancelTask (3.1.5).
     pub async fn cancel_task(&self, request: CancelTaskRequest) -> Result<Task, ClientError> {
-        let version = self.version();
-        self.call(Call::CancelTask(request), |result| {
-            version.task_to_v1(result)
-        })
-        .await
+        self.call(Call::CancelTask(request)).await
     }
 
     /// SubscribeToTask (3.1.6).
@@ -134,40 +100,58 @@ impl Client {
         self.open(Call::SubscribeToTask(request)).await
     }
 
-    async fn call<T>(
+    /// CreateTaskPushNotificationConfig (3.1.7).
+    pub async fn create_task_push_notification_config(
         &self,
-        call: Call,
-        read: impl FnOnce(Value) -> Result<T, FieldError>,
-    ) -> Result<T, ClientError> {
-        let result = self.endpoint.call(&call).await;
-        let read = result.and_then(|result| read(result).map_err(Fault::Invalid));
-        read.map_err(|fault| self.named(fault, &call))
+        config: TaskPushNotificationConfig,
+    ) -> Result<TaskPushNotificationConfig, ClientError> {
+        self.call(Call::CreateTaskPushNotificationConfig(config))
+            .await
+    }
+
+    /// GetTaskPushNotificationConfig (3.1.8).
+    pub async fn get_task_push_notification_config(
+        &self,
+        request: GetTaskPushNotificationConfigRequest,
+    ) -> Result<TaskPushNotificationConfig, ClientError> {
+        self.call(Call::GetTaskPushNotificationConfig(request))
+            .await
+    }
+
+    /// ListTaskPushNotificationConfigs (3.1.9). 0.1 has none.
+    pub async fn list_task_push_notification_configs(
+        &self,
+        request: ListTaskPushNotificationConfigsRequest,
+    ) -> Result<ListTaskPushNotificationConfigsResponse, ClientError> {
+        self.call(Call::ListTaskPushNotificationConfigs(request))
+            .await
+    }
+
+    /// DeleteTaskPushNotificationConfig (3.1.10). 0.1 has none.
+    pub async fn delete_task_push_notification_config(
+        &self,
+        request: DeleteTaskPushNotificationConfigRequest,
+    ) -> Result<(), ClientError> {
+        self.call(Call::DeleteTaskPushNotificationConfig(request))
+            .await
+    }
+
+    /// GetExtendedAgentCard (3.1.11): the card for callers whom the agent knows. 0.1 has none.
+    pub async fn get_extended_agent_card(
+        &self,
+        request: GetExtendedAgentCardRequest,
+    ) -> Result<AgentCard, ClientError> {
+        self.call(Call::GetExtendedAgentCard(request)).await
+    }
+
+    async fn call<T: Answered>(&self, call: Call) -> Result<T, ClientError> {
+        let call = tenant::name(call, self.agent.tenant.as_deref());
+        let answer = self.agent.ask(&call).await;
+        answer.map_err(|fault| self.agent.named(fault, &call))
     }
 
     async fn open(&self, call: Call) -> Result<EventStream, ClientError> {
-        let opened = stream::open(&self.endpoint, &call).await;
-        opened.map_err(|fault| self.named(fault, &call))
+        let call = tenant::name(call, self.agent.tenant.as_deref());
+        stream::open(self.agent.clone(), call).await
     }
-
-    fn named(&self, fault: Fault, call: &Call) -> ClientError {
-        let fault = self.endpoint.credentials.hide_in(fault);
-        fault.of(self.endpoint.url.as_str(), call.operation().name())
-    }
-}
-
-/// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
-/// environment is for the outside; on this machine it would only be in the way.
-fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
-    let builder = reqwest::Client::builder()
-        .connect_timeout(options.limits.connect)
-        .redirect(redirect::Policy::none())
-        .default_headers(options.credentials.headers())
-        .tcp_nodelay(true);
-    let builder = match is_loopback(base) {
-        true => builder.no_proxy(),
-        false => builder,
-    };
-    builder
-        .build()
-        .map_err(|error| Fault::Unreachable(error.to_string()))
 }

@@ -4,14 +4,18 @@ use std::time::Duration;
 
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
 
-/// A call that failed: which agent, which operation, why.
+use crate::Binding;
+
+/// A call that failed: which agent, which operation, how it was carried, why.
 #[derive(Debug, thiserror::Error)]
-#[error("{operation} at {agent}: {fault}")]
+#[error("{operation} at {agent}{}: {fault}", over(*.binding))]
 pub struct ClientError {
     /// The agent's address.
     pub agent: String,
     /// The operation's name in 1.0, or `card`.
     pub operation: &'static str,
+    /// How the call was carried; nothing until the card has said it.
+    pub binding: Option<Binding>,
     /// Why.
     #[source]
     pub fault: Fault,
@@ -32,6 +36,22 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
+    /// The agent wants to know who asks, or does not believe it (HTTP 401).
+    #[error("not let in without credentials that the agent accepts{}: {said}", asking(.challenge))]
+    Unauthenticated {
+        /// What `WWW-Authenticate` asks for.
+        challenge: Option<String>,
+        /// What the agent says: the error of the protocol, or the beginning of the body.
+        said: String,
+    },
+    /// The agent knows who asks and does not allow it (HTTP 403).
+    #[error("not allowed with these credentials{}: {said}", asking(.challenge))]
+    Forbidden {
+        /// What `WWW-Authenticate` asks for, such as a scope.
+        challenge: Option<String>,
+        /// What the agent says: the error of the protocol, or the beginning of the body.
+        said: String,
+    },
     /// HTTP said no.
     #[error("HTTP status {status}: {body}")]
     Http {
@@ -46,6 +66,9 @@ pub enum Fault {
     /// The answer is not A2A; the field says where.
     #[error("the answer is not valid: {0}")]
     Invalid(FieldError),
+    /// What was asked cannot be carried so; the field says where.
+    #[error("the request is not valid: {0}")]
+    Asked(FieldError),
     /// A stream broke before it had ended.
     #[error("the stream broke: {0}")]
     StreamBroken(String),
@@ -56,6 +79,17 @@ pub enum Fault {
         offered: String,
         /// What was looked for.
         needed: String,
+    },
+    /// The card did not pass the check that the options ask for.
+    #[error("the card is not trusted: {0}")]
+    Untrusted(String),
+    /// None of the credentials that are held is what the card asks for.
+    #[error("the card asks for credentials for {asked}, but what is held is for {held}")]
+    NoCredentials {
+        /// The names of security schemes in the card.
+        asked: String,
+        /// The names under which secrets are held.
+        held: String,
     },
     /// The card would have credentials sent to another server than the one that they are for.
     #[error(
@@ -76,6 +110,7 @@ impl Fault {
         ClientError {
             agent: agent.to_owned(),
             operation,
+            binding: None,
             fault: self,
         }
     }
@@ -100,4 +135,17 @@ fn root_cause(error: &dyn std::error::Error) -> String {
         inner = source;
     }
     inner.to_string()
+}
+
+/// JSON-RPC is what most agents speak and what errors are understood to be about.
+fn over(binding: Option<Binding>) -> String {
+    match binding {
+        None | Some(Binding::JsonRpc) => String::new(),
+        Some(other @ (Binding::HttpJson | Binding::Grpc)) => format!(" over {other}"),
+    }
+}
+
+fn asking(challenge: &Option<String>) -> String {
+    let asked = challenge.as_ref();
+    asked.map_or_else(String::new, |asked| format!(" (it asks for {asked})"))
 }

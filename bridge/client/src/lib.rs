@@ -1,27 +1,41 @@
-//! An A2A client: finds out from an agent's card how to speak to it, then speaks 1.0 or 0.3 over
-//! JSON-RPC and always answers in the types of 1.0.
+//! An A2A client: finds out from an agent's card how to speak to it, then speaks 1.0, 0.3 or 0.1 over
+//! JSON-RPC, or 1.0 or 0.3 over HTTP+JSON, and always answers in the types of 1.0.
 //!
 //! Every wait has a limit, every body a greatest size ([`Limits`]); every error says which agent and
 //! operation failed, and which field where it was one ([`ClientError`]).
 //!
 //! - [`Client`]: the operations
 //! - [`EventStream`]: the events of a streaming operation
+//! - [`Binding`]: how calls are carried
 //! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
+//! - [`CardCheck`]: whether a card is trusted
+//! - [`CardCache`]: cards that need not be sent again
 
+mod agent;
+mod binding;
+mod cache;
 mod card;
+mod check;
 mod client;
+mod connect;
 mod credentials;
 mod error;
+mod http;
+mod negotiation;
 mod options;
-mod rpc;
 mod stream;
+mod tenant;
+mod transport;
 
+pub use binding::Binding;
+pub use cache::CardCache;
 pub use card::fetch_card;
+pub use check::CardCheck;
 pub use client::Client;
 pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
-pub use options::{Limits, Options};
+pub use options::{Limits, Options, Polls, Retries};
 pub use stream::EventStream;
 
 /// The README's example is compiled with the documentation's.

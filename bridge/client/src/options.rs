@@ -1,20 +1,105 @@
 //! What a user of the client can set.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
-use crate::Credentials;
+use crate::{Binding, CardCache, CardCheck, Credentials};
 
 /// How a client behaves.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Speak this version; the newest that both sides know if absent.
     pub version: Option<Version>,
+    /// Carry calls so; the best that both sides know if absent.
+    pub binding: Option<Binding>,
+    /// Extensions of the protocol to ask for with every request, by URI (specification 4.6).
+    pub extensions: Vec<String>,
     /// What the agent is shown with every request; nothing if empty.
     pub credentials: Credentials,
+    /// Ask an agent that has another card for clients whom it knows for that one, and go by it.
+    pub extended_card: bool,
+    /// What a card has to pass before anything in it is used, such as a check of its signatures.
+    pub signatures: Option<Arc<dyn CardCheck>>,
+    /// Cards that were read before. Clones of these options share them.
+    pub cards: CardCache,
     /// How long to wait, how much to take.
     pub limits: Limits,
+    /// How streams that break are taken up again; [`Retries::NONE`] leaves them broken.
+    pub retries: Retries,
+    /// How tasks are asked for whose agent cannot stream; absent, its refusal is told instead.
+    pub polls: Option<Polls>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            version: None,
+            binding: None,
+            extensions: Vec::new(),
+            credentials: Credentials::default(),
+            extended_card: false,
+            signatures: None,
+            cards: CardCache::default(),
+            limits: Limits::default(),
+            retries: Retries::default(),
+            polls: Some(Polls::default()),
+        }
+    }
+}
+
+/// How often, and after which pauses, a broken stream is taken up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// How often in a row without anything new being heard.
+    pub attempts: u32,
+    /// Before the first attempt; doubled before each further one.
+    pub first: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+}
+
+impl Retries {
+    /// A broken stream stays broken.
+    pub const NONE: Self = Self {
+        attempts: 0,
+        first: Duration::ZERO,
+        longest: Duration::ZERO,
+    };
+
+    /// The pause before an attempt, counted from 0; none if there are no more.
+    pub(crate) fn pause(&self, attempt: u32) -> Option<Duration> {
+        let doubled = self.first.saturating_mul(2_u32.saturating_pow(attempt));
+        (attempt < self.attempts).then_some(doubled.min(self.longest))
+    }
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self {
+            attempts: 8,
+            first: Duration::from_millis(100),
+            longest: Duration::from_secs(5),
+        }
+    }
+}
+
+/// How often a task is asked for. What ends it is [`Limits::idle`]: so long without any change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polls {
+    /// After a change; doubled as long as there is none.
+    pub first: Duration,
+    /// The longest pause.
+    pub longest: Duration,
+}
+
+impl Default for Polls {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(200),
+            longest: Duration::from_secs(5),
+        }
+    }
 }
 
 /// Limits of time and size.

@@ -32,14 +32,45 @@ const PROTOCOL: Rooms = &[
 const CLIENT: Rooms = &[
     (
         "client",
-        &["card", "credentials", "error", "options", "rpc", "stream"],
+        &[
+            "agent",
+            "connect",
+            "options",
+            "stream",
+            "tenant",
+            "transport",
+        ],
     ),
-    ("stream", &["credentials", "error", "options", "rpc"]),
-    ("card", &["error", "options", "rpc"]),
-    ("rpc", &["credentials", "error", "options"]),
-    ("options", &["credentials"]),
+    (
+        "connect",
+        &[
+            "agent",
+            "binding",
+            "card",
+            "credentials",
+            "error",
+            "http",
+            "negotiation",
+            "options",
+            "transport",
+        ],
+    ),
+    (
+        "stream",
+        &["agent", "error", "options", "tenant", "transport"],
+    ),
+    ("agent", &["binding", "credentials", "error", "transport"]),
+    ("tenant", &[]),
+    ("negotiation", &["binding", "error"]),
+    ("transport", &["error", "http", "options"]),
+    ("card", &["cache", "error", "http", "options"]),
+    ("http", &["credentials", "error", "options"]),
+    ("options", &["binding", "cache", "check", "credentials"]),
+    ("cache", &[]),
+    ("check", &[]),
     ("credentials", &["error"]),
-    ("error", &[]),
+    ("error", &["binding"]),
+    ("binding", &[]),
 ];
 
 const BRIDGE: Rooms = &[

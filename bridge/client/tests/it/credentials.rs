@@ -1,7 +1,7 @@
 //! What an agent is shown goes with every request, and to it alone.
 
-use bridge_client::{Client, Credentials, Options};
-use serde_json::json;
+use bridge_client::{Client, Credentials, Fault, Options};
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::server::{card_0_3, hello, reply, serve};
@@ -51,4 +51,147 @@ async fn a_card_cannot_have_them_sent_elsewhere() {
     let elsewhere = Url::parse("http://thief.test/").unwrap();
     assert_ne!(url.origin(), elsewhere.origin());
     assert!(Client::connect(&url, &Options::default()).await.is_ok());
+}
+
+/// A card that asks for any of these lists of schemes.
+fn card(asked: &Value) -> Value {
+    let key = |location| json!({"apiKeySecurityScheme": {"location": location, "name": "key"}});
+    let http = |scheme| json!({"httpAuthSecurityScheme": {"scheme": scheme}});
+    let schemes = |names: &Value| {
+        let names = names.as_array().unwrap().iter();
+        let schemes: serde_json::Map<_, _> = names
+            .map(|name| (name.as_str().unwrap().to_owned(), json!({"list": []})))
+            .collect();
+        json!({ "schemes": schemes })
+    };
+    let asked: Vec<_> = asked.as_array().unwrap().iter().map(schemes).collect();
+    json!({"name": "Guarded", "securityRequirements": asked,
+        "supportedInterfaces": [{"url": "URL", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "securitySchemes": {"in-header": key("header"), "in-query": key("query"), "in-cookie": key("cookie"),
+            "user": http("basic"), "token": http("bearer"), "tls": {"mtlsSecurityScheme": {}},
+            "oidc": {"openIdConnectSecurityScheme": {"openIdConnectUrl": "https://id.test/"}}}})
+}
+
+fn holding(names: &[&str]) -> Options {
+    let hold = |held: Credentials, name: &&str| held.named(name, &format!("{name}:x")).unwrap();
+    Options {
+        credentials: names.iter().fold(Credentials::default(), hold),
+        ..Options::default()
+    }
+}
+
+#[tokio::test]
+async fn what_the_card_asks_for_is_shown_where_it_asks_for_it() {
+    let basic = "Basic dXNlcjp4";
+    for (asked, held, shown) in [
+        (
+            json!([["in-header"]]),
+            vec!["in-header", "token"],
+            vec![("key", "in-header:x")],
+        ),
+        (
+            json!([["in-cookie"]]),
+            vec!["in-cookie"],
+            vec![("cookie", "key=in-cookie:x")],
+        ),
+        (
+            json!([["user"]]),
+            vec!["user"],
+            vec![("authorization", basic)],
+        ),
+        (
+            json!([["oidc"], ["token"]]),
+            vec!["token"],
+            vec![("authorization", "Bearer token:x")],
+        ),
+        (
+            json!([["token", "in-header"], ["user"]]),
+            vec!["token", "in-header", "user"],
+            vec![("authorization", "Bearer token:x"), ("key", "in-header:x")],
+        ),
+        (
+            json!([]),
+            vec!["oidc", "tls"],
+            vec![("authorization", "Bearer oidc:x")],
+        ),
+    ] {
+        let (url, requests) = serve(CARD, card(&asked), || reply(500, "text/plain", "")).await;
+        let client = Client::connect(&url, &holding(&held)).await.unwrap();
+        client.send_message(hello()).await.unwrap_err();
+        let headers = requests.lock().unwrap()[0].0.clone();
+        let secrets = ["authorization", "cookie", "key"]
+            .into_iter()
+            .filter_map(|name| {
+                let value = headers.get(name)?;
+                Some((name, value.to_str().unwrap()))
+            });
+        assert_eq!(secrets.collect::<Vec<_>>(), shown, "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_in_the_query_is_shown_and_not_told() {
+    let (url, _) = serve(CARD, card(&json!([["in-query"]])), || {
+        reply(500, "text/plain", "in-query:x is no key")
+    })
+    .await;
+    let client = Client::connect(&url, &holding(&["in-query"]))
+        .await
+        .unwrap();
+    let error = client.send_message(hello()).await.unwrap_err();
+    let shown = format!("{error} {error:?} {client:?}");
+    assert!(
+        shown.contains("*** is no key") && !shown.contains("in-query:x"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_held_for_others_is_told_by_name() {
+    let asked = json!([["oidc"], ["token", "in-header"]]);
+    let (url, requests) = serve(CARD, card(&asked), || reply(500, "text/plain", "")).await;
+    let error = Client::connect(&url, &holding(&["user", "token"]))
+        .await
+        .unwrap_err();
+    let expected = "the card asks for credentials for oidc, or in-header and token, \
+        but what is held is for token, user";
+    assert!(error.to_string().ends_with(expected), "{error}");
+    assert!(requests.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_closed_door_says_what_opens_it() {
+    let answer = || {
+        let mut answer = reply(
+            401,
+            "application/json",
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"who are you?"}}"#,
+        );
+        let challenge = "Bearer realm=\"agents\"".parse().unwrap();
+        answer.headers_mut().insert("www-authenticate", challenge);
+        answer
+    };
+    let (url, _) = serve(CARD, card_0_3(), answer).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    let error = client.send_message(hello()).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "SendMessage at {url}: not let in without credentials that the agent accepts \
+            (it asks for Bearer realm=\"agents\"): who are you? (-32001)"
+        )
+    );
+    let (url, _) = serve(CARD, card_0_3(), || reply(403, "text/plain", "not you")).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    let error = client.send_streaming_message(hello()).await.unwrap_err();
+    assert!(
+        matches!(
+            error.fault,
+            Fault::Forbidden {
+                challenge: None,
+                ..
+            }
+        ),
+        "{error}"
+    );
 }

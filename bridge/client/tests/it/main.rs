@@ -1,9 +1,17 @@
 //! The client against servers that behave in every way, over real sockets.
 
 #[cfg(test)]
+mod bindings;
+#[cfg(test)]
+mod cards;
+#[cfg(test)]
 mod credentials;
 #[cfg(test)]
+mod cutting;
+#[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod resume;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

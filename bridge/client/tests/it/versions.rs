@@ -47,7 +47,9 @@ async fn a_card_without_a_usable_interface_is_refused() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("card at {url}: the card offers JSONRPC 0.3, but this client needs JSONRPC 1.0")
+        format!(
+            "card at {url}: the card offers JSONRPC 0.3, but this client needs JSONRPC 1.0 or HTTP+JSON 1.0"
+        )
     );
 }
 

@@ -12,7 +12,7 @@ mod show;
 
 use std::{error::Error, io::IsTerminal as _, path::PathBuf};
 
-use bridge_client::{Client, Options};
+use bridge_client::{Binding, Client, Options};
 use bridge_protocol::dialect::Version;
 use clap::{Args, ValueEnum};
 use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
@@ -45,6 +45,9 @@ pub(super) struct Chat {
     /// Speak this version, in place of the newest that both sides know
     #[arg(long, value_enum)]
     version: Option<Spoken>,
+    /// Speak over this binding, in place of the best that both sides know
+    #[arg(long, value_enum)]
+    binding: Option<Carried>,
     #[command(flatten)]
     shown: Shown,
     /// Wait for whole answers, even if the agent can stream
@@ -68,6 +71,26 @@ impl From<Spoken> for Version {
             Spoken::V1_0 => Self::V1_0,
             Spoken::V0_3 => Self::V0_3,
             Spoken::V0_1 => Self::V0_1,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Carried {
+    /// JSON-RPC
+    Jsonrpc,
+    /// HTTP+JSON
+    Rest,
+    /// gRPC
+    Grpc,
+}
+
+impl From<Carried> for Binding {
+    fn from(carried: Carried) -> Self {
+        match carried {
+            Carried::Jsonrpc => Self::JsonRpc,
+            Carried::Rest => Self::HttpJson,
+            Carried::Grpc => Self::Grpc,
         }
     }
 }
@@ -111,6 +134,7 @@ impl Chat {
     async fn talk(&self) -> Result<(), Box<dyn Error>> {
         let options = Options {
             version: self.version.map(Version::from),
+            binding: self.binding.map(Binding::from),
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
             ..Options::default()
         };

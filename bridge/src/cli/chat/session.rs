@@ -35,9 +35,10 @@ impl Session {
     pub(super) fn agent(&self) -> String {
         let card = self.client.card();
         format!(
-            "{} (A2A {}): {}",
+            "{} (A2A {}, {}): {}",
             card.name,
             self.client.version(),
+            self.client.binding(),
             card.description
         )
     }

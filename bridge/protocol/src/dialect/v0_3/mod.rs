@@ -13,6 +13,7 @@ pub(crate) mod interface;
 pub mod message;
 pub mod method;
 pub mod part;
+pub mod proto;
 pub mod push;
 pub mod request;
 pub mod security;

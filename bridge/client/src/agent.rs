@@ -1,0 +1,59 @@
+//! The agent at the other end: how it is reached, and what it is called in errors.
+
+use bridge_protocol::{
+    dialect::{Call, Version},
+    wire::FieldError,
+};
+use url::Url;
+
+use crate::{
+    Binding, ClientError, Credentials, Fault, Limits, Polls, Retries,
+    transport::{Items, Transport, reply::Answered},
+};
+
+/// An agent that calls can be made to.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) url: Url,
+    pub(crate) version: Version,
+    pub(crate) binding: Binding,
+    pub(crate) tenant: Option<String>,
+    /// What its card says of streams; nothing if it says nothing.
+    pub(crate) streaming: Option<bool>,
+    pub(crate) limits: Limits,
+    pub(crate) retries: Retries,
+    pub(crate) polls: Option<Polls>,
+    pub(crate) credentials: Credentials,
+    pub(crate) transport: Transport,
+}
+
+impl Agent {
+    /// Makes a call whose answer is one object.
+    pub(crate) async fn ask<T: Answered>(&self, call: &Call) -> Result<T, Fault> {
+        let reply = self.transport.call(call).await?;
+        T::from_reply(reply).ok_or_else(unexpected)
+    }
+
+    /// Makes a call whose answer is a stream; see [`Transport::open`].
+    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+        self.transport.open(call, after).await
+    }
+
+    /// The fault with the agent's and the call's names, and without what must not be told.
+    pub(crate) fn named(&self, fault: Fault, call: &Call) -> ClientError {
+        ClientError {
+            binding: Some(self.binding),
+            ..self
+                .credentials
+                .hide_in(fault)
+                .of(self.url.as_str(), call.operation().name())
+        }
+    }
+}
+
+fn unexpected() -> Fault {
+    Fault::Invalid(FieldError::new(
+        "the operation's own answer",
+        "another operation's",
+    ))
+}

@@ -1,0 +1,132 @@
+//! From an address to an agent that can be called: card, interface, credentials.
+
+use bridge_protocol::{
+    a2a::{AgentCard, GetExtendedAgentCardRequest, Metadata},
+    dialect::{Call, Version, v0_1::card::has_paths},
+    wire::FieldError,
+};
+use reqwest::redirect;
+use url::Url;
+
+use crate::{
+    Binding, ClientError, Fault, Options,
+    agent::Agent,
+    card,
+    credentials::is_loopback,
+    http::Endpoint,
+    negotiation::{self, Choice, Wanted},
+    transport::{JsonRpc, Rest, Transport},
+};
+
+/// Reads the card of the agent at `base` and chooses how to speak to it.
+pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Agent), ClientError> {
+    let connected = connect(base, options).await;
+    let (card, known) = connected.map_err(|fault| {
+        let fault = options.credentials.hide_in(fault);
+        fault.of(base.as_str(), "card")
+    })?;
+    match options.extended_card && card.capabilities.extended_agent_card == Some(true) {
+        true => extended(known, base, options).await,
+        false => Ok((card, known)),
+    }
+}
+
+async fn connect(base: &Url, options: &Options) -> Result<(AgentCard, Agent), Fault> {
+    let http = http_client(base, options)?;
+    let card = card::find(&http, base, options).await?;
+    trust(&card, options).await?;
+    let agent = agent(http, &card, base, options)?;
+    Ok((card, agent))
+}
+
+/// Goes by the card that the agent shows to those whom it knows.
+async fn extended(
+    known: Agent,
+    base: &Url,
+    options: &Options,
+) -> Result<(AgentCard, Agent), ClientError> {
+    let call = Call::GetExtendedAgentCard(GetExtendedAgentCardRequest {
+        tenant: known.tenant.clone(),
+        extra: Metadata::new(),
+    });
+    let connected = async {
+        let card: AgentCard = known.ask(&call).await?;
+        trust(&card, options).await?;
+        let agent = agent(http_client(base, options)?, &card, base, options)?;
+        Ok((card, agent))
+    };
+    connected.await.map_err(|fault| known.named(fault, &call))
+}
+
+async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
+    match &options.signatures {
+        Some(check) => check.check(card).await.map_err(Fault::Untrusted),
+        None => Ok(()),
+    }
+}
+
+fn agent(
+    http: reqwest::Client,
+    card: &AgentCard,
+    base: &Url,
+    options: &Options,
+) -> Result<Agent, Fault> {
+    let wanted = Wanted {
+        version: options.version,
+        binding: options.binding,
+    };
+    let choice = negotiation::choose(card, wanted)?;
+    let url = base.join(&choice.interface.url).map_err(|error| {
+        let field = FieldError::new("a URL", error.to_string());
+        Fault::Invalid(field.inside("url"))
+    })?;
+    options.credentials.check(base, &url)?;
+    let credentials = options.credentials.chosen(card)?;
+    let endpoint = Endpoint {
+        http,
+        url,
+        version: choice.version,
+        limits: options.limits,
+        credentials: credentials.clone(),
+        extensions: options.extensions.clone(),
+    };
+    Ok(Agent {
+        url: endpoint.url.clone(),
+        version: choice.version,
+        binding: choice.binding,
+        tenant: choice.interface.tenant.clone(),
+        streaming: card.capabilities.streaming,
+        limits: options.limits,
+        retries: options.retries,
+        polls: options.polls,
+        credentials,
+        transport: transport(endpoint, choice, card)?,
+    })
+}
+
+fn transport(endpoint: Endpoint, choice: Choice<'_>, card: &AgentCard) -> Result<Transport, Fault> {
+    match choice.binding {
+        Binding::JsonRpc => {
+            let has_paths = choice.version == Version::V0_1 && has_paths(card);
+            Ok(Transport::JsonRpc(JsonRpc::new(endpoint, has_paths)))
+        }
+        Binding::HttpJson => Ok(Transport::Rest(Rest::new(endpoint))),
+        Binding::Grpc => Err(Fault::NotInVersion(choice.version.as_str())),
+    }
+}
+
+/// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
+/// environment is for the outside; on this machine it would only be in the way.
+fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
+    let builder = reqwest::Client::builder()
+        .connect_timeout(options.limits.connect)
+        .redirect(redirect::Policy::none())
+        .tcp_nodelay(true);
+    let builder = match is_loopback(base) {
+        true => builder.no_proxy(),
+        false => builder,
+    };
+    builder
+        .build()
+        .map_err(|error| Fault::Unreachable(error.to_string()))
+}

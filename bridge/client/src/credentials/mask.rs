@@ -1,0 +1,71 @@
+//! Secrets are hidden in whatever an agent says, should it repeat what it was shown.
+
+use bridge_protocol::jsonrpc::RpcError;
+
+use super::{Credentials, Shown};
+use crate::Fault;
+
+impl Credentials {
+    /// A fault without what an agent may have repeated in it.
+    pub(crate) fn hide_in(&self, fault: Fault) -> Fault {
+        match fault {
+            Fault::Http { status, body } => Fault::Http {
+                status,
+                body: self.mask(body),
+            },
+            Fault::Rpc(error) => Fault::Rpc(self.hide_in_error(error)),
+            Fault::Unauthenticated { challenge, said } => Fault::Unauthenticated {
+                challenge: challenge.map(|challenge| self.mask(challenge)),
+                said: self.mask(said),
+            },
+            Fault::Forbidden { challenge, said } => Fault::Forbidden {
+                challenge: challenge.map(|challenge| self.mask(challenge)),
+                said: self.mask(said),
+            },
+            // The address of a request can hold a secret in its query.
+            Fault::Unreachable(said) => Fault::Unreachable(self.mask(said)),
+            Fault::StreamBroken(said) => Fault::StreamBroken(self.mask(said)),
+            other @ (Fault::Timeout(_)
+            | Fault::TooLarge { .. }
+            | Fault::Invalid(_)
+            | Fault::Asked(_)
+            | Fault::NoInterface { .. }
+            | Fault::Untrusted(_)
+            | Fault::NoCredentials { .. }
+            | Fault::Elsewhere { .. }
+            | Fault::NotInVersion(_)) => other,
+        }
+    }
+
+    fn hide_in_error(&self, error: RpcError) -> RpcError {
+        let data = error.data.filter(|data| {
+            let text = data.to_string();
+            self.mask(text.clone()) == text
+        });
+        RpcError {
+            message: self.mask(error.message),
+            data,
+            ..error
+        }
+    }
+
+    fn mask(&self, text: String) -> String {
+        let shown = self.shown.iter().filter_map(|shown| match shown {
+            Shown::Header(_, value) => value.to_str().ok().map(bare),
+            Shown::Query(_, value) | Shown::Cookie(_, value) => Some(value.as_str()),
+        });
+        let named = self.named.values().map(String::as_str);
+        shown
+            .chain(named)
+            .fold(text, |text, secret| text.replace(secret, "***"))
+    }
+}
+
+/// A secret without the scheme before it.
+fn bare(secret: &str) -> &str {
+    let schemes = ["Bearer ", "Basic "];
+    let stripped = schemes
+        .iter()
+        .find_map(|scheme| secret.strip_prefix(scheme));
+    stripped.unwrap_or(secret)
+}

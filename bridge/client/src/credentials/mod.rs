@@ -1,0 +1,216 @@
+//! What an agent is shown to let its client in.
+//!
+//! - [`scheme`]: which of several are shown, by the security schemes of the agent's card
+//! - [`mask`]: they are hidden wherever an agent may have repeated them
+
+mod mask;
+mod scheme;
+
+use std::{collections::BTreeMap, fmt};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use reqwest::{
+    RequestBuilder,
+    header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue},
+};
+use url::{Host, Url};
+
+use crate::Fault;
+
+/// What goes with every request to one agent: a bearer token, API keys, whatever its card asks for.
+///
+/// They are sent to where the client connects and nowhere else, and appear in no error and no debug output.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    shown: Vec<Shown>,
+    /// Secrets by the name of the card's security scheme that they are for.
+    named: BTreeMap<String, String>,
+}
+
+/// A secret with its place in a request.
+#[derive(Clone)]
+enum Shown {
+    Header(HeaderName, HeaderValue),
+    Query(String, String),
+    Cookie(String, String),
+}
+
+/// Why something cannot be sent. What it is, is not said.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialError {
+    /// There is no such header.
+    #[error("expected the name of an HTTP header, found {0:?}")]
+    Name(String),
+    /// The secret has characters that no header can have.
+    #[error("expected a secret of one line of visible ASCII for the header {0}")]
+    Value(HeaderName),
+    /// The name or the secret has characters that no cookie can have.
+    #[error("expected a cookie of visible ASCII without spaces, quotes, commas and semicolons")]
+    Cookie,
+    /// Nothing is no secret.
+    #[error("expected a secret for {0}, found nothing")]
+    Empty(String),
+    /// A colon ends the user's name in HTTP Basic (RFC 7617).
+    #[error("expected a user name without a colon")]
+    User,
+}
+
+impl Credentials {
+    /// These, and `Authorization: Bearer` with a token.
+    ///
+    /// # Errors
+    /// [`CredentialError::Value`]
+    pub fn bearer(self, token: &str) -> Result<Self, CredentialError> {
+        self.with_header(AUTHORIZATION, &format!("Bearer {token}"))
+    }
+
+    /// These, and `Authorization: Basic` with a user's name and password (RFC 7617).
+    ///
+    /// # Errors
+    /// [`CredentialError::User`]
+    pub fn basic(self, user: &str, password: &str) -> Result<Self, CredentialError> {
+        if user.contains(':') {
+            return Err(CredentialError::User);
+        }
+        self.with_header(AUTHORIZATION, &basic(&format!("{user}:{password}")))
+    }
+
+    /// These, and a header such as `X-API-Key`. One of the same name is replaced.
+    ///
+    /// # Errors
+    /// [`CredentialError::Name`], [`CredentialError::Value`]
+    pub fn header(self, name: &str, value: &str) -> Result<Self, CredentialError> {
+        match HeaderName::from_bytes(name.as_bytes()) {
+            Ok(name) => self.with_header(name, value),
+            Err(_) => Err(CredentialError::Name(name.into())),
+        }
+    }
+
+    /// These, and a parameter of the query.
+    ///
+    /// # Errors
+    /// [`CredentialError::Empty`]
+    pub fn query(mut self, name: &str, value: &str) -> Result<Self, CredentialError> {
+        if value.is_empty() {
+            return Err(CredentialError::Empty(name.into()));
+        }
+        self.shown.push(Shown::Query(name.into(), value.into()));
+        Ok(self)
+    }
+
+    /// These, and a cookie (RFC 6265).
+    ///
+    /// # Errors
+    /// [`CredentialError::Cookie`]
+    pub fn cookie(mut self, name: &str, value: &str) -> Result<Self, CredentialError> {
+        let is_token = |text: &str| {
+            let fits = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | ',' | ';' | '\\');
+            !text.is_empty() && text.chars().all(fits)
+        };
+        if !is_token(name) || name.contains('=') || !is_token(value) {
+            return Err(CredentialError::Cookie);
+        }
+        self.shown.push(Shown::Cookie(name.into(), value.into()));
+        Ok(self)
+    }
+
+    /// These, and a secret for the security scheme of this name in the agent's card, which says where it
+    /// is shown: a token, an API key, or `user:password` for HTTP Basic. Several can be held; what the
+    /// card asks for is shown, and nothing else (specification 4.5.1, 7.3).
+    ///
+    /// # Errors
+    /// [`CredentialError::Empty`]
+    pub fn named(mut self, scheme: &str, secret: &str) -> Result<Self, CredentialError> {
+        if secret.is_empty() {
+            return Err(CredentialError::Empty(scheme.into()));
+        }
+        self.named.insert(scheme.into(), secret.into());
+        Ok(self)
+    }
+
+    fn with_header(mut self, name: HeaderName, value: &str) -> Result<Self, CredentialError> {
+        match HeaderValue::from_str(value) {
+            Ok(mut value) if !value.is_empty() && value.to_str().is_ok() => {
+                value.set_sensitive(true);
+                let is_other =
+                    |one: &Shown| !matches!(one, Shown::Header(known, _) if *known == name);
+                self.shown.retain(is_other);
+                self.shown.push(Shown::Header(name, value));
+                Ok(self)
+            }
+            Ok(_) | Err(_) => Err(CredentialError::Value(name)),
+        }
+    }
+
+    /// Puts them into a request.
+    pub(crate) fn show(&self, request: RequestBuilder) -> RequestBuilder {
+        let mut cookies = Vec::new();
+        let mut request = request;
+        for shown in &self.shown {
+            request = match shown {
+                Shown::Header(name, value) => request.header(name, value),
+                Shown::Query(name, value) => request.query(&[(name, value)]),
+                Shown::Cookie(name, value) => {
+                    cookies.push(format!("{name}={value}"));
+                    request
+                }
+            };
+        }
+        match HeaderValue::from_str(&cookies.join("; ")) {
+            Ok(mut value) if !cookies.is_empty() => {
+                value.set_sensitive(true);
+                request.header(COOKIE, value)
+            }
+            Ok(_) | Err(_) => request,
+        }
+    }
+
+    /// Refuses to send them elsewhere: anybody can write any address into a card.
+    pub(crate) fn check(&self, base: &Url, url: &Url) -> Result<(), Fault> {
+        match self.is_empty() || is_same_place(base, url) {
+            true => Ok(()),
+            false => Err(Fault::Elsewhere {
+                url: url.to_string(),
+            }),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.shown.is_empty() && self.named.is_empty()
+    }
+}
+
+fn basic(user_and_password: &str) -> String {
+    format!("Basic {}", BASE64_STANDARD.encode(user_and_password))
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.shown.iter().map(|shown| match shown {
+            Shown::Header(name, _) => name.as_str(),
+            Shown::Query(name, _) | Shown::Cookie(name, _) => name,
+        });
+        let named = self.named.keys().map(String::as_str);
+        f.debug_list().entries(shown.chain(named)).finish()
+    }
+}
+
+/// Whether two addresses are one server's. The names of this machine are one: servers call themselves by
+/// any of them.
+fn is_same_place(one: &Url, other: &Url) -> bool {
+    let here = is_loopback(one) && is_loopback(other);
+    let port = one.port_or_known_default() == other.port_or_known_default();
+    one.origin() == other.origin() || (here && port && one.scheme() == other.scheme())
+}
+
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+use bridge_protocol::jsonrpc::RpcError;
+
+use super::*;
+
+fn secret() -> Credentials {
+    let credentials = Credentials::default().bearer("hunter2").unwrap();
+    credentials.header("X-API-Key", "swordfish").unwrap()
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    assert_eq!(
+        format!("{:?}", secret()),
+        r#"["authorization", "x-api-key"]"#
+    );
+    let text = "no hunter2, no swordfish";
+    let http = secret().hide_in(Fault::Http {
+        status: 401,
+        body: text.into(),
+    });
+    let rpc = secret().hide_in(Fault::Rpc(RpcError {
+        code: -1,
+        message: text.into(),
+        data: Some(text.into()),
+    }));
+    for fault in [http, rpc] {
+        let shown = format!("{fault} {fault:?}");
+        assert!(shown.contains("no ***, no ***"), "{shown}");
+        assert!(!shown.contains("hunter2") && !shown.contains("swordfish"));
+    }
+}
+
+#[test]
+fn what_no_header_can_be_is_refused_without_saying_it() {
+    for (name, value) in [
+        ("a b", "x"),
+        ("X-Key", "a\nb"),
+        ("X-Key", ""),
+        ("X-Key", "ä"),
+    ] {
+        let error = Credentials::default().header(name, value).unwrap_err();
+        let shown = error.to_string();
+        assert!(shown.starts_with("expected"), "{shown}");
+        assert!(!shown.contains('\n') && !shown.contains('ä'), "{shown}");
+    }
+}
+
+#[test]
+fn they_go_to_one_server_only() {
+    for (base, url, is_same) in [
+        ("https://h/a", "https://h:443/b", true),
+        ("http://localhost:1/", "http://127.0.0.1:1/x", true),
+        ("http://localhost:1/", "http://127.0.0.1:2/", false),
+        ("https://h/", "http://h/", false),
+        ("https://h/", "https://h.evil/", false),
+    ] {
+        let (base, url) = (Url::parse(base).unwrap(), Url::parse(url).unwrap());
+        assert_eq!(secret().check(&base, &url).is_ok(), is_same, "{url}");
+        assert!(Credentials::default().check(&base, &url).is_ok());
+    }
+}

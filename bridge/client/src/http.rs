@@ -1,0 +1,143 @@
+//! One exchange over HTTP, whatever the binding: sent with what goes with every request, read within
+//! the limits.
+
+use std::time::Duration;
+
+use bridge_protocol::dialect::Version;
+use reqwest::{
+    RequestBuilder, Response,
+    header::{CONTENT_TYPE, ETAG, HeaderValue, WWW_AUTHENTICATE},
+};
+use url::Url;
+
+use crate::{Credentials, Fault, Limits};
+
+/// Where requests go, and what goes with each of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) http: reqwest::Client,
+    pub(crate) url: Url,
+    pub(crate) version: Version,
+    pub(crate) limits: Limits,
+    pub(crate) credentials: Credentials,
+    /// Extensions of the protocol to ask for, by URI (specification 4.6).
+    pub(crate) extensions: Vec<String>,
+}
+
+impl Endpoint {
+    /// A request with what every request of this agent carries: version, extensions, credentials.
+    pub(crate) fn dress(&self, request: RequestBuilder) -> RequestBuilder {
+        let request = match self.version {
+            Version::V1_0 => request.header("A2A-Version", self.version.as_str()),
+            // The header came with 1.0; older servers do not know it, and its absence means 0.3.
+            Version::V0_1 | Version::V0_3 => request,
+        };
+        let request = match (self.extensions.is_empty(), self.version) {
+            (true, _) => request,
+            (false, Version::V1_0) => request.header("A2A-Extensions", self.extensions.join(", ")),
+            (false, Version::V0_1 | Version::V0_3) => {
+                request.header("X-A2A-Extensions", self.extensions.join(", "))
+            }
+        };
+        self.credentials.show(request)
+    }
+
+    /// Sends a request whose answer is read whole.
+    pub(crate) async fn exchange(&self, request: RequestBuilder) -> Result<Answer, Fault> {
+        let limit = self.limits.reply;
+        let exchange = async {
+            let sent = self.dress(request).send().await;
+            let reply = sent.map_err(|error| Fault::transport(&error, limit))?;
+            Answer::read(reply, &self.limits).await
+        };
+        within(limit, exchange).await
+    }
+}
+
+/// An HTTP answer, read whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) is_json: bool,
+    challenge: Option<String>,
+    pub(crate) etag: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads an answer within the limit of size. The limit of time is the caller's.
+    pub(crate) async fn read(reply: Response, limits: &Limits) -> Result<Self, Fault> {
+        let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
+        let media_type = reply.headers().get(CONTENT_TYPE).and_then(text);
+        let challenges = reply.headers().get_all(WWW_AUTHENTICATE).iter();
+        let challenges: Vec<_> = challenges.filter_map(text).collect();
+        Ok(Self {
+            status: reply.status().as_u16(),
+            is_json: media_type.is_some_and(|media_type| media_type.contains("json")),
+            etag: reply.headers().get(ETAG).and_then(text),
+            challenge: (!challenges.is_empty()).then(|| challenges.join(", ")),
+            body: read_body(reply, limits).await?,
+        })
+    }
+
+    /// Whether HTTP calls it a success.
+    pub(crate) fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// What it means if nothing of the protocol can be read from it.
+    pub(crate) fn refused(&self) -> Fault {
+        self.denied(&beginning(&self.body))
+            .unwrap_or_else(|| Fault::Http {
+                status: self.status,
+                body: beginning(&self.body),
+            })
+    }
+
+    /// The fault of an answer that does not let the client in, with what it says for itself.
+    pub(crate) fn denied(&self, said: &str) -> Option<Fault> {
+        let said = said.to_owned();
+        let challenge = self.challenge.clone();
+        match self.status {
+            401 => Some(Fault::Unauthenticated { challenge, said }),
+            403 => Some(Fault::Forbidden { challenge, said }),
+            _ => None,
+        }
+    }
+}
+
+/// Puts a limit of time on an exchange.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    exchange: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    let ended = tokio::time::timeout(limit, exchange).await;
+    ended.unwrap_or(Err(Fault::Timeout(limit)))
+}
+
+/// Reads a body piece by piece, so that a large one is given up before it is in memory.
+async fn read_body(mut reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
+    let limit = limits.body;
+    let mut body = Vec::new();
+    while let Some(chunk) = reply
+        .chunk()
+        .await
+        .map_err(|error| Fault::transport(&error, limits.reply))?
+    {
+        if body.len() + chunk.len() > limit {
+            return Err(Fault::TooLarge { limit });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// As much of a body as belongs into an error.
+pub(crate) fn beginning(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let mut shown: String = text.trim().chars().take(200).collect();
+    if shown.len() < text.trim().len() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,84 @@
+//! Which of a card's interfaces is used: the newest version that both sides know, then the binding that
+//! this client likes best (specification 5.2, 3.6).
+
+use bridge_protocol::{
+    a2a::{AgentCard, AgentInterface},
+    dialect::Version,
+};
+
+use crate::{Binding, Fault};
+
+/// What a user of the client insists on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    pub(crate) version: Option<Version>,
+    pub(crate) binding: Option<Binding>,
+}
+
+/// An interface with what is spoken there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Choice<'a> {
+    pub(crate) interface: &'a AgentInterface,
+    pub(crate) version: Version,
+    pub(crate) binding: Binding,
+}
+
+/// The interface to use. Every one of the card is looked at; among equals the card's order decides.
+pub(crate) fn choose(card: &AgentCard, wanted: Wanted) -> Result<Choice<'_>, Fault> {
+    let ways = ways(wanted);
+    let find = |&(version, binding): &(Version, Binding)| {
+        let speaks = |one: &&AgentInterface| speaks(one, version, binding, wanted);
+        let interface = card.supported_interfaces.iter().find(speaks)?;
+        Some(Choice {
+            interface,
+            version,
+            binding,
+        })
+    };
+    ways.iter()
+        .find_map(find)
+        .ok_or_else(|| Fault::NoInterface {
+            offered: offered(card),
+            needed: needed(&ways),
+        })
+}
+
+/// The ways in which this client can speak and its user lets it, the best first.
+fn ways(wanted: Wanted) -> Vec<(Version, Binding)> {
+    let versions = Version::ALL.into_iter().rev();
+    let versions = versions.filter(|one| wanted.version.is_none_or(|version| version == *one));
+    let all = versions.flat_map(|version| Binding::ALL.map(|binding| (version, binding)));
+    let is_wanted = |binding: &Binding| wanted.binding.is_none_or(|wanted| wanted == *binding);
+    all.filter(|(version, binding)| binding.carries(*version) && is_wanted(binding))
+        .collect()
+}
+
+fn speaks(interface: &AgentInterface, version: Version, binding: Binding, wanted: Wanted) -> bool {
+    // Cards had no place for it yet, so whoever insists on 0.1 tries it at the address there is.
+    let is_tried = version == Version::V0_1 && wanted.version == Some(Version::V0_1);
+    let is_spoken = Version::of(&interface.protocol_version) == Some(version);
+    Binding::of(&interface.protocol_binding) == Some(binding) && (is_tried || is_spoken)
+}
+
+fn offered(card: &AgentCard) -> String {
+    let shown: Vec<_> = card
+        .supported_interfaces
+        .iter()
+        .map(|one| format!("{} {}", one.protocol_binding, one.protocol_version))
+        .collect();
+    match shown.is_empty() {
+        true => "no interface".to_owned(),
+        false => shown.join(", "),
+    }
+}
+
+fn needed(ways: &[(Version, Binding)]) -> String {
+    let shown: Vec<_> = ways
+        .iter()
+        .map(|(version, binding)| format!("{binding} {version}"))
+        .collect();
+    match shown.is_empty() {
+        true => "a version that the wanted binding carries".to_owned(),
+        false => shown.join(" or "),
+    }
+}

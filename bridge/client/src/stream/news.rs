@@ -1,0 +1,105 @@
+//! What a task says that was not shown yet, as the events that would have said it.
+
+use std::collections::BTreeSet;
+
+use bridge_protocol::a2a::{
+    Artifact, Message, Metadata, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,
+    TaskStatus, TaskStatusUpdateEvent,
+};
+
+/// The events that lead from the task as it was shown to the task as it stands: messages that came and
+/// went (`messages` were shown), then artifacts, then the status.
+pub(super) fn between(
+    shown: &Task,
+    now: &Task,
+    messages: &BTreeSet<String>,
+) -> Vec<StreamResponse> {
+    let passed = passed(now, messages).map(|message| said(now, message));
+    let artifacts = now.artifacts.iter().filter_map(|artifact| {
+        let known = |one: &&Artifact| one.artifact_id == artifact.artifact_id;
+        grown(now, shown.artifacts.iter().find(known), artifact)
+    });
+    let metadata = new_metadata(shown, now);
+    let is_new = metadata.is_some() || shown.status != now.status;
+    let status = is_new.then(|| status(now, now.status.clone(), metadata));
+    passed.chain(artifacts).chain(status).collect()
+}
+
+/// The agent's messages that stood in a status which is over.
+fn passed<'a>(now: &'a Task, shown: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Message> {
+    let last = now.status.message.as_ref();
+    let last = last.map(|message| message.message_id.as_str());
+    let unseen = move |message: &&Message| {
+        let id = message.message_id.as_str();
+        message.role != Role::User && last != Some(id) && !shown.contains(id)
+    };
+    now.history.iter().filter(unseen)
+}
+
+/// That the agent said something. In which state it stood nobody knows any more; it went on.
+fn said(task: &Task, message: &Message) -> StreamResponse {
+    let working = TaskStatus {
+        message: Some(message.clone()),
+        ..TaskStatus::new(TaskState::Working)
+    };
+    status(task, working, None)
+}
+
+fn status(task: &Task, status: TaskStatus, metadata: Option<Metadata>) -> StreamResponse {
+    StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
+        task_id: task.id.clone(),
+        context_id: task.context_id.clone().unwrap_or_default(),
+        status,
+        metadata,
+        extra: Metadata::new(),
+    })
+}
+
+/// The piece by which an artifact grew, or the whole of it if it changed otherwise.
+fn grown(task: &Task, shown: Option<&Artifact>, now: &Artifact) -> Option<StreamResponse> {
+    let appended = shown.and_then(|shown| appended(shown, now));
+    match (shown, appended) {
+        (Some(shown), _) if shown == now => None,
+        (Some(_), Some(piece)) => Some(artifact(task, piece, true)),
+        (Some(_) | None, _) => Some(artifact(task, now.clone(), false)),
+    }
+}
+
+/// The artifact with its new parts only, if it is the same but for them.
+fn appended(shown: &Artifact, now: &Artifact) -> Option<Artifact> {
+    let parts = now.parts.strip_prefix(shown.parts.as_slice())?;
+    let parts = parts.to_vec();
+    let same = Artifact {
+        parts: shown.parts.clone(),
+        ..now.clone()
+    };
+    (*shown == same).then(|| Artifact {
+        parts,
+        ..now.clone()
+    })
+}
+
+fn artifact(task: &Task, artifact: Artifact, append: bool) -> StreamResponse {
+    StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent {
+        task_id: task.id.clone(),
+        context_id: task.context_id.clone().unwrap_or_default(),
+        artifact,
+        append,
+        last_chunk: false,
+        metadata: None,
+        extra: Metadata::new(),
+    })
+}
+
+/// The task's metadata that are new or changed.
+fn new_metadata(shown: &Task, now: &Task) -> Option<Metadata> {
+    let known = shown.metadata.as_ref();
+    let now = now.metadata.as_ref()?;
+    let is_new = |key: &String, value: &_| known.and_then(|known| known.get(key)) != Some(value);
+    let new: Metadata = now
+        .iter()
+        .filter(|(key, value)| is_new(key, value))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    (!new.is_empty()).then_some(new)
+}

@@ -1,0 +1,94 @@
+//! JSON-RPC 2.0 over HTTP (specification, section 9), in every version.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bridge_protocol::{
+    dialect::{Call, Losses},
+    jsonrpc::{Id, Request, Response},
+};
+use reqwest::RequestBuilder;
+use serde_json::Value;
+
+use super::{Items, Reply, report, sse};
+use crate::{
+    Fault,
+    http::{Answer, Endpoint, beginning},
+};
+
+/// Posts calls to one address.
+#[derive(Debug)]
+pub(crate) struct JsonRpc {
+    endpoint: Endpoint,
+    /// Each method has a path of its own, as some agents of 0.1 have it.
+    has_paths: bool,
+    next_id: AtomicU64,
+}
+
+impl JsonRpc {
+    pub(crate) fn new(endpoint: Endpoint, has_paths: bool) -> Self {
+        Self {
+            endpoint,
+            has_paths,
+            next_id: AtomicU64::new(1),
+        }
+    }
+
+    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
+        let request = self.request(call)?;
+        let answer = self.endpoint.exchange(request).await?;
+        let result = read_result(&answer)?;
+        Reply::read(self.endpoint.version, call.operation(), result).map_err(Fault::Invalid)
+    }
+
+    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+        let version = self.endpoint.version;
+        let read = move |data: &str| {
+            let event = open_envelope(data.as_bytes())?;
+            version.stream_item_to_v1(event).map_err(Fault::Invalid)
+        };
+        let refused = |answer: &Answer| match read_result(answer) {
+            Err(fault) => fault,
+            Ok(_) => sse::no_stream(),
+        };
+        sse::open(&self.endpoint, self.request(call)?, after, read, refused).await
+    }
+
+    fn request(&self, call: &Call) -> Result<RequestBuilder, Fault> {
+        let version = self.endpoint.version;
+        let method = version
+            .method(call.operation())
+            .ok_or(Fault::NotInVersion(version.as_str()))?;
+        let id = Id::Number(self.next_id.fetch_add(1, Ordering::Relaxed).into());
+        let mut losses = Losses::default();
+        let params = version.params_from_v1(call, &mut losses);
+        report(&self.endpoint, call, &losses);
+        let request = Request::new(id, method, params);
+        let mut url = self.endpoint.url.clone();
+        if self.has_paths {
+            url.set_path(&format!("{}/{method}", url.path().trim_end_matches('/')));
+        }
+        Ok(self.endpoint.http.post(url).json(&request))
+    }
+}
+
+/// Opens an answer that should be a JSON-RPC response, whatever its HTTP status: agents send errors of
+/// the protocol with statuses of all kinds.
+fn read_result(answer: &Answer) -> Result<Value, Fault> {
+    match open_envelope(&answer.body) {
+        Err(Fault::Rpc(error)) => Err(answer
+            .denied(&error.to_string())
+            .unwrap_or(Fault::Rpc(error))),
+        Ok(result) => Ok(result),
+        Err(_) if !answer.is_success() => Err(answer.refused()),
+        Err(fault) if answer.is_json => Err(fault),
+        Err(_) => Err(Fault::Http {
+            status: answer.status,
+            body: format!("not JSON: {}", beginning(&answer.body)),
+        }),
+    }
+}
+
+fn open_envelope(body: &[u8]) -> Result<Value, Fault> {
+    let response = Response::from_slice(body).map_err(Fault::Invalid)?;
+    response.outcome.map_err(Fault::Rpc)
+}

@@ -1,0 +1,90 @@
+//! What operations answer, in the types of 1.0.
+
+use bridge_protocol::{
+    a2a::{
+        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, Operation,
+        SendMessageResponse, Task, TaskPushNotificationConfig,
+    },
+    dialect::{Version, card},
+    wire::{FieldError, Wire as _},
+};
+use serde_json::Value;
+
+/// What an operation answers that does not stream.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// To SendMessage.
+    Sent(Box<SendMessageResponse>),
+    /// To GetTask and CancelTask.
+    Task(Box<Task>),
+    /// To ListTasks.
+    Tasks(ListTasksResponse),
+    /// To CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
+    PushConfig(Box<TaskPushNotificationConfig>),
+    /// To ListTaskPushNotificationConfigs.
+    PushConfigs(ListTaskPushNotificationConfigsResponse),
+    /// To DeleteTaskPushNotificationConfig.
+    Deleted,
+    /// To GetExtendedAgentCard.
+    Card(Box<AgentCard>),
+}
+
+impl Reply {
+    /// Reads an answer in the JSON of a version.
+    pub(crate) fn read(
+        version: Version,
+        operation: Operation,
+        value: Value,
+    ) -> Result<Self, FieldError> {
+        match operation {
+            Operation::SendMessage => version
+                .send_result_to_v1(value)
+                .map(|sent| Self::Sent(Box::new(sent))),
+            Operation::GetTask | Operation::CancelTask => version
+                .task_to_v1(value)
+                .map(|task| Self::Task(Box::new(task))),
+            Operation::ListTasks => ListTasksResponse::read(value).map(Self::Tasks),
+            Operation::CreateTaskPushNotificationConfig
+            | Operation::GetTaskPushNotificationConfig => version
+                .push_config_to_v1(value)
+                .map(|config| Self::PushConfig(Box::new(config))),
+            Operation::ListTaskPushNotificationConfigs => {
+                version.push_configs_to_v1(value).map(Self::PushConfigs)
+            }
+            Operation::DeleteTaskPushNotificationConfig => Ok(Self::Deleted),
+            Operation::GetExtendedAgentCard => {
+                card::read(value).map(|(card, _)| Self::Card(Box::new(card)))
+            }
+            Operation::SendStreamingMessage | Operation::SubscribeToTask => {
+                Err(FieldError::new("a stream", "a single object"))
+            }
+        }
+    }
+}
+
+/// What a method of the client answers, taken out of the reply that it waits for.
+pub(crate) trait Answered: Sized {
+    /// The answer, if the reply is of its kind.
+    fn from_reply(reply: Reply) -> Option<Self>;
+}
+
+/// Lets each answer be taken out of the one variant that holds it.
+macro_rules! answered {
+    ($( $answer:ty: $pattern:pat => $value:expr; )*) => {
+        $( impl Answered for $answer {
+            fn from_reply(reply: Reply) -> Option<Self> {
+                if let $pattern = reply { Some($value) } else { None }
+            }
+        } )*
+    };
+}
+
+answered! {
+    SendMessageResponse: Reply::Sent(sent) => *sent;
+    Task: Reply::Task(task) => *task;
+    ListTasksResponse: Reply::Tasks(tasks) => tasks;
+    TaskPushNotificationConfig: Reply::PushConfig(config) => *config;
+    ListTaskPushNotificationConfigsResponse: Reply::PushConfigs(configs) => configs;
+    (): Reply::Deleted => ();
+    AgentCard: Reply::Card(card) => *card;
+}

@@ -1,0 +1,91 @@
+//! HTTP+JSON (specification 1.0, section 11; 0.3, section 3.2.3): each operation has a path of its own.
+//!
+//! - [`route`]: method, path, query and body of each call
+//! - [`spoken`]: the JSON of each version
+//! - [`refusal`]: what an answer means that HTTP calls a failure
+
+mod refusal;
+mod route;
+mod spoken;
+
+use bridge_protocol::{dialect::Call, wire};
+use reqwest::{
+    RequestBuilder,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+use serde_json::Value;
+
+use self::route::Route;
+use super::{Items, Reply, sse};
+use crate::{
+    Fault,
+    http::{Answer, Endpoint, beginning},
+};
+
+/// What this client takes; 1.0.1 named a media type of its own (section 11.1).
+const ACCEPTED: &str = "application/a2a+json, application/json";
+
+/// Sends calls to the paths below one address.
+#[derive(Debug)]
+pub(crate) struct Rest(Endpoint);
+
+impl Rest {
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self(endpoint)
+    }
+
+    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
+        let request = self.request(call)?.header(ACCEPT, ACCEPTED);
+        let answer = self.0.exchange(request).await?;
+        let value = read_answer(&answer, call)?;
+        spoken::reply(self.0.version, call.operation(), value).map_err(Fault::Invalid)
+    }
+
+    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+        let version = self.0.version;
+        let read = move |data: &str| {
+            let value = json(data.as_bytes())?;
+            if let Some(error) = refusal::in_stream(&value) {
+                return Err(Fault::Rpc(error));
+            }
+            spoken::item(version, value).map_err(Fault::Invalid)
+        };
+        let refused = |answer: &Answer| match read_answer(answer, call) {
+            Err(fault) => fault,
+            Ok(_) => sse::no_stream(),
+        };
+        sse::open(&self.0, self.request(call)?, after, read, refused).await
+    }
+
+    fn request(&self, call: &Call) -> Result<RequestBuilder, Fault> {
+        let route = Route::of(&self.0, call)?;
+        let request = self.0.http.request(route.method, route.url);
+        Ok(match route.body {
+            // The JSON that every server knows: application/a2a+json is younger than most of them.
+            Some(body) => request
+                .header(CONTENT_TYPE, "application/json")
+                .body(body.to_string()),
+            None => request,
+        })
+    }
+}
+
+/// The object in an answer, or the fault that it tells of.
+fn read_answer(answer: &Answer, call: &Call) -> Result<Value, Fault> {
+    if !answer.is_success() {
+        return Err(refusal::read(answer, call));
+    }
+    match answer.body.is_empty() {
+        // Deleting answers with nothing at all.
+        true => Ok(Value::Null),
+        false if answer.is_json => json(&answer.body),
+        false => Err(Fault::Http {
+            status: answer.status,
+            body: format!("not JSON: {}", beginning(&answer.body)),
+        }),
+    }
+}
+
+fn json(body: &[u8]) -> Result<Value, Fault> {
+    wire::from_slice(body).map_err(Fault::Invalid)
+}

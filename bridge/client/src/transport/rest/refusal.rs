@@ -1,0 +1,91 @@
+//! What an answer means that HTTP calls a failure (specification 1.0, section 11.6).
+//!
+//! 1.0 answers with `google.rpc.Status`; its reason says which error of the protocol it is. Servers of 0.3
+//! say what they like: some the code of JSON-RPC, some only the status.
+
+use bridge_protocol::{
+    a2a::{ErrorKind, Operation},
+    dialect::Call,
+    jsonrpc::RpcError,
+    wire,
+};
+use serde_json::Value;
+
+use crate::{Fault, http::Answer};
+
+/// Reads a failure. What says nothing of the protocol stays an HTTP status.
+pub(super) fn read(answer: &Answer, call: &Call) -> Fault {
+    let body = wire::from_slice::<Value>(&answer.body).unwrap_or_default();
+    let status = &body.get("error").unwrap_or(&body);
+    let Some(message) = status.get("message").and_then(Value::as_str) else {
+        return answer.refused();
+    };
+    if let Some(denied) = answer.denied(message) {
+        return denied;
+    }
+    let kind = reason(status).or_else(|| by_status(answer.status, call.operation()));
+    let code = code(status).or(kind.map(ErrorKind::code));
+    code.map_or_else(|| answer.refused(), |code| Fault::Rpc(error(status, code)))
+}
+
+/// The error that an event of a stream holds instead of an item.
+pub(super) fn in_stream(event: &Value) -> Option<RpcError> {
+    let status = event.get("error")?;
+    let kind = reason(status).unwrap_or(ErrorKind::Internal);
+    Some(error(status, code(status).unwrap_or(kind.code())))
+}
+
+fn error(status: &Value, code: i64) -> RpcError {
+    let message = status.get("message").and_then(Value::as_str);
+    let details = status.get("details").or_else(|| status.get("data"));
+    RpcError {
+        code,
+        message: message.unwrap_or_default().to_owned(),
+        data: details.cloned(),
+    }
+}
+
+/// The code of JSON-RPC, where a server uses it here too. Others have the HTTP status in its place.
+fn code(status: &Value) -> Option<i64> {
+    let code = status.get("code").and_then(Value::as_i64);
+    code.filter(|code| *code < 0)
+}
+
+/// What the `google.rpc.ErrorInfo` among the details names.
+fn reason(status: &Value) -> Option<ErrorKind> {
+    let details = status.get("details").and_then(Value::as_array)?;
+    let reasons = details
+        .iter()
+        .filter_map(|detail| detail.get("reason")?.as_str());
+    let kind = |reason: &str| {
+        ErrorKind::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.reason() == reason)
+    };
+    reasons.filter_map(kind).next()
+}
+
+/// What a status means of which nothing else is said: each of these has one error, or one for each
+/// kind of operation.
+fn by_status(status: u16, operation: Operation) -> Option<ErrorKind> {
+    let names_task = match operation {
+        Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => true,
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::ListTasks
+        | Operation::CreateTaskPushNotificationConfig
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::GetExtendedAgentCard => false,
+    };
+    match status {
+        404 if names_task => Some(ErrorKind::TaskNotFound),
+        409 => Some(ErrorKind::TaskNotCancelable),
+        415 => Some(ErrorKind::ContentTypeNotSupported),
+        422 => Some(ErrorKind::InvalidParams),
+        501 => Some(ErrorKind::UnsupportedOperation),
+        _ => None,
+    }
+}

@@ -1,0 +1,140 @@
+//! Where each call goes: method, path, query and body (specification 1.0, section 11.3; 0.3, section 3.5.6).
+
+use bridge_protocol::{
+    a2a::Operation,
+    dialect::{Call, Losses, Version},
+    wire::FieldError,
+};
+use reqwest::Method;
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::spoken;
+use crate::{Fault, http::Endpoint, transport::report};
+
+/// A request as HTTP sees it.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) body: Option<Value>,
+}
+
+impl Route {
+    /// The route of a call. Tenant and ids go into the path; the rest into the body, or the query of
+    /// what has none.
+    pub(super) fn of(endpoint: &Endpoint, call: &Call) -> Result<Self, Fault> {
+        // 0.3 names a list in its table and has no answer for it.
+        if endpoint.version.method(call.operation()).is_none() {
+            return Err(Fault::NotInVersion(endpoint.version.as_str()));
+        }
+        let mut losses = Losses::default();
+        let params = spoken::params(endpoint.version, call, &mut losses);
+        report(endpoint, call, &losses);
+        let mut fields = match params {
+            Value::Object(fields) => fields,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => Map::new(),
+        };
+        let method = method(call.operation());
+        let segments = segments(endpoint.version, call.operation(), &mut fields)?;
+        let mut url = below(&endpoint.url, &segments);
+        let body = (method == Method::POST).then(|| Value::Object(std::mem::take(&mut fields)));
+        for (name, value) in fields {
+            url.query_pairs_mut().append_pair(&name, &text(&value));
+        }
+        Ok(Self { method, url, body })
+    }
+}
+
+fn method(operation: Operation) -> Method {
+    match operation {
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::CancelTask
+        | Operation::CreateTaskPushNotificationConfig => Method::POST,
+        Operation::GetTask
+        | Operation::ListTasks
+        | Operation::SubscribeToTask
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::GetExtendedAgentCard => Method::GET,
+        Operation::DeleteTaskPushNotificationConfig => Method::DELETE,
+    }
+}
+
+/// The path below the interface's address, its pieces taken out of the parameters.
+fn segments(
+    version: Version,
+    operation: Operation,
+    fields: &mut Map<String, Value>,
+) -> Result<Vec<String>, Fault> {
+    let mut take = |name: &str| match fields.remove(name) {
+        // Dots alone would lead to another path.
+        Some(Value::String(text)) if !matches!(text.as_str(), "" | "." | "..") => Some(text),
+        Some(_) | None => None,
+    };
+    let tenant = take("tenant");
+    let mut path: Vec<String> = match version {
+        Version::V1_0 => tenant.into_iter().collect(),
+        Version::V0_1 | Version::V0_3 => vec!["v1".to_owned()],
+    };
+    let mut id = |name: &str| take(name).ok_or_else(|| missing(name));
+    const CONFIGS: &str = "pushNotificationConfigs";
+    match operation {
+        Operation::SendMessage => path.push("message:send".to_owned()),
+        Operation::SendStreamingMessage => path.push("message:stream".to_owned()),
+        Operation::GetTask => path.extend(["tasks".to_owned(), id("id")?]),
+        Operation::ListTasks => path.push("tasks".to_owned()),
+        Operation::CancelTask => path.extend(["tasks".to_owned(), id("id")? + ":cancel"]),
+        Operation::SubscribeToTask => path.extend(["tasks".to_owned(), id("id")? + ":subscribe"]),
+        Operation::CreateTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs => {
+            path.extend(["tasks".to_owned(), id("taskId")?, CONFIGS.to_owned()]);
+        }
+        Operation::GetTaskPushNotificationConfig | Operation::DeleteTaskPushNotificationConfig => {
+            path.extend([
+                "tasks".to_owned(),
+                id("taskId")?,
+                CONFIGS.to_owned(),
+                id("id")?,
+            ]);
+        }
+        Operation::GetExtendedAgentCard => path.push(match version {
+            Version::V1_0 => "extendedAgentCard".to_owned(),
+            Version::V0_1 | Version::V0_3 => "card".to_owned(),
+        }),
+    }
+    Ok(path)
+}
+
+fn missing(name: &str) -> Fault {
+    Fault::Asked(FieldError::new("an id, since it is part of the path", "nothing").inside(name))
+}
+
+/// The address below `base`. Segments are encoded, so that no id can lead elsewhere.
+fn below(base: &Url, segments: &[String]) -> Url {
+    let mut url = base.clone();
+    // Some cards of 0.3 name the address with its version already.
+    let is_named = base.path().trim_end_matches('/').ends_with("/v1");
+    let segments = match segments {
+        [first, rest @ ..] if first == "v1" && is_named => rest,
+        all => all,
+    };
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().extend(segments);
+    }
+    url
+}
+
+/// A value as it stands in a query.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}

@@ -1,0 +1,77 @@
+//! The JSON of each version: 0.3 has one for HTTP+JSON that is not the one it has for JSON-RPC.
+
+use bridge_protocol::{
+    a2a::{Operation, StreamResponse},
+    dialect::{
+        Call, Losses, Version, card,
+        v0_3::proto::{answer, request},
+    },
+    wire::{FieldError, to_value},
+};
+use serde_json::Value;
+
+use crate::transport::Reply;
+
+/// The parameters of a call, ids and tenant among them: what stands in the path is taken out later.
+pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
+    match (version, call) {
+        (Version::V0_3, Call::SendMessage(send) | Call::SendStreamingMessage(send)) => {
+            request::send_from_v1(send, losses)
+        }
+        (Version::V0_3, Call::CreateTaskPushNotificationConfig(config)) => {
+            let mut body = request::create_push_from_v1(config, losses);
+            body["taskId"] = to_value(&config.task_id);
+            body
+        }
+        // What is left has ids, and numbers for the query, which all versions name alike.
+        (Version::V0_1 | Version::V0_3 | Version::V1_0, _) => {
+            Version::V1_0.params_from_v1(call, losses)
+        }
+    }
+}
+
+/// Reads an answer.
+pub(super) fn reply(
+    version: Version,
+    operation: Operation,
+    value: Value,
+) -> Result<Reply, FieldError> {
+    match version {
+        Version::V0_1 | Version::V1_0 => Reply::read(version, operation, value),
+        Version::V0_3 => reply_v0_3(operation, value),
+    }
+}
+
+fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
+    match operation {
+        Operation::SendMessage => {
+            let sent = answer::send_result_to_v1(value)?;
+            Ok(Reply::Sent(Box::new(sent)))
+        }
+        Operation::GetTask | Operation::CancelTask => {
+            Ok(Reply::Task(Box::new(answer::task_to_v1(value)?)))
+        }
+        Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
+            Ok(Reply::PushConfig(Box::new(answer::push_to_v1(value)?)))
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            Ok(Reply::PushConfigs(answer::pushes_to_v1(value)?))
+        }
+        Operation::GetExtendedAgentCard => {
+            let (card, _) = card::read(value)?;
+            Ok(Reply::Card(Box::new(card)))
+        }
+        Operation::ListTasks
+        | Operation::DeleteTaskPushNotificationConfig
+        | Operation::SendStreamingMessage
+        | Operation::SubscribeToTask => Reply::read(Version::V0_3, operation, value),
+    }
+}
+
+/// Reads one event of a stream.
+pub(super) fn item(version: Version, value: Value) -> Result<StreamResponse, FieldError> {
+    match version {
+        Version::V0_1 | Version::V1_0 => version.stream_item_to_v1(value),
+        Version::V0_3 => answer::stream_item_to_v1(value),
+    }
+}

@@ -1,0 +1,127 @@
+//! The events of a stream, as server-sent events.
+
+use std::time::Duration;
+
+use bridge_protocol::a2a::StreamResponse;
+use futures_util::{StreamExt as _, stream};
+use reqwest::RequestBuilder;
+use reqwest_eventsource::{Error, Event, EventSource, retry};
+
+use super::{Item, Items};
+use crate::{
+    Fault, Limits,
+    http::{Answer, Endpoint, within},
+};
+
+/// Opens a stream. `read` makes an event of what one server-sent event holds; `refused` says what an
+/// answer means that is no stream.
+pub(super) async fn open(
+    endpoint: &Endpoint,
+    request: RequestBuilder,
+    after: Option<&str>,
+    read: impl Fn(&str) -> Result<StreamResponse, Fault> + Send + 'static,
+    refused: impl Fn(&Answer) -> Fault,
+) -> Result<Items, Fault> {
+    let limits = endpoint.limits;
+    let request = match after {
+        Some(id) => request.header("Last-Event-ID", id),
+        None => request,
+    };
+    let mut source = EventSource::new(endpoint.dress(request))
+        .map_err(|error| Fault::StreamBroken(error.to_string()))?;
+    // A reconnect would send the message again, and so start a second turn.
+    source.set_retry_policy(Box::new(retry::Never));
+    match next(&mut source, limits.reply).await {
+        Ok(Some(Event::Open)) => {}
+        Ok(Some(Event::Message(_)) | None) => {
+            return Err(Fault::StreamBroken("it ended before it began".into()));
+        }
+        Err(Broken::By(fault)) => return Err(fault),
+        Err(Broken::Answered(reply)) => {
+            let answer = within(limits.reply, Answer::read(*reply, &limits)).await?;
+            return Err(refused(&answer));
+        }
+    }
+    let reader = Reader {
+        source,
+        limits,
+        read,
+    };
+    Ok(stream::unfold(Some(reader), step).boxed())
+}
+
+/// The fault of an answer that is an object where a stream was asked for.
+pub(super) fn no_stream() -> Fault {
+    Fault::StreamBroken("the answer is a single object, not a stream".into())
+}
+
+struct Reader<R> {
+    source: EventSource,
+    limits: Limits,
+    read: R,
+}
+
+/// One step of the stream: the next item and the reader, which is gone after the end.
+async fn step<R>(reader: Option<Reader<R>>) -> Option<(Result<Item, Fault>, Option<Reader<R>>)>
+where
+    R: Fn(&str) -> Result<StreamResponse, Fault>,
+{
+    let mut reader = reader?;
+    match reader.next_item().await {
+        Ok(Some(item)) => Some((Ok(item), Some(reader))),
+        Ok(None) => None,
+        Err(fault) => Some((Err(fault), None)),
+    }
+}
+
+impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
+    async fn next_item(&mut self) -> Result<Option<Item>, Fault> {
+        loop {
+            let message = match next(&mut self.source, self.limits.idle).await {
+                Ok(None) => return Ok(None),
+                Ok(Some(Event::Open)) => continue,
+                Ok(Some(Event::Message(message))) => message,
+                Err(Broken::By(fault)) => return Err(fault),
+                Err(Broken::Answered(_)) => return Err(no_stream()),
+            };
+            // Keep-alives of some servers are events without data.
+            if message.data.is_empty() {
+                continue;
+            }
+            let event = self.event(&message.data)?;
+            let id = Some(message.id).filter(|id| !id.is_empty());
+            return Ok(Some(Item { id, event }));
+        }
+    }
+
+    fn event(&self, data: &str) -> Result<StreamResponse, Fault> {
+        let limit = self.limits.body;
+        match data.len() > limit {
+            true => Err(Fault::TooLarge { limit }),
+            false => (self.read)(data),
+        }
+    }
+}
+
+/// Why nothing came.
+enum Broken {
+    /// An answer came that is no stream.
+    Answered(Box<reqwest::Response>),
+    /// Something else.
+    By(Fault),
+}
+
+async fn next(source: &mut EventSource, wait: Duration) -> Result<Option<Event>, Broken> {
+    match tokio::time::timeout(wait, source.next()).await {
+        Err(_) => Err(Broken::By(Fault::Timeout(wait))),
+        Ok(None) | Ok(Some(Err(Error::StreamEnded))) => Ok(None),
+        Ok(Some(Ok(event))) => Ok(Some(event)),
+        Ok(Some(Err(Error::Transport(error)))) => Err(Broken::By(Fault::transport(&error, wait))),
+        Ok(Some(Err(Error::InvalidStatusCode(_, reply) | Error::InvalidContentType(_, reply)))) => {
+            Err(Broken::Answered(Box::new(reply)))
+        }
+        Ok(Some(Err(
+            error @ (Error::Utf8(_) | Error::Parser(_) | Error::InvalidLastEventId(_)),
+        ))) => Err(Broken::By(Fault::StreamBroken(error.to_string()))),
+    }
+}

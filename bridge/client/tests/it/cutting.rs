@@ -1,0 +1,186 @@
+//! A server that cuts its streams where it is told to, and goes on with the task meanwhile.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{HeaderMap, Response},
+    response::IntoResponse as _,
+    routing::{get, post},
+};
+use bridge_protocol::{
+    a2a::{StreamResponse, Task},
+    wire::{Wire as _, to_value},
+};
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use url::Url;
+
+use crate::server::reply;
+
+/// How a server lets its streams be taken up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Events have ids, and after one of them come the later ones.
+    Ids,
+    /// The task first, then what comes later, without ids.
+    Snapshot,
+    /// The same, but what was said last is said again after the task.
+    Repeats,
+    /// What comes later and nothing else, as servers of 0.3 do.
+    Later,
+    /// Not at all.
+    Refuses,
+    /// No streams at all.
+    Silent,
+}
+
+/// One connection: so many events, and then so many which nobody is there to hear.
+pub(crate) type Cut = (usize, usize);
+
+/// What the server does.
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    pub(crate) manner: Manner,
+    /// All that happens; the task comes first.
+    pub(crate) log: Vec<Value>,
+    pub(crate) cuts: VecDeque<Cut>,
+    /// Subscriptions that are answered with HTTP 503 before one is taken.
+    pub(crate) busy: usize,
+}
+
+/// What happened so far.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    script: Script,
+    happened: usize,
+    /// The methods that were called.
+    pub(crate) asked: Vec<String>,
+}
+
+pub(crate) type Shared = Arc<Mutex<Stage>>;
+
+/// Starts a server with this script.
+pub(crate) async fn serve(script: Script) -> (Url, Shared) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}/", listener.local_addr().unwrap());
+    let streaming = (script.manner == Manner::Silent).then_some(false);
+    let card = json!({"name": "Cutter", "capabilities": {"streaming": streaming},
+        "supportedInterfaces":
+            [{"url": base, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]});
+    let stage = Stage {
+        script,
+        happened: 1,
+        asked: Vec::new(),
+    };
+    let shared = Arc::new(Mutex::new(stage));
+    let app = Router::new()
+        .route(
+            "/.well-known/agent-card.json",
+            get(async move || Json(card)),
+        )
+        .route("/", post(answer))
+        .with_state(shared.clone());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    (Url::parse(&base).unwrap(), shared)
+}
+
+/// The task as it stands after these events.
+pub(crate) fn task(log: &[Value]) -> Task {
+    let mut events = log
+        .iter()
+        .map(|event| StreamResponse::read(event.clone()).unwrap());
+    let mut task = Task::begun_by(events.next().unwrap()).unwrap();
+    events.for_each(|event| task.apply(event));
+    task
+}
+
+async fn answer(State(stage): State<Shared>, headers: HeaderMap, body: Bytes) -> Response<Body> {
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    let method = request["method"].as_str().unwrap().to_owned();
+    let after = headers
+        .get("last-event-id")
+        .map(|id| id.to_str().unwrap().parse().unwrap());
+    let mut stage = stage.lock().unwrap();
+    stage.asked.push(method.clone());
+    let result = match method.as_str() {
+        "SendStreamingMessage" => return stage.stream(0, None),
+        "SubscribeToTask" => return stage.subscribe(after),
+        "SendMessage" => json!({"task": to_value(&stage.now())}),
+        "GetTask" => {
+            stage.happened = (stage.happened + 2).min(stage.script.log.len());
+            to_value(&stage.now())
+        }
+        other => panic!("{other} was not expected"),
+    };
+    crate::server::result(&result)
+}
+
+/// What came before is sent first: a body that fails at once would take it along.
+async fn cut() -> Result<Bytes, std::io::Error> {
+    tokio::task::yield_now().await;
+    Err(std::io::Error::other("cut"))
+}
+
+impl Stage {
+    fn now(&self) -> Task {
+        task(&self.script.log[..self.happened])
+    }
+
+    fn subscribe(&mut self, after: Option<usize>) -> Response<Body> {
+        if self.script.busy > 0 {
+            self.script.busy -= 1;
+            return reply(503, "text/plain", "restarting");
+        }
+        let snapshot = json!({"task": to_value(&self.now())});
+        let happened = self.happened;
+        match self.script.manner {
+            Manner::Ids => self.stream(after.map_or(0, |id| id + 1), None),
+            Manner::Snapshot => self.stream(happened, Some(snapshot)),
+            Manner::Repeats => self.stream(self.repeated(), Some(snapshot)),
+            Manner::Later => self.stream(happened, None),
+            Manner::Refuses | Manner::Silent => reply(
+                200,
+                "application/json",
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no"}}"#,
+            ),
+        }
+    }
+
+    /// Where to begin so that the last event comes again, if it can be told from a new one: the same
+    /// piece of an artifact can be meant twice.
+    fn repeated(&self) -> usize {
+        let last = &self.script.log[self.happened - 1];
+        let is_piece = last.pointer("/artifactUpdate/append") == Some(&Value::Bool(true));
+        self.happened - usize::from(!is_piece)
+    }
+
+    /// A stream from this event on, which breaks where the next cut says.
+    fn stream(&mut self, from: usize, first: Option<Value>) -> Response<Body> {
+        let end = self.script.log.len();
+        let (heard, missed) = self.script.cuts.pop_front().unwrap_or((end, 0));
+        let until = (from + heard).min(end);
+        self.happened = self.happened.max((until + missed).min(end));
+        let mut chunks: Vec<Result<Bytes, std::io::Error>> = Vec::new();
+        chunks.extend(first.map(|event| Ok(self.event(None, &event))));
+        let shown = self.script.log[from.min(end)..until].iter().enumerate();
+        chunks.extend(shown.map(|(at, event)| Ok(self.event(Some(from + at), event))));
+        let cut = (until < end).then(|| stream::once(cut()));
+        let body = Body::from_stream(stream::iter(chunks).chain(stream::iter(cut).flatten()));
+        ([("content-type", "text/event-stream")], body).into_response()
+    }
+
+    fn event(&self, id: Option<usize>, event: &Value) -> Bytes {
+        let envelope = json!({"jsonrpc": "2.0", "id": 1, "result": event});
+        match id.filter(|_| self.script.manner == Manner::Ids) {
+            Some(id) => format!("id: {id}\ndata: {envelope}\n\n").into(),
+            None => format!("data: {envelope}\n\n").into(),
+        }
+    }
+}

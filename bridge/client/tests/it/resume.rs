@@ -1,0 +1,206 @@
+//! A stream that breaks is taken up again: nothing is shown twice, nothing is lost, and in the same order.
+
+use std::time::Duration;
+
+use bridge_client::{Client, Options, Polls, Retries};
+use bridge_protocol::{
+    a2a::{StreamResponse, SubscribeToTaskRequest, Task},
+    wire::{Wire as _, to_value},
+};
+use futures_util::StreamExt as _;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    cutting::{Cut, Manner, Script, Shared, serve, task},
+    server::hello,
+};
+
+const RESUMING: [Manner; 6] = [
+    Manner::Ids,
+    Manner::Snapshot,
+    Manner::Repeats,
+    Manner::Later,
+    Manner::Refuses,
+    Manner::Silent,
+];
+
+fn options() -> Options {
+    Options {
+        retries: Retries {
+            attempts: 4,
+            first: Duration::from_millis(1),
+            longest: Duration::from_millis(4),
+        },
+        polls: Some(Polls {
+            first: Duration::from_millis(1),
+            longest: Duration::from_millis(4),
+        }),
+        ..Options::default()
+    }
+}
+
+fn begun() -> Value {
+    json!({"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_SUBMITTED"}}})
+}
+
+fn status(state: &str, message: usize) -> Value {
+    json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": state,
+        "timestamp": format!("2026-01-01T00:00:{message:02}Z"), "message":
+        {"messageId": format!("m{message}"), "role": "ROLE_AGENT", "parts": [{"text": "x"}]}}}})
+}
+
+fn artifact(id: usize, append: bool, number: usize) -> Value {
+    json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "append": append, "artifact":
+        {"artifactId": format!("a{id}"), "parts": [{"text": format!("p{number}")}]}}})
+}
+
+/// What a task does: a message, or a piece of one of two artifacts, by number; then it completes.
+fn log(steps: &[u8]) -> Vec<Value> {
+    let step = |(number, step): (usize, &u8)| match step {
+        0 | 1 => status("TASK_STATE_WORKING", number),
+        2 => artifact(0, false, number),
+        3 => artifact(0, true, number),
+        _ => artifact(1, true, number),
+    };
+    let mut log = vec![begun()];
+    log.extend(steps.iter().enumerate().map(step));
+    log.push(status("TASK_STATE_COMPLETED", 59));
+    // As the client writes them again: without what is meant anyway.
+    let read = |event| to_value(&StreamResponse::read(event).unwrap());
+    log.into_iter().map(read).collect()
+}
+
+async fn run(manner: Manner, log: &[Value], cuts: &[Cut], busy: usize) -> (Vec<Value>, Shared) {
+    let script = Script {
+        manner,
+        log: log.to_vec(),
+        cuts: cuts.iter().copied().collect(),
+        busy,
+    };
+    let (url, shared) = serve(script).await;
+    let client = Client::connect(&url, &options()).await.unwrap();
+    let stream = client.send_streaming_message(hello()).await.unwrap();
+    let events = stream.map(|event| to_value(&event.unwrap()));
+    (events.collect().await, shared)
+}
+
+/// The messages and pieces of artifacts in these events, in their order.
+fn said(events: &[Value]) -> (Vec<&str>, Task) {
+    let messages = events.iter().filter_map(|event| {
+        event
+            .pointer("/statusUpdate/status/message/messageId")?
+            .as_str()
+    });
+    (messages.collect(), task(events))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn wherever_it_is_cut_all_is_shown_once_and_in_order(
+        manner in prop::sample::select(RESUMING.to_vec()),
+        steps in prop::collection::vec(0_u8..5, 0..12),
+        cuts in prop::collection::vec((1_usize..5, 0_usize..4), 0..6),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let log = log(&steps);
+        let (events, shared) = runtime.block_on(run(manner, &log, &cuts, 0));
+        prop_assert_eq!(said(&events), said(&log));
+        if manner == Manner::Ids {
+            prop_assert_eq!(&events, &log);
+        }
+        let asked = shared.lock().unwrap().asked.clone();
+        let sent = asked.iter().filter(|method| method.starts_with("Send")).count();
+        prop_assert_eq!(sent, 1, "{:?}", asked);
+    }
+}
+
+#[tokio::test]
+async fn a_restarting_server_is_waited_for() {
+    let log = log(&[0, 3, 3]);
+    let (events, shared) = run(Manner::Ids, &log, &[(2, 1)], 3).await;
+    assert_eq!(events, log);
+    let asked = shared.lock().unwrap().asked.clone();
+    assert_eq!(asked.len(), 5, "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_stays_away_is_given_up() {
+    let script = Script {
+        manner: Manner::Ids,
+        log: log(&[0]),
+        cuts: [(1, 0)].into(),
+        busy: 100,
+    };
+    let (url, shared) = serve(script).await;
+    let client = Client::connect(&url, &options()).await.unwrap();
+    let events: Vec<_> = client
+        .send_streaming_message(hello())
+        .await
+        .unwrap()
+        .collect()
+        .await;
+    let error = events.last().unwrap().as_ref().unwrap_err();
+    let expected = format!("SendStreamingMessage at {url}: HTTP status 503: restarting");
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(shared.lock().unwrap().asked.len(), 5);
+}
+
+#[tokio::test]
+async fn what_is_turned_off_is_not_done() {
+    let off = Options {
+        retries: Retries::NONE,
+        polls: None,
+        ..Options::default()
+    };
+    for (manner, expected) in [
+        (Manner::Ids, "the stream broke: "),
+        (Manner::Refuses, "the stream broke: "),
+    ] {
+        let script = Script {
+            manner,
+            log: log(&[0]),
+            cuts: [(1, 0)].into(),
+            busy: 0,
+        };
+        let (url, shared) = serve(script).await;
+        let client = Client::connect(&url, &off).await.unwrap();
+        let events: Vec<_> = client
+            .send_streaming_message(hello())
+            .await
+            .unwrap()
+            .collect()
+            .await;
+        let error = events.last().unwrap().as_ref().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(shared.lock().unwrap().asked, ["SendStreamingMessage"]);
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_is_followed_to_the_end_of_its_task() {
+    for manner in [Manner::Snapshot, Manner::Later, Manner::Silent] {
+        let script = Script {
+            manner,
+            log: log(&[0, 2, 3, 0, 4]),
+            cuts: [(1, 1), (1, 0)].into(),
+            busy: 0,
+        };
+        let (url, _) = serve(script).await;
+        let client = Client::connect(&url, &options()).await.unwrap();
+        let request = SubscribeToTaskRequest::new("t");
+        let events = client.subscribe_to_task(request).await.unwrap();
+        let events: Vec<_> = events.map(Result::unwrap).collect().await;
+        let Some(StreamResponse::StatusUpdate(last)) = events.last() else {
+            panic!("{manner:?}: {events:?}");
+        };
+        assert!(last.status.state.is_terminal(), "{manner:?}");
+        let ids: Vec<_> = events.iter().map(to_value).collect();
+        let ids: Vec<_> = said(&ids).0.into_iter().map(str::to_owned).collect();
+        let mut once = ids.clone();
+        once.dedup();
+        assert_eq!(ids, once);
+    }
+}

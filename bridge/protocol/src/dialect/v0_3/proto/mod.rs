@@ -1,0 +1,25 @@
+//! What 0.3 says over HTTP+JSON and gRPC: ProtoJSON of its package `a2a.v1`.
+//!
+//! The specification of 0.3 has two JSON forms. Over JSON-RPC objects carry `kind`; its `a2a.proto`, whose
+//! annotations are the paths of HTTP+JSON, has none, calls a message's parts `content`, and names states and
+//! roles as 1.0 does. The SDKs of 0.3 speak the second over HTTP+JSON and refuse fields that it does not
+//! know. So nothing is written here that it has no word for: what is left out is reported in
+//! [`Losses`](crate::dialect::Losses).
+//!
+//! A server reads with [`send_to_v1`] and writes with [`task_from_v1`] and its like; a client goes the other
+//! way, with [`request`] and [`answer`].
+
+pub mod answer;
+mod push;
+mod read;
+pub mod request;
+mod write;
+
+pub use push::{
+    create_to_v1 as create_push_to_v1, from_v1 as push_from_v1, list_from_v1 as pushes_from_v1,
+};
+pub use read::{is_like, send_to_v1};
+pub use write::{artifact_update_from_v1, message_from_v1, status_update_from_v1, task_from_v1};
+
+#[cfg(test)]
+mod tests;

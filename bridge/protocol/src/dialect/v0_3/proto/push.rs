@@ -1,0 +1,79 @@
+//! Push notification settings in ProtoJSON of 0.3: their name is `tasks/TASK/pushNotificationConfigs/ID`.
+
+use alloc::{format, string::String};
+
+use serde_json::{Value, json};
+
+use super::write::known;
+use crate::{
+    a2a::{ListTaskPushNotificationConfigsResponse, Metadata, TaskPushNotificationConfig},
+    dialect::{
+        Losses,
+        object::{self, Object},
+        v0_3::push,
+    },
+    wire::{FieldError, Fields},
+};
+
+/// Reads the body of `POST tasks/TASK/pushNotificationConfigs`: a `config` with its id beside it, or within.
+pub fn create_to_v1(value: Value, task: &str) -> Result<TaskPushNotificationConfig, FieldError> {
+    let mut fields = Fields::of(value)?;
+    let id: Option<String> = fields.optional("configId")?;
+    // The path says it already.
+    fields.take("parent");
+    let inner = |config| Fields::of(config)?.required_by("pushNotificationConfig", config_to_v1);
+    let config = fields.required_by("config", inner)?;
+    Ok(TaskPushNotificationConfig {
+        task_id: Some(task.into()),
+        id: config.id.or(id).filter(|id| !id.is_empty()),
+        tenant: fields.text("tenant"),
+        extra: object::extra(fields, &["taskId"], Metadata::new()),
+        ..config
+    })
+}
+
+/// Reads a setting without its task: the same in both forms of 0.3, but that an empty text is none.
+pub(super) fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
+    let config = push::config_to_v1(value)?;
+    Ok(TaskPushNotificationConfig {
+        id: config.id.filter(|id| !id.is_empty()),
+        token: config.token.filter(|token| !token.is_empty()),
+        ..config
+    })
+}
+
+/// Writes a setting.
+pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
+    let id = config.id.as_deref().unwrap_or_default();
+    let task = config.task_id.as_deref().unwrap_or_default();
+    let mut inner = Object::default();
+    inner.put("id", id);
+    inner.put("url", config.url.as_str());
+    inner.some("token", config.token.clone());
+    let authentication = config.authentication.as_ref().map(|info| {
+        let mut object = Object::default();
+        object.put("schemes", json!([info.scheme]));
+        object.some("credentials", info.credentials.clone());
+        losses.inside("authentication", |losses| {
+            known(object, &info.extra, losses)
+        })
+    });
+    inner.some("authentication", authentication);
+    let inner = known(inner, &config.extra, losses);
+    json!({
+        "name": format!("tasks/{task}/pushNotificationConfigs/{id}"),
+        "pushNotificationConfig": inner,
+    })
+}
+
+/// Writes a task's settings.
+pub fn list_from_v1(
+    response: &ListTaskPushNotificationConfigsResponse,
+    losses: &mut Losses,
+) -> Value {
+    let configs = losses.each("configs", &response.configs, from_v1);
+    let mut object = Object::default();
+    object.put("configs", configs);
+    object.some("nextPageToken", response.next_page_token.clone());
+    known(object, &response.extra, losses)
+}

@@ -1,0 +1,130 @@
+//! From ProtoJSON of 0.3.
+
+use alloc::string::String;
+
+use serde_json::Value;
+
+use super::push;
+use crate::{
+    a2a::{
+        Content, Message, Metadata, Part, SendMessageConfiguration, SendMessageRequest,
+        decode_base64,
+    },
+    dialect::{
+        object,
+        v0_3::{data, message::role_to_v1},
+    },
+    wire::{FieldError, Fields, list},
+};
+
+/// Whether the parameters of a send are in this form, and not in that of JSON-RPC.
+pub fn is_like(params: &Value) -> bool {
+    let message = params.get("message").or_else(|| params.get("request"));
+    message.is_some_and(|message| message.get("content").is_some())
+}
+
+/// Reads the body of `message:send` and `message:stream`.
+pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
+    let mut fields = Fields::of(value)?;
+    // `request` is the field's name in the proto, which ProtoJSON readers take as well.
+    let name = match fields.has("request") {
+        true => "request",
+        false => "message",
+    };
+    Ok(SendMessageRequest {
+        tenant: fields.text("tenant"),
+        message: fields.required_by(name, message_to_v1)?,
+        configuration: fields.optional_by("configuration", configuration_to_v1)?,
+        metadata: fields.optional("metadata")?,
+        extra: object::extra(fields, &["tenant"], Metadata::new()),
+    })
+}
+
+/// Proto fields have no absence: a history of 0 is all of it, and what does not say `blocking` is answered
+/// at once.
+fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldError> {
+    let mut fields = Fields::of(value)?;
+    let history: i32 = fields.optional("historyLength")?;
+    let blocking: bool = fields.optional("blocking")?;
+    Ok(SendMessageConfiguration {
+        accepted_output_modes: fields.optional("acceptedOutputModes")?,
+        task_push_notification_config: fields
+            .optional_by("pushNotification", push::config_to_v1)?,
+        history_length: Some(history).filter(|length| *length != 0),
+        return_immediately: !blocking,
+        extra: object::extra(fields, &["returnImmediately"], Metadata::new()),
+    })
+}
+
+/// Reads a message.
+pub(super) fn message_to_v1(value: Value) -> Result<Message, FieldError> {
+    let mut fields = Fields::of(value)?;
+    Ok(Message {
+        message_id: fields.required("messageId")?,
+        context_id: text(&mut fields, "contextId")?,
+        task_id: text(&mut fields, "taskId")?,
+        role: fields.required_by("role", role_to_v1)?,
+        parts: fields.required_by("content", |parts| list(parts, part_to_v1))?,
+        metadata: fields.optional("metadata")?,
+        extensions: fields.optional("extensions")?,
+        reference_task_ids: fields.optional("referenceTaskIds")?,
+        extra: object::extra(fields, &["parts"], Metadata::new()),
+    })
+}
+
+/// An empty text is an absent one.
+pub(super) fn text(fields: &mut Fields, key: &str) -> Result<Option<String>, FieldError> {
+    let text: Option<String> = fields.optional(key)?;
+    Ok(text.filter(|text| !text.is_empty()))
+}
+
+/// Reads a part: one of `text`, `file` and `data`.
+pub(super) fn part_to_v1(value: Value) -> Result<Part, FieldError> {
+    const KINDS: &str = "exactly one of text, file, data";
+    let mut fields = Fields::of(value)?;
+    let metadata = fields.optional("metadata")?;
+    let held = ["text", "file", "data"].map(|kind| fields.has(kind));
+    let part = match held {
+        [true, false, false] => Part::text(fields.required::<String>("text")?),
+        [false, true, false] => fields.required_by("file", file_to_v1)?,
+        [false, false, true] => return data_to_v1(fields, metadata),
+        [false, false, false] => return Err(FieldError::new(KINDS, "none of them")),
+        _ => return Err(FieldError::new(KINDS, "several of them")),
+    };
+    Ok(Part { metadata, ..part })
+}
+
+fn data_to_v1(mut fields: Fields, metadata: Option<Metadata>) -> Result<Part, FieldError> {
+    let object = fields.required_by("data", |data| {
+        Fields::of(data)?.required::<Metadata>("data")
+    })?;
+    let (data, metadata) = data::unwrap(object.into(), metadata);
+    Ok(Part {
+        metadata,
+        content: Content::Data(data),
+        ..Part::text("")
+    })
+}
+
+fn file_to_v1(value: Value) -> Result<Part, FieldError> {
+    const PLACES: &str = "exactly one of fileWithBytes, fileWithUri";
+    let mut fields = Fields::of(value)?;
+    let places = (
+        text(&mut fields, "fileWithBytes")?,
+        text(&mut fields, "fileWithUri")?,
+    );
+    let content = match places {
+        (Some(bytes), None) => decode_base64(&bytes)
+            .map(Content::Raw)
+            .map_err(|error| error.inside("fileWithBytes"))?,
+        (None, Some(uri)) => Content::Url(uri),
+        (None, None) => return Err(FieldError::new(PLACES, "neither")),
+        (Some(_), Some(_)) => return Err(FieldError::new(PLACES, "both")),
+    };
+    Ok(Part {
+        content,
+        filename: text(&mut fields, "name")?,
+        media_type: text(&mut fields, "mimeType")?,
+        ..Part::text("")
+    })
+}

@@ -1,0 +1,74 @@
+//! What a client sends in ProtoJSON of 0.3: bodies, since ids stand in the path.
+
+use alloc::format;
+
+use serde_json::{Value, json};
+
+use super::{push, write};
+use crate::{
+    a2a::{SendMessageConfiguration, SendMessageRequest, TaskPushNotificationConfig},
+    dialect::{Losses, object::Object},
+};
+
+/// Writes the body of `message:send` and `message:stream`.
+pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
+    let mut object = Object::default();
+    let message = losses.inside("message", |losses| {
+        write::message_from_v1(&request.message, losses)
+    });
+    object.put("message", message);
+    let configuration = request.configuration.as_ref();
+    let configuration = losses.inside("configuration", |losses| {
+        configuration_from_v1(configuration, losses)
+    });
+    object.put("configuration", configuration);
+    object.some("metadata", request.metadata.clone());
+    tenant(request.tenant.as_deref(), losses);
+    write::known(object, &request.extra, losses)
+}
+
+/// A field that is not there is false, and false means not to wait: so it is always said.
+fn configuration_from_v1(
+    configuration: Option<&SendMessageConfiguration>,
+    losses: &mut Losses,
+) -> Value {
+    let mut object = Object::default();
+    let Some(configuration) = configuration else {
+        return json!({"blocking": true});
+    };
+    object.list("acceptedOutputModes", &configuration.accepted_output_modes);
+    let config = configuration.task_push_notification_config.as_ref();
+    object.some(
+        "pushNotification",
+        config.map(|config| inner(config, losses)),
+    );
+    object.some("historyLength", configuration.history_length);
+    object.put("blocking", !configuration.return_immediately);
+    write::known(object, &configuration.extra, losses)
+}
+
+/// Writes the body of `POST tasks/TASK/pushNotificationConfigs`.
+pub fn create_push_from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
+    let task = config.task_id.as_deref().unwrap_or_default();
+    tenant(config.tenant.as_deref(), losses);
+    json!({
+        "parent": format!("tasks/{task}"),
+        "configId": config.id.as_deref().unwrap_or_default(),
+        "config": push::from_v1(config, losses),
+    })
+}
+
+/// A setting without its task.
+fn inner(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
+    let mut whole = push::from_v1(config, losses);
+    whole
+        .get_mut("pushNotificationConfig")
+        .map(Value::take)
+        .unwrap_or_default()
+}
+
+fn tenant(tenant: Option<&str>, losses: &mut Losses) {
+    if tenant.is_some_and(|tenant| !tenant.is_empty()) {
+        losses.add("tenant", "0.3 has no tenants, so it was left out");
+    }
+}
