@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::{
-    agent::{Agent, Answers, TurnSettings},
+    agent::{Agent, Answers, Repeats, TurnSettings},
     executor::{Executor, Turn, Update},
 };
 
@@ -108,6 +108,8 @@ pub(super) fn agent(name: &str) -> Agent {
         executor: Arc::new(Conformance),
         settings: TurnSettings {
             answers: Answers::Messages,
+            // The kit sends the same id whenever it needs a task.
+            repeats: Repeats::Another,
             ..TurnSettings::default()
         },
     }

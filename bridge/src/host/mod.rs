@@ -25,7 +25,7 @@ use crate::{
     agent::Agent,
     auth::{self, Issuer},
     bot::remote::Channel,
-    connector,
+    clock, connector,
     server::{Endpoint, GrpcInterface, catalogue, health, router},
     service::{Service, Settings},
     store::Store,
@@ -243,6 +243,7 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
             agent: seat.agent.clone(),
             public_url: public_url.to_owned(),
             home: home.to_owned(),
+            since: clock::now(),
             grpc: extras.grpc.interface((index > 0).then_some(&seat.agent)),
         };
         for path in others {

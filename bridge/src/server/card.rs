@@ -8,7 +8,7 @@ use axum::{
     extract::State,
     http::{
         HeaderMap, HeaderValue, StatusCode, Uri,
-        header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY},
+        header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, VARY},
     },
     response::{IntoResponse as _, Response},
 };
@@ -17,6 +17,7 @@ use bridge_protocol::{
     dialect::{Version, card},
     wire::to_value,
 };
+use jiff::{Timestamp, fmt::rfc2822};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -37,7 +38,11 @@ pub(super) async fn current(
         Ok(named) => named,
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
-    serve(endpoint.document(named, origin.as_deref()), &headers)
+    serve(
+        endpoint.document(named, origin.as_deref()),
+        endpoint.since,
+        &headers,
+    )
 }
 
 /// The cards of all agents, in the order in which they were named: `{"agents": [CARD, ...]}`.
@@ -54,7 +59,9 @@ pub(super) async fn catalogue(
     let cards = endpoints
         .iter()
         .filter_map(|one| one.document(named, origin.as_deref()));
-    serve(Some(json!({"agents": cards.collect::<Vec<_>>()})), &headers)
+    let since = endpoints.iter().map(|one| one.since).max();
+    let document = json!({"agents": cards.collect::<Vec<_>>()});
+    serve(Some(document), since.unwrap_or_default(), &headers)
 }
 
 /// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it.
@@ -73,7 +80,7 @@ pub(super) async fn legacy(
         }
         document
     });
-    serve(document, &headers)
+    serve(document, endpoint.since, &headers)
 }
 
 impl Endpoint {
@@ -136,7 +143,7 @@ fn authority(url: &str) -> Option<String> {
     Some(format!("{}:{}", url.host()?, url.port_or_known_default()?))
 }
 
-fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
+fn serve(document: Option<Value>, since: Timestamp, headers: &HeaderMap) -> Response {
     let Some(document) = document else {
         return StatusCode::NOT_FOUND.into_response();
     };
@@ -154,10 +161,20 @@ fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
     found.insert(CACHE_CONTROL, HeaderValue::from_static(CACHE));
     found.insert(VARY, HeaderValue::from_static("A2A-Version"));
     found.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Ok(etag) = HeaderValue::from_str(&etag) {
-        found.insert(ETAG, etag);
+    for (name, value) in [(ETAG, etag), (LAST_MODIFIED, http_date(since))] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            found.insert(name, value);
+        }
     }
     response
+}
+
+/// A time as HTTP has it (RFC 9110, 5.6.7).
+fn http_date(time: Timestamp) -> String {
+    let printer = rfc2822::DateTimePrinter::new();
+    printer
+        .timestamp_to_rfc9110_string(&time)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

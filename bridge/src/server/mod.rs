@@ -44,6 +44,8 @@ pub struct Endpoint {
     pub public_url: String,
     /// The path of this one below that, empty or without a slash at the end.
     pub home: String,
+    /// Since when its card is as it is.
+    pub since: jiff::Timestamp,
     /// How it is reached over gRPC, if it is.
     pub grpc: Option<GrpcInterface>,
 }

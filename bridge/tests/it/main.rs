@@ -16,6 +16,8 @@ mod crash_program;
 mod examples;
 #[cfg(all(test, feature = "grpc"))]
 mod grpc;
+#[cfg(all(test, feature = "grpc"))]
+mod grpc_client;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
