@@ -38,6 +38,8 @@ pub struct TurnSettings {
     pub conversation: Conversation,
     /// What callers are answered with.
     pub answers: Answers,
+    /// What a message is whose id came before.
+    pub repeats: Repeats,
     /// How long a task may wait for its caller; then it is canceled. For ever if absent.
     pub expire_after: Option<Duration>,
 }
@@ -57,6 +59,16 @@ pub enum Answers {
     Messages,
 }
 
+/// What a message is whose id came before, from the same caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repeats {
+    /// The same message: it is answered with what came of it, and runs nothing (specification 3.3.1).
+    #[default]
+    Same,
+    /// Another one, of a client that does not take care of its ids: it is kept under an id made of that one.
+    Another,
+}
+
 /// What a conversation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Conversation {
@@ -74,6 +86,7 @@ impl Default for TurnSettings {
             queue: 16,
             conversation: Conversation::Task,
             answers: Answers::Tasks,
+            repeats: Repeats::Same,
             expire_after: None,
         }
     }

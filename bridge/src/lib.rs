@@ -11,6 +11,7 @@
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
 //! - [`bot`]: bot-style agents, in this process or behind a URL
+//! - [`builtin`]: the agents that come with the bridge
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
 //! - [`connector`]: what remote bots call
@@ -21,6 +22,7 @@
 pub mod agent;
 pub mod auth;
 pub mod bot;
+pub mod builtin;
 pub mod caller;
 pub mod cli;
 mod clock;

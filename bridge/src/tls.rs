@@ -111,8 +111,17 @@ fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError>
         .with_no_client_auth()
         .with_single_cert(chain, private)
         .map_err(mismatch)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = protocols();
     Ok(Arc::new(config))
+}
+
+/// What may be spoken over an encrypted connection, the preferred first: gRPC needs HTTP/2.
+fn protocols() -> Vec<Vec<u8>> {
+    let all: &[&[u8]] = match cfg!(feature = "grpc") {
+        true => &[b"h2", b"http/1.1"],
+        false => &[b"http/1.1"],
+    };
+    all.iter().map(|name| name.to_vec()).collect()
 }
 
 /// As [`serve`](crate::serve()), encrypted.

@@ -41,7 +41,8 @@ impl Binding {
             (Self::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,
             (Self::HttpJson, Version::V0_3 | Version::V1_0) => true,
             (Self::HttpJson, Version::V0_1) => false,
-            (Self::Grpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => false,
+            (Self::Grpc, Version::V1_0) => cfg!(feature = "grpc"),
+            (Self::Grpc, Version::V0_1 | Version::V0_3) => false,
         }
     }
 }

@@ -8,6 +8,8 @@ use bridge_protocol::{
 use reqwest::redirect;
 use url::Url;
 
+#[cfg(feature = "grpc")]
+use crate::transport::grpc;
 use crate::{
     Binding, ClientError, Fault, Options,
     agent::Agent,
@@ -76,12 +78,13 @@ fn agent(
         binding: options.binding,
     };
     let choice = negotiation::choose(card, wanted)?;
-    let url = base.join(&choice.interface.url).map_err(|error| {
-        let field = FieldError::new("a URL", error.to_string());
-        Fault::Invalid(field.inside("url"))
-    })?;
+    let url = address(base, choice).map_err(Fault::Invalid)?;
     options.credentials.check(base, &url)?;
     let credentials = options.credentials.chosen(card)?;
+    let http = match choice.binding {
+        Binding::JsonRpc | Binding::HttpJson => http,
+        Binding::Grpc => built(builder(&url, options).http2_prior_knowledge())?,
+    };
     let endpoint = Endpoint {
         http,
         url,
@@ -111,22 +114,43 @@ fn transport(endpoint: Endpoint, choice: Choice<'_>, card: &AgentCard) -> Result
             Ok(Transport::JsonRpc(JsonRpc::new(endpoint, has_paths)))
         }
         Binding::HttpJson => Ok(Transport::Rest(Rest::new(endpoint))),
+        #[cfg(feature = "grpc")]
+        Binding::Grpc => Ok(Transport::Grpc(grpc::Grpc::new(endpoint))),
+        #[cfg(not(feature = "grpc"))]
         Binding::Grpc => Err(Fault::NotInVersion(choice.version.as_str())),
     }
+}
+
+/// Where an interface is.
+fn address(base: &Url, choice: Choice<'_>) -> Result<Url, FieldError> {
+    #[cfg(feature = "grpc")]
+    if choice.binding == Binding::Grpc {
+        return grpc::address(base, &choice.interface.url);
+    }
+    base.join(&choice.interface.url).map_err(|error| {
+        let field = FieldError::new("a URL", error.to_string());
+        field.inside("url")
+    })
 }
 
 /// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
 /// environment is for the outside; on this machine it would only be in the way.
 fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
+    built(builder(base, options))
+}
+
+fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
     let builder = reqwest::Client::builder()
         .connect_timeout(options.limits.connect)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
-    let builder = match is_loopback(base) {
+    match is_loopback(base) {
         true => builder.no_proxy(),
         false => builder,
-    };
-    builder
-        .build()
-        .map_err(|error| Fault::Unreachable(error.to_string()))
+    }
+}
+
+fn built(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, Fault> {
+    let built = builder.build();
+    built.map_err(|error| Fault::Unreachable(error.to_string()))
 }

@@ -1,5 +1,6 @@
 //! An A2A client: finds out from an agent's card how to speak to it, then speaks 1.0, 0.3 or 0.1 over
-//! JSON-RPC, or 1.0 or 0.3 over HTTP+JSON, and always answers in the types of 1.0.
+//! JSON-RPC, 1.0 or 0.3 over HTTP+JSON, or, with the feature `grpc`, 1.0 over gRPC, and always answers in
+//! the types of 1.0.
 //!
 //! Every wait has a limit, every body a greatest size ([`Limits`]); every error says which agent and
 //! operation failed, and which field where it was one ([`ClientError`]).

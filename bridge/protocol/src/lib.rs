@@ -10,6 +10,7 @@
 //! - [`dialect`]: older generations, to 1.0 and back
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
 //! - [`translate`]: A2A to activities and back
+//! - `protobuf`: A2A 1.0 as protocol buffers, with the feature of that name
 //! - [`wire`]: how objects are read from JSON, with errors that name the field
 #![no_std]
 
@@ -23,5 +24,7 @@ pub mod activity;
 mod arbitrary;
 pub mod dialect;
 pub mod jsonrpc;
+#[cfg(feature = "protobuf")]
+pub mod protobuf;
 pub mod translate;
 pub mod wire;

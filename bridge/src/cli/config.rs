@@ -5,7 +5,7 @@ use std::{error::Error, fs::OpenOptions, io::Write as _, path::PathBuf};
 use clap::{Args, Subcommand};
 
 use crate::{
-    bot,
+    builtin,
     config::{self, TEMPLATE},
 };
 
@@ -38,7 +38,7 @@ impl ConfigCommand {
     pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
         match &self.what {
             What::Check { file } => {
-                let config = config::read(file, &bot::BUILTINS.map(|(name, _)| name))?;
+                let config = config::read(file, &builtin::names())?;
                 let names = config
                     .agents
                     .iter()

@@ -12,6 +12,7 @@ mod agent;
 mod card;
 mod check;
 mod error;
+mod grpc;
 mod locate;
 mod read;
 mod schema;
@@ -25,6 +26,7 @@ pub use access::{
 pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, SilentTurn};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
+pub use grpc::{GrpcConfig, HostPort};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{AgentConfig, AgentName, HttpUrl, Network, Period, ProviderConfig};
+use super::{AgentConfig, AgentName, GrpcConfig, HttpUrl, Network, Period, ProviderConfig};
 
 /// What the bridge hosts, and how.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -33,6 +33,9 @@ pub struct Config {
     pub cors: Option<CorsConfig>,
     /// A certificate, to speak https.
     pub tls: Option<TlsConfig>,
+    /// Where gRPC is spoken.
+    #[serde(default)]
+    pub grpc: GrpcConfig,
     /// The bridge's own issuer of tokens.
     #[serde(default)]
     pub issuer: IssuerConfig,

@@ -25,8 +25,8 @@ use crate::{
     agent::Agent,
     auth::{self, Issuer},
     bot::remote::Channel,
-    connector,
-    server::{Endpoint, catalogue, health, openapi, router},
+    clock, connector,
+    server::{Endpoint, GrpcInterface, catalogue, health, openapi, router},
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
@@ -50,6 +50,34 @@ pub struct Host {
 struct Extras {
     channel: Option<Channel>,
     issuer: Option<Arc<Issuer>>,
+    grpc: Grpc,
+}
+
+/// Where gRPC is spoken, which needs HTTP/2: what serves the router has to speak it, as this crate's own
+/// `serve` does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Grpc {
+    /// Where HTTP is, at the same port.
+    #[cfg_attr(feature = "grpc", default)]
+    Here,
+    /// There too, but cards name this `HOST:PORT` for it.
+    At(String),
+    /// Nowhere; so it is if this crate was built without the feature `grpc`.
+    #[cfg_attr(not(feature = "grpc"), default)]
+    Nowhere,
+}
+
+impl Grpc {
+    /// How the agent is reached which is asked as this tenant.
+    fn interface(&self, tenant: Option<&str>) -> Option<GrpcInterface> {
+        let address = match self {
+            Self::Here => None,
+            Self::At(address) => Some(address.clone()),
+            Self::Nowhere => return None,
+        };
+        let tenant = tenant.map(str::to_owned);
+        cfg!(feature = "grpc").then_some(GrpcInterface { address, tenant })
+    }
 }
 
 /// Why agents cannot be hosted.
@@ -108,6 +136,13 @@ impl Host {
     #[must_use]
     pub fn issuer(mut self, issuer: Arc<Issuer>) -> Self {
         self.extras.issuer = Some(issuer);
+        self
+    }
+
+    /// With gRPC elsewhere than where it is by default.
+    #[must_use]
+    pub fn grpc(mut self, grpc: Grpc) -> Self {
+        self.extras.grpc = grpc;
         self
     }
 
@@ -209,12 +244,32 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
             public_url: public_url.to_owned(),
             home: home.to_owned(),
             own: own.to_owned(),
+            since: clock::now(),
+            grpc: extras.grpc.interface((index > 0).then_some(&seat.agent)),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));
         }
         all.push(endpoint);
     }
-    app.merge(openapi(all.clone()))
+    let described = openapi(all.clone());
+    with_grpc(app, service, &all)
+        .merge(described)
         .merge(catalogue(CATALOGUE, all))
+}
+
+#[cfg(feature = "grpc")]
+fn with_grpc(app: Router, service: &Service, agents: &[Endpoint]) -> Router {
+    use crate::server::grpc;
+    let spoken = agents.iter().filter(|one| one.grpc.is_some());
+    let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
+    match spoken.collect::<Vec<_>>() {
+        none if none.is_empty() => app,
+        agents => app.merge(grpc::router(service.clone(), agents)),
+    }
+}
+
+#[cfg(not(feature = "grpc"))]
+fn with_grpc(app: Router, _: &Service, _: &[Endpoint]) -> Router {
+    app
 }

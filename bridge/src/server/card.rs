@@ -8,7 +8,7 @@ use axum::{
     extract::State,
     http::{
         HeaderMap, HeaderValue, StatusCode, Uri,
-        header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY},
+        header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LAST_MODIFIED, VARY},
     },
     response::{IntoResponse as _, Response},
 };
@@ -17,10 +17,12 @@ use bridge_protocol::{
     dialect::{Version, card},
     wire::to_value,
 };
+use jiff::{Timestamp, fmt::rfc2822};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use url::Url;
 
-use super::{Endpoint, Origin, render, version};
+use super::{Endpoint, GrpcInterface, Origin, render, version};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
@@ -39,7 +41,11 @@ pub(super) async fn current(
         Ok(named) => named,
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
-    serve(endpoint.document(named, origin.as_deref()), &headers)
+    serve(
+        endpoint.document(named, origin.as_deref()),
+        endpoint.since,
+        &headers,
+    )
 }
 
 /// The cards of all agents, in the order in which they were named: `{"agents": [CARD, ...]}`.
@@ -56,7 +62,9 @@ pub(super) async fn catalogue(
     let cards = endpoints
         .iter()
         .filter_map(|one| one.document(named, origin.as_deref()));
-    serve(Some(json!({"agents": cards.collect::<Vec<_>>()})), &headers)
+    let since = endpoints.iter().map(|one| one.since).max();
+    let document = json!({"agents": cards.collect::<Vec<_>>()});
+    serve(Some(document), since.unwrap_or_default(), &headers)
 }
 
 /// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it.
@@ -75,7 +83,7 @@ pub(super) async fn legacy(
         }
         document
     });
-    serve(document, &headers)
+    serve(document, endpoint.since, &headers)
 }
 
 impl Endpoint {
@@ -118,13 +126,35 @@ impl Endpoint {
             extra: Metadata::new(),
         };
         card.supported_interfaces = ways.into_iter().map(interface).collect();
+        let grpc = self.grpc.as_ref().and_then(|grpc| grpc.interface(url));
+        card.supported_interfaces.extend(grpc);
         card.capabilities.streaming = Some(true);
         card.capabilities.push_notifications = Some(false);
         card
     }
 }
 
-fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
+impl GrpcInterface {
+    /// The interface for those who reach HTTP there.
+    fn interface(&self, http: &str) -> Option<AgentInterface> {
+        let address = self.address.clone().or_else(|| authority(http))?;
+        Some(AgentInterface {
+            url: address,
+            protocol_binding: "GRPC".to_owned(),
+            tenant: self.tenant.clone(),
+            protocol_version: Version::V1_0.as_str().to_owned(),
+            extra: Metadata::new(),
+        })
+    }
+}
+
+/// Host and port of a URL, as gRPC's channels are given.
+fn authority(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    Some(format!("{}:{}", url.host()?, url.port_or_known_default()?))
+}
+
+fn serve(document: Option<Value>, since: Timestamp, headers: &HeaderMap) -> Response {
     let Some(document) = document else {
         return StatusCode::NOT_FOUND.into_response();
     };
@@ -142,8 +172,43 @@ fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
     found.insert(CACHE_CONTROL, HeaderValue::from_static(CACHE));
     found.insert(VARY, HeaderValue::from_static("A2A-Version"));
     found.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Ok(etag) = HeaderValue::from_str(&etag) {
-        found.insert(ETAG, etag);
+    for (name, value) in [(ETAG, etag), (LAST_MODIFIED, http_date(since))] {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            found.insert(name, value);
+        }
     }
     response
+}
+
+/// A time as HTTP has it (RFC 9110, 5.6.7).
+fn http_date(time: Timestamp) -> String {
+    let printer = rfc2822::DateTimePrinter::new();
+    printer
+        .timestamp_to_rfc9110_string(&time)
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grpc_is_reached_at_a_host_and_a_port() {
+        for (http, expected) in [
+            ("http://localhost:3978", Some("localhost:3978")),
+            ("https://agents.example", Some("agents.example:443")),
+            ("http://[::1]:80/base", Some("[::1]:80")),
+            ("nonsense", None),
+        ] {
+            let found = GrpcInterface::default().interface(http);
+            assert_eq!(found.map(|one| one.url).as_deref(), expected);
+        }
+        let own = GrpcInterface {
+            address: Some("grpc.example:50051".into()),
+            tenant: Some("echo".into()),
+        };
+        let found = own.interface("http://localhost").unwrap();
+        assert_eq!(found.url, "grpc.example:50051");
+        assert_eq!(found.tenant.as_deref(), Some("echo"));
+    }
 }

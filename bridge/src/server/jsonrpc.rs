@@ -5,11 +5,11 @@ use std::{future::ready, sync::Arc};
 use axum::{
     body::Bytes,
     extract::State,
-    http::{HeaderMap, StatusCode, Uri},
+    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
     response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
-    a2a::{Error, Operation},
+    a2a::{Error, ErrorKind, Operation},
     dialect::{Call, Version},
     jsonrpc::{BadRequest, Request},
 };
@@ -58,7 +58,7 @@ pub(super) async fn answer(
     };
     let Request { id, method, params } = match Request::from_slice(body) {
         Ok(request) => request,
-        Err(BadRequest { id, error }) => return refused(id, error),
+        Err(BadRequest { id, error }) => return refused(id, of_content(headers, error)),
     };
     // Nobody waits for the answer to a notification, and A2A has no use for one.
     let Some(id) = id else {
@@ -78,6 +78,20 @@ pub(super) async fn answer(
     let client_id = context.client_id.as_deref();
     let response = reply::reply(endpoint, version, id, shape(reply), client_id);
     extensions::naming(response, version, endpoint.service.activated(&context))
+}
+
+/// What is no JSON was perhaps not meant to be.
+fn of_content(headers: &HeaderMap, error: Error) -> Error {
+    let said = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    match said {
+        Some(said) if error.kind == ErrorKind::Parse && !said.contains("json") => {
+            let message = format!("expected a body of application/json, found {said}");
+            Error::new(ErrorKind::ContentTypeNotSupported, message)
+        }
+        Some(_) | None => error,
+    }
 }
 
 /// The readers of streams in 0.3 take nothing but events, of which an error can be one (specification

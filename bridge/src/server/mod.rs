@@ -1,4 +1,4 @@
-//! How the operations are reached over HTTP: JSON-RPC, HTTP+JSON, streams of both, and agent cards.
+//! How the operations are reached over HTTP: JSON-RPC, HTTP+JSON, streams of both, gRPC, and agent cards.
 //!
 //! A transport reads and writes; it knows no store, and the rules are the service's. Whoever mounts the
 //! router may put authentication before it: an [`axum::Extension`] with a [`Caller`] says who asks, and
@@ -6,6 +6,8 @@
 
 mod card;
 mod extensions;
+#[cfg(feature = "grpc")]
+pub mod grpc;
 mod health;
 mod jsonrpc;
 mod legacy;
@@ -50,6 +52,19 @@ pub struct Endpoint {
     pub home: String,
     /// The path that is its alone, where HTTP+JSON also takes a tenant before its paths.
     pub own: String,
+    /// Since when its card is as it is.
+    pub since: jiff::Timestamp,
+    /// How it is reached over gRPC, if it is.
+    pub grpc: Option<GrpcInterface>,
+}
+
+/// How an agent is reached over gRPC, which knows no paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GrpcInterface {
+    /// `HOST:PORT`; where HTTP is reached if absent.
+    pub address: Option<String>,
+    /// The tenant that stands for the agent; absent for the one that is asked without.
+    pub tenant: Option<String>,
 }
 
 /// Where this request's client reaches the bridge, such as `https://agents.example`, as an

@@ -1,6 +1,6 @@
 //! A message comes in: it is logged, and its turn starts or waits.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bridge_protocol::a2a::{Message, Metadata};
 use tokio::sync::oneshot;
@@ -13,7 +13,7 @@ use super::{
 };
 
 use crate::{
-    agent::Agent,
+    agent::{Agent, Repeats},
     caller::Caller,
     clock,
     store::{Append, Event, Head, Seq, StoreError},
@@ -86,13 +86,22 @@ impl Turns {
 
     async fn carry_through(&self, incoming: &Incoming) -> Result<Taken, TurnError> {
         let agent = self.known_agent(&incoming.agent)?.clone();
+        let mut incoming = Cow::Borrowed(incoming);
         for _ in 0..ATTEMPTS {
-            match self.try_submit(&agent, incoming).await {
+            match self.try_submit(&agent, &incoming).await {
                 Err(TurnError::Store(StoreError::Conflict { .. })) => {}
                 // Another message to the same 0.1 task came first: this one goes on with it.
                 Err(TurnError::Store(StoreError::Taken { .. })) => {}
                 Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
-                    return Ok((self.find(incoming, task, seq).await?, None));
+                    match agent.settings.repeats {
+                        Repeats::Same => {
+                            return Ok((self.find(&incoming, task, seq).await?, None));
+                        }
+                        Repeats::Another => {
+                            let id = &mut incoming.to_mut().message.message_id;
+                            *id = format!("{id}-{}", clock::new_id());
+                        }
+                    }
                 }
                 done => return done,
             }

@@ -22,28 +22,33 @@ pub(crate) async fn app() -> Router {
 }
 
 pub(crate) async fn app_with(settings: TurnSettings) -> Router {
-    app_of(Agent { settings, ..echo() }).await
+    app_of(Agent {
+        settings,
+        ..agent("echo")
+    })
+    .await
 }
 
 /// With an agent whose card says something else.
 pub(crate) async fn app_with_card(change: impl FnOnce(&mut AgentCard)) -> Router {
-    let mut agent = echo();
+    let mut agent = agent("echo");
     change(&mut agent.card);
     app_of(agent).await
-}
-
-fn echo() -> Agent {
-    Agent {
-        name: "echo".to_owned(),
-        card: AgentCard::named("Echo", "Says it again."),
-        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
-        settings: TurnSettings::default(),
-    }
 }
 
 async fn app_of(agent: Agent) -> Router {
     let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
     host.router("http://localhost:3978").await.unwrap()
+}
+
+/// An agent that says again what is said.
+pub(crate) fn agent(name: &str) -> Agent {
+    Agent {
+        name: name.to_owned(),
+        card: AgentCard::named("Echo", "Says it again."),
+        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
+        settings: TurnSettings::default(),
+    }
 }
 
 pub(crate) async fn get(app: &Router, path: &str, header: Option<(&str, &str)>) -> Response<Body> {

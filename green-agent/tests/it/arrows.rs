@@ -26,6 +26,7 @@ const PROTOCOL: Rooms = &[
     ("activity", &["wire"]),
     ("jsonrpc", &["a2a", "wire"]),
     ("dialect", &["a2a", "wire"]),
+    ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
     ("translate", &["a2a", "activity", "wire"]),
 ];
 
@@ -78,7 +79,8 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "agent", "auth", "bot", "clock", "config", "host", "logging", "serve", "store", "tls",
+            "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging", "serve",
+            "server", "store", "tls",
         ],
     ),
     ("tls", &["serve"]),
@@ -92,6 +94,7 @@ const BRIDGE: Rooms = &[
             "auth",
             "bot",
             "caller",
+            "clock",
             "connector",
             "server",
             "service",
@@ -99,6 +102,7 @@ const BRIDGE: Rooms = &[
             "turns",
         ],
     ),
+    ("builtin", &["agent", "bot", "executor"]),
     ("connector", &["bot"]),
     (
         "server",

@@ -5,9 +5,12 @@
 //!
 //! - [`json_rpc`]: JSON-RPC in 1.0, 0.3 and 0.1
 //! - [`rest`]: HTTP+JSON in 1.0 and 0.3
-//! - [`sse`]: the events that both stream
+//! - `grpc`: gRPC in 1.0, with the feature of that name
+//! - [`sse`]: the events that both of the others stream
 //! - [`reply`]: what comes back
 
+#[cfg(feature = "grpc")]
+pub(crate) mod grpc;
 mod json_rpc;
 pub(crate) mod reply;
 mod rest;
@@ -28,6 +31,8 @@ use crate::{Fault, http::Endpoint};
 pub(crate) enum Transport {
     JsonRpc(JsonRpc),
     Rest(Rest),
+    #[cfg(feature = "grpc")]
+    Grpc(grpc::Grpc),
 }
 
 /// One event of a stream, with the id under which the server takes the stream up again, if it gave one.
@@ -46,6 +51,8 @@ impl Transport {
         match self {
             Self::JsonRpc(transport) => transport.call(call).await,
             Self::Rest(transport) => transport.call(call).await,
+            #[cfg(feature = "grpc")]
+            Self::Grpc(transport) => transport.call(call).await,
         }
     }
 
@@ -55,6 +62,8 @@ impl Transport {
         match self {
             Self::JsonRpc(transport) => transport.open(call, after).await,
             Self::Rest(transport) => transport.open(call, after).await,
+            #[cfg(feature = "grpc")]
+            Self::Grpc(transport) => transport.open(call, after).await,
         }
     }
 }

@@ -9,9 +9,10 @@ use crate::{
     agent::{Agent, Answers, Conversation, TurnSettings},
     auth::Issuer,
     bot::{
-        BotExecutor, BotSettings, builtin,
+        BotExecutor, BotSettings,
         remote::{Channel, Delivery, Ending, RemoteBot, RemoteSettings, UserId},
     },
+    builtin::{self, Builtin},
     config::{AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, SilentTurn},
     host::Host,
     store::Store,
@@ -28,6 +29,7 @@ pub(super) struct Cast {
 enum Role<'a> {
     Bot(&'a AgentConfig, Box<RemoteBot>),
     Builtin(&'a AgentConfig, BotExecutor),
+    Agent(&'a AgentConfig, Box<Agent>),
 }
 
 impl Cast {
@@ -73,18 +75,21 @@ impl Cast {
             .builtin
             .as_ref()
             .map_or("", |name| name.get_ref().as_str());
-        let bot = builtin(builtin_name).ok_or_else(|| unknown(builtin_name))?;
-        let settings = builtin_settings(agent);
-        Ok(Role::Builtin(
-            agent,
-            BotExecutor::new(bot, self.store.clone(), settings),
-        ))
+        match builtin::find(builtin_name, name).ok_or_else(|| unknown(builtin_name))? {
+            Builtin::Bot(bot) => {
+                let settings = builtin_settings(agent);
+                let executor = BotExecutor::new(bot, self.store.clone(), settings);
+                Ok(Role::Builtin(agent, executor))
+            }
+            Builtin::Agent(found) => Ok(Role::Agent(agent, found)),
+        }
     }
 
     fn agent(&self, config: &Config, role: Role<'_>) -> Agent {
         let (said, mut agent) = match role {
             Role::Bot(said, bot) => (said, self.channel.agent(*bot)),
             Role::Builtin(said, executor) => (said, executor.into_agent()),
+            Role::Agent(said, agent) => (said, *agent),
         };
         agent.card = said.card.apply(agent.card);
         if agent.card.provider.is_none()
@@ -107,7 +112,7 @@ fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
         queue: said.queue.unwrap_or(usual.queue),
         answers: match said.message_only {
             true => Answers::Messages,
-            false => Answers::Tasks,
+            false => usual.answers,
         },
         expire_after: said.expire_after.map(|period| period.0),
         ..usual
@@ -180,7 +185,10 @@ fn or(said: Option<Period>, usual: Duration) -> Duration {
 }
 
 fn unknown(name: &str) -> String {
-    let known = crate::bot::BUILTINS.map(|(name, purpose)| format!("  {name:10} {purpose}"));
+    let known = builtin::all().into_iter();
+    let known: Vec<_> = known
+        .map(|(name, purpose)| format!("  {name:11} {purpose}"))
+        .collect();
     format!(
         "there is no built-in agent {name:?}; there are:\n{}",
         known.join("\n")

@@ -6,7 +6,7 @@ use clap::Args;
 use toml::Spanned;
 
 use crate::{
-    bot,
+    builtin,
     cli::{
         bot::{BotChoice, url},
         store::StoreChoice,
@@ -36,6 +36,10 @@ pub(in crate::cli) struct Serve {
     /// found at /a2a and /
     #[arg(long, value_name = "NAME=URL")]
     bot: Vec<BotChoice>,
+    /// Where to listen for gRPC too, which is also spoken where everything else is
+    #[cfg(feature = "grpc")]
+    #[arg(long, value_name = "HOST:PORT")]
+    grpc_listen: Option<SocketAddr>,
     /// A built-in agent; several may be named. Without any agent: sample
     #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
@@ -50,7 +54,7 @@ pub(in crate::cli) struct Serve {
 impl Serve {
     /// What to host, read again each time.
     pub(super) fn config(&self) -> Result<Config, ConfigErrors> {
-        let builtins = bot::BUILTINS.map(|(name, _)| name);
+        let builtins = builtin::names();
         let mut config = match &self.config {
             Some(path) => config::read(path, &builtins)?,
             None => Config {
@@ -61,6 +65,10 @@ impl Serve {
         config.listen = self.listen.or(config.listen);
         config.public_url = self.public_url.clone().or(config.public_url);
         config.callback_url = self.callback_url.clone().or(config.callback_url);
+        #[cfg(feature = "grpc")]
+        {
+            config.grpc.listen = self.grpc_listen.or(config.grpc.listen);
+        }
         config.allow_plain_http |= self.allow_plain_http;
         if self.allow_anonymous_bots {
             for agent in config.agents.iter_mut().filter(|agent| agent.bot.is_some()) {

@@ -48,6 +48,8 @@ impl Serve {
         let listener = TcpListener::bind(listen)
             .await
             .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+        let grpc = listen_for_grpc(&config).await?;
+        let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
         let place = Place::of(&config, listener.local_addr()?)?;
         let store = choice.open()?;
         let channel = Channel::new(
@@ -64,7 +66,7 @@ impl Serve {
             issuer: issuer.clone(),
         };
         let host = cast.host(&config)?.connector(channel);
-        let host = with_issuer(host, issuer);
+        let host = with_issuer(host, issuer).grpc(place.grpc(&config, grpc_address));
         let hosted = host.start(place.public_url.as_str()).await?;
         let front = Front {
             origins: config
@@ -83,10 +85,27 @@ impl Serve {
             hosted,
             encryption: encryption.clone(),
         };
+        if let Some(address) = grpc_address {
+            eprintln!("listening for gRPC on {address}");
+        }
         eprintln!("listening on {}", place.here);
-        run::run(listener, encryption, app, reload).await?;
+        let doors = run::Doors {
+            listener,
+            grpc,
+            encryption,
+        };
+        run::run(doors, app, reload).await?;
         Ok(())
     }
+}
+
+async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn Error>> {
+    let Some(address) = place::grpc_listen(config) else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind(address).await;
+    let failed = |error| format!("cannot listen for gRPC on {address}: {error}");
+    Ok(Some(listener.map_err(failed)?))
 }
 
 fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {

@@ -7,7 +7,7 @@ use std::{
 
 use url::Url;
 
-use crate::config::Config;
+use crate::{config::Config, host::Grpc};
 
 /// Where to listen if nobody says.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3978);
@@ -33,12 +33,19 @@ pub(super) fn listen(config: &Config) -> SocketAddr {
     config.listen.unwrap_or(LISTEN)
 }
 
+/// Where to listen for gRPC alone, if anywhere.
+pub(super) fn grpc_listen(config: &Config) -> Option<SocketAddr> {
+    let is_spoken = cfg!(feature = "grpc") && config.grpc.enabled != Some(false);
+    config.grpc.listen.filter(|_| is_spoken)
+}
+
 /// Refuses to be reached by others in a way that nobody asked for.
 pub(super) fn check(config: &Config) -> Result<(), String> {
-    let listen = listen(config);
-    if listen.ip().is_loopback() {
+    let all = [Some(listen(config)), grpc_listen(config)];
+    let is_open = |listen: &SocketAddr| !listen.ip().is_loopback();
+    let Some(listen) = all.into_iter().flatten().find(is_open) else {
         return Ok(());
-    }
+    };
     if config.tls.is_none() && !config.allow_plain_http {
         return Err(format!(
             "others could read along on {listen}: expected a loopback address, a certificate (the table tls \
@@ -78,6 +85,24 @@ impl Place {
             callback_url: said(&config.callback_url).unwrap_or_else(|| near.clone()),
             public_url: said(&config.public_url).unwrap_or(near),
         })
+    }
+
+    /// Where clients are told to speak gRPC; `listening` is the port that it has for itself.
+    pub(super) fn grpc(&self, config: &Config, listening: Option<SocketAddr>) -> Grpc {
+        let said = config
+            .grpc
+            .address
+            .as_ref()
+            .map(|address| address.0.clone());
+        let own = listening.and_then(|own| {
+            let host = self.public_url.host()?;
+            Some(format!("{host}:{}", own.port()))
+        });
+        match (config.grpc.enabled, said.or(own)) {
+            (Some(false), _) => Grpc::Nowhere,
+            (Some(true) | None, Some(address)) => Grpc::At(address),
+            (Some(true) | None, None) => Grpc::default(),
+        }
     }
 }
 

@@ -74,6 +74,7 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
             "trusted_proxies",
             old.trusted_proxies != new.trusted_proxies,
         ),
+        ("grpc", old.grpc != new.grpc),
         ("cors", old.cors != new.cors),
         ("tls", old.tls.is_some() != new.tls.is_some()),
         ("issuer", old.issuer != new.issuer),

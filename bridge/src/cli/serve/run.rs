@@ -11,16 +11,43 @@ use tokio::{
 use super::{place::Encryption, reload::Reload};
 use crate::{serve, serve_until, stop_signal};
 
+/// Where requests come in.
+pub(super) struct Doors {
+    /// All of them.
+    pub(super) listener: TcpListener,
+    /// Those that speak gRPC, beside.
+    pub(super) grpc: Option<TcpListener>,
+    /// What encrypts both.
+    pub(super) encryption: Encryption,
+}
+
 /// Serves until a signal comes; then open requests get a moment to end.
-pub(super) async fn run(
-    listener: TcpListener,
-    encryption: Encryption,
-    app: Router,
-    reload: Reload,
-) -> io::Result<()> {
+pub(super) async fn run(doors: Doors, app: Router, reload: Reload) -> io::Result<()> {
     let stop = stop_signal()?;
     reload_on_signal(reload)?;
-    serve_until(stop, |stop| listen(listener, encryption, app, stop)).await
+    let Doors {
+        listener,
+        grpc,
+        encryption,
+    } = doors;
+    let Some(grpc) = grpc else {
+        return serve_until(stop, |stop| listen(listener, encryption, app, stop)).await;
+    };
+    let (alike, only) = (encryption.clone(), alone(app.clone()));
+    let all = serve_until(stop.clone(), |stop| listen(listener, encryption, app, stop));
+    let alone = serve_until(stop, |stop| listen(grpc, alike, only, stop));
+    tokio::try_join!(all, alone).map(|_| ())
+}
+
+/// The app as it is at a port of gRPC's own.
+#[cfg(feature = "grpc")]
+fn alone(app: Router) -> Router {
+    crate::server::grpc::alone(app)
+}
+
+#[cfg(not(feature = "grpc"))]
+fn alone(app: Router) -> Router {
+    app
 }
 
 #[cfg(feature = "tls")]

@@ -1,0 +1,60 @@
+//! One exchange, as the messages that come back.
+
+use bytes::{Buf as _, Bytes};
+use reqwest::{Body, RequestBuilder};
+use tonic::{
+    Code, Status, Streaming,
+    codec::{DecodeBuf, Decoder},
+};
+
+use super::status::fault;
+use crate::{
+    Fault,
+    http::{Answer, Endpoint, within},
+};
+
+/// The messages of an answer, as they arrive.
+pub(super) struct Messages {
+    messages: Streaming<Bytes>,
+    limit: usize,
+}
+
+impl Messages {
+    /// Sends a request and waits until its answer begins. A refusal is told here already.
+    pub(super) async fn of(endpoint: &Endpoint, request: RequestBuilder) -> Result<Self, Fault> {
+        let limits = &endpoint.limits;
+        let sent = endpoint.dress(request).send().await;
+        let reply = sent.map_err(|error| Fault::transport(&error, limits.reply))?;
+        if let Some(status) = Status::from_header_map(reply.headers())
+            && status.code() != Code::Ok
+        {
+            return Err(fault(&status, limits.body));
+        }
+        // Whoever answers so does not speak gRPC: something before the agent, mostly.
+        if !reply.status().is_success() {
+            let answer = within(limits.reply, Answer::read(reply, limits)).await?;
+            return Err(answer.refused());
+        }
+        let (status, limit) = (reply.status(), limits.body);
+        let messages = Streaming::new_response(Whole, Body::from(reply), status, None, Some(limit));
+        Ok(Self { messages, limit })
+    }
+
+    /// The next message; none at a good end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        let message = self.messages.message().await;
+        message.map_err(|status| fault(&status, self.limit))
+    }
+}
+
+/// Messages as the bytes that they are.
+struct Whole;
+
+impl Decoder for Whole {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
+    }
+}

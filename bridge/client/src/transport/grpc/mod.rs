@@ -1,0 +1,171 @@
+//! gRPC in 1.0 (specification, section 10): the service `lf.a2a.v1.A2AService`, over the same HTTP client as
+//! the other bindings, so that what is set for those holds here too.
+//!
+//! - [`address`]: where a card has it
+//! - [`messages`]: one exchange, as the messages that come back
+//! - [`status`]: what a status means
+
+mod address;
+mod messages;
+mod status;
+
+use std::time::Duration;
+
+use bridge_protocol::{
+    a2a::{AgentCard, Operation, StreamResponse},
+    dialect::Call,
+    protobuf::{ReadError, SERVICE, read, v1, write_call},
+    wire::FieldError,
+};
+use bytes::{BufMut as _, Bytes, BytesMut};
+use futures_util::{StreamExt as _, stream};
+use reqwest::{
+    RequestBuilder,
+    header::{CONTENT_TYPE, TE},
+};
+
+pub(crate) use self::address::address;
+use self::messages::Messages;
+use super::{Item, Items, Reply, sse::no_stream};
+use crate::{
+    Fault,
+    http::{Endpoint, within},
+};
+
+/// Makes calls to the service at one address.
+#[derive(Debug)]
+pub(crate) struct Grpc {
+    endpoint: Endpoint,
+}
+
+impl Grpc {
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self { endpoint }
+    }
+
+    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
+        let limit = self.endpoint.limits.reply;
+        let request = self.request(call).header("grpc-timeout", timeout(limit));
+        let exchange = async {
+            let mut messages = Messages::of(&self.endpoint, request).await?;
+            let Some(message) = messages.next().await? else {
+                let error = FieldError::new("one message", "nothing");
+                return Err(Fault::Invalid(error));
+            };
+            // What comes behind it says whether all went well.
+            match messages.next().await? {
+                None => reply(call.operation(), &message),
+                Some(_) => Err(Fault::Invalid(FieldError::new("one message", "several"))),
+            }
+        };
+        within(limit, exchange).await
+    }
+
+    pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
+        let limits = self.endpoint.limits;
+        let request = match after {
+            Some(id) => self.request(call).header("last-event-id", id),
+            None => self.request(call),
+        };
+        let opening = Messages::of(&self.endpoint, request);
+        let messages = within(limits.reply, opening).await?;
+        let items = stream::unfold(Some(messages), move |messages| async move {
+            let mut messages = messages?;
+            let next = async { messages.next().await?.map(|one| item(&one)).transpose() };
+            match within(limits.idle, next).await {
+                Ok(item) => Some((Ok(item?), Some(messages))),
+                Err(fault) => Some((Err(fault), None)),
+            }
+        });
+        Ok(items.boxed())
+    }
+
+    fn request(&self, call: &Call) -> RequestBuilder {
+        let mut url = self.endpoint.url.clone();
+        url.set_path(&format!("/{SERVICE}/{}", call.operation()));
+        let request = self.endpoint.http.post(url);
+        let request = request.header(CONTENT_TYPE, "application/grpc");
+        request
+            .header(TE, "trailers")
+            .body(frame(&write_call(call)))
+    }
+}
+
+/// A message with what stands before it: that it is not compressed, and its length.
+fn frame(message: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(message.len() + 5);
+    frame.put_u8(0);
+    // What is longer than its length can say, no server takes either.
+    frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    frame.put_slice(message);
+    frame.freeze()
+}
+
+/// A limit as `grpc-timeout` has it, in at most eight digits.
+fn timeout(limit: Duration) -> String {
+    match limit.as_millis() {
+        millis @ ..=99_999_999 => format!("{millis}m"),
+        _ => format!("{}S", limit.as_secs().min(99_999_999)),
+    }
+}
+
+fn item(message: &[u8]) -> Result<Item, Fault> {
+    let event = read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?;
+    // Messages of gRPC have no ids.
+    Ok(Item { id: None, event })
+}
+
+fn reply(operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
+    let read = match operation {
+        Operation::SendMessage => {
+            read::<v1::SendMessageResponse, _>(message).map(|sent| Reply::Sent(Box::new(sent)))
+        }
+        Operation::GetTask | Operation::CancelTask => {
+            read::<v1::Task, _>(message).map(|task| Reply::Task(Box::new(task)))
+        }
+        Operation::ListTasks => read::<v1::ListTasksResponse, _>(message).map(Reply::Tasks),
+        Operation::CreateTaskPushNotificationConfig | Operation::GetTaskPushNotificationConfig => {
+            read::<v1::TaskPushNotificationConfig, _>(message)
+                .map(|config| Reply::PushConfig(Box::new(config)))
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            read::<v1::ListTaskPushNotificationConfigsResponse, _>(message).map(Reply::PushConfigs)
+        }
+        Operation::DeleteTaskPushNotificationConfig => Ok(Reply::Deleted),
+        Operation::GetExtendedAgentCard => {
+            let card = read::<v1::AgentCard, AgentCard>(message);
+            card.map(|card| Reply::Card(Box::new(card)))
+        }
+        Operation::SendStreamingMessage | Operation::SubscribeToTask => return Err(no_stream()),
+    };
+    read.map_err(invalid)
+}
+
+fn invalid(error: ReadError) -> Fault {
+    Fault::Invalid(match error {
+        ReadError::Bytes(error) => FieldError::new("protocol buffers", error.to_string()),
+        ReadError::Field(error) => error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_fits_into_eight_digits() {
+        for (limit, expected) in [
+            (Duration::from_secs(300), "300000m"),
+            (Duration::from_millis(99_999_999), "99999999m"),
+            (Duration::from_secs(100_000), "100000S"),
+            (Duration::MAX, "99999999S"),
+        ] {
+            assert_eq!(timeout(limit), expected);
+        }
+    }
+
+    #[test]
+    fn a_frame_says_how_long_its_message_is() {
+        assert_eq!(frame(b"abc").as_ref(), b"\0\0\0\0\x03abc");
+    }
+}

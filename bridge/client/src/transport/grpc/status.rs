@@ -1,0 +1,44 @@
+//! What a status that is not OK means.
+
+use std::error::Error as _;
+
+use bridge_protocol::protobuf::status;
+use tonic::{Code, Status};
+
+use crate::Fault;
+
+/// The fault that a status tells of. `limit` is the greatest size of a message.
+pub(super) fn fault(status: &Status, limit: usize) -> Fault {
+    // Only what happened on this side has a cause.
+    if let Some(cause) = status.source() {
+        return Fault::StreamBroken(cause.to_string());
+    }
+    let challenge = status.metadata().get("www-authenticate");
+    let challenge = challenge
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
+    let said = status.message().to_owned();
+    match status.code() {
+        Code::Unauthenticated => Fault::Unauthenticated { challenge, said },
+        Code::PermissionDenied => Fault::Forbidden { challenge, said },
+        Code::Unavailable | Code::Cancelled => Fault::StreamBroken(said),
+        // The decoder's own word for a message that is too long.
+        Code::OutOfRange => Fault::TooLarge { limit },
+        code @ (Code::Ok
+        | Code::Unknown
+        | Code::InvalidArgument
+        | Code::DeadlineExceeded
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::ResourceExhausted
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::Unimplemented
+        | Code::Internal
+        | Code::DataLoss) => Fault::Rpc(status::error(
+            code.into(),
+            status.message(),
+            status.details(),
+        )),
+    }
+}

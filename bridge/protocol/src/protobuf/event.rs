@@ -1,0 +1,85 @@
+//! What an agent answers: whole objects, and the events of a stream.
+
+use super::{
+    Proto,
+    field::{plain, proto},
+    v1,
+};
+use crate::{
+    a2a::{SendMessageResponse, StreamResponse, Task},
+    wire::FieldError,
+};
+use core::borrow::Borrow;
+
+proto!(TaskStatusUpdateEvent {
+    plain task_id = "taskId",
+    plain context_id = "contextId",
+    plain status = "status",
+    plain metadata = "metadata",
+});
+
+proto!(TaskArtifactUpdateEvent {
+    plain task_id = "taskId",
+    plain context_id = "contextId",
+    plain artifact = "artifact",
+    plain append = "append",
+    plain last_chunk = "lastChunk",
+    plain metadata = "metadata",
+});
+
+impl<T: Borrow<Task> + From<Task>> Proto<v1::SendMessageResponse> for SendMessageResponse<T> {
+    fn to_proto(&self) -> v1::SendMessageResponse {
+        use v1::send_message_response::Payload;
+        let payload = match self {
+            Self::Task(task) => Payload::Task(task.borrow().to_proto()),
+            Self::Message(message) => Payload::Message(message.to_proto()),
+        };
+        v1::SendMessageResponse {
+            payload: Some(payload),
+        }
+    }
+
+    fn from_proto(proto: v1::SendMessageResponse) -> Result<Self, FieldError> {
+        use v1::send_message_response::Payload;
+        match proto.payload {
+            Some(Payload::Task(task)) => {
+                plain::<Task, _>(task, "task").map(T::from).map(Self::Task)
+            }
+            Some(Payload::Message(message)) => plain(message, "message").map(Self::Message),
+            None => Err(FieldError::new("one of task, message", "neither")),
+        }
+    }
+}
+
+impl Proto<v1::StreamResponse> for StreamResponse {
+    fn to_proto(&self) -> v1::StreamResponse {
+        use v1::stream_response::Payload;
+        let payload = match self {
+            Self::Task(task) => Payload::Task(task.to_proto()),
+            Self::Message(message) => Payload::Message(message.to_proto()),
+            Self::StatusUpdate(update) => Payload::StatusUpdate(update.to_proto()),
+            Self::ArtifactUpdate(update) => Payload::ArtifactUpdate(update.to_proto()),
+        };
+        v1::StreamResponse {
+            payload: Some(payload),
+        }
+    }
+
+    fn from_proto(proto: v1::StreamResponse) -> Result<Self, FieldError> {
+        use v1::stream_response::Payload;
+        match proto.payload {
+            Some(Payload::Task(task)) => plain(task, "task").map(Self::Task),
+            Some(Payload::Message(message)) => plain(message, "message").map(Self::Message),
+            Some(Payload::StatusUpdate(update)) => {
+                plain(update, "statusUpdate").map(Self::StatusUpdate)
+            }
+            Some(Payload::ArtifactUpdate(update)) => {
+                plain(update, "artifactUpdate").map(Self::ArtifactUpdate)
+            }
+            None => Err(FieldError::new(
+                "exactly one of task, message, statusUpdate, artifactUpdate",
+                "none of them",
+            )),
+        }
+    }
+}

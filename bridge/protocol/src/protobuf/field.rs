@@ -1,0 +1,164 @@
+//! Fields as protocol buffers have them, and the table from which a message's conversion is made.
+
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString as _},
+    vec::Vec,
+};
+
+use crate::wire::FieldError;
+
+/// Something of A2A 1.0 that has the form `P` in protocol buffers.
+pub trait Proto<P>: Sized {
+    /// Writes it. What has no form there is left out, see [the list](crate::protobuf).
+    fn to_proto(&self) -> P;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Names the field by its JSON name, as the other bindings do.
+    fn from_proto(proto: P) -> Result<Self, FieldError>;
+}
+
+/// Makes the conversion of a message from a table of fields, which have the same names on both sides. A
+/// field is `plain`, or `given`: a text that must not be empty, since that is how one is absent.
+macro_rules! proto {
+    ($name:ident { $( $mode:ident $field:ident = $key:literal, )* }) => {
+        impl $crate::protobuf::Proto<$crate::protobuf::v1::$name> for $crate::a2a::$name {
+            fn to_proto(&self) -> $crate::protobuf::v1::$name {
+                $crate::protobuf::v1::$name {
+                    $( $field: $crate::protobuf::Proto::to_proto(&self.$field), )*
+                }
+            }
+
+            fn from_proto(
+                proto: $crate::protobuf::v1::$name,
+            ) -> Result<Self, $crate::wire::FieldError> {
+                Ok(Self {
+                    $( $field: $crate::protobuf::field::$mode(proto.$field, $key)?, )*
+                    extra: $crate::a2a::Metadata::new(),
+                })
+            }
+        }
+
+        $crate::protobuf::field::proto!(@needed $name);
+    };
+    // A message inside another that must be there.
+    (@needed $name:ident) => {
+        impl $crate::protobuf::Proto<Option<$crate::protobuf::v1::$name>> for $crate::a2a::$name {
+            fn to_proto(&self) -> Option<$crate::protobuf::v1::$name> {
+                Some($crate::protobuf::Proto::to_proto(self))
+            }
+
+            fn from_proto(
+                proto: Option<$crate::protobuf::v1::$name>,
+            ) -> Result<Self, $crate::wire::FieldError> {
+                match proto {
+                    Some(present) => $crate::protobuf::Proto::from_proto(present),
+                    None => Err($crate::wire::FieldError::new("an object", "nothing")),
+                }
+            }
+        }
+    };
+}
+
+pub(super) use proto;
+
+/// Reads a field.
+pub(super) fn plain<T: Proto<P>, P>(proto: P, key: &str) -> Result<T, FieldError> {
+    T::from_proto(proto).map_err(|error| error.inside(key))
+}
+
+/// Reads a text that must be there.
+pub(super) fn given(proto: String, key: &str) -> Result<String, FieldError> {
+    match proto.is_empty() {
+        false => Ok(proto),
+        true => Err(FieldError::new("a string", "nothing").inside(key)),
+    }
+}
+
+/// Fields that are the same on both sides.
+macro_rules! same {
+    ($($name:ty),*) => {$(
+        impl Proto<$name> for $name {
+            fn to_proto(&self) -> $name {
+                self.clone()
+            }
+
+            fn from_proto(proto: $name) -> Result<Self, FieldError> {
+                Ok(proto)
+            }
+        }
+    )*};
+}
+
+same!(String, bool, i32);
+
+/// A text that is not `optional` is absent when it is empty.
+impl Proto<String> for Option<String> {
+    fn to_proto(&self) -> String {
+        self.clone().unwrap_or_default()
+    }
+
+    fn from_proto(proto: String) -> Result<Self, FieldError> {
+        Ok((!proto.is_empty()).then_some(proto))
+    }
+}
+
+/// So is a number that is 0.
+impl Proto<i32> for Option<i32> {
+    fn to_proto(&self) -> i32 {
+        self.unwrap_or_default()
+    }
+
+    fn from_proto(proto: i32) -> Result<Self, FieldError> {
+        Ok((proto != 0).then_some(proto))
+    }
+}
+
+impl<T: Proto<P>, P> Proto<Option<P>> for Option<T> {
+    fn to_proto(&self) -> Option<P> {
+        self.as_ref().map(T::to_proto)
+    }
+
+    fn from_proto(proto: Option<P>) -> Result<Self, FieldError> {
+        proto.map(T::from_proto).transpose()
+    }
+}
+
+impl<T: Proto<P>, P> Proto<Vec<P>> for Vec<T> {
+    fn to_proto(&self) -> Vec<P> {
+        self.iter().map(T::to_proto).collect()
+    }
+
+    fn from_proto(proto: Vec<P>) -> Result<Self, FieldError> {
+        let read = |(index, item)| T::from_proto(item).map_err(|error| error.at(index));
+        proto.into_iter().enumerate().map(read).collect()
+    }
+}
+
+impl<T: Proto<P>, P> Proto<BTreeMap<String, P>> for BTreeMap<String, T> {
+    fn to_proto(&self) -> BTreeMap<String, P> {
+        let write = |(key, item): (&String, &T)| (key.clone(), item.to_proto());
+        self.iter().map(write).collect()
+    }
+
+    fn from_proto(proto: BTreeMap<String, P>) -> Result<Self, FieldError> {
+        let read = |(key, item): (String, P)| {
+            let item = T::from_proto(item).map_err(|error| error.inside(&key))?;
+            Ok((key, item))
+        };
+        proto.into_iter().map(read).collect()
+    }
+}
+
+/// A time, which JSON writes as text (RFC 3339).
+impl Proto<Option<prost_types::Timestamp>> for Option<String> {
+    fn to_proto(&self) -> Option<prost_types::Timestamp> {
+        self.as_ref().and_then(|text| text.parse().ok())
+    }
+
+    fn from_proto(proto: Option<prost_types::Timestamp>) -> Result<Self, FieldError> {
+        Ok(proto.map(|time| time.to_string()))
+    }
+}

@@ -1,0 +1,43 @@
+//! A2A 1.0 as protocol buffers: what the gRPC binding sends (specification, section 10).
+//!
+//! [`v1`] are the messages of package `lf.a2a.v1`, made from `proto/a2a.proto` by `proto/generate`, which
+//! also makes the [`DESCRIPTOR`] that reflection shows. [`Proto`] goes between them and the types of
+//! [`a2a`](crate::a2a), [`read`] and [`write`] between those and bytes, [`read_call`] and [`write_call`] do so
+//! for the parameters of any operation, and [`status`] for errors.
+//!
+//! What protocol buffers cannot carry, and JSON can:
+//! - fields that 1.0 does not know (`extra`), a part whose content is one of them, and unknown enum values,
+//!   which become UNSPECIFIED;
+//! - the difference between an absent text and an empty one, where the field is not `optional`; so for
+//!   `pageSize` of ListTaskPushNotificationConfigs and 0;
+//! - times that are not RFC 3339, and their offset from UTC;
+//! - numbers in free-form data beyond what a double holds, such as integers from 2^53 on;
+//! - all OAuth flows of a scheme but the first, of which 1.0 allows no more.
+
+mod call;
+mod card;
+mod event;
+mod field;
+mod part;
+mod request;
+mod security;
+pub mod status;
+mod structure;
+mod task;
+mod tenant;
+#[rustfmt::skip]
+#[expect(missing_docs, reason = "generated from a2a.proto, where the messages are described")]
+pub mod v1;
+
+#[cfg(test)]
+mod properties;
+
+pub use call::{ReadError, read, read_call, write, write_call};
+pub use field::Proto;
+pub use tenant::tenant;
+
+/// `google.protobuf.FileDescriptorSet` of `a2a.proto` and what it imports, without annotations.
+pub const DESCRIPTOR: &[u8] = include_bytes!("../../proto/a2a.binpb");
+
+/// The service's full name.
+pub const SERVICE: &str = "lf.a2a.v1.A2AService";

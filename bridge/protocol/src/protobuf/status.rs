@@ -1,0 +1,214 @@
+//! Errors as gRPC has them: a code, a text, and `google.rpc.Status` in the trailer
+//! `grpc-status-details-bin` (specification 5.4, 10.6).
+
+use alloc::{
+    collections::BTreeMap,
+    string::{String, ToString as _},
+    vec::Vec,
+};
+
+use prost::{Message, Name};
+use prost_types::Any;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    a2a::{Error, ErrorKind},
+    jsonrpc::RpcError,
+};
+
+/// What all type URLs of `google.protobuf.Any` begin with.
+const TYPES: &str = "type.googleapis.com/";
+
+/// The code of a kind of error among gRPC's status codes.
+pub fn code(kind: ErrorKind) -> i32 {
+    const INVALID_ARGUMENT: i32 = 3;
+    const NOT_FOUND: i32 = 5;
+    const FAILED_PRECONDITION: i32 = 9;
+    const UNIMPLEMENTED: i32 = 12;
+    const INTERNAL: i32 = 13;
+    match kind {
+        ErrorKind::Parse | ErrorKind::InvalidRequest | ErrorKind::InvalidParams => INVALID_ARGUMENT,
+        ErrorKind::MethodNotFound => UNIMPLEMENTED,
+        ErrorKind::Internal | ErrorKind::InvalidAgentResponse => INTERNAL,
+        ErrorKind::TaskNotFound => NOT_FOUND,
+        ErrorKind::ContentTypeNotSupported => INVALID_ARGUMENT,
+        ErrorKind::TaskNotCancelable
+        | ErrorKind::PushNotificationNotSupported
+        | ErrorKind::UnsupportedOperation
+        | ErrorKind::ExtendedAgentCardNotConfigured
+        | ErrorKind::ExtensionSupportRequired
+        | ErrorKind::VersionNotSupported => FAILED_PRECONDITION,
+    }
+}
+
+/// What the kind of an error is that says no more than its code.
+fn kind(code: i32) -> ErrorKind {
+    match code {
+        3 => ErrorKind::InvalidParams,
+        5 => ErrorKind::TaskNotFound,
+        9 => ErrorKind::UnsupportedOperation,
+        12 => ErrorKind::MethodNotFound,
+        // Codes of gRPC that A2A has no word for, and whatever may be added to them.
+        _ => ErrorKind::Internal,
+    }
+}
+
+/// The `google.rpc.Status` of an error.
+pub fn details(error: &Error) -> Vec<u8> {
+    let status = Status {
+        code: code(error.kind),
+        message: error.message.clone(),
+        details: error.all_details().iter().filter_map(to_any).collect(),
+    };
+    status.encode_to_vec()
+}
+
+/// The error that a status and its details stand for, as the other bindings show errors. Details that
+/// cannot be read are left out.
+pub fn error(code: i32, message: &str, details: &[u8]) -> RpcError {
+    let status = Status::decode(details).unwrap_or_default();
+    let data: Vec<Value> = status.details.iter().filter_map(from_any).collect();
+    let reason = data
+        .iter()
+        .find_map(|detail| detail.get("reason")?.as_str());
+    let named = |kind: &ErrorKind| Some(kind.reason()) == reason;
+    let kind = ErrorKind::ALL.iter().copied().find(named);
+    RpcError {
+        code: kind.unwrap_or(self::kind(code)).code(),
+        message: message.to_string(),
+        data: (!data.is_empty()).then_some(Value::Array(data)),
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Status {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<Any>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct ErrorInfo {
+    #[prost(string, tag = "1")]
+    reason: String,
+    #[prost(string, tag = "2")]
+    domain: String,
+    #[prost(btree_map = "string, string", tag = "3")]
+    metadata: BTreeMap<String, String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct BadRequest {
+    #[prost(message, repeated, tag = "1")]
+    field_violations: Vec<FieldViolation>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct FieldViolation {
+    #[prost(string, tag = "1")]
+    field: String,
+    #[prost(string, tag = "2")]
+    description: String,
+}
+
+impl Name for ErrorInfo {
+    const NAME: &'static str = "ErrorInfo";
+    const PACKAGE: &'static str = "google.rpc";
+}
+
+impl Name for BadRequest {
+    const NAME: &'static str = "BadRequest";
+    const PACKAGE: &'static str = "google.rpc";
+}
+
+/// A detail from its JSON form. There is none for types that the protocol does not use.
+fn to_any(detail: &Value) -> Option<Any> {
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_string();
+    let name = detail["@type"].as_str()?.strip_prefix(TYPES)?;
+    if name == ErrorInfo::full_name() {
+        let metadata = detail["metadata"].as_object().cloned().unwrap_or_default();
+        let words = |(key, value): (String, Value)| Some((key, value.as_str()?.to_string()));
+        return Some(pack(&ErrorInfo {
+            reason: text(detail, "reason"),
+            domain: text(detail, "domain"),
+            metadata: metadata.into_iter().filter_map(words).collect(),
+        }));
+    }
+    if name == BadRequest::full_name() {
+        let violation = |one: &Value| FieldViolation {
+            field: text(one, "field"),
+            description: text(one, "description"),
+        };
+        let violations = detail["fieldViolations"].as_array()?;
+        return Some(pack(&BadRequest {
+            field_violations: violations.iter().map(violation).collect(),
+        }));
+    }
+    None
+}
+
+fn pack<M: Message + Name>(message: &M) -> Any {
+    Any {
+        type_url: alloc::format!("{TYPES}{}", M::full_name()),
+        value: message.encode_to_vec(),
+    }
+}
+
+/// The JSON form of a detail.
+fn from_any(detail: &Any) -> Option<Value> {
+    let name = detail.type_url.strip_prefix(TYPES)?;
+    if name == ErrorInfo::full_name() {
+        let info = ErrorInfo::decode(detail.value.as_slice()).ok()?;
+        let mut shown =
+            json!({"@type": detail.type_url, "reason": info.reason, "domain": info.domain});
+        if !info.metadata.is_empty() {
+            let words = info
+                .metadata
+                .into_iter()
+                .map(|(key, value)| (key, value.into()));
+            shown["metadata"] = words.collect::<Map<_, _>>().into();
+        }
+        return Some(shown);
+    }
+    if name == BadRequest::full_name() {
+        let request = BadRequest::decode(detail.value.as_slice()).ok()?;
+        let shown =
+            |one: FieldViolation| json!({"field": one.field, "description": one.description});
+        let violations: Vec<Value> = request.field_violations.into_iter().map(shown).collect();
+        return Some(json!({"@type": detail.type_url, "fieldViolations": violations}));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::FieldError;
+
+    #[test]
+    fn an_error_comes_back_as_the_other_bindings_show_it() {
+        let field = FieldError::new("a string", "nothing").inside("messageId");
+        let errors = ErrorKind::ALL.iter().map(|kind| Error::from(*kind));
+        for sent in errors.chain([Error::from(field), Error::task_not_found("t-1")]) {
+            let read = error(code(sent.kind), &sent.message, &details(&sent));
+            assert_eq!(read, RpcError::from(sent));
+        }
+    }
+
+    #[test]
+    fn an_error_without_details_is_what_its_code_says() {
+        for (code, kind) in [
+            (3, ErrorKind::InvalidParams),
+            (5, ErrorKind::TaskNotFound),
+            (9, ErrorKind::UnsupportedOperation),
+            (12, ErrorKind::MethodNotFound),
+            (2, ErrorKind::Internal),
+        ] {
+            let read = error(code, "no", b"\xff not a status");
+            assert_eq!((read.kind(), read.data), (Some(kind), None));
+        }
+    }
+}

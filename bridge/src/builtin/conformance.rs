@@ -1,0 +1,199 @@
+//! The agent that test kits talk to. What it does is said by the beginning of the message's id, as the
+//! official kit (a2aproject/a2a-tck) reserves it.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Metadata, Part, TaskState};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::{
+    agent::{Agent, Answers, Repeats, TurnSettings},
+    executor::{Executor, Turn, Update},
+};
+
+/// How long a task goes on that is to be subscribed to: twice what the kit waits for an event.
+const LONG: Duration = Duration::from_secs(4);
+
+/// One thing that the agent does.
+#[derive(Clone, Copy)]
+enum Step {
+    /// It is at work, and says so: then its answer is a task, and no bare message.
+    Work,
+    /// An artifact of text.
+    Text(&'static str),
+    /// A piece of an artifact of text, perhaps its last one.
+    Piece(&'static str, bool),
+    /// An artifact that is a file.
+    File,
+    /// An artifact that is a file elsewhere.
+    Link,
+    /// An artifact of data.
+    Data,
+    /// Nothing for a while.
+    Wait,
+    /// The task is completed.
+    Done,
+    /// The same, with something said.
+    Say(&'static str),
+    /// The caller is asked for more.
+    Ask,
+    /// The task is rejected.
+    Reject,
+}
+
+use Step::{Ask, Data, Done, File, Link, Piece, Reject, Say, Text, Wait, Work};
+
+/// What is done, by the beginning of the message's id. Where one begins with another, the longer comes first.
+static SCRIPTS: [(&str, &[Step]); 17] = [
+    ("tck-complete-task", &[Work, Say("Hello from TCK")]),
+    (
+        "tck-artifact-text",
+        &[Work, Text("Generated text content"), Done],
+    ),
+    ("tck-artifact-file-url", &[Work, Link, Done]),
+    ("tck-artifact-file", &[Work, File, Done]),
+    ("tck-artifact-data", &[Work, Data, Done]),
+    ("tck-message-response", &[Say("Direct message response")]),
+    ("tck-input-required", &[Work, Ask]),
+    ("tck-reject-task", &[Work, Reject]),
+    (
+        "tck-stream-001",
+        &[Work, Text("Stream hello from TCK"), Done],
+    ),
+    ("tck-stream-002", &[Say("Stream hello from TCK")]),
+    (
+        "tck-stream-003",
+        &[Work, Text("Stream task lifecycle"), Done],
+    ),
+    (
+        "tck-stream-ordering-001",
+        &[Work, Text("Ordered output"), Done],
+    ),
+    (
+        "tck-stream-artifact-text",
+        &[Work, Text("Streamed text content"), Done],
+    ),
+    ("tck-stream-artifact-file", &[Work, File, Done]),
+    (
+        "tck-stream-artifact-chunked",
+        &[Work, Piece("chunk-1 ", false), Piece("chunk-2", true), Done],
+    ),
+    ("test-resubscribe-message-id", &[Work, Wait, Done]),
+    // Of whatever else the kit sends it only wants to see a task.
+    ("", &[Work, Say("Hello from TCK")]),
+];
+
+/// The agent under a name.
+pub(super) fn agent(name: &str) -> Agent {
+    let card = AgentCard::named(name, "Answers as the official test kits for A2A expect.");
+    let skill = AgentSkill {
+        id: "conformance".into(),
+        name: "Conformance".into(),
+        description: "Does what the beginning of a message's id asks for".into(),
+        tags: vec!["conformance".into()],
+        examples: Vec::new(),
+        input_modes: Vec::new(),
+        output_modes: Vec::new(),
+        security_requirements: Vec::new(),
+        extra: Metadata::new(),
+    };
+    Agent {
+        name: name.into(),
+        card: AgentCard {
+            skills: vec![skill],
+            ..card
+        },
+        executor: Arc::new(Conformance),
+        settings: TurnSettings {
+            answers: Answers::Messages,
+            // The kit sends the same id whenever it needs a task.
+            repeats: Repeats::Another,
+            ..TurnSettings::default()
+        },
+    }
+}
+
+struct Conformance;
+
+#[async_trait]
+impl Executor for Conformance {
+    async fn execute(&self, mut turn: Turn) -> Vec<Update> {
+        let steps = script(&turn.message.message_id);
+        let Some((last, steps)) = steps.split_last() else {
+            return Vec::new();
+        };
+        for (place, step) in steps.iter().enumerate() {
+            let emitted = match step.update(&turn, place) {
+                Some(update) => turn.handle.emit(vec![update]).await.is_ok(),
+                None => tokio::select! {
+                    () = sleep(LONG) => true,
+                    () = turn.inbox.canceled() => false,
+                },
+            };
+            // The task has ended meanwhile, and nothing can be said in it any more.
+            if !emitted {
+                return Vec::new();
+            }
+        }
+        last.update(&turn, steps.len()).into_iter().collect()
+    }
+}
+
+fn script(message: &str) -> &'static [Step] {
+    let mut scripts = SCRIPTS.iter();
+    let found = scripts.find(|(beginning, _)| message.starts_with(beginning));
+    found.map_or(&[], |(_, steps)| steps)
+}
+
+impl Step {
+    /// The change that the step makes at its place in the turn; none if it only waits.
+    fn update(self, turn: &Turn, place: usize) -> Option<Update> {
+        let id = format!("{}.{}.{place}", turn.task.id, turn.number);
+        let artifact = |name, parts| Some(Update::artifact(id.clone(), name, parts));
+        match self {
+            Work => Some(Update::said(TaskState::Working, id, "At work.")),
+            Text(text) => artifact("text", vec![Part::text(text)]),
+            Piece(text, last) => {
+                let artifact = format!("{}.{}.pieces", turn.task.id, turn.number);
+                Some(Update::piece(artifact, vec![Part::text(text)], last))
+            }
+            File => artifact("file", vec![file(Content::Raw(b"tck".into()))]),
+            Link => {
+                let url = "https://example.com/output.txt".to_owned();
+                artifact("file", vec![file(Content::Url(url))])
+            }
+            Data => artifact(
+                "data",
+                vec![Part::data(json!({"key": "value", "count": 42}))],
+            ),
+            Wait => None,
+            Done => Some(Update::state(TaskState::Completed)),
+            Say(text) => Some(Update::said(TaskState::Completed, id, text)),
+            Ask => Some(Update::said(TaskState::InputRequired, id, "What else?")),
+            Reject => Some(Update::said(TaskState::Rejected, id, "rejected")),
+        }
+    }
+}
+
+fn file(content: Content) -> Part {
+    Part {
+        filename: Some("output.txt".into()),
+        media_type: Some("text/plain".into()),
+        ..Part::new(content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_beginning_is_found_before_a_shorter_one() {
+        for (beginning, steps) in SCRIPTS {
+            let found = script(&format!("{beginning}-7"));
+            assert!(std::ptr::eq(found, steps), "{beginning}");
+        }
+    }
+}

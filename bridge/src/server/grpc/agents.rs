@@ -1,0 +1,135 @@
+//! Which of several agents is asked: the one that the tenant names, or else the first.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, Bytes, to_bytes},
+    extract::{Request, State},
+    http::Uri,
+    response::{IntoResponse as _, Response},
+    routing::post,
+};
+use bridge_protocol::{
+    dialect::Call,
+    protobuf::{SERVICE, tenant},
+};
+use tokio::time::timeout;
+use tonic::Status;
+use tower::ServiceExt as _;
+
+use super::call::operation;
+use crate::server::BODY_LIMIT;
+
+/// What stands before a message: whether it is compressed, and its length.
+const FRAME: usize = 5;
+
+/// How long a request may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(60);
+
+type Agents = Arc<[(String, Router)]>;
+
+/// The routes of several agents at the same path. One alone is always meant.
+pub(super) fn switch(mut agents: Vec<(String, Router)>) -> Router {
+    if agents.len() < 2 {
+        return agents.pop().map(|(_, router)| router).unwrap_or_default();
+    }
+    Router::new()
+        .route(&format!("/{SERVICE}/{{method}}"), post(pass_on))
+        .with_state(agents.into())
+}
+
+async fn pass_on(State(agents): State<Agents>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = match timeout(ARRIVAL, to_bytes(body, BODY_LIMIT + FRAME)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) => {
+            let message = format!("expected at most {BODY_LIMIT} bytes: {error}");
+            return refused(Status::resource_exhausted(message));
+        }
+        Err(_) => {
+            return refused(Status::deadline_exceeded(
+                "the request did not arrive in time",
+            ));
+        }
+    };
+    let Some(router) = asked(&agents, &parts.uri, &body) else {
+        return refused(Status::unimplemented("there is no agent"));
+    };
+    let request = Request::from_parts(parts, Body::from(body));
+    router.clone().oneshot(request).await.into_response()
+}
+
+fn refused(status: Status) -> Response {
+    status.into_http::<Body>()
+}
+
+/// The routes of the agent that a request names. A request that cannot be read is the first agent's to refuse.
+fn asked<'a>(agents: &'a Agents, uri: &Uri, body: &Bytes) -> Option<&'a Router> {
+    let message = body.get(FRAME..).unwrap_or_default();
+    let tenant = operation(uri).and_then(|operation| tenant(operation, message));
+    let tenant = tenant.unwrap_or_default();
+    let (name, _) = divide(&tenant);
+    let named = agents.iter().find(|(agent, _)| agent == name);
+    named.or(agents.first()).map(|(_, router)| router)
+}
+
+/// Takes the agent's own name away from a call's tenant.
+pub(super) fn without_name(call: &mut Call, agent: &str) {
+    let tenant = match call {
+        Call::SendMessage(request) | Call::SendStreamingMessage(request) => &mut request.tenant,
+        Call::GetTask(request) => &mut request.tenant,
+        Call::ListTasks(request) => &mut request.tenant,
+        Call::CancelTask(request) => &mut request.tenant,
+        Call::SubscribeToTask(request) => &mut request.tenant,
+        Call::CreateTaskPushNotificationConfig(config) => &mut config.tenant,
+        Call::GetTaskPushNotificationConfig(request) => &mut request.tenant,
+        Call::ListTaskPushNotificationConfigs(request) => &mut request.tenant,
+        Call::DeleteTaskPushNotificationConfig(request) => &mut request.tenant,
+        Call::GetExtendedAgentCard(request) => &mut request.tenant,
+    };
+    let rest = match tenant.as_deref().map(divide) {
+        Some((name, rest)) if name == agent => rest.map(str::to_owned),
+        Some(_) | None => return,
+    };
+    *tenant = rest;
+}
+
+/// What stands before the first slash, and what after it.
+fn divide(tenant: &str) -> (&str, Option<&str>) {
+    match tenant.split_once('/') {
+        Some((name, rest)) => (name, Some(rest).filter(|rest| !rest.is_empty())),
+        None => (tenant, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::GetTaskRequest;
+
+    use super::*;
+
+    fn get(tenant: Option<&str>) -> Call {
+        let tenant = tenant.map(str::to_owned);
+        Call::GetTask(GetTaskRequest {
+            tenant,
+            ..GetTaskRequest::new("t-1")
+        })
+    }
+
+    #[test]
+    fn an_agent_takes_its_name_from_the_tenant() {
+        for (sent, kept) in [
+            (None, None),
+            (Some("echo"), None),
+            (Some("echo/"), None),
+            (Some("echo/acme"), Some("acme")),
+            (Some("acme"), Some("acme")),
+            (Some("acme/echo"), Some("acme/echo")),
+        ] {
+            let mut call = get(sent);
+            without_name(&mut call, "echo");
+            assert_eq!(call, get(kept), "{sent:?}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One request and its answer.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{Request, State},
+    http::{HeaderMap, Uri},
+    response::Response,
+};
+use bridge_protocol::{
+    a2a::{AgentCard, Error, ErrorKind, Operation},
+    dialect::Version,
+    protobuf::{read_call, v1, write},
+};
+use futures_util::{StreamExt as _, stream::BoxStream};
+use tonic::{Status, server::Grpc};
+use tower::service_fn;
+
+use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
+use crate::{
+    caller::Caller,
+    server::{Asker, BODY_LIMIT, Endpoint, version},
+    service::{Context, Reply},
+};
+
+/// Takes a request of any operation and answers it.
+pub(super) async fn handle(
+    State(endpoint): State<Arc<Endpoint>>,
+    Asker(caller): Asker,
+    request: Request,
+) -> Response {
+    if !is_grpc(request.headers()) {
+        return no_grpc();
+    }
+    let Some(operation) = operation(request.uri()) else {
+        let message = format!("there is no method {}", request.uri().path());
+        return Status::unimplemented(message).into_http::<Body>();
+    };
+    let asked = Asked {
+        deadline: Deadline::of(request.headers()),
+        context: context(&endpoint, caller, request.headers(), request.uri()),
+        endpoint,
+        operation,
+    };
+    asked.answer(request).await
+}
+
+/// The operation that a path ends with.
+pub(super) fn operation(uri: &Uri) -> Option<Operation> {
+    Operation::from_name(uri.path().rsplit('/').next()?)
+}
+
+/// What a request says before its message is read.
+struct Asked {
+    endpoint: Arc<Endpoint>,
+    operation: Operation,
+    context: Result<Context, Error>,
+    deadline: Deadline,
+}
+
+impl Asked {
+    async fn answer(self, request: Request) -> Response {
+        let mut grpc = Grpc::new(Whole).max_decoding_message_size(BODY_LIMIT);
+        let (streams, asked) = (self.operation.streams(), Arc::new(self));
+        let response = match streams {
+            true => {
+                let stream = service_fn(|message: tonic::Request<Bytes>| {
+                    asked.clone().stream(message.into_inner())
+                });
+                grpc.server_streaming(stream, request).await
+            }
+            false => {
+                let one = service_fn(|message: tonic::Request<Bytes>| {
+                    asked.clone().one(message.into_inner())
+                });
+                grpc.unary(one, request).await
+            }
+        };
+        response.map(Body::new)
+    }
+
+    async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
+        let reply = self.deadline.bound(self.reply(&message)).await??;
+        let written = self.written(reply).map_err(|error| status::of(&error))?;
+        Ok(tonic::Response::new(written))
+    }
+
+    async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
+        let reply = self.deadline.bound(self.reply(&message)).await??;
+        let Reply::Stream(items) = reply else {
+            return Err(status::of(&ErrorKind::Internal.into()));
+        };
+        let items = items.map(|item| match item {
+            Ok(item) => Ok(write::<v1::StreamResponse, _>(&item.response).into()),
+            Err(error) => Err(status::of(&error)),
+        });
+        let stream = self.deadline.bound_stream(items).boxed();
+        Ok(tonic::Response::new(stream))
+    }
+
+    async fn reply(&self, message: &[u8]) -> Result<Reply, Status> {
+        let Endpoint { service, agent, .. } = &*self.endpoint;
+        let refused = |error: Error| {
+            service.refused(agent, &error);
+            status::of(&error)
+        };
+        let context = self
+            .context
+            .as_ref()
+            .map_err(|error| refused(error.clone()))?;
+        let call = read_call(self.operation, message).map_err(Error::from);
+        let mut call = call.map_err(refused)?;
+        agents::without_name(&mut call, agent);
+        let reply = service.call(context, call).await;
+        reply.map_err(|error| status::of(&error))
+    }
+
+    /// A reply that is one message.
+    fn written(&self, reply: Reply) -> Result<Bytes, Error> {
+        let bytes = match reply {
+            Reply::Message(answer) => write::<v1::SendMessageResponse, _>(&answer),
+            Reply::Task(task) => write::<v1::Task, _>(task.as_ref()),
+            Reply::Tasks(tasks) => write::<v1::ListTasksResponse, _>(&tasks),
+            Reply::PushConfig(config) => write::<v1::TaskPushNotificationConfig, _>(&config),
+            Reply::PushConfigs(configs) => {
+                write::<v1::ListTaskPushNotificationConfigsResponse, _>(&configs)
+            }
+            Reply::Deleted => Vec::new(),
+            Reply::Card(card) => write::<v1::AgentCard, AgentCard>(&self.endpoint.reachable(*card)),
+            Reply::Stream(_) => return Err(ErrorKind::Internal.into()),
+        };
+        Ok(bytes.into())
+    }
+}
+
+/// Messages, or the error with which the stream ends.
+type Stream = BoxStream<'static, Result<Bytes, Status>>;
+
+/// Service parameters are metadata (specification 10.2). The package is that of 1.0, so whoever names no
+/// version means that.
+fn context(
+    endpoint: &Endpoint,
+    caller: Caller,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Context, Error> {
+    let mut context = Context::new(endpoint.agent.clone(), caller);
+    match version::named(headers, uri)? {
+        None | Some(Version::V1_0) => {}
+        Some(version @ (Version::V0_1 | Version::V0_3)) => {
+            let message = format!("A2A {version} is not spoken over gRPC: send a2a-version 1.0");
+            return Err(Error::new(ErrorKind::VersionNotSupported, message));
+        }
+    }
+    context.extensions = extensions(headers);
+    let last = headers
+        .get("last-event-id")
+        .and_then(|value| value.to_str().ok());
+    let last = last.filter(|text| !text.is_empty());
+    context.last_event = last.map(str::parse).transpose()?;
+    Ok(context)
+}
+
+fn extensions(headers: &HeaderMap) -> BTreeSet<String> {
+    let lists = headers.get_all("a2a-extensions").iter();
+    let named = lists
+        .filter_map(|list| list.to_str().ok())
+        .flat_map(|list| list.split(','));
+    named
+        .map(str::trim)
+        .filter(|one| !one.is_empty())
+        .map(str::to_owned)
+        .collect()
+}

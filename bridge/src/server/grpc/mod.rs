@@ -1,0 +1,91 @@
+//! gRPC: the service `lf.a2a.v1.A2AService` (specification, section 10), with health and reflection.
+//!
+//! gRPC has one path for each method and none for agents, so the request's tenant says which agent is meant
+//! when there are several. An agent NAME that is not the first has `tenant: NAME` in its card's interface; a
+//! tenant of its own follows after a slash, `NAME/TENANT`. What names no agent is the first one's tenant.
+//!
+//! - `agents`: which agent is asked
+//! - `call`: one request and its answer
+//! - `codec`: messages as bytes
+//! - `deadline`: how long the client waits
+//! - `health`: `grpc.health.v1.Health`
+//! - `status`: errors
+
+mod agents;
+mod call;
+mod codec;
+mod deadline;
+mod health;
+mod status;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    middleware::{Next, from_fn},
+    response::{IntoResponse as _, Response},
+    routing::post,
+};
+use bridge_protocol::protobuf::{DESCRIPTOR, SERVICE};
+
+use super::Endpoint;
+use crate::service::Service;
+
+/// What content types of gRPC begin with.
+const GRPC: &[u8] = b"application/grpc";
+
+/// The service as one agent has it.
+pub fn agent(endpoint: Endpoint) -> Router {
+    Router::new()
+        .route(&format!("/{SERVICE}/{{method}}"), post(call::handle))
+        .with_state(Arc::new(endpoint))
+}
+
+/// The service of several agents, each with its [`agent`] routes by its name, the first one foremost; with
+/// health and reflection.
+pub fn router(service: Service, agents: Vec<(String, Router)>) -> Router {
+    let names = agents.iter().map(|(name, _)| name.clone()).collect();
+    reflection(agents::switch(agents)).merge(health::router(service, names))
+}
+
+/// An app as it is at a port of gRPC's own: nothing else is answered there.
+pub fn alone(app: Router) -> Router {
+    app.layer(from_fn(
+        async |request: Request, next: Next| match is_grpc(request.headers()) {
+            true => next.run(request).await,
+            false => no_grpc(),
+        },
+    ))
+}
+
+/// Whether a request speaks gRPC, by its content type.
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE);
+    content_type.is_some_and(|value| value.as_bytes().starts_with(GRPC))
+}
+
+/// The answer to one that does not.
+fn no_grpc() -> Response {
+    let message = "this is gRPC: expected the content type application/grpc over HTTP/2";
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, message).into_response()
+}
+
+/// `grpc.reflection.v1` and, for older tools, `v1alpha`.
+fn reflection(app: Router) -> Router {
+    let described = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTOR)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    match (described().build_v1(), described().build_v1alpha()) {
+        (Ok(current), Ok(older)) => app
+            .route_service("/grpc.reflection.v1.ServerReflection/{method}", current)
+            .route_service("/grpc.reflection.v1alpha.ServerReflection/{method}", older),
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::error!(%error, "reflection is not served: the descriptor is broken");
+            app
+        }
+    }
+}
