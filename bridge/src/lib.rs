@@ -11,6 +11,7 @@
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
 //! - [`bot`]: bot-style agents, in this process or behind a URL
+//! - [`push`]: tasks' events, delivered to webhooks
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
 //! - [`connector`]: what remote bots call
@@ -30,6 +31,7 @@ pub mod executor;
 pub mod host;
 pub mod logging;
 pub mod metrics;
+pub mod push;
 mod serve;
 pub mod server;
 pub mod service;

@@ -13,6 +13,7 @@ mod card;
 mod check;
 mod error;
 mod locate;
+mod push;
 mod read;
 mod schema;
 mod secret;
@@ -25,6 +26,7 @@ pub use access::{
 pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, SilentTurn};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
+pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;

@@ -108,7 +108,7 @@ impl Endpoint {
         };
         card.supported_interfaces = vec![interface(Version::V1_0), interface(Version::V0_3)];
         card.capabilities.streaming = Some(true);
-        card.capabilities.push_notifications = Some(false);
+        card.capabilities.push_notifications = Some(self.service.pushes());
         card
     }
 }

@@ -99,6 +99,8 @@ impl Service {
         request: SendMessageRequest,
     ) -> Result<Submitted, Error> {
         check(&request)?;
+        let push = self.checked_push(context, &request).await?;
+        let message_id = request.message.message_id.clone();
         let incoming = Incoming {
             agent: context.agent.clone(),
             caller: context.caller.clone(),
@@ -106,7 +108,12 @@ impl Service {
             client_id: context.client_id.clone(),
             metadata: request.metadata,
         };
-        self.turns.submit(incoming).await.map_err(error::of_turn)
+        let submitted = self.turns.submit(incoming).await.map_err(error::of_turn)?;
+        if let Some(push) = push {
+            self.keep_push(context, push, &message_id, &submitted)
+                .await?;
+        }
+        Ok(submitted)
     }
 
     /// Waits for the first event after the message that ends or interrupts the task, or its turn.

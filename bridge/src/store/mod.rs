@@ -38,6 +38,7 @@ pub use list::{ListQuery, Page};
 pub(crate) use measured::Measured;
 pub use memory::MemoryStore;
 pub use record::RecordKey;
+pub(crate) use record::{decoded, encoded};
 pub use snapshot::Snapshot;
 
 use std::sync::Arc;

@@ -47,7 +47,8 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "agent", "auth", "bot", "clock", "config", "host", "logging", "serve", "store", "tls",
+            "agent", "auth", "bot", "clock", "config", "host", "logging", "push", "serve", "store",
+            "tls",
         ],
     ),
     ("tls", &["serve"]),
@@ -62,6 +63,7 @@ const BRIDGE: Rooms = &[
             "bot",
             "caller",
             "connector",
+            "push",
             "server",
             "service",
             "store",
@@ -73,7 +75,14 @@ const BRIDGE: Rooms = &[
         "server",
         &["caller", "clock", "metrics", "service", "store"],
     ),
-    ("service", &["agent", "caller", "metrics", "store", "turns"]),
+    (
+        "service",
+        &["agent", "caller", "metrics", "push", "store", "turns"],
+    ),
+    (
+        "push",
+        &["auth", "caller", "clock", "metrics", "store", "turns"],
+    ),
     (
         "bot",
         &[
@@ -84,7 +93,7 @@ const BRIDGE: Rooms = &[
         "turns",
         &["agent", "caller", "clock", "executor", "metrics", "store"],
     ),
-    ("config", &["auth"]),
+    ("config", &["auth", "push"]),
     ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),
