@@ -31,6 +31,8 @@ mod node;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod push;
+#[cfg(test)]
 mod queued;
 #[cfg(test)]
 mod redact;
