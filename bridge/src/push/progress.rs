@@ -31,6 +31,7 @@ pub(super) struct Failing {
     /// Its number.
     pub(super) seq: Seq,
     /// When it was tried first.
+    #[serde(with = "crate::store::millis")]
     pub(super) since: Timestamp,
     /// How often it was tried.
     pub(super) attempts: u32,

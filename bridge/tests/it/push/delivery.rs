@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     app, app_with, call, loopback,
     receiver::{Answer, Delivery, Receiver},
-    say,
+    say, until,
 };
 use crate::app::{get, rpc, text};
 
@@ -133,15 +133,12 @@ async fn what_is_given_up_is_counted_and_set_again_by_its_owner() {
     }
     receiver.wait("/broken", |got| got.len() == 3).await;
     let given_up = r#"bridge_push_settings_given_up{agent="agent"} 2"#;
-    let mut metrics = String::new();
-    for _ in 0..100 {
-        metrics = text(get(&app, "/metrics", None).await).await;
-        if metrics.contains(given_up) {
-            break;
-        }
-        tokio::task::yield_now().await;
-    }
-    assert!(metrics.contains(given_up), "{metrics}");
+    until(async || {
+        text(get(&app, "/metrics", None).await)
+            .await
+            .contains(given_up)
+    })
+    .await;
     for (path, task, mut config) in tasks {
         config["taskId"] = task;
         call(&app, "CreateTaskPushNotificationConfig", config).await;

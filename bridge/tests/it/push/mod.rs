@@ -66,3 +66,14 @@ async fn call(app: &Router, method: &str, params: Value) -> Value {
     assert!(answer.get("error").is_none(), "{method}: {answer}");
     answer["result"].take()
 }
+
+/// Looks again and again until it is so, and not for ever.
+async fn until(mut is_so: impl AsyncFnMut() -> bool) {
+    let looking = async {
+        while !is_so().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    let came = tokio::time::timeout(Duration::from_secs(60), looking).await;
+    came.expect("it comes to be so");
+}

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     receiver::{Answer, Delivery, Receiver},
-    say,
+    say, until,
 };
 use crate::{client::Client, program::Bridge};
 
@@ -111,16 +111,9 @@ async fn what_was_given_up_is_listed_and_tried_anew() {
     assert!(!done && said.contains("is in use"), "{said}");
     // What was given up is kept a moment after the answer came; a restart would try again.
     let metrics = format!("{}/metrics", bridge.url());
-    while !reqwest::get(&metrics)
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap()
-        .contains("given_up{agent=\"sample\"} 1")
-    {
-        tokio::task::yield_now().await;
-    }
+    let given_up = r#"bridge_push_settings_given_up{agent="sample"} 1"#;
+    let read = async || reqwest::get(&metrics).await?.text().await;
+    until(async || read().await.unwrap().contains(given_up)).await;
     bridge.kill();
     let (done, said) = push(&["list", "--store", &store]);
     let host = receiver.at("").replace("http://", "");
