@@ -11,6 +11,7 @@ mod history;
 mod list;
 mod push;
 mod send;
+mod settle;
 mod task;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};

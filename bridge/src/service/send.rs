@@ -36,15 +36,20 @@ impl Service {
             .then(|| self.plain(context, &request))
             .flatten();
         let submitted = self.submit(context, request).await?;
+        let mut is_settled = false;
         if !returns_at_once {
             // Over the limit, the task is shown as it stands.
-            let settled = self.settled(context, &submitted);
-            timeout(self.settings.wait, settled)
-                .await
-                .unwrap_or(Ok(()))?;
+            let settled = timeout(self.settings.wait, self.settled(context, &submitted)).await;
+            is_settled = settled.is_ok();
+            settled.unwrap_or(Ok(()))?;
         }
-        let store = self.turns.store();
-        let snapshot = store.task(&context.caller, &submitted.task).await;
+        let snapshot = match is_settled {
+            true => self.answered(context, &submitted).await,
+            false => {
+                let store = self.turns.store();
+                store.task(&context.caller, &submitted.task).await
+            }
+        };
         let task = snapshot.map_err(error::of_store)?.task;
         if let Some(message) = plain.and_then(|plain| plain.answer(&task)) {
             return Ok(SendMessageResponse::Message(message));

@@ -41,6 +41,8 @@ mod remote;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod subscribe;
+#[cfg(test)]
 mod terminal;
 #[cfg(test)]
 mod tokens;
