@@ -19,15 +19,24 @@ pub(crate) fn new_id() -> String {
     Uuid::new_v7(time).to_string()
 }
 
+/// Any number at all.
+pub(crate) fn lot() -> u64 {
+    random().as_u64_pair().1
+}
+
 /// How long secrets are, in characters.
 pub(crate) const SECRET: usize = 64;
 
 /// A secret that nobody can guess: 244 random bits, in lowercase hexadecimal digits.
+pub(crate) fn new_secret() -> String {
+    let [first, second] = [random(), random()];
+    format!("{}{}", first.simple(), second.simple())
+}
+
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the driver that ids and secrets come from"
+    reason = "this is the driver that ids, secrets and lots come from"
 )]
-pub(crate) fn new_secret() -> String {
-    let [first, second] = [Uuid::new_v4(), Uuid::new_v4()];
-    format!("{}{}", first.simple(), second.simple())
+fn random() -> Uuid {
+    Uuid::new_v4()
 }

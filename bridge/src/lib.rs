@@ -12,6 +12,7 @@
 //! - [`turns`]: calls agents, one turn after the other
 //! - [`bot`]: bot-style agents, in this process or behind a URL
 //! - [`builtin`]: the agents that come with the bridge
+//! - [`push`]: tasks' events, delivered to webhooks
 //! - [`service`]: the operations of A2A, one function each
 //! - [`server`]: how they are reached over HTTP
 //! - [`connector`]: what remote bots call
@@ -32,6 +33,7 @@ pub mod executor;
 pub mod host;
 pub mod logging;
 pub mod metrics;
+pub mod push;
 mod serve;
 pub mod server;
 pub mod service;

@@ -24,6 +24,9 @@ const APPENDS: [f64; 11] = [
     0.000_01, 0.000_1, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 1.0, 10.0,
 ];
 
+/// In seconds: a webhook may take 15 by default.
+const PUSHES: [f64; 8] = [0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0];
+
 /// What is counted and measured, shared by all who do.
 #[derive(Clone)]
 pub struct Metrics(Arc<Families>);
@@ -38,6 +41,9 @@ struct Families {
     streams_open: Family<OfAgent, Gauge>,
     appends: Histogram,
     store_errors: Family<Failed, Counter>,
+    pushes: Family<Ended, Histogram, fn() -> Histogram>,
+    pushes_open: Family<OfAgent, Gauge>,
+    pushes_given_up: Family<OfAgent, Gauge>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -84,6 +90,9 @@ impl Default for Metrics {
             streams_open: Family::default(),
             appends: Histogram::new(APPENDS),
             store_errors: Family::default(),
+            pushes: Family::new_with_constructor(|| Histogram::new(PUSHES)),
+            pushes_open: Family::default(),
+            pushes_given_up: Family::default(),
         };
         families.register();
         Self(Arc::new(families))
@@ -110,6 +119,21 @@ impl Families {
         all.register_with_unit(duration, appends, Unit::Seconds, self.appends.clone());
         let errors = "Times that the task log failed";
         all.register("store_errors", errors, self.store_errors.clone());
+        self.register_pushes();
+    }
+
+    fn register_pushes(&mut self) {
+        let all = &mut self.registry;
+        let pushes = "How long webhooks took to answer a push notification";
+        all.register_with_unit("push_duration", pushes, Unit::Seconds, self.pushes.clone());
+        let open = "Push notification settings whose task goes on, or has events to deliver still";
+        all.register("push_settings_open", open, self.pushes_open.clone());
+        let given_up = "Push notification settings whose delivery was given up";
+        all.register(
+            "push_settings_given_up",
+            given_up,
+            self.pushes_given_up.clone(),
+        );
     }
 }
 
@@ -173,6 +197,26 @@ impl Metrics {
     /// Something was kept.
     pub(crate) fn append(&self, took: Duration) {
         self.0.appends.observe(took.as_secs_f64());
+    }
+
+    /// A push notification was tried once.
+    pub(crate) fn pushed(&self, agent: &str, outcome: &'static str, took: Duration) {
+        let agent = agent.to_owned();
+        let pushes = self.0.pushes.get_or_create(&Ended { agent, outcome });
+        pushes.observe(took.as_secs_f64());
+    }
+
+    /// So many more settings have something to deliver.
+    pub(crate) fn push_open(&self, agent: &str, more: i64) {
+        self.0.pushes_open.get_or_create(&of(agent)).inc_by(more);
+    }
+
+    /// So many more settings were given up.
+    pub(crate) fn push_given_up(&self, agent: &str, more: i64) {
+        self.0
+            .pushes_given_up
+            .get_or_create(&of(agent))
+            .inc_by(more);
     }
 
     /// The store failed.

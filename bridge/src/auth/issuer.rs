@@ -102,11 +102,28 @@ impl Issuer {
         if let Some(token) = self.made_before(subject, now) {
             return Ok(token);
         }
-        self.rotate_if_due(now).await;
-        let key = self.ring().signing(now).cloned().ok_or(KeyError::Signing)?;
-        let token = Secret::new(key.sign(&self.claims(subject, now))?);
+        let token = self.signed(&self.claims(subject, now), now).await?;
         self.keep(subject, now, &token);
         Ok(token)
+    }
+
+    /// A token that says this, beside who made it, when, and until when (`iss`, `iat`, `exp`): a new one each
+    /// time. What is no object says nothing more.
+    ///
+    /// # Errors
+    /// If nothing can be signed.
+    pub async fn sign(&self, claims: Value, now: Timestamp) -> Result<Secret, KeyError> {
+        let mut all = self.times(now);
+        if let (Value::Object(all), Value::Object(claims)) = (&mut all, claims) {
+            all.extend(claims);
+        }
+        self.signed(&all, now).await
+    }
+
+    async fn signed(&self, claims: &Value, now: Timestamp) -> Result<Secret, KeyError> {
+        self.rotate_if_due(now).await;
+        let key = self.ring().signing(now).cloned().ok_or(KeyError::Signing)?;
+        Ok(Secret::new(key.sign(claims)?))
     }
 
     /// The OpenID provider metadata (OpenID Connect Discovery 1.0, section 3).
@@ -127,15 +144,9 @@ impl Issuer {
     }
 
     fn claims(&self, subject: &Subject, now: Timestamp) -> Value {
-        let lifetime = i64::try_from(self.settings.lifetime.as_secs()).unwrap_or(i64::MAX);
-        let now = now.as_second();
-        let mut claims = json!({
-            "iss": self.settings.url,
-            "aud": subject.audience,
-            "iat": now,
-            "nbf": now,
-            "exp": now.saturating_add(lifetime),
-        });
+        let mut claims = self.times(now);
+        claims["aud"] = subject.audience.as_str().into();
+        claims["nbf"] = now.as_second().into();
         if let Some(subject) = &subject.subject {
             claims["sub"] = subject.as_str().into();
         }
@@ -143,6 +154,13 @@ impl Issuer {
             claims["serviceurl"] = service_url.as_str().into();
         }
         claims
+    }
+
+    /// Who made a token, when, and until when it is valid.
+    fn times(&self, now: Timestamp) -> Value {
+        let lifetime = i64::try_from(self.settings.lifetime.as_secs()).unwrap_or(i64::MAX);
+        let now = now.as_second();
+        json!({"iss": self.settings.url, "iat": now, "exp": now.saturating_add(lifetime)})
     }
 
     /// A kept token of which a quarter of its time is left: who gets it may need a moment to use it.

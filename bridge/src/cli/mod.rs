@@ -4,6 +4,7 @@ mod bot;
 mod chat;
 mod config;
 mod doctor;
+mod push;
 mod serve;
 mod store;
 
@@ -46,6 +47,8 @@ enum Command {
     Config(config::ConfigCommand),
     /// Look at a running bot and print the settings to use
     Doctor(doctor::Doctor),
+    /// Look at push notifications that were given up, or have them tried anew
+    Push(push::PushCommand),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
 }
@@ -58,6 +61,7 @@ pub fn main() -> ExitCode {
         Command::Serve(serve) => serve.execute(),
         Command::Config(config) => config.execute(),
         Command::Doctor(doctor) => doctor.execute(),
+        Command::Push(push) => push.execute(),
         Command::Chat(chat) => chat.execute(),
     };
     match done {

@@ -14,6 +14,7 @@ mod check;
 mod error;
 mod grpc;
 mod locate;
+mod push;
 mod read;
 mod schema;
 mod secret;
@@ -27,6 +28,7 @@ pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, SilentT
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, HostPort};
+pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{AgentConfig, AgentName, GrpcConfig, HttpUrl, Network, Period, ProviderConfig};
+use super::{
+    AgentConfig, AgentName, GrpcConfig, HttpUrl, Network, Period, ProviderConfig, PushConfig,
+};
 
 /// What the bridge hosts, and how.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -39,6 +41,9 @@ pub struct Config {
     /// The bridge's own issuer of tokens.
     #[serde(default)]
     pub issuer: IssuerConfig,
+    /// Push notifications to webhooks.
+    #[serde(default)]
+    pub push: PushConfig,
     /// Who runs the agents that say nothing else.
     pub provider: Option<ProviderConfig>,
     /// The agents. The first is also found at /a2a and /.

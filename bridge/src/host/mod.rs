@@ -26,6 +26,7 @@ use crate::{
     auth::{self, Issuer},
     bot::remote::Channel,
     clock, connector,
+    push::{Push, PushError, PushSettings},
     server::{Endpoint, GrpcInterface, catalogue, health, openapi, router},
     service::{Service, Settings},
     store::Store,
@@ -43,6 +44,8 @@ pub struct Host {
     settings: Settings,
     paths: BTreeMap<String, String>,
     extras: Extras,
+    push: Option<PushSettings>,
+    signs: bool,
 }
 
 /// What is served beside the agents.
@@ -95,6 +98,9 @@ pub enum HostError {
     /// A name that cannot stand in a path.
     #[error("{0:?} is no name for an agent: use letters, digits, - and _")]
     Name(String),
+    /// Push notifications cannot be delivered.
+    #[error("push notifications cannot be delivered: {0}")]
+    Push(#[from] PushError),
     /// What was left open cannot be taken up again.
     #[error("the tasks that were left open cannot be taken up: {0}")]
     Recover(#[source] TurnError),
@@ -109,6 +115,8 @@ impl Host {
             settings: Settings::default(),
             paths: BTreeMap::new(),
             extras: Extras::default(),
+            push: Some(PushSettings::default()),
+            signs: false,
         }
     }
 
@@ -146,6 +154,21 @@ impl Host {
         self
     }
 
+    /// With push notifications that are delivered in another way than usual, or with none.
+    #[must_use]
+    pub fn push(mut self, settings: Option<PushSettings>) -> Self {
+        self.push = settings;
+        self
+    }
+
+    /// With push notifications that the issuer signs, see [`Signature`](crate::push::Signature). To be called
+    /// beside [`issuer`](Self::issuer).
+    #[must_use]
+    pub fn signed_push(mut self) -> Self {
+        self.signs = true;
+        self
+    }
+
     /// Serves an agent at this path, such as `/agents/one`, in place of `/a2a/NAME`.
     #[must_use]
     pub fn path(mut self, agent: impl Into<String>, path: impl Into<String>) -> Self {
@@ -180,9 +203,30 @@ impl Host {
         tracing::info!(taken_up, "open tasks were taken up");
         turns.keep_expiring();
         let service = Service::new(turns, self.settings);
+        let service = match self.push {
+            Some(settings) => {
+                let issuer = self.extras.issuer.clone().filter(|_| self.signs);
+                with_push(service, settings, issuer).await?
+            }
+            None => service,
+        };
         let public_url = public_url.trim_end_matches('/').to_owned();
         Ok(Hosted::new(service, public_url, self.extras, &seats))
     }
+}
+
+/// The service with push notifications, which go on where they were.
+async fn with_push(
+    service: Service,
+    settings: PushSettings,
+    issuer: Option<Arc<Issuer>>,
+) -> Result<Service, HostError> {
+    let turns = service.turns();
+    let (store, metrics) = (turns.store().clone(), turns.metrics().clone());
+    let push = Push::new(store, metrics, settings, issuer)?;
+    let open = push.resume().await.map_err(PushError::Store)?;
+    tracing::info!(open, "push notifications were taken up");
+    Ok(service.with_push(push))
 }
 
 /// An agent and the path of its own.

@@ -129,7 +129,7 @@ impl Endpoint {
         let grpc = self.grpc.as_ref().and_then(|grpc| grpc.interface(url));
         card.supported_interfaces.extend(grpc);
         card.capabilities.streaming = Some(true);
-        card.capabilities.push_notifications = Some(false);
+        card.capabilities.push_notifications = Some(self.service.pushes());
         card
     }
 }

@@ -171,11 +171,10 @@ fn client_id(call: &mut Call) -> Option<String> {
         Call::GetTask(request) => Some(request.id.clone()),
         Call::CancelTask(request) => Some(request.id.clone()),
         Call::SubscribeToTask(request) => Some(request.id.clone()),
-        Call::ListTasks(_)
-        | Call::CreateTaskPushNotificationConfig(_)
-        | Call::GetTaskPushNotificationConfig(_)
-        | Call::ListTaskPushNotificationConfigs(_)
-        | Call::DeleteTaskPushNotificationConfig(_)
-        | Call::GetExtendedAgentCard(_) => None,
+        Call::CreateTaskPushNotificationConfig(config) => config.task_id.clone(),
+        Call::GetTaskPushNotificationConfig(request) => Some(request.task_id.clone()),
+        Call::ListTaskPushNotificationConfigs(request) => Some(request.task_id.clone()),
+        Call::DeleteTaskPushNotificationConfig(request) => Some(request.task_id.clone()),
+        Call::ListTasks(_) | Call::GetExtendedAgentCard(_) => None,
     }
 }

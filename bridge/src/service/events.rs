@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Error, StreamResponse, TaskState, TaskStatus};
+use bridge_protocol::a2a::{Error, StreamResponse};
 use futures_util::{StreamExt as _, stream};
 
 use super::{Context, Item, Items, Position, Service, error, history::with_history};
 use crate::{
     caller::Caller,
-    store::{Event, Seq, Snapshot, Store, StoreError, Stored},
-    turns::Follower,
+    store::{Event, Seq, Store, StoreError, Stored},
+    turns::{Follower, Shown, snapshot_at},
 };
-
-/// How many events of a log are read at a time.
-const PAGE: usize = 256;
 
 /// When a stream ends: a stream never goes on after the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +36,7 @@ pub(super) async fn from(
     history: Option<i32>,
 ) -> Result<Items, Error> {
     let store = &**service.turns.store();
-    let snapshot = snapshot_at(store, &context.caller, &position).await;
+    let snapshot = snapshot_at(store, &context.caller, &position.task, position.seq).await;
     let snapshot = snapshot.map_err(error::of_store)?;
     let task = with_history(snapshot.task, history);
     let first = Item {
@@ -62,11 +59,11 @@ pub(super) fn after(service: &Service, context: &Context, position: Position, en
     };
     let reader = Reader {
         follower: Follower::new(store.clone(), caller.clone(), position.task.clone(), begin),
+        shown: Shown::new(store.clone(), caller.clone(), position.task.clone()),
         store,
         caller,
         position,
         bounds: None,
-        present: None,
         is_behind: matches!(end, End::Turn { .. }),
         end,
     };
@@ -75,13 +72,12 @@ pub(super) fn after(service: &Service, context: &Context, position: Position, en
 
 struct Reader {
     follower: Follower,
+    shown: Shown,
     store: Arc<dyn Store>,
     caller: Caller,
     /// The last event that was read, or is not to be shown because the client has it.
     position: Position,
     bounds: Option<Bounds>,
-    /// The task after the last event that was read: kept from when its status is first needed.
-    present: Option<Snapshot>,
     /// The stream's turn has not begun yet, as far as was read.
     is_behind: bool,
     end: End,
@@ -112,9 +108,7 @@ impl Reader {
             let Some(stored) = self.follower.next().await? else {
                 return Ok(None);
             };
-            if let Some(present) = &mut self.present {
-                present.apply(stored.clone());
-            }
+            self.shown.pass(&stored);
             let Stored { seq, event, .. } = stored;
             match event {
                 Event::TurnStarted { turn, .. } if self.is_own(turn) => self.is_behind = false,
@@ -133,7 +127,7 @@ impl Reader {
             }
             self.position.seq = seq;
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
-            if let Some(response) = self.shown(event, &bounds.context_id).await? {
+            if let Some(response) = self.shown.of(seq, event, &bounds.context_id).await? {
                 let item = Item {
                     position: self.position.clone(),
                     response,
@@ -143,23 +137,6 @@ impl Reader {
             }
         }
         Ok(None)
-    }
-
-    /// What the stream shows of the event at its position.
-    async fn shown(
-        &mut self,
-        event: Event,
-        context_id: &str,
-    ) -> Result<Option<StreamResponse>, StoreError> {
-        if matches!(&event, Event::Metadata { is_shown: true, .. }) && self.present.is_none() {
-            let present = snapshot_at(&*self.store, &self.caller, &self.position).await?;
-            self.present = Some(present);
-        }
-        let (task, context_id) = (self.position.task.clone(), context_id.to_owned());
-        let unknown = TaskStatus::new(TaskState::Unspecified);
-        let present = self.present.as_ref();
-        let status = present.map_or(&unknown, |present| &present.task.status);
-        Ok(event.into_stream_response(task, context_id, status))
     }
 
     /// Whether the stream is about this turn.
@@ -183,31 +160,4 @@ impl Reader {
         self.bounds = Some(bounds.clone());
         Ok(bounds)
     }
-}
-
-/// The task as it stood at a position: what the store shows now, if that is just it, or else the log
-/// applied up to there.
-async fn snapshot_at(
-    store: &dyn Store,
-    caller: &Caller,
-    position: &Position,
-) -> Result<Snapshot, StoreError> {
-    let now = store.task(caller, &position.task).await?;
-    if now.seq == position.seq {
-        return Ok(now);
-    }
-    let head = store.head(caller, &position.task).await?;
-    let mut snapshot = Snapshot::empty(&head);
-    while snapshot.seq < position.seq {
-        let page = store
-            .read(caller, &position.task, snapshot.seq, PAGE)
-            .await?;
-        if page.is_empty() {
-            break;
-        }
-        page.into_iter()
-            .filter(|one| one.seq <= position.seq)
-            .for_each(|one| snapshot.apply(one));
-    }
-    Ok(snapshot)
 }

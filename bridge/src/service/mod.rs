@@ -12,6 +12,7 @@ mod history;
 mod list;
 mod push;
 mod send;
+mod settle;
 mod task;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -27,7 +28,7 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::timeout;
 
-use crate::{caller::Caller, metrics::Metrics, store::Seq, turns::Turns};
+use crate::{caller::Caller, metrics::Metrics, push::Push, store::Seq, turns::Turns};
 
 /// How long the task log may take to show that it answers.
 const READY: Duration = Duration::from_secs(2);
@@ -37,6 +38,7 @@ const READY: Duration = Duration::from_secs(2);
 pub struct Service {
     turns: Turns,
     settings: Settings,
+    push: Option<Push>,
 }
 
 /// How the service answers.
@@ -180,7 +182,23 @@ impl std::str::FromStr for Position {
 impl Service {
     /// The operations on these turns.
     pub fn new(turns: Turns, settings: Settings) -> Self {
-        Self { turns, settings }
+        Self {
+            turns,
+            settings,
+            push: None,
+        }
+    }
+
+    /// With push notifications, which must be those of the same store.
+    #[must_use]
+    pub fn with_push(mut self, push: Push) -> Self {
+        self.push = Some(push);
+        self
+    }
+
+    /// Whether there are push notifications.
+    pub fn pushes(&self) -> bool {
+        self.push.is_some()
     }
 
     /// The turns and the store below.

@@ -1,47 +1,189 @@
 //! The push notification settings of a task (specification 3.1.7 to 3.1.10).
 
-use bridge_protocol::a2a::{
-    DeleteTaskPushNotificationConfigRequest, Error, ErrorKind,
-    GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
-    ListTaskPushNotificationConfigsResponse, TaskPushNotificationConfig,
+use bridge_protocol::{
+    a2a::{
+        DeleteTaskPushNotificationConfigRequest, Error, ErrorKind,
+        GetTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigsRequest,
+        ListTaskPushNotificationConfigsResponse, Metadata, SendMessageRequest,
+        TaskPushNotificationConfig,
+    },
+    dialect::Version,
+    wire::FieldError,
 };
 
-use super::{Context, Service};
+use super::{Context, Service, error};
+use crate::{
+    push::{Checked, Push, PushError},
+    turns::Submitted,
+};
+
+/// How many settings a page has at most, and if nobody says how many.
+const PAGE: i32 = 100;
 
 impl Service {
-    /// Has a task's events delivered.
+    /// Has a task's later events delivered. A setting with the id of another takes its place, goes on where
+    /// that was, and is tried anew if that was given up.
     pub async fn create_push_config(
         &self,
-        _context: &Context,
-        _config: TaskPushNotificationConfig,
+        context: &Context,
+        config: TaskPushNotificationConfig,
     ) -> Result<TaskPushNotificationConfig, Error> {
-        Err(ErrorKind::PushNotificationNotSupported.into())
+        let push = self.push()?;
+        let task = config.task_id.clone().ok_or_else(|| {
+            let error = FieldError::new("the id of a task", "nothing");
+            Error::from(error.inside("taskId"))
+        })?;
+        let head = self.head(context, &task).await?;
+        let place = match context.version {
+            Version::V1_0 => "",
+            Version::V0_3 | Version::V0_1 => "pushNotificationConfig",
+        };
+        let wrong = |error| of_push(error, &[place]);
+        let checked = push.check(config, context.version).map_err(wrong)?;
+        let kept = push.set(&head, checked, head.seq).await.map_err(wrong)?;
+        Ok(shown(kept, context))
     }
 
-    /// One such setting.
+    /// One such setting; in 0.3 and 0.1 the task's first, if none is named.
     pub async fn get_push_config(
         &self,
-        _context: &Context,
-        _request: GetTaskPushNotificationConfigRequest,
+        context: &Context,
+        request: GetTaskPushNotificationConfigRequest,
     ) -> Result<TaskPushNotificationConfig, Error> {
-        Err(ErrorKind::PushNotificationNotSupported.into())
+        let push = self.push()?;
+        let head = self.head(context, &request.task_id).await?;
+        let found = push.get(&context.caller, &head.task, &request.id).await;
+        let found = found.map_err(error::of_store)?;
+        found.map(|config| shown(config, context)).ok_or_else(|| {
+            let (task, id) = (&request.task_id, &request.id);
+            let message = format!("task {task} has no push notification setting {id:?}");
+            Error::new(ErrorKind::TaskNotFound, message)
+        })
     }
 
-    /// A task's such settings.
+    /// A task's such settings, in the order of their ids.
     pub async fn list_push_configs(
         &self,
-        _context: &Context,
-        _request: ListTaskPushNotificationConfigsRequest,
+        context: &Context,
+        request: ListTaskPushNotificationConfigsRequest,
     ) -> Result<ListTaskPushNotificationConfigsResponse, Error> {
-        Err(ErrorKind::PushNotificationNotSupported.into())
+        let push = self.push()?;
+        let size = page_size(request.page_size)?;
+        let head = self.head(context, &request.task_id).await?;
+        let all = push.list(&context.caller, &head.task).await;
+        let mut all = all.map_err(error::of_store)?;
+        let after = request.page_token.unwrap_or_default();
+        all.retain(|config| after.is_empty() || config.id.as_deref() > Some(&after));
+        let more = all.len() > size;
+        all.truncate(size);
+        let last = all.last().and_then(|config| config.id.clone());
+        Ok(ListTaskPushNotificationConfigsResponse {
+            configs: all
+                .into_iter()
+                .map(|config| shown(config, context))
+                .collect(),
+            next_page_token: last.filter(|_| more),
+            extra: Metadata::new(),
+        })
     }
 
-    /// Removes one.
+    /// Removes one: nothing is delivered for it any more. It is no error if there is none.
     pub async fn delete_push_config(
         &self,
-        _context: &Context,
-        _request: DeleteTaskPushNotificationConfigRequest,
+        context: &Context,
+        request: DeleteTaskPushNotificationConfigRequest,
     ) -> Result<(), Error> {
-        Err(ErrorKind::PushNotificationNotSupported.into())
+        let push = self.push()?;
+        let head = self.head(context, &request.task_id).await?;
+        let removed = push.remove(&context.caller, &head.task, &request.id).await;
+        removed.map_err(error::of_store)
+    }
+
+    /// The setting that comes with a message, looked at before anything is kept of the message.
+    pub(super) async fn checked_push(
+        &self,
+        context: &Context,
+        request: &SendMessageRequest,
+    ) -> Result<Option<Checked>, Error> {
+        let configuration = request.configuration.as_ref();
+        let wanted = configuration.and_then(|one| one.task_push_notification_config.clone());
+        let Some(config) = wanted else {
+            return Ok(None);
+        };
+        let place = match context.version {
+            Version::V1_0 => "taskPushNotificationConfig",
+            Version::V0_3 => "pushNotificationConfig",
+            Version::V0_1 => "pushNotification",
+        };
+        let push = self.push()?;
+        let wrong = |error| match context.version {
+            Version::V1_0 | Version::V0_3 => of_push(error, &[place, "configuration"]),
+            Version::V0_1 => of_push(error, &[place]),
+        };
+        let checked = push.check(config, context.version).map_err(wrong)?;
+        if let Some(task) = &request.message.task_id {
+            let room = push.has_room(&context.caller, task, &checked);
+            room.await.map_err(wrong)?;
+        }
+        Ok(Some(checked))
+    }
+
+    /// Keeps it, for all that came of the message.
+    pub(super) async fn keep_push(
+        &self,
+        context: &Context,
+        checked: Checked,
+        message_id: &str,
+        submitted: &Submitted,
+    ) -> Result<(), Error> {
+        let store = self.turns.store();
+        let head = store.head(&context.caller, &submitted.task).await;
+        let head = head.map_err(error::of_store)?;
+        let message = (message_id, submitted.repeated);
+        let kept = self
+            .push()?
+            .set_with_message(&head, checked, message, submitted.message);
+        kept.await.map_err(|error| of_push(error, &[]))
+    }
+
+    fn push(&self) -> Result<&Push, Error> {
+        let push = self.push.as_ref();
+        push.ok_or_else(|| ErrorKind::PushNotificationNotSupported.into())
+    }
+}
+
+/// The setting as its owner knows it: with the client's own id of the task in 0.1.
+fn shown(mut config: TaskPushNotificationConfig, context: &Context) -> TaskPushNotificationConfig {
+    if let Some(own) = &context.client_id {
+        config.task_id = Some(own.clone());
+    }
+    config
+}
+
+fn page_size(wanted: Option<i32>) -> Result<usize, Error> {
+    match wanted.unwrap_or(PAGE) {
+        size @ 1..=PAGE => Ok(size.unsigned_abs() as usize),
+        other => {
+            let expected = format!("a number from 1 to {PAGE}");
+            Err(FieldError::new(expected, other.to_string())
+                .inside("pageSize")
+                .into())
+        }
+    }
+}
+
+/// Why a setting is not kept, as its owner is told; `places` is where the setting stands in the request, from
+/// the inside.
+fn of_push(error: PushError, places: &[&str]) -> Error {
+    match error {
+        PushError::Field(error) => {
+            let places = places.iter().filter(|place| !place.is_empty());
+            places
+                .fold(error, |error, place| error.inside(place))
+                .into()
+        }
+        PushError::TooMany { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        PushError::Store(error) => error::of_store(error),
+        PushError::Client(_) => ErrorKind::Internal.into(),
     }
 }

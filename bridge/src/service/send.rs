@@ -39,15 +39,20 @@ impl Service {
             .then(|| self.plain(context, &request))
             .flatten();
         let submitted = self.submit(context, request).await?;
+        let mut is_settled = false;
         if !returns_at_once {
             // Over the limit, the task is shown as it stands.
-            let settled = self.settled(context, &submitted);
-            timeout(self.settings.wait, settled)
-                .await
-                .unwrap_or(Ok(()))?;
+            let settled = timeout(self.settings.wait, self.settled(context, &submitted)).await;
+            is_settled = settled.is_ok();
+            settled.unwrap_or(Ok(()))?;
         }
-        let store = self.turns.store();
-        let snapshot = store.task(&context.caller, &submitted.task).await;
+        let snapshot = match is_settled {
+            true => self.answered(context, &submitted).await,
+            false => {
+                let store = self.turns.store();
+                store.task(&context.caller, &submitted.task).await
+            }
+        };
         let task = snapshot.map_err(error::of_store)?.task;
         if let Some(message) = plain.and_then(|plain| plain.answer(&task)) {
             return Ok(SendMessageResponse::Message(message));
@@ -104,6 +109,8 @@ impl Service {
         check(&request)?;
         let mut request = request;
         self.with_activity(context, &mut request.message)?;
+        let push = self.checked_push(context, &request).await?;
+        let message_id = request.message.message_id.clone();
         let incoming = Incoming {
             agent: context.agent.clone(),
             caller: context.caller.clone(),
@@ -111,7 +118,12 @@ impl Service {
             client_id: context.client_id.clone(),
             metadata: request.metadata,
         };
-        self.turns.submit(incoming).await.map_err(error::of_turn)
+        let submitted = self.turns.submit(incoming).await.map_err(error::of_turn)?;
+        if let Some(push) = push {
+            self.keep_push(context, push, &message_id, &submitted)
+                .await?;
+        }
+        Ok(submitted)
     }
 
     /// Waits for the first event after the message that ends or interrupts the task, or its turn.

@@ -94,7 +94,7 @@ impl Service {
     }
 
     /// The task that a request names, by our id or, for 0.1, by the client's own.
-    async fn head(&self, context: &Context, id: &str) -> Result<Arc<Head>, Error> {
+    pub(super) async fn head(&self, context: &Context, id: &str) -> Result<Arc<Head>, Error> {
         let store = self.turns.store();
         let known = match &context.client_id {
             Some(client_id) => {

@@ -31,6 +31,7 @@ pub mod testing;
 pub use self::sled::{SledSettings, SledStore};
 pub use append::Append;
 pub use error::StoreError;
+pub(crate) use event::millis;
 pub use event::{Created, Event, Stored};
 pub use feed::{Change, ChangeError, Changes, Watch};
 pub use head::{Head, Turn, TurnState};
@@ -38,6 +39,7 @@ pub use list::{ListQuery, Page};
 pub(crate) use measured::Measured;
 pub use memory::MemoryStore;
 pub use record::RecordKey;
+pub(crate) use record::{decoded, encoded};
 pub use snapshot::Snapshot;
 
 use std::sync::Arc;

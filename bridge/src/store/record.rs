@@ -1,5 +1,9 @@
 //! Small records beside the log, such as push settings and conversation states.
 
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+
 /// The largest record, in bytes.
 pub(crate) const LIMIT: usize = 64 * 1024;
 
@@ -14,11 +18,30 @@ pub struct RecordKey {
     pub id: String,
 }
 
+/// A record's value as JSON; types with nothing but strings and numbers always have some.
+pub(crate) fn encoded(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+/// Reads a record that was [`encoded`].
+///
+/// # Errors
+/// [`StoreError::Corrupt`].
+pub(crate) fn decoded<T: for<'de> Deserialize<'de>>(
+    key: &RecordKey,
+    record: &[u8],
+) -> Result<T, StoreError> {
+    serde_json::from_slice(record).map_err(|error| {
+        // The id may be a secret, so the error does not name it.
+        StoreError::corrupt(format!("a record of the kind {}", key.kind), &error)
+    })
+}
+
 /// Refuses records that belong into the log or into a file.
-pub(crate) fn check_size(key: &RecordKey, value: &[u8]) -> Result<(), super::StoreError> {
+pub(crate) fn check_size(key: &RecordKey, value: &[u8]) -> Result<(), StoreError> {
     match value.len() {
         0..=LIMIT => Ok(()),
-        size => Err(super::StoreError::TooLarge {
+        size => Err(StoreError::TooLarge {
             what: format!("record {}/{}/{}", key.kind, key.scope, key.id),
             size,
             limit: LIMIT,

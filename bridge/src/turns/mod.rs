@@ -11,6 +11,7 @@
 //! - `recover`: after a restart
 //! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
+//! - `shown`: what they are shown of it
 
 mod cancel;
 mod expire;
@@ -19,6 +20,7 @@ mod logged;
 mod queue;
 mod recover;
 mod run;
+mod shown;
 mod submit;
 mod unfinished;
 
@@ -28,6 +30,7 @@ use std::{
 };
 
 pub use follow::Follower;
+pub(crate) use shown::{Shown, snapshot_at};
 
 pub use submit::{Incoming, Submitted};
 

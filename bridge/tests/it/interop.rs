@@ -27,6 +27,16 @@ async fn a2a_sdk_speaks_0_3() {
 }
 
 #[tokio::test]
+async fn a2a_sdk_is_pushed_to_in_1_0() {
+    converse("push_1_0.py", &["a2a-sdk==1.3.0"]).await;
+}
+
+#[tokio::test]
+async fn a2a_sdk_is_pushed_to_in_0_3() {
+    converse("push_0_3.py", &["a2a-sdk==0.3.26"]).await;
+}
+
+#[tokio::test]
 async fn python_a2a_speaks_0_1() {
     converse("python_a2a_0_1.py", &["python-a2a==0.5.10"]).await;
 }
@@ -66,7 +76,8 @@ async fn talk(client: &str, mut command: Command) {
 
 fn serve() -> Bridge {
     let builtins = ["sample", "echo", "hanging"].map(|name| ["--builtin", name]);
-    Bridge::serve(&[&["--store", "memory"], builtins.as_flattened()].concat())
+    let settings = ["--store", "memory", "--push-allow", "loopback"];
+    Bridge::serve(&[&settings, builtins.as_flattened()].concat())
 }
 
 fn interop(file: &str) -> PathBuf {

@@ -39,6 +39,8 @@ mod openapi;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod push;
+#[cfg(test)]
 mod queued;
 #[cfg(test)]
 mod redact;
@@ -48,6 +50,8 @@ mod remote;
 mod rest;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod subscribe;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]

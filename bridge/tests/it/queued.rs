@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge::{agent::Conversation, caller::Caller, store::MemoryStore};
-use bridge_protocol::a2a::{SubscribeToTaskRequest, TaskState};
+use bridge_protocol::a2a::{Message, SubscribeToTaskRequest, TaskState};
 
 use crate::world::{at_once, fresh, me, say, send, state_of, stream, told, world};
 
@@ -65,6 +65,30 @@ async fn a_message_that_waits_in_a_conversation_is_seen_to_be_taken() {
         "completed: done with answer",
     ];
     assert_eq!(told(watching).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_is_answered_with_their_own_turn_though_the_next_one_has_begun() {
+    let world = fresh();
+    let asked = send(&world, say("ask", None)).await.unwrap();
+    let first = send(&world, say("slow ask", Some(&asked)));
+    let second = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut behind = at_once("slow", None);
+        behind.message.task_id = Some(asked.id.clone());
+        send(&world, behind).await.unwrap()
+    };
+    let (answer, taken) = tokio::join!(first, second);
+    let answer = answer.unwrap();
+    assert_eq!(taken.status.state, TaskState::Working);
+    assert_eq!(answer.status.state, TaskState::InputRequired);
+    let said = answer.status.message.as_ref().map(Message::text);
+    assert_eq!(said.as_deref(), Some("done with slow ask"));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(state_of(&world, &asked).await, TaskState::Completed);
+    // Who says the same again is told how it stands.
+    let again = send(&world, say("slow ask", Some(&asked))).await.unwrap();
+    assert_eq!(again.status.state, TaskState::Completed);
 }
 
 #[tokio::test(start_paused = true)]

@@ -166,8 +166,8 @@ async fn errors_say_what_is_wrong_and_change_nothing() {
             Some("1.0"),
             "CreateTaskPushNotificationConfig",
             json!({"taskId": "x", "url": "http://h/"}),
-            -32003,
-            "push notifications are not supported",
+            -32001,
+            "there is no task x",
         ),
     ] {
         let answer = rpc(&app, version, method, params).await;

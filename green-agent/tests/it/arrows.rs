@@ -79,7 +79,7 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging", "serve",
+            "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging", "push", "serve",
             "server", "store", "tls",
         ],
     ),
@@ -96,6 +96,7 @@ const BRIDGE: Rooms = &[
             "caller",
             "clock",
             "connector",
+            "push",
             "server",
             "service",
             "store",
@@ -108,7 +109,14 @@ const BRIDGE: Rooms = &[
         "server",
         &["caller", "clock", "metrics", "service", "store"],
     ),
-    ("service", &["agent", "caller", "metrics", "store", "turns"]),
+    (
+        "service",
+        &["agent", "caller", "metrics", "push", "store", "turns"],
+    ),
+    (
+        "push",
+        &["auth", "caller", "clock", "metrics", "store", "turns"],
+    ),
     (
         "bot",
         &[
@@ -119,7 +127,7 @@ const BRIDGE: Rooms = &[
         "turns",
         &["agent", "caller", "clock", "executor", "metrics", "store"],
     ),
-    ("config", &["auth"]),
+    ("config", &["auth", "push"]),
     ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     caller::Caller,
     clock,
-    store::{RecordKey, Store, StoreError},
+    store::{RecordKey, Store, StoreError, decoded, encoded},
 };
 
 /// The records that hold the secret of an address.
@@ -113,21 +113,6 @@ fn address_of(secret: &str) -> RecordKey {
         scope: String::new(),
         id: secret.to_owned(),
     }
-}
-
-/// As JSON; types with nothing but strings always have some.
-pub(super) fn encoded(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
-}
-
-pub(super) fn decoded<T: for<'de> Deserialize<'de>>(
-    key: &RecordKey,
-    record: &[u8],
-) -> Result<T, StoreError> {
-    serde_json::from_slice(record).map_err(|error| {
-        // The id may be a secret, so the error does not name it.
-        StoreError::corrupt(format!("a record of the kind {}", key.kind), &error)
-    })
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use bridge_protocol::a2a::{Content, Message, Task};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use super::address::{decoded, encoded, nobody};
+use super::address::nobody;
 use crate::{
     caller::Caller,
     clock,
-    store::{Head, RecordKey, Store, StoreError},
+    store::{Head, RecordKey, Store, StoreError, decoded, encoded},
 };
 
 /// The records that say what a file is.

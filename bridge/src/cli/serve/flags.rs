@@ -11,7 +11,7 @@ use crate::{
         bot::{BotChoice, url},
         store::StoreChoice,
     },
-    config::{self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl},
+    config::{self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl, PushPlace},
 };
 
 /// Host agents until Ctrl-C or SIGTERM
@@ -49,6 +49,14 @@ pub(in crate::cli) struct Serve {
     /// Let bots call back from beyond this machine without a token
     #[arg(long)]
     allow_anonymous_bots: bool,
+    /// Where webhooks of push notifications may be, beside the public internet: loopback, a network such as
+    /// 10.0.0.0/8, or a host; several may be named
+    #[arg(long, value_name = "PLACE", value_parser = place)]
+    push_allow: Vec<PushPlace>,
+}
+
+fn place(text: &str) -> Result<PushPlace, String> {
+    text.to_owned().try_into()
 }
 
 impl Serve {
@@ -70,6 +78,7 @@ impl Serve {
             config.grpc.listen = self.grpc_listen.or(config.grpc.listen);
         }
         config.allow_plain_http |= self.allow_plain_http;
+        config.push.allow.extend(self.push_allow.iter().cloned());
         if self.allow_anonymous_bots {
             for agent in config.agents.iter_mut().filter(|agent| agent.bot.is_some()) {
                 agent.accept.get_or_insert(Accept::Anyone);

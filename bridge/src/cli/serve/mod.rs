@@ -4,6 +4,7 @@
 //! - `cast`: from configuration to agents
 //! - `access`: who may talk to whom
 //! - `place`: where it listens, and where others reach it
+//! - `push`: where and how push notifications are delivered
 //! - `reload`: the file again
 //! - `run`: until a signal comes
 
@@ -11,6 +12,7 @@ mod access;
 mod cast;
 mod flags;
 mod place;
+mod push;
 mod reload;
 mod run;
 
@@ -67,6 +69,7 @@ impl Serve {
         };
         let host = cast.host(&config)?.connector(channel);
         let host = with_issuer(host, issuer).grpc(place.grpc(&config, grpc_address));
+        let host = push::with_push(host, &config.push)?;
         let hosted = host.start(place.public_url.as_str()).await?;
         let front = Front {
             origins: config
@@ -129,7 +132,8 @@ async fn issuer(
         Auth::Anonymous | Auth::ClientSecret(_) | Auth::ManagedIdentity(_) => false,
     };
     let mut auths = config.agents.iter().filter_map(|agent| agent.auth.as_ref());
-    if !auths.any(uses) && config.issuer == IssuerConfig::default() {
+    let is_used = auths.any(uses) || config.push.signed;
+    if !is_used && config.issuer == IssuerConfig::default() {
         return Ok(None);
     }
     let said = &config.issuer;

@@ -78,6 +78,7 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         ("cors", old.cors != new.cors),
         ("tls", old.tls.is_some() != new.tls.is_some()),
         ("issuer", old.issuer != new.issuer),
+        ("push", old.push != new.push),
     ];
     changes
         .into_iter()

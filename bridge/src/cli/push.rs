@@ -1,0 +1,88 @@
+//! `bridge push`: push notifications that were given up.
+
+use std::{error::Error, sync::Arc};
+
+use clap::{Args, Subcommand};
+
+use super::store::StoreChoice;
+use crate::{
+    push::Undelivered,
+    store::{Store, StoreError},
+};
+
+/// Look at push notifications that were given up, or have them tried anew
+#[derive(Debug, Args)]
+#[command(after_help = NOTE)]
+pub(super) struct PushCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+const NOTE: &str = "\
+The bridge that serves the store has to be stopped for it. While it runs, bridge_push_settings_given_up of /metrics
+counts them, its log names them, and their owners have one tried anew by setting it again.
+
+Example:
+  bridge push retry --store sled:bridge-data";
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// One line each: agent, task, setting, host, event, attempts, since when, and why
+    List {
+        /// Where tasks are kept
+        #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
+        store: StoreChoice,
+    },
+    /// Have them tried anew when the bridge is started again
+    Retry {
+        /// Where tasks are kept
+        #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
+        store: StoreChoice,
+        /// Only those of this task
+        task: Option<String>,
+    },
+}
+
+impl PushCommand {
+    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let told = match &self.what {
+            What::List { store } => runtime.block_on(list(&store.open()?))?,
+            What::Retry { store, task } => {
+                runtime.block_on(retry(&store.open()?, task.as_deref()))?
+            }
+        };
+        println!("{told}");
+        Ok(())
+    }
+}
+
+async fn list(store: &Arc<dyn Store>) -> Result<String, StoreError> {
+    let all = Undelivered::all(store).await?;
+    let lines: Vec<String> = all.iter().map(line).collect();
+    Ok(match lines.is_empty() {
+        true => "nothing was given up".to_owned(),
+        false => lines.join("\n"),
+    })
+}
+
+fn line(one: &Undelivered) -> String {
+    format!(
+        "{} {} {} {} event {} attempts {} since {:.0}: {}",
+        one.agent, one.task, one.id, one.host, one.seq, one.attempts, one.since, one.reason
+    )
+}
+
+async fn retry(store: &Arc<dyn Store>, task: Option<&str>) -> Result<String, StoreError> {
+    let mut count = 0;
+    for one in Undelivered::all(store).await? {
+        if task.is_none_or(|task| task == one.task) {
+            count += usize::from(one.retry_later(store).await?);
+        }
+    }
+    Ok(format!(
+        "{count} will be tried anew when the bridge is started"
+    ))
+}

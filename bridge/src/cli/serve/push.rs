@@ -1,0 +1,49 @@
+//! From configuration to push notifications.
+
+use std::num::{NonZeroU16, NonZeroU32};
+
+use crate::{
+    config::{Period, PushConfig},
+    host::Host,
+    push::{Allowed, PushSettings, RetrySettings},
+};
+
+/// The host with push notifications as the configuration wants them.
+pub(super) fn with_push(host: Host, config: &PushConfig) -> Result<Host, String> {
+    let is_on = config.enabled.unwrap_or(true);
+    let host = host.push(is_on.then(|| settings(config)).transpose()?);
+    Ok(match config.signed {
+        true => host.signed_push(),
+        false => host,
+    })
+}
+
+fn settings(config: &PushConfig) -> Result<PushSettings, String> {
+    let usual = PushSettings::default();
+    let many = |said: Option<NonZeroU16>, usual| said.map_or(usual, |many| many.get().into());
+    let long = |said: Option<Period>, usual| said.map_or(usual, |period| period.0);
+    Ok(PushSettings {
+        allowed: allowed(config)?,
+        per_task: many(config.per_task, usual.per_task),
+        timeout: long(config.timeout, usual.timeout),
+        at_once: many(config.at_once, usual.at_once),
+        per_host: many(config.per_host, usual.per_host),
+        retry: RetrySettings {
+            attempts: config
+                .attempts
+                .map_or(usual.retry.attempts, NonZeroU32::get),
+            age: long(config.max_age, usual.retry.age),
+            ..usual.retry
+        },
+    })
+}
+
+fn allowed(config: &PushConfig) -> Result<Allowed, String> {
+    let mut allowed = Allowed::default();
+    allowed.nowhere_else = config.allow_only;
+    allowed.plain_http = config.allow_plain_http;
+    for place in &config.allow {
+        allowed.allow(&place.0)?;
+    }
+    Ok(allowed)
+}

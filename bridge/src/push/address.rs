@@ -1,0 +1,193 @@
+//! Which addresses are everybody's: those of the public internet, and no others.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{Ipv4Net, Ipv6Net};
+
+const fn v4(a: u8, b: u8, c: u8, d: u8, length: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), length)
+}
+
+const fn v6(first: u16, second: u16, length: u8) -> Ipv6Net {
+    Ipv6Net::new_assert(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0), length)
+}
+
+/// Special purposes (IANA's registry after RFC 6890), and where clouds keep what belongs to a machine alone.
+const SPECIAL_V4: [Ipv4Net; 16] = [
+    v4(0, 0, 0, 0, 8),
+    v4(10, 0, 0, 0, 8),
+    // Carriers' own (RFC 6598); a cloud's metadata at 100.100.100.200 is among them.
+    v4(100, 64, 0, 0, 10),
+    v4(127, 0, 0, 0, 8),
+    // Link-local, most clouds' metadata among them.
+    v4(169, 254, 0, 0, 16),
+    v4(172, 16, 0, 0, 12),
+    v4(192, 0, 0, 0, 24),
+    v4(192, 0, 2, 0, 24),
+    // Relays of 6to4.
+    v4(192, 88, 99, 0, 24),
+    v4(192, 168, 0, 0, 16),
+    v4(198, 18, 0, 0, 15),
+    v4(198, 51, 100, 0, 24),
+    v4(203, 0, 113, 0, 24),
+    // A cloud's own services for its machines, at an address that looks public.
+    v4(168, 63, 129, 16, 32),
+    // Multicast, and everything behind it.
+    v4(224, 0, 0, 0, 4),
+    v4(240, 0, 0, 0, 4),
+];
+
+/// What is given out to anybody at all.
+const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 3);
+
+/// What of that is not: protocols' own addresses with Teredo among them, documentation, and 6to4, through which
+/// an address of version 4 could be reached in disguise.
+const SPECIAL_V6: [Ipv6Net; 4] = [
+    v6(0x2001, 0, 23),
+    v6(0x2001, 0x0db8, 32),
+    v6(0x2002, 0, 16),
+    v6(0x3fff, 0, 20),
+];
+
+/// Where networks with IPv6 alone show addresses of version 4 (NAT64, RFC 6052).
+const NAT64: Ipv6Net = v6(0x0064, 0xff9b, 96);
+
+/// Whether an address belongs to the public internet. One of version 4 inside one of version 6 is judged as
+/// what it is.
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) if NAT64.contains(&address) => is_public_v4(inside(address)),
+        IpAddr::V6(address) => {
+            let special = SPECIAL_V6.iter().any(|net| net.contains(&address));
+            GLOBAL_V6.contains(&address) && !special
+        }
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    !SPECIAL_V4.iter().any(|net| net.contains(&address))
+}
+
+/// The last four bytes.
+fn inside(address: Ipv6Addr) -> Ipv4Addr {
+    let [.., a, b, c, d] = address.octets();
+    Ipv4Addr::new(a, b, c, d)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_public_addresses_are_public() {
+        let public = [
+            "1.1.1.1",
+            "8.8.8.8",
+            "100.63.255.255",
+            "100.128.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "192.0.1.1",
+            "168.63.129.17",
+            "223.255.255.255",
+            "2606:4700::1111",
+            "2a00:1450::1",
+            "64:ff9b::8.8.8.8",
+            "::ffff:8.8.8.8",
+        ];
+        let special = [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "10.255.255.255",
+            "100.64.0.1",
+            "100.100.100.200",
+            "127.0.0.1",
+            "127.255.255.254",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.192",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "168.63.129.16",
+            "224.0.0.1",
+            "239.255.255.250",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::ffff:169.254.169.254",
+            "64:ff9b::10.0.0.1",
+            "64:ff9b::127.0.0.1",
+            "64:ff9b:1::1",
+            "100::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "2002:808:808::1",
+            "3fff::1",
+            "5f00::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ];
+        for (addresses, expected) in [(&public[..], true), (&special[..], false)] {
+            for address in addresses {
+                assert_eq!(is_public(address.parse().unwrap()), expected, "{address}");
+            }
+        }
+    }
+
+    proptest! {
+        /// The standard library knows fewer special addresses; none of those that it knows is public.
+        #[test]
+        fn what_the_standard_library_calls_special_is_not_public(bits: u32) {
+            let address = Ipv4Addr::from_bits(bits);
+            let special = address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || address.is_multicast()
+                || address.is_broadcast()
+                || address.is_documentation()
+                || address.is_unspecified();
+            prop_assert!(!(special && is_public(IpAddr::V4(address))));
+        }
+
+        #[test]
+        fn a_disguise_changes_nothing(bits: u32) {
+            let address = Ipv4Addr::from_bits(bits);
+            let plain = is_public(IpAddr::V4(address));
+            prop_assert_eq!(is_public(IpAddr::V6(address.to_ipv6_mapped())), plain);
+            let [a, b, c, d] = address.octets();
+            let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            let nat64 = Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low);
+            prop_assert_eq!(is_public(IpAddr::V6(nat64)), plain);
+            let six_to_four = Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1);
+            prop_assert!(!is_public(IpAddr::V6(six_to_four)));
+            prop_assert!(!is_public(IpAddr::V6(Ipv6Addr::new(0, 0, 0, 0, 0, 0, high, low))));
+        }
+
+        #[test]
+        fn what_is_not_global_unicast_is_not_public(bits: u128) {
+            let address = Ipv6Addr::from_bits(bits);
+            let special = address.is_loopback()
+                || address.is_multicast()
+                || address.is_unspecified()
+                || address.is_unique_local()
+                || address.is_unicast_link_local();
+            prop_assert!(!(special && is_public(IpAddr::V6(address))));
+        }
+    }
+}

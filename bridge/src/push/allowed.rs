@@ -1,0 +1,178 @@
+//! Where webhooks may be, beside the public internet.
+
+use std::{collections::BTreeSet, net::IpAddr, str::FromStr};
+
+use ipnet::IpNet;
+use url::Host;
+
+use super::address::is_public;
+
+/// Where webhooks may be: anywhere on the public internet over https, and where an operator says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    places: BTreeSet<Place>,
+    /// Nowhere but in the named places.
+    pub nowhere_else: bool,
+    /// Plain http too. The named places may have it anyway.
+    pub plain_http: bool,
+}
+
+/// A place that an operator names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Loopback,
+    Network(IpNet),
+    /// In lower case, without a dot at the end.
+    Host(String),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "loopback" {
+            return Ok(Self::Loopback);
+        }
+        if let Ok(net) = text.parse::<IpNet>() {
+            return Ok(Self::Network(net.trunc()));
+        }
+        match host(text) {
+            Some(Host::Domain(name)) if is_plain(&name) => Ok(Self::Host(name)),
+            Some(Host::Ipv4(address)) => Ok(Self::Network(IpAddr::V4(address).into())),
+            Some(Host::Ipv6(address)) => Ok(Self::Network(IpAddr::V6(address).into())),
+            Some(Host::Domain(_)) | None => Err(format!(
+                "expected loopback, a network such as 10.0.0.0/8, or a host such as hooks.example, found {text:?}"
+            )),
+        }
+    }
+}
+
+/// A host as URLs understand it, so that no other spelling of it passes or is missed.
+fn host(text: &str) -> Option<Host> {
+    let address = text.parse().map(Host::Ipv6);
+    let host = address.or_else(|_| Host::parse(text)).ok()?;
+    Some(match host {
+        Host::Domain(name) => Host::Domain(plain(&name)),
+        Host::Ipv4(_) | Host::Ipv6(_) => host,
+    })
+}
+
+/// Nothing but letters, digits, hyphens, underscores and dots: what looks like a pattern would match nothing.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.chars().all(plain)
+}
+
+fn plain(name: &str) -> String {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.to_ascii_lowercase()
+}
+
+impl Allowed {
+    /// Names another place: `loopback`, a network such as `10.0.0.0/8`, an address, or a host such as
+    /// `hooks.example`, which may then resolve to any address.
+    ///
+    /// # Errors
+    /// What was expected, if it is none of these.
+    pub fn allow(&mut self, place: &str) -> Result<(), String> {
+        self.places.insert(place.parse()?);
+        Ok(())
+    }
+
+    /// Whether an operator named this name.
+    pub(super) fn names(&self, name: &str) -> bool {
+        let name = plain(name);
+        let is_local = name == "localhost" || name.ends_with(".localhost");
+        self.places.iter().any(|place| match place {
+            Place::Loopback => is_local,
+            Place::Host(host) => *host == name,
+            Place::Network(_) => false,
+        })
+    }
+
+    /// Whether an operator named this address.
+    pub(super) fn names_address(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.places.iter().any(|place| match place {
+            Place::Loopback => address.is_loopback(),
+            Place::Network(net) => net.contains(&address),
+            Place::Host(_) => false,
+        })
+    }
+
+    /// Whether a webhook may have this address.
+    pub(super) fn may_reach(&self, address: IpAddr) -> bool {
+        self.names_address(address) || (!self.nowhere_else && is_public(address))
+    }
+
+    /// Whether this name may stand for this address. `localhost` is this machine only, whatever it resolves to.
+    pub(super) fn may_resolve(&self, name: &str, address: IpAddr) -> bool {
+        let named = self.places.contains(&Place::Host(plain(name)));
+        named || self.may_reach(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(places: &[&str]) -> Allowed {
+        let mut allowed = Allowed::default();
+        places
+            .iter()
+            .for_each(|place| allowed.allow(place).unwrap());
+        allowed
+    }
+
+    #[test]
+    fn places_are_named_in_one_of_three_ways() {
+        for right in [
+            "loopback",
+            "10.0.0.0/8",
+            "10.1.2.3/8",
+            "10.0.0.1",
+            "::1",
+            "fd00::/8",
+            "Hooks.Example.",
+        ] {
+            assert!(Allowed::default().allow(right).is_ok(), "{right}");
+        }
+        for wrong in ["", "10.0.0.0/33", "http://h", "a b", "h:80", "*"] {
+            assert!(Allowed::default().allow(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_stand_for_what_is_allowed() {
+        let places = allowed(&["loopback", "10.0.0.0/8", "hooks.example"]);
+        for (name, address, expected) in [
+            ("a.test", "8.8.8.8", true),
+            ("a.test", "10.9.9.9", true),
+            ("a.test", "::ffff:10.9.9.9", true),
+            ("a.test", "127.0.0.1", true),
+            ("a.test", "192.168.0.1", false),
+            ("HOOKS.example.", "192.168.0.1", true),
+            ("not-hooks.example", "192.168.0.1", false),
+            ("localhost", "192.168.0.1", false),
+        ] {
+            let address = address.parse().unwrap();
+            assert_eq!(
+                places.may_resolve(name, address),
+                expected,
+                "{name} {address}"
+            );
+        }
+        let none = Allowed::default();
+        assert!(none.may_resolve("a.test", "8.8.8.8".parse().unwrap()));
+        assert!(!none.may_resolve("localhost", "127.0.0.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn an_operator_may_allow_nothing_else() {
+        let mut places = allowed(&["hooks.example"]);
+        places.nowhere_else = true;
+        let public = "8.8.8.8".parse().unwrap();
+        assert!(places.may_resolve("hooks.example", public));
+        assert!(!places.may_resolve("a.test", public));
+    }
+}

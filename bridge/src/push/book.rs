@@ -1,0 +1,168 @@
+//! Settings and their progress in the store's records.
+//!
+//! A setting is its owner's, so the store itself keeps others away from it. Progress is the bridge's own: it
+//! stands in one place for all owners, where a restart finds it.
+
+use std::sync::Arc;
+
+use super::{progress::Progress, setting::Setting};
+use crate::{
+    caller::Caller,
+    store::{RecordKey, Store, StoreError, decoded, encoded},
+};
+
+/// The records that hold settings, by task.
+const SETTING: &str = "push";
+
+/// The records that hold progress.
+const PROGRESS: &str = "push-progress";
+
+/// Names a setting of a task.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) caller: Caller,
+    pub(super) task: String,
+    pub(super) id: String,
+}
+
+/// What is kept of all settings.
+#[derive(Clone, Debug)]
+pub(super) struct Book(Arc<dyn Store>);
+
+impl Key {
+    pub(super) fn new(caller: &Caller, task: &str, id: &str) -> Self {
+        Self {
+            caller: caller.clone(),
+            task: task.to_owned(),
+            id: id.to_owned(),
+        }
+    }
+
+    fn setting(&self) -> RecordKey {
+        RecordKey {
+            kind: SETTING.into(),
+            scope: self.task.clone(),
+            id: self.id.clone(),
+        }
+    }
+
+    /// No task has a slash in its id, so the first one ends it.
+    fn progress(&self) -> RecordKey {
+        RecordKey {
+            kind: PROGRESS.into(),
+            scope: String::new(),
+            id: format!("{}/{}", self.task, self.id),
+        }
+    }
+}
+
+impl Book {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self(store)
+    }
+
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
+        &self.0
+    }
+
+    pub(super) async fn setting(&self, key: &Key) -> Result<Option<Setting>, StoreError> {
+        let name = key.setting();
+        let record = self.0.record(&key.caller, &name).await?;
+        record.map(|record| decoded(&name, &record)).transpose()
+    }
+
+    /// All settings of a task, by their ids.
+    pub(super) async fn settings(
+        &self,
+        caller: &Caller,
+        task: &str,
+    ) -> Result<Vec<(String, Setting)>, StoreError> {
+        let name = Key::new(caller, task, "").setting();
+        let records = self.0.records(caller, SETTING, task).await?;
+        let read = |(id, record): (String, Vec<u8>)| Ok((id, decoded(&name, &record)?));
+        records.into_iter().map(read).collect()
+    }
+
+    pub(super) async fn put_setting(&self, key: &Key, setting: &Setting) -> Result<(), StoreError> {
+        let record = encoded(setting);
+        self.0.put_record(&key.caller, &key.setting(), record).await
+    }
+
+    pub(super) async fn progress(&self, key: &Key) -> Result<Option<Progress>, StoreError> {
+        let name = key.progress();
+        let record = self.0.record(&bridge(), &name).await?;
+        record.map(|record| decoded(&name, &record)).transpose()
+    }
+
+    /// What is to be delivered still, of all callers.
+    pub(super) async fn all_progress(&self) -> Result<Vec<(Key, Progress)>, StoreError> {
+        let name = Key::new(&bridge(), "", "").progress();
+        let records = self.0.records(&bridge(), PROGRESS, "").await?;
+        let read = |(id, record): (String, Vec<u8>)| {
+            let progress: Progress = decoded(&name, &record)?;
+            let (task, id) = id.split_once('/').unwrap_or((&id, ""));
+            Ok((Key::new(&progress.owner, task, id), progress))
+        };
+        records.into_iter().map(read).collect()
+    }
+
+    pub(super) async fn put_progress(
+        &self,
+        key: &Key,
+        progress: &Progress,
+    ) -> Result<(), StoreError> {
+        let record = encoded(progress);
+        self.0.put_record(&bridge(), &key.progress(), record).await
+    }
+
+    /// Nothing is to be delivered any more.
+    pub(super) async fn done(&self, key: &Key) -> Result<(), StoreError> {
+        let removed = self.0.delete_record(&bridge(), &key.progress()).await;
+        removed.map(drop)
+    }
+
+    /// The setting goes, with all that it has.
+    pub(super) async fn remove(&self, key: &Key) -> Result<(), StoreError> {
+        self.done(key).await?;
+        let removed = self.0.delete_record(&key.caller, &key.setting()).await;
+        removed.map(drop)
+    }
+}
+
+/// Whose records those are that belong to no caller. Kinds keep them apart from callers' own.
+fn bridge() -> Caller {
+    Caller::anonymous()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::MemoryStore;
+
+    #[tokio::test]
+    async fn progress_is_found_with_its_setting_whatever_the_ids() {
+        let book = Book::new(Arc::new(MemoryStore::new()));
+        let keys = [("me", "t", "a/b"), ("me", "t", "a"), ("you", "u", "a")];
+        let keys = keys.map(|(caller, task, id)| Key::new(&Caller::new(caller), task, id));
+        for (seq, key) in (1..).zip(&keys) {
+            let progress = Progress {
+                owner: key.caller.clone(),
+                agent: "agent".into(),
+                seq,
+                failing: None,
+            };
+            book.put_progress(key, &progress).await.unwrap();
+            assert_eq!(book.progress(key).await.unwrap(), Some(progress));
+        }
+        let all = book.all_progress().await.unwrap();
+        let mut found: Vec<_> = all.into_iter().map(|(key, _)| key).collect();
+        found.sort();
+        let mut expected = keys.to_vec();
+        expected.sort();
+        assert_eq!(found, expected);
+        for key in &keys {
+            book.remove(key).await.unwrap();
+        }
+        assert!(book.all_progress().await.unwrap().is_empty());
+    }
+}

@@ -1,0 +1,161 @@
+//! What a setting puts into the headers of its deliveries.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bridge_protocol::{
+    a2a::{AuthenticationInfo, TaskPushNotificationConfig},
+    wire::FieldError,
+};
+
+/// Where the setting's token stands (specification 0.3.0, 9.5, and the SDKs of both versions).
+const TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
+
+/// The longest token, in bytes.
+const TOKEN_LIMIT: usize = 4 * 1024;
+
+/// The longest scheme, in bytes.
+const SCHEME_LIMIT: usize = 64;
+
+/// The longest credentials, in bytes: what servers commonly take as one header.
+const CREDENTIALS_LIMIT: usize = 8 * 1024;
+
+/// The headers that belong to a setting alone; their values are marked as secrets.
+///
+/// # Errors
+/// The field that no header can carry.
+pub(super) fn of(config: &TaskPushNotificationConfig) -> Result<HeaderMap, FieldError> {
+    let mut headers = HeaderMap::new();
+    if let Some(token) = &config.token {
+        let value = secret(token, TOKEN_LIMIT).map_err(|error| error.inside("token"))?;
+        headers.insert(TOKEN, value);
+    }
+    if let Some(info) = &config.authentication {
+        let value = authorization(info).map_err(|error| error.inside("authentication"))?;
+        value.map(|value| headers.insert(AUTHORIZATION, value));
+    }
+    Ok(headers)
+}
+
+/// `SCHEME CREDENTIALS`; nothing without credentials, which leaves the scheme to the bridge's signature.
+fn authorization(info: &AuthenticationInfo) -> Result<Option<HeaderValue>, FieldError> {
+    let scheme = &info.scheme;
+    let Some(credentials) = info.credentials.as_ref().filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    if !is_token(scheme) || scheme.len() > SCHEME_LIMIT {
+        let error = FieldError::new("a scheme of HTTP such as Bearer or Basic", "something else");
+        return Err(error.inside("scheme"));
+    }
+    let credentials = match scheme.eq_ignore_ascii_case("basic") && credentials.contains(':') {
+        // What goes over the wire never has a colon (RFC 7617), so this is the user and the password.
+        true => STANDARD.encode(credentials),
+        false => credentials.clone(),
+    };
+    secret(&credentials, CREDENTIALS_LIMIT).map_err(|error| error.inside("credentials"))?;
+    secret(&format!("{scheme} {credentials}"), usize::MAX).map(Some)
+}
+
+/// A token of RFC 9110, section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !text.is_empty() && text.chars().all(plain)
+}
+
+fn secret(text: &str, limit: usize) -> Result<HeaderValue, FieldError> {
+    if text.len() > limit {
+        let found = format!("{} bytes", text.len());
+        return Err(FieldError::new(format!("at most {limit} bytes"), found));
+    }
+    let is_visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    let value = HeaderValue::from_str(text).ok().filter(|_| is_visible);
+    let mut value = value.ok_or_else(|| FieldError::new("visible ASCII characters", "others"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::{Value, json};
+
+    fn headers(config: Value) -> Result<Vec<(String, String)>, String> {
+        let config = TaskPushNotificationConfig::read(config).unwrap();
+        let headers = of(&config).map_err(|error| error.to_string())?;
+        assert!(headers.values().all(HeaderValue::is_sensitive));
+        let pair = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.to_string(), value.to_str().unwrap().to_owned())
+        };
+        Ok(headers.iter().map(pair).collect())
+    }
+
+    #[test]
+    fn credentials_stand_where_receivers_look_for_them() {
+        let auth = |scheme: &str, credentials: &str| json!({"url": "u", "authentication": {"scheme": scheme, "credentials": credentials}});
+        for (config, expected) in [
+            (json!({"url": "u"}), None),
+            (
+                json!({"url": "u", "token": "t-1"}),
+                Some(("x-a2a-notification-token", "t-1")),
+            ),
+            (
+                json!({"url": "u", "authentication": {"scheme": "Bearer"}}),
+                None,
+            ),
+            (auth("Bearer", ""), None),
+            (auth("Bearer", "abc"), Some(("authorization", "Bearer abc"))),
+            (
+                auth("Basic", "bWU6d29yZA=="),
+                Some(("authorization", "Basic bWU6d29yZA==")),
+            ),
+            (
+                auth("Basic", "me:word"),
+                Some(("authorization", "Basic bWU6d29yZA==")),
+            ),
+            (
+                auth("X-Own", "a=\"b\", c=d"),
+                Some(("authorization", "X-Own a=\"b\", c=d")),
+            ),
+        ] {
+            let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            assert_eq!(
+                headers(config.clone()).unwrap(),
+                Vec::from_iter(expected),
+                "{config}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_no_header_can_carry_is_refused_by_its_field() {
+        let long = "x".repeat(CREDENTIALS_LIMIT + 1);
+        for (config, expected) in [
+            (
+                json!({"url": "u", "token": "a\r\nX: y"}),
+                "token: expected visible ASCII characters, found others",
+            ),
+            (
+                json!({"url": "u", "token": "ä"}),
+                "token: expected visible ASCII characters, found others",
+            ),
+            (
+                json!({"url": "u", "token": long}),
+                "token: expected at most 4096 bytes, found 8193 bytes",
+            ),
+            (
+                json!({"url": "u", "authentication": {"scheme": "a b", "credentials": "c"}}),
+                "authentication.scheme: expected a scheme of HTTP such as Bearer or Basic, found something else",
+            ),
+            (
+                json!({"url": "u", "authentication": {"scheme": "Bearer", "credentials": "a\nb"}}),
+                "authentication.credentials: expected visible ASCII characters, found others",
+            ),
+            (
+                json!({"url": "u", "authentication": {"scheme": "Bearer", "credentials": long}}),
+                "authentication.credentials: expected at most 8192 bytes, found 8193 bytes",
+            ),
+        ] {
+            assert_eq!(headers(config).unwrap_err(), expected);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Deliveries over HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use reqwest::{Client, Response, StatusCode, header::RETRY_AFTER, redirect};
+use url::Url;
+
+use super::{
+    Allowed, PushError, PushSettings, Signature,
+    courier::{Courier, Outcome},
+    letter::Letter,
+    resolver::{self, Resolver},
+    target,
+};
+use crate::clock;
+
+/// How much of an answer is read, in bytes: so little that it costs nothing, and enough to use the connection
+/// again for most.
+const ANSWER: usize = 16 * 1024;
+
+/// How long an idle connection is kept.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Posts to webhooks.
+#[derive(Debug)]
+pub(super) struct HttpCourier {
+    client: Client,
+    allowed: Arc<Allowed>,
+    timeout: Duration,
+    signature: Option<Signature>,
+}
+
+impl HttpCourier {
+    /// One that goes where it is sent and nowhere else: redirects and proxies would lead to hosts that were
+    /// never judged.
+    pub(super) fn new(
+        settings: &PushSettings,
+        signature: Option<Signature>,
+    ) -> Result<Self, PushError> {
+        let allowed = Arc::new(settings.allowed.clone());
+        let client = Client::builder()
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .user_agent(concat!("bridge/", env!("CARGO_PKG_VERSION")))
+            .timeout(settings.timeout)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(settings.per_host)
+            .dns_resolver(Arc::new(Resolver(allowed.clone())))
+            .build()
+            .map_err(PushError::Client)?;
+        Ok(Self {
+            client,
+            allowed,
+            timeout: settings.timeout,
+            signature,
+        })
+    }
+
+    async fn post(&self, url: Url, letter: &Letter) -> Outcome {
+        let mut headers = letter.headers.clone();
+        if let Some(signature) = &self.signature
+            && let Err(error) = signature.sign(letter, &mut headers, clock::now()).await
+        {
+            return failed(error.to_string());
+        }
+        let request = self.client.post(url).headers(headers);
+        match request.body(letter.body.clone()).send().await {
+            Ok(answer) => judged(answer).await,
+            Err(error) if resolver::is_refusal(&error) => Outcome::Refused {
+                reason: resolver::NotAllowed.to_string(),
+            },
+            Err(error) if error.is_timeout() => {
+                failed(format!("no answer within {:?}", self.timeout))
+            }
+            Err(error) => failed(innermost(&error)),
+        }
+    }
+}
+
+#[async_trait]
+impl Courier for HttpCourier {
+    fn host(&self, letter: &Letter) -> String {
+        Url::parse(&letter.url).map_or_else(|_| String::new(), |url| target::origin(&url))
+    }
+
+    async fn carry(&self, letter: &Letter) -> Outcome {
+        // What is allowed may have changed since the setting was made.
+        match target::check(&letter.url, &self.allowed) {
+            Ok(url) => self.post(url, letter).await,
+            Err(error) => Outcome::Refused {
+                reason: error.to_string(),
+            },
+        }
+    }
+}
+
+/// Any success is an acknowledgement (specification 4.3.3). A webhook that is gone stays gone; whatever else
+/// one answers may be different after it was repaired.
+async fn judged(mut answer: Response) -> Outcome {
+    let (status, again) = (answer.status(), retry_after(&answer));
+    let mut read = 0;
+    while let (true, Ok(Some(piece))) = (read < ANSWER, answer.chunk().await) {
+        read += piece.len();
+    }
+    let reason = format!("HTTP status {}", status.as_u16());
+    match status {
+        _ if status.is_success() => Outcome::Delivered,
+        StatusCode::GONE => Outcome::Refused { reason },
+        _ => Outcome::Failed { reason, again },
+    }
+}
+
+/// In seconds, as those who are busy mostly say it.
+fn retry_after(answer: &Response) -> Option<Duration> {
+    let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    value.trim().parse().ok().map(Duration::from_secs)
+}
+
+fn failed(reason: String) -> Outcome {
+    Outcome::Failed {
+        reason,
+        again: None,
+    }
+}
+
+/// The outermost error repeats the URL with its query; the innermost says what happened.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut inner: &dyn std::error::Error = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}

@@ -1,0 +1,180 @@
+//! Push notifications: a task's events, delivered to webhooks that its caller named (specification 4.3).
+//!
+//! The task log is the only queue: each setting has its place in the log of its task, kept in the store, and
+//! reads on from there when the last event was taken. So a slow webhook holds up nothing but itself, nothing
+//! piles up for it in memory, and a restart goes on where the last delivery was acknowledged: at least once,
+//! in order for each task and setting.
+//!
+//! - [`Push`]: the settings of all tasks, and their deliveries
+//! - [`PushSettings`], [`RetrySettings`]: how much, how often, how long
+//! - [`Allowed`]: where webhooks may be
+//! - [`Undelivered`]: a setting whose delivery was given up, and [`Push::retry`]
+//! - [`PushError`]: why a setting is not kept
+//!
+//! A delivery is one `POST` with one `StreamResponse` as its body (4.3.3); settings that were made in 0.3 and 0.1
+//! get the Task as it stands after the event, which is what the specification of 0.3 shows in 9.5 and what its
+//! SDKs send and read.
+//!
+//! | header | says |
+//! |-|-|
+//! | `Content-Type` | `application/a2a+json`; `application/json` before 1.0 |
+//! | `A2A-Version` | the version of the body |
+//! | `Authorization` | the setting's credentials (13.2), or else the signature if deliveries are signed |
+//! | `X-A2A-Notification-Token` | the setting's token |
+//! | `X-A2A-Notification-Signature` | the signature, see [`Signature`] |
+//! | `Idempotency-Key` | the event, `TASK/SEQUENCE`: the same when it is delivered again |
+
+mod address;
+mod allowed;
+mod book;
+mod courier;
+mod error;
+mod headers;
+mod http;
+mod lanes;
+mod letter;
+mod owner;
+mod progress;
+mod reader;
+mod resolver;
+mod retry;
+mod setting;
+mod settings;
+mod signature;
+mod slots;
+mod target;
+#[cfg(test)]
+mod tests;
+mod undelivered;
+mod worker;
+
+pub use allowed::Allowed;
+pub use error::PushError;
+pub use owner::Checked;
+pub use settings::{PushSettings, RetrySettings};
+pub use signature::Signature;
+pub use undelivered::Undelivered;
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use crate::{
+    auth::Issuer,
+    metrics::Metrics,
+    store::{Store, StoreError},
+};
+use book::{Book, Key};
+use courier::Courier;
+use http::HttpCourier;
+use lanes::Lanes;
+use progress::Progress;
+use setting::Setting;
+use worker::Worker;
+
+/// So many tasks can have their settings changed at once.
+const LOCKS: usize = 64;
+
+/// The push notifications of all tasks in a store. Deliveries go on for as long as somebody holds this.
+#[derive(Clone, Debug)]
+pub struct Push(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    book: Book,
+    settings: PushSettings,
+    courier: Arc<dyn Courier>,
+    metrics: Metrics,
+    lanes: Arc<Lanes>,
+    /// One task's settings are changed by one at a time, so that their number keeps its limit.
+    changing: [Mutex<()>; LOCKS],
+}
+
+impl Push {
+    /// Push notifications for the tasks of this store. Deliveries are signed if there is an issuer.
+    ///
+    /// # Errors
+    /// [`PushError::Client`] if the system has no TLS.
+    pub fn new(
+        store: Arc<dyn Store>,
+        metrics: Metrics,
+        settings: PushSettings,
+        issuer: Option<Arc<Issuer>>,
+    ) -> Result<Self, PushError> {
+        let courier = HttpCourier::new(&settings, issuer.map(Signature::by))?;
+        Ok(Self::with(store, metrics, settings, Arc::new(courier)))
+    }
+
+    fn with(
+        store: Arc<dyn Store>,
+        metrics: Metrics,
+        settings: PushSettings,
+        courier: Arc<dyn Courier>,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            book: Book::new(store),
+            lanes: Arc::new(Lanes::new(settings.at_once, settings.per_host)),
+            settings,
+            courier,
+            metrics,
+            changing: [const { Mutex::const_new(()) }; LOCKS],
+        }))
+    }
+
+    /// Goes on with every delivery that was open when the program ended, and tells how many there are. To be
+    /// called once, before anything is served.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn resume(&self) -> Result<usize, StoreError> {
+        let mut open = 0;
+        for (key, progress) in self.0.book.all_progress().await? {
+            if progress.is_given_up() {
+                self.0.metrics.push_given_up(&progress.agent, 1);
+                continue;
+            }
+            // The program may have ended after the first of both was written.
+            let Some(setting) = self.0.book.setting(&key).await? else {
+                self.0.book.done(&key).await?;
+                continue;
+            };
+            open += 1;
+            self.0.metrics.push_open(&progress.agent, 1);
+            self.start(key, setting, progress);
+        }
+        Ok(open)
+    }
+
+    /// Ends the deliveries of a setting, and counts it no longer.
+    async fn stop(&self, key: &Key) -> Result<(), StoreError> {
+        self.0.lanes.stop(key).await;
+        if let Some(progress) = self.0.book.progress(key).await? {
+            match progress.is_given_up() {
+                true => self.0.metrics.push_given_up(&progress.agent, -1),
+                false => self.0.metrics.push_open(&progress.agent, -1),
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&self, key: Key, setting: Setting, progress: Progress) {
+        let worker = Worker {
+            book: self.0.book.clone(),
+            courier: self.0.courier.clone(),
+            metrics: self.0.metrics.clone(),
+            slots: self.0.lanes.slots().clone(),
+            retry: self.0.settings.retry,
+            key: key.clone(),
+            setting,
+            progress,
+        };
+        self.0.lanes.start(key, |stop| worker.run(stop));
+    }
+
+    fn changing(&self, task: &str) -> &Mutex<()> {
+        let sum = task.bytes().fold(0_usize, |sum, byte| {
+            sum.wrapping_mul(31).wrapping_add(usize::from(byte))
+        });
+        &self.0.changing[sum % LOCKS]
+    }
+}

@@ -1,0 +1,152 @@
+//! How far the deliveries of a setting have come.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::RetrySettings;
+use crate::{
+    caller::Caller,
+    store::{Head, Seq},
+};
+
+/// The place of a setting in its task's log, and what stands in its way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Progress {
+    /// To whom the task belongs.
+    pub(super) owner: Caller,
+    /// The agent that works on it.
+    pub(super) agent: String,
+    /// The last event that was delivered, or came before all that is to be.
+    pub(super) seq: Seq,
+    /// What became of the event after that, if it was not taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failing: Option<Failing>,
+}
+
+/// An event that was not taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Failing {
+    /// Its number.
+    pub(super) seq: Seq,
+    /// When it was tried first.
+    #[serde(with = "crate::store::millis")]
+    pub(super) since: Timestamp,
+    /// How often it was tried.
+    pub(super) attempts: u32,
+    /// What came of the last time.
+    pub(super) reason: String,
+    /// It is not tried any more.
+    pub(super) is_given_up: bool,
+}
+
+impl Progress {
+    /// Of a setting of this task, for the events after `seq`.
+    pub(super) fn at(head: &Head, seq: Seq) -> Self {
+        Self {
+            owner: head.owner.clone(),
+            agent: head.agent.clone(),
+            seq,
+            failing: None,
+        }
+    }
+
+    /// Whether nothing is delivered any more until somebody wants it again.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.failing
+            .as_ref()
+            .is_some_and(|failing| failing.is_given_up)
+    }
+
+    /// The event was taken.
+    pub(super) fn delivered(&mut self, seq: Seq) {
+        self.seq = seq;
+        self.failing = None;
+    }
+
+    /// The event was not taken, and tells how often by now.
+    pub(super) fn failed(
+        &mut self,
+        seq: Seq,
+        reason: String,
+        now: Timestamp,
+        retry: &RetrySettings,
+    ) -> u32 {
+        let before = self.failing.take().filter(|failing| failing.seq == seq);
+        let (since, attempts) = before.map_or((now, 0), |before| (before.since, before.attempts));
+        let attempts = attempts.saturating_add(1);
+        let age = std::time::Duration::try_from(now.duration_since(since)).unwrap_or_default();
+        self.failing = Some(Failing {
+            seq,
+            since,
+            attempts,
+            reason,
+            is_given_up: attempts >= retry.attempts || age >= retry.age,
+        });
+        attempts
+    }
+
+    /// What stands in the way will not go away.
+    pub(super) fn give_up(&mut self) {
+        if let Some(failing) = &mut self.failing {
+            failing.is_given_up = true;
+        }
+    }
+
+    /// As if nothing had failed.
+    pub(super) fn anew(mut self) -> Self {
+        self.failing = None;
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn progress() -> Progress {
+        Progress {
+            owner: Caller::new("me"),
+            agent: "a".into(),
+            seq: 3,
+            failing: None,
+        }
+    }
+
+    #[test]
+    fn an_event_is_given_up_after_so_many_attempts_or_so_long() {
+        let retry = RetrySettings {
+            attempts: 3,
+            age: Duration::from_secs(100),
+            ..RetrySettings::default()
+        };
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let mut progress = progress();
+        for (attempt, given_up) in [(1, false), (2, false), (3, true)] {
+            let count = progress.failed(4, "no".into(), at(attempt.into()), &retry);
+            assert_eq!((count, progress.is_given_up()), (attempt, given_up));
+        }
+        progress.delivered(4);
+        assert_eq!((progress.seq, progress.is_given_up()), (4, false));
+        progress.failed(5, "no".into(), at(0), &retry);
+        progress.failed(5, "no".into(), at(99), &retry);
+        assert!(!progress.is_given_up());
+        progress.delivered(5);
+        progress.failed(6, "no".into(), at(0), &retry);
+        progress.failed(6, "no".into(), at(100), &retry);
+        assert!(progress.is_given_up() && !progress.anew().is_given_up());
+    }
+
+    #[test]
+    fn the_next_event_is_counted_for_itself() {
+        let retry = RetrySettings::default();
+        let mut progress = progress();
+        let now = Timestamp::UNIX_EPOCH;
+        assert_eq!(progress.failed(4, "no".into(), now, &retry), 1);
+        assert_eq!(progress.failed(5, "no".into(), now, &retry), 1);
+        progress.give_up();
+        assert!(progress.is_given_up());
+    }
+}

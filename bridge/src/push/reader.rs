@@ -1,0 +1,95 @@
+//! Reading a task's log for one setting: what streams show of it, from a place on.
+
+use std::sync::Arc;
+
+use bridge_protocol::{a2a::StreamResponse, dialect::Version};
+
+use crate::{
+    caller::Caller,
+    store::{Event, Head, Seq, Store, StoreError, Stored},
+    turns::{Follower, Shown},
+};
+
+/// One event as it is to be delivered.
+#[derive(Clone, Debug)]
+pub(super) struct Notice {
+    /// The task, as its owner knows it.
+    pub(super) task: String,
+    /// Its number in the log.
+    pub(super) seq: Seq,
+    /// What is told.
+    pub(super) response: StreamResponse,
+    /// Nothing follows it.
+    pub(super) is_last: bool,
+}
+
+/// A task's log from a place on.
+#[derive(Debug)]
+pub(super) struct Reader {
+    follower: Follower,
+    shown: Shown,
+    head: Arc<Head>,
+    version: Version,
+}
+
+impl Reader {
+    /// The events after `seen`, for someone who speaks this version.
+    ///
+    /// # Errors
+    /// If there is no such task, or the store fails.
+    pub(super) async fn open(
+        store: &Arc<dyn Store>,
+        caller: &Caller,
+        task: &str,
+        seen: Seq,
+        version: Version,
+    ) -> Result<Self, StoreError> {
+        let head = store.head(caller, task).await?;
+        let (store, caller) = (store.clone(), caller.clone());
+        Ok(Self {
+            follower: Follower::new(store.clone(), caller.clone(), task.to_owned(), seen),
+            shown: Shown::new(store, caller, task.to_owned()),
+            head,
+            version,
+        })
+    }
+
+    /// The next event; waits for it, and may be dropped while it does. `None` when the store is closed.
+    pub(super) async fn next(&mut self) -> Result<Option<Notice>, StoreError> {
+        while let Some(stored) = self.follower.next().await? {
+            if let Some(notice) = self.notice(stored).await? {
+                return Ok(Some(notice));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn notice(&mut self, stored: Stored) -> Result<Option<Notice>, StoreError> {
+        self.shown.pass(&stored);
+        let Stored { seq, event, .. } = stored;
+        let is_last = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
+        let shown = self.shown.of(seq, event, &self.head.context_id).await?;
+        let Some(response) = shown else {
+            return Ok(None);
+        };
+        let (task, response) = match self.version {
+            Version::V1_0 => (self.head.task.clone(), response),
+            Version::V0_3 | Version::V0_1 => self.whole(seq).await?,
+        };
+        Ok(Some(Notice {
+            task,
+            seq,
+            response,
+            is_last,
+        }))
+    }
+
+    /// The task as it stands after this event, under the id that its owner gave it (A2A 0.1).
+    async fn whole(&mut self, seq: Seq) -> Result<(String, StreamResponse), StoreError> {
+        let mut task = Arc::unwrap_or_clone(self.shown.task(seq).await?);
+        if let (Version::V0_1, Some(own)) = (self.version, &self.head.client_id) {
+            task.id.clone_from(own);
+        }
+        Ok((task.id.clone(), StreamResponse::Task(task)))
+    }
+}

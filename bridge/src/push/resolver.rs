@@ -1,0 +1,100 @@
+//! Names to addresses, when a connection is made: only what was judged here is connected to, so a name that
+//! means something else a moment later gains nothing.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::Allowed;
+
+/// Resolves names like the system, and refuses those of which any address is not allowed: a webhook of the
+/// public internet has no other ones. The client asks no resolver for addresses that are written out, which
+/// is why URLs are judged before.
+#[derive(Debug)]
+pub(super) struct Resolver(pub(super) Arc<Allowed>);
+
+/// A name resolves to where no webhook may be.
+#[derive(Debug, thiserror::Error)]
+#[error("the host resolves to an address that is not allowed")]
+pub(super) struct NotAllowed;
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let allowed = self.0.clone();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let addresses = judged(&allowed, name.as_str(), found.collect())?;
+            let addresses: Addrs = Box::new(addresses.into_iter());
+            Ok(addresses)
+        })
+    }
+}
+
+fn judged(
+    allowed: &Allowed,
+    name: &str,
+    addresses: Vec<SocketAddr>,
+) -> Result<Vec<SocketAddr>, Box<dyn std::error::Error + Send + Sync>> {
+    let may = |address: &SocketAddr| allowed.may_resolve(name, address.ip());
+    match addresses.iter().all(may) {
+        true if addresses.is_empty() => Err(io::Error::other("the host has no address").into()),
+        true => Ok(addresses),
+        false => Err(NotAllowed.into()),
+    }
+}
+
+/// Whether this is why a request failed.
+pub(super) fn is_refusal(error: &reqwest::Error) -> bool {
+    let mut inner: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = inner {
+        if error.is::<NotAllowed>() {
+            return true;
+        }
+        inner = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_that_is_not_allowed_is_enough() {
+        let mut named = Allowed::default();
+        named.allow("hooks.example").unwrap();
+        for (name, addresses, expected) in [
+            ("a.test", &["8.8.8.8", "2606:4700::1111"][..], true),
+            ("a.test", &["8.8.8.8", "127.0.0.1"], false),
+            ("a.test", &["::ffff:10.0.0.1"], false),
+            ("a.test", &["0.0.0.0"], false),
+            ("a.test", &[], false),
+            ("hooks.example", &["10.0.0.1"], true),
+        ] {
+            let found = addresses
+                .iter()
+                .map(|ip| SocketAddr::new(ip.parse().unwrap(), 0));
+            let judged = judged(&named, name, found.collect());
+            assert_eq!(judged.is_ok(), expected, "{name} {addresses:?}");
+        }
+    }
+
+    /// The one name that means this machine everywhere.
+    #[tokio::test]
+    async fn a_name_is_judged_when_the_connection_is_made() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .dns_resolver(Arc::new(Resolver(Arc::default())))
+            .build()
+            .unwrap();
+        let error = client
+            .get(format!("http://localhost:{port}/"))
+            .send()
+            .await
+            .unwrap_err();
+        assert!(is_refusal(&error), "{error:?}");
+        assert!(!format!("{error:?}").contains("127.0.0.1"), "{error:?}");
+    }
+}

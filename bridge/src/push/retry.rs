@@ -1,0 +1,60 @@
+//! How long to wait before the next attempt.
+
+use std::time::Duration;
+
+use super::RetrySettings;
+
+impl RetrySettings {
+    /// How long to wait after so many failures, 1 or more. `lot` is any number at all: it decides between half
+    /// and the whole of the time, so that what failed together does not come back together. A webhook that
+    /// says when it wants to be asked again gets that, within the limit.
+    pub(super) fn pause(&self, failures: u32, asked: Option<Duration>, lot: u64) -> Duration {
+        let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(30));
+        let whole = self.first.saturating_mul(doubled).min(self.longest);
+        let half = whole / 2;
+        let share = u32::try_from(lot % 1_001).unwrap_or_default();
+        let drawn = half + half * share / 1_000;
+        drawn.max(asked.unwrap_or_default()).min(self.longest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn pauses_double_up_to_the_limit() {
+        let retry = RetrySettings {
+            longest: 10 * SECOND,
+            ..RetrySettings::default()
+        };
+        for (failures, longest) in [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (4_000_000_000, 10)] {
+            let whole = longest * SECOND;
+            assert_eq!(retry.pause(failures, None, 1_000), whole, "{failures}");
+            assert_eq!(retry.pause(failures, None, 0), whole / 2, "{failures}");
+        }
+    }
+
+    #[test]
+    fn a_webhook_may_ask_for_time_but_not_for_ever() {
+        let retry = RetrySettings::default();
+        let minute = 60 * SECOND;
+        assert_eq!(retry.pause(1, Some(minute), 0), minute);
+        assert_eq!(retry.pause(1, Some(10_000 * minute), 0), retry.longest);
+        assert_eq!(retry.pause(10, Some(SECOND), 0), 256 * SECOND);
+    }
+
+    #[test]
+    fn lots_scatter_pauses_within_their_half() {
+        let retry = RetrySettings::default();
+        let drawn = [0, 7, 500, 999, u64::MAX].map(|lot| retry.pause(4, None, lot));
+        assert!(
+            drawn
+                .iter()
+                .all(|pause| (4 * SECOND..=8 * SECOND).contains(pause))
+        );
+        assert!(drawn[0] < drawn[1] && drawn[1] < drawn[2] && drawn[2] < drawn[3]);
+    }
+}

@@ -1,0 +1,179 @@
+//! A setting as it is kept: what its owner wants, and in which version.
+
+use std::fmt;
+
+use bridge_protocol::{a2a::TaskPushNotificationConfig, dialect::Version, wire::FieldError};
+use serde::{Deserialize, Serialize, de::Error as _};
+
+use super::{PushSettings, headers, target};
+use crate::clock;
+
+/// The longest id, in bytes.
+const ID_LIMIT: usize = 128;
+
+/// The largest setting with all that nobody here knows in it, in bytes.
+const LIMIT: usize = 32 * 1024;
+
+/// Where, how and in which version a task's events are delivered.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Setting {
+    /// What the owner speaks.
+    #[serde(serialize_with = "write_version", deserialize_with = "read_version")]
+    pub(super) version: Version,
+    /// What was asked for, with an id.
+    pub(super) config: TaskPushNotificationConfig,
+}
+
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setting")
+            .field("version", &self.version)
+            .field("id", &self.config.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Setting {
+    /// The setting that is asked for.
+    ///
+    /// # Errors
+    /// The field that is not as it has to be.
+    pub(super) fn checked(
+        mut config: TaskPushNotificationConfig,
+        version: Version,
+        settings: &PushSettings,
+    ) -> Result<Self, FieldError> {
+        check_id(config.id.as_deref()).map_err(|error| error.inside("id"))?;
+        target::check(&config.url, &settings.allowed).map_err(|error| error.inside("url"))?;
+        headers::of(&config)?;
+        let size = serde_json::to_vec(&config).map_or(usize::MAX, |bytes| bytes.len());
+        if size > LIMIT {
+            let found = format!("{size} bytes");
+            return Err(FieldError::new(format!("at most {LIMIT} bytes"), found));
+        }
+        config.id = config.id.filter(|id| !id.is_empty());
+        Ok(Self { version, config })
+    }
+
+    /// The setting of this task. One without an id gets a new one; before 1.0 a task had one setting for those
+    /// who gave no ids, so that one has the task's, as with the SDKs of that time.
+    pub(super) fn of_task(mut self, task: &str) -> Self {
+        self.config.task_id = Some(task.to_owned());
+        self.config.id.get_or_insert_with(|| match self.version {
+            Version::V1_0 => clock::new_id(),
+            Version::V0_3 | Version::V0_1 => task.to_owned(),
+        });
+        self
+    }
+
+    /// The same with this id, unless it has one.
+    pub(super) fn or_with_id(mut self, id: impl FnOnce() -> String) -> Self {
+        self.config.id.get_or_insert_with(id);
+        self
+    }
+
+    /// Its id; empty as long as it has none.
+    pub(super) fn id(&self) -> &str {
+        self.config.id.as_deref().unwrap_or_default()
+    }
+}
+
+fn check_id(id: Option<&str>) -> Result<(), FieldError> {
+    match id {
+        Some(id) if id.len() > ID_LIMIT => {
+            let found = format!("{} bytes", id.len());
+            Err(FieldError::new(format!("at most {ID_LIMIT} bytes"), found))
+        }
+        Some(id) if id.chars().any(char::is_control) => Err(FieldError::new(
+            "an id without control characters",
+            "one with them",
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn write_version<S: serde::Serializer>(version: &Version, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(version.as_str())
+}
+
+fn read_version<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Version, D::Error> {
+    let text = String::deserialize(from)?;
+    Version::of(&text).ok_or_else(|| D::Error::custom("expected a version of A2A"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::{Value, json};
+
+    fn checked(config: Value, version: Version) -> Result<Setting, String> {
+        let config = TaskPushNotificationConfig::read(config).unwrap();
+        let settings = PushSettings::default();
+        Setting::checked(config, version, &settings).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_setting_comes_back_from_its_record() {
+        let config =
+            json!({"id": "a/b", "url": "https://h.test/?k=1", "token": "t", "x": {"y": 1}});
+        for version in Version::ALL {
+            let setting = checked(config.clone(), version).unwrap().of_task("task");
+            let record = serde_json::to_vec(&setting).unwrap();
+            assert_eq!(serde_json::from_slice::<Setting>(&record).unwrap(), setting);
+        }
+    }
+
+    #[test]
+    fn who_gives_no_id_gets_one() {
+        let made = |version| {
+            let setting = checked(json!({"id": "", "url": "https://h.test/"}), version).unwrap();
+            setting.of_task("task").id().to_owned()
+        };
+        assert_eq!(made(Version::V0_3), "task");
+        assert_ne!(made(Version::V1_0), made(Version::V1_0));
+        let named = json!({"id": "mine", "url": "https://h.test/"});
+        assert_eq!(
+            checked(named, Version::V1_0).unwrap().of_task("task").id(),
+            "mine"
+        );
+    }
+
+    #[test]
+    fn every_field_has_a_limit() {
+        let url = "https://h.test/";
+        for (config, expected) in [
+            (
+                json!({"url": "http://10.0.0.1/"}),
+                "url: expected a host on the public internet",
+            ),
+            (
+                json!({"url": url, "id": "x".repeat(129)}),
+                "id: expected at most 128 bytes, found 129 bytes",
+            ),
+            (
+                json!({"url": url, "id": "a\nb"}),
+                "id: expected an id without control characters",
+            ),
+            (
+                json!({"url": url, "token": "\n"}),
+                "token: expected visible ASCII characters",
+            ),
+            (
+                json!({"url": url, "more": "x".repeat(LIMIT)}),
+                "expected at most 32768 bytes, found 328",
+            ),
+        ] {
+            let error = checked(config, Version::V1_0).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn its_secrets_are_not_shown() {
+        let config = json!({"url": "https://h.test/?k=hunter2", "token": "hunter2",
+            "authentication": {"scheme": "Bearer", "credentials": "hunter2"}});
+        let setting = checked(config, Version::V1_0).unwrap();
+        assert!(!format!("{setting:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,59 @@
+//! Signed deliveries, so that a receiver knows who sent them and that nobody changed them.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
+use jiff::Timestamp;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::letter::Letter;
+use crate::{
+    auth::{Issuer, KeyError},
+    clock,
+};
+
+/// Where the signature stands in any case.
+const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
+
+/// Signs deliveries with the keys of the bridge's issuer, which are published at
+/// `ISSUER/.well-known/jwks.json`.
+///
+/// The signature is a JWT (RFC 7519, RS256) for this one delivery: `iss`, `aud` (the webhook's URL as its owner
+/// wrote it), `iat`, `exp`, `jti`, `taskId`, and `request_body_sha256`, the hash of the body in hexadecimal
+/// digits. It stands in `X-A2A-Notification-Signature`; and as a bearer token in `Authorization`, where the
+/// SDKs' samples look for it, unless the setting has credentials of its own for that place.
+#[derive(Clone, Debug)]
+pub struct Signature(Arc<Issuer>);
+
+impl Signature {
+    /// By this issuer.
+    pub fn by(issuer: Arc<Issuer>) -> Self {
+        Self(issuer)
+    }
+
+    pub(super) async fn sign(
+        &self,
+        letter: &Letter,
+        headers: &mut HeaderMap,
+        now: Timestamp,
+    ) -> Result<(), KeyError> {
+        let claims = json!({
+            "aud": letter.url,
+            "jti": clock::new_id(),
+            "taskId": letter.task,
+            "request_body_sha256": format!("{:x}", Sha256::digest(&letter.body)),
+        });
+        let token = self.0.sign(claims, now).await?;
+        let value = |text: String| {
+            let mut value = HeaderValue::try_from(text).map_err(|_| KeyError::Signing)?;
+            value.set_sensitive(true);
+            Ok(value)
+        };
+        headers.insert(SIGNATURE, value(token.expose().to_owned())?);
+        if !headers.contains_key(AUTHORIZATION) {
+            headers.insert(AUTHORIZATION, value(format!("Bearer {}", token.expose()))?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Whether a webhook's URL may be used (specification 13.2), as far as the URL itself tells: what its name
+//! resolves to is judged when the connection is made.
+
+use std::net::IpAddr;
+
+use bridge_protocol::wire::FieldError;
+use url::{Host, Url};
+
+use super::Allowed;
+
+/// The longest URL, in bytes.
+const LIMIT: usize = 2_048;
+
+/// What is expected of a host.
+const HOST: &str = "a host on the public internet, or one that the bridge's operator allows";
+
+/// Reads a URL and judges it.
+///
+/// # Errors
+/// What was expected instead; no more of the URL is repeated than its scheme and host.
+pub(super) fn check(text: &str, allowed: &Allowed) -> Result<Url, FieldError> {
+    if text.len() > LIMIT {
+        let found = format!("{} bytes", text.len());
+        return Err(FieldError::new(format!("at most {LIMIT} bytes"), found));
+    }
+    let url = Url::parse(text).map_err(|error| {
+        let expected = "an absolute URL such as https://client.example/hook";
+        FieldError::new(expected, error.to_string())
+    })?;
+    let Some(host) = url.host() else {
+        return Err(another_scheme(&url, allowed.plain_http));
+    };
+    let is_named = is_named(&host, allowed);
+    let plain_http = allowed.plain_http || is_named;
+    if !is_named && !may_be(&host, allowed) {
+        return Err(FieldError::new(HOST, host.to_string()));
+    }
+    match url.scheme() {
+        "https" => {}
+        "http" if plain_http => {}
+        _ => return Err(another_scheme(&url, plain_http)),
+    }
+    match url.username().is_empty() && url.password().is_none() {
+        true => Ok(url),
+        false => {
+            let expected = "a URL without user and password, which belong into authentication";
+            Err(FieldError::new(expected, "one with them"))
+        }
+    }
+}
+
+fn another_scheme(url: &Url, plain_http: bool) -> FieldError {
+    let expected = match plain_http {
+        true => "https or http",
+        false => "https",
+    };
+    FieldError::new(expected, url.scheme())
+}
+
+/// Whether an operator named the host.
+fn is_named(host: &Host<&str>, allowed: &Allowed) -> bool {
+    match host {
+        Host::Domain(name) => allowed.names(name),
+        Host::Ipv4(address) => allowed.names_address(IpAddr::V4(*address)),
+        Host::Ipv6(address) => allowed.names_address(IpAddr::V6(*address)),
+    }
+}
+
+/// Whether a webhook may be there. A name is only refused here if it is this machine's in any case, or if
+/// none may be used that is not named; networks that are allowed may have names.
+fn may_be(host: &Host<&str>, allowed: &Allowed) -> bool {
+    match host {
+        Host::Domain(name) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name != "localhost" && !name.ends_with(".localhost")
+        }
+        Host::Ipv4(address) => allowed.may_reach(IpAddr::V4(*address)),
+        Host::Ipv6(address) => allowed.may_reach(IpAddr::V6(*address)),
+    }
+}
+
+/// Where a URL leads, as `HOST:PORT`: what deliveries are counted by, and all that logs say of it.
+pub(super) fn origin(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port_or_known_default().unwrap_or_default();
+    format!("{host}:{port}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_spelling_of_a_private_address_is_refused() {
+        for host in [
+            "127.0.0.1",
+            "127.1",
+            "127.0.1",
+            "2130706433",
+            "0x7f.1",
+            "0x7f000001",
+            "0177.0.0.1",
+            "017700000001",
+            "0x7f.0x0.0x0.0x1",
+            "127.0.0.1.",
+            "127.000.000.001",
+            "0",
+            "0.0.0.0",
+            "00",
+            "0x0",
+            "１２７.0.0.1",
+            "127。0。0。1",
+            "%31%32%37.0.0.1",
+            "10.0.0.1",
+            "0xa.1",
+            "012.0.0.1",
+            "167772161",
+            "192.168.1",
+            "3232235777",
+            "169.254.169.254",
+            "2852039166",
+            "0xa9fea9fe",
+            "0251.0376.0251.0376",
+            "100.64.0.1",
+            "100.100.100.200",
+            "168.63.129.16",
+            "[::1]",
+            "[0:0:0:0:0:0:0:1]",
+            "[::]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[::127.0.0.1]",
+            "[::ffff:a9fe:a9fe]",
+            "[64:ff9b::7f00:1]",
+            "[2002:7f00:1::]",
+            "[2001::1]",
+            "[fe80::1]",
+            "[fc00::1]",
+            "[fd00:ec2::254]",
+            "[ff02::1]",
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "a.localhost",
+            "loc%61lhost",
+            "ｌocalhost",
+        ] {
+            let url = format!("https://{host}/hook");
+            let found = check(&url, &Allowed::default());
+            assert_eq!(found.unwrap_err().expected, HOST, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_web_address_is_refused() {
+        for (url, expected) in [
+            (
+                "",
+                "expected an absolute URL such as https://client.example/hook, found ",
+            ),
+            (
+                "/hook",
+                "expected an absolute URL such as https://client.example/hook, found ",
+            ),
+            ("client.example/hook", "expected an absolute URL such as"),
+            (
+                "https://[fe80::1%25eth0]/",
+                "expected an absolute URL such as",
+            ),
+            ("https://[::1", "expected an absolute URL such as"),
+            ("https://1.2.3.4.5/", "expected an absolute URL such as"),
+            ("https://256.1.1.1/", "expected an absolute URL such as"),
+            ("https:///", "expected an absolute URL such as"),
+            ("http://client.example/", "expected https, found http"),
+            ("ftp://client.example/", "expected https, found ftp"),
+            ("file:///etc/passwd", "expected https, found file"),
+            ("javascript:alert(1)", "expected https, found javascript"),
+            ("gopher://client.example/", "expected https, found gopher"),
+            (
+                "https://me:hunter2@client.example/",
+                "expected a URL without user and password",
+            ),
+            (
+                "https://me@client.example/",
+                "expected a URL without user and password",
+            ),
+            (
+                "https://8.8.8.8@127.0.0.1/",
+                "expected a host on the public internet",
+            ),
+        ] {
+            let error = check(url, &Allowed::default()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{url}: {error}");
+            assert!(!error.contains("hunter2"), "{url}: {error}");
+        }
+        let long = format!("https://client.example/{}", "a".repeat(LIMIT));
+        let error = check(&long, &Allowed::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected at most 2048 bytes, found 2071 bytes"
+        );
+    }
+
+    #[test]
+    fn the_public_internet_and_named_places_may_be_used() {
+        let mut named = Allowed::default();
+        for place in ["loopback", "10.0.0.0/8", "hooks.example"] {
+            named.allow(place).unwrap();
+        }
+        for (url, without, with) in [
+            ("https://client.example/hook?key=1", true, true),
+            ("https://8.8.8.8:8443/hook", true, true),
+            ("https://[2606:4700::1111]/", true, true),
+            ("http://client.example/", false, false),
+            ("http://hooks.example/", false, true),
+            ("http://HOOKS.example.:8080/", false, true),
+            ("http://127.0.0.1:1234/", false, true),
+            ("http://2130706433:1234/", false, true),
+            ("http://[::1]:1234/", false, true),
+            ("http://localhost:1234/", false, true),
+            ("http://10.1.2.3/", false, true),
+            ("https://10.1.2.3/", false, true),
+            ("https://192.168.0.1/", false, false),
+        ] {
+            assert_eq!(check(url, &Allowed::default()).is_ok(), without, "{url}");
+            assert_eq!(check(url, &named).is_ok(), with, "{url}");
+        }
+        named.plain_http = true;
+        assert!(check("http://client.example/", &named).is_ok());
+        assert!(check("http://192.168.0.1/", &named).is_err());
+    }
+
+    /// All ways to write the number of an address of version 4.
+    fn spelled(bits: u32, way: u8) -> String {
+        let [a, b, c, d] = bits.to_be_bytes();
+        match way % 8 {
+            0 => format!("{a}.{b}.{c}.{d}"),
+            1 => bits.to_string(),
+            2 => format!("{bits:#x}"),
+            3 => format!("0{bits:o}"),
+            4 => format!("{a:#x}.{b:#o}.{c}.{d}").replace("0o", "0"),
+            5 => format!("{a}.{}", bits & 0x00ff_ffff),
+            6 => format!("{a}.{b}.{}", bits & 0xffff),
+            _ => format!("[::ffff:{a}.{b}.{c}.{d}]"),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_spelling_changes_nothing(bits: u32, way: u8) {
+            let address = IpAddr::V4(bits.into());
+            let url = format!("https://{}/", spelled(bits, way));
+            let allowed = Allowed::default();
+            prop_assert_eq!(check(&url, &allowed).is_ok(), allowed.may_reach(address), "{}", url);
+        }
+
+        /// Whatever is taken leads to a name, or to an address that may be reached.
+        #[test]
+        fn nothing_slips_through(text in "\\PC{0,40}", scheme in "https://|http://|") {
+            if let Ok(url) = check(&format!("{scheme}{text}"), &Allowed::default()) {
+                prop_assert_eq!(url.scheme(), "https");
+                let may = match url.host() {
+                    Some(Host::Domain(name)) => name.parse::<IpAddr>().is_err(),
+                    Some(Host::Ipv4(ip)) => super::super::address::is_public(ip.into()),
+                    Some(Host::Ipv6(ip)) => super::super::address::is_public(ip.into()),
+                    None => false,
+                };
+                prop_assert!(may, "{}", url);
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a turn's answer stands in the log: whoever waited for it is shown the task as it was then, and not
+//! what a turn that waited behind it has begun since.
+
+use super::{Context, Service};
+use crate::{
+    store::{Event, Seq, Snapshot, StoreError, Stored},
+    turns::{Submitted, snapshot_at},
+};
+
+/// How many events of a log are read at a time.
+const PAGE: usize = 256;
+
+impl Service {
+    /// The task as it stood when the turn of this message was over or asked for something.
+    pub(super) async fn answered(
+        &self,
+        context: &Context,
+        submitted: &Submitted,
+    ) -> Result<Snapshot, StoreError> {
+        let (store, caller, task) = (self.turns.store(), &context.caller, &submitted.task);
+        let now = store.task(caller, task).await?;
+        // Mostly nobody has said anything since; and who says the same again wants to know how it stands.
+        if submitted.repeated || store.head(caller, task).await?.last_turn == submitted.turn {
+            return Ok(now);
+        }
+        let mut settling = Settling::of(submitted);
+        let mut seen = submitted.message;
+        while seen < now.seq && !settling.is_done {
+            let page = store.read(caller, task, seen, PAGE).await?;
+            let Some(last) = page.last() else {
+                break;
+            };
+            seen = last.seq;
+            page.iter().for_each(|stored| settling.take(stored));
+        }
+        match settling.at {
+            Some(at) => snapshot_at(&**store, caller, task, at).await,
+            None => Ok(now),
+        }
+    }
+}
+
+/// Looks for the place, event by event.
+struct Settling {
+    turn: u64,
+    /// The last event that was logged with the message.
+    last: Seq,
+    has_begun: bool,
+    /// The last event that belongs to the answer.
+    at: Option<Seq>,
+    is_done: bool,
+}
+
+impl Settling {
+    fn of(submitted: &Submitted) -> Self {
+        Self {
+            turn: submitted.turn,
+            last: submitted.last,
+            has_begun: false,
+            at: None,
+            is_done: false,
+        }
+    }
+
+    fn take(&mut self, stored: &Stored) {
+        if self.is_done {
+            return;
+        }
+        let is_settled = match &stored.event {
+            Event::TurnStarted { turn, .. } if *turn == self.turn => {
+                self.has_begun = true;
+                false
+            }
+            Event::TurnEnded { turn } => *turn == self.turn,
+            Event::Status { status, .. } => {
+                let asks = self.has_begun && status.state.is_interrupted();
+                stored.seq > self.last && (asks || status.state.is_terminal())
+            }
+            // What comes with the next message is no part of the answer to this one.
+            Event::Message(_) | Event::TurnQueued { .. } | Event::TurnStarted { .. } => {
+                self.is_done = self.at.is_some();
+                false
+            }
+            Event::Created(_) | Event::Artifact { .. } | Event::Metadata { .. } => false,
+        };
+        if !self.is_done && (is_settled || self.at.is_some()) {
+            self.at = Some(stored.seq);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Signed deliveries of the program, checked with what it publishes; and what it gave up.
+
+use std::{fs, process::Command};
+
+use bridge::auth::{KeySource, TrustedIssuer, Verifier};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    receiver::{Answer, Delivery, Receiver},
+    say, until,
+};
+use crate::{client::Client, program::Bridge};
+
+async fn claims(bridge: &Bridge, audience: &str, token: &str) -> serde_json::Map<String, Value> {
+    let issuer = bridge.url().to_owned();
+    let keys = format!("{issuer}/.well-known/jwks.json").parse().unwrap();
+    let keys = KeySource::keys(keys, false).unwrap();
+    let verifier = Verifier::new([TrustedIssuer { issuer, keys }], [audience.to_owned()]);
+    verifier
+        .verify(token, Timestamp::now())
+        .await
+        .unwrap()
+        .claims
+}
+
+async fn check(bridge: &Bridge, url: &str, task: &Value, one: &Delivery) -> Value {
+    let token = &one.headers["x-a2a-notification-signature"];
+    let claims = claims(bridge, url, token).await;
+    let hash = format!("{:x}", Sha256::digest(&one.raw));
+    assert_eq!(
+        (&claims["request_body_sha256"], &claims["taskId"]),
+        (&json!(hash), task)
+    );
+    claims["jti"].clone()
+}
+
+#[tokio::test]
+async fn deliveries_are_signed_when_configured() {
+    let receiver = Receiver::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bridge.toml");
+    let config = "store = 'memory'\n[push]\nsigned = true\nallow = ['127.0.0.0/8']\n\
+                  [[agents]]\nname = 'agent'\nbuiltin = 'sample'\n";
+    fs::write(&file, config).unwrap();
+    let bridge = Bridge::serve(&["--config", file.to_str().unwrap()]);
+    let client = Client::of(bridge.url());
+    let own = json!({"scheme": "Bearer", "credentials": "own"});
+    for (path, authentication, is_signature) in [
+        ("/plain", Value::Null, true),
+        ("/asked", json!({"scheme": "Bearer"}), true),
+        ("/own", own, false),
+    ] {
+        let url = receiver.at(path);
+        let config = json!({"url": url, "authentication": authentication});
+        let sent = client
+            .call("agent", "SendMessage", &say(path, "hi", &config))
+            .await
+            .unwrap();
+        let task = &sent["result"]["task"]["id"];
+        let got = receiver.wait_for_end(path).await;
+        let mut ids = Vec::new();
+        for one in &got {
+            ids.push(check(&bridge, &url, task, one).await.to_string());
+            let signature = &one.headers["x-a2a-notification-signature"];
+            let shown = one.headers["authorization"]
+                .strip_prefix("Bearer ")
+                .unwrap();
+            assert_eq!(shown == signature, is_signature, "{path}");
+        }
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), got.len(), "each has an id of its own");
+    }
+}
+
+fn push(arguments: &[&str]) -> (bool, String) {
+    let mut bridge = Command::new(env!("CARGO_BIN_EXE_bridge"));
+    let output = bridge.arg("push").args(arguments).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(text).unwrap())
+}
+
+#[tokio::test]
+async fn what_was_given_up_is_listed_and_tried_anew() {
+    let receiver = Receiver::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sled:{}", folder.path().join("data").display());
+    let serve = || {
+        Bridge::serve(&[
+            "--store",
+            &store,
+            "--builtin",
+            "sample",
+            "--push-allow",
+            "loopback",
+        ])
+    };
+    let mut bridge = serve();
+    receiver.answer("/hook", &[Answer::Status(410)]);
+    let config = json!({"id": "mine", "url": receiver.at("/hook"), "token": "secret"});
+    let said = say("m", "hi", &config);
+    let sent = Client::of(bridge.url())
+        .call("sample", "SendMessage", &said)
+        .await
+        .unwrap();
+    let task = sent["result"]["task"]["id"].as_str().unwrap().to_owned();
+    receiver.wait("/hook", |got| got.len() == 1).await;
+    let (done, said) = push(&["list", "--store", &store]);
+    assert!(!done && said.contains("is in use"), "{said}");
+    // What was given up is kept a moment after the answer came; a restart would try again.
+    let metrics = format!("{}/metrics", bridge.url());
+    let given_up = r#"bridge_push_settings_given_up{agent="sample"} 1"#;
+    let read = async || reqwest::get(&metrics).await?.text().await;
+    until(async || read().await.unwrap().contains(given_up)).await;
+    bridge.kill();
+    let (done, said) = push(&["list", "--store", &store]);
+    let host = receiver.at("").replace("http://", "");
+    assert!(
+        done && said.starts_with(&format!("sample {task} mine {host} event ")),
+        "{said}"
+    );
+    assert!(
+        said.trim_end().ends_with(": HTTP status 410") && !said.contains("secret"),
+        "{said}"
+    );
+    let (done, said) = push(&["retry", "--store", &store, &task]);
+    assert!(done && said.starts_with("1 will be tried anew"), "{said}");
+    let _bridge = serve();
+    receiver.wait_for_end("/hook").await;
+}
