@@ -10,7 +10,7 @@ use super::algorithm::{Algorithm, Check};
 /// A public key. Keys of kinds that nobody here knows are read, and verify nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jwk {
-    /// The kind: `RSA` or `EC`.
+    /// The kind: `RSA`, `EC` or `OKP`.
     pub kty: String,
     /// The name by which tokens refer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,10 +27,10 @@ pub struct Jwk {
     /// The exponent of an RSA key, base64url.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e: Option<String>,
-    /// The curve of an EC key.
+    /// The curve of an EC or OKP key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crv: Option<String>,
-    /// A coordinate of an EC key, base64url.
+    /// A coordinate of an EC key, or an OKP key itself, base64url.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
     /// The other coordinate.
@@ -97,7 +97,13 @@ impl Jwk {
                 let key = UnparsedPublicKey::new(check, point);
                 key.verify(message, signature).ok()
             }
-            Check::Rsa(_) | Check::Ecdsa(..) => None,
+            Check::Ed25519(check, curve) if self.kty == "OKP" => {
+                let is_right = self.crv.as_deref() == Some(curve);
+                let key = UnparsedPublicKey::new(check, bytes(&self.x)?);
+                let verified = key.verify(message, signature).ok();
+                verified.filter(|()| is_right)
+            }
+            Check::Rsa(_) | Check::Ecdsa(..) | Check::Ed25519(..) => None,
         }
     }
 }
@@ -158,5 +164,27 @@ mod tests {
         ] {
             assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
         }
+    }
+
+    /// The example of RFC 8037, appendix A.4.
+    #[test]
+    fn an_edwards_curve_signature_is_checked() {
+        let key: Jwk = serde_json::from_value(json!({
+            "kty": "OKP", "crv": "Ed25519",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        }))
+        .unwrap();
+        let message = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc";
+        let signature = URL_SAFE_NO_PAD
+            .decode("hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg")
+            .unwrap();
+        assert!(key.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
+        assert!(!key.verifies(Algorithm::EdDsa, b"another", &signature));
+        assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
+        let other = Jwk {
+            crv: Some("Ed448".to_owned()),
+            ..key
+        };
+        assert!(!other.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
     }
 }

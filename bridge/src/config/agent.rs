@@ -1,10 +1,14 @@
 //! One agent, as the file says it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Accept, AgentName, AgentPath, Auth, CardConfig, HttpUrl, Period};
+use super::{
+    Accept, AgentName, AgentPath, Auth, CardConfig, CheckConfig, HttpUrl, Period,
+};
 
 /// An agent: a running bot, or one that comes with the bridge.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -24,6 +28,11 @@ pub struct AgentConfig {
     /// What it says about itself.
     #[serde(default)]
     pub card: CardConfig,
+    /// What it says about itself to authenticated callers beyond that: its skills are added.
+    pub extended_card: Option<CardConfig>,
+    /// How what callers show is checked, by the name of the security scheme in the card.
+    #[serde(default)]
+    pub access: BTreeMap<String, CheckConfig>,
     /// What the bridge shows to the bot; nothing if absent.
     pub auth: Option<Auth>,
     /// What the bot must show to the bridge; nothing if absent, which is for loopback only.

@@ -11,6 +11,7 @@ mod access;
 mod agent;
 mod card;
 mod check;
+mod guard;
 mod error;
 mod locate;
 mod read;
@@ -24,6 +25,7 @@ pub use access::{
 };
 pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, SilentTurn};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
+pub use guard::{CertificateConfig, CheckConfig, TokenConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use read::{parse, read};
 pub use schema::schema;

@@ -60,6 +60,9 @@ pub struct TlsConfig {
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
+    /// Those who vouch for certificates of clients. Clients without one still connect: what they may do
+    /// without is said by the security schemes of each agent.
+    pub client_ca: Option<PathBuf>,
 }
 
 /// The bridge's own issuer of tokens.
@@ -85,6 +88,8 @@ impl AgentConfig {
             builtin: None,
             path: None,
             card: super::CardConfig::default(),
+            extended_card: None,
+            access: std::collections::BTreeMap::new(),
             auth: None,
             accept: None,
             delivery: None,

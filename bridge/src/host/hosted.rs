@@ -53,9 +53,10 @@ impl Hosted {
     /// # Errors
     /// If a name or a path is doubtful or there twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
-        let seats = seats(&host.agents, &host.paths)?;
+        let seats = seats(&host.agents, &host.paths, &host.accesses)?;
         let app = routes(&self.service, &self.public_url, &self.extras, &seats);
         self.service.turns().replace(host.agents);
+        self.service.extend_cards(host.extended);
         self.service.turns().keep_expiring();
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = app;
         Ok(())

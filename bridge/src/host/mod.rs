@@ -17,11 +17,13 @@ use std::{
 };
 
 use axum::Router;
+use bridge_protocol::a2a::AgentCard;
 
 pub use front::Front;
 pub use hosted::Hosted;
 
 use crate::{
+    access::Access,
     agent::Agent,
     auth::{self, Issuer},
     bot::remote::Channel,
@@ -42,6 +44,8 @@ pub struct Host {
     store: Arc<dyn Store>,
     settings: Settings,
     paths: BTreeMap<String, String>,
+    accesses: BTreeMap<String, Access>,
+    extended: BTreeMap<String, AgentCard>,
     extras: Extras,
 }
 
@@ -80,6 +84,8 @@ impl Host {
             store,
             settings: Settings::default(),
             paths: BTreeMap::new(),
+            accesses: BTreeMap::new(),
+            extended: BTreeMap::new(),
             extras: Extras::default(),
         }
     }
@@ -118,6 +124,49 @@ impl Host {
         self
     }
 
+    /// Asks this agent's callers for what its card declares. Without it anybody is let in, unless whoever
+    /// mounts the router stands before it with authentication of their own.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use bridge::{
+    ///     access::{Access, Check, Secrets},
+    ///     auth::Secret,
+    /// };
+    /// use bridge_protocol::{a2a::AgentCard, wire::Wire as _};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let card = AgentCard::read(serde_json::json!({
+    ///     "name": "Echo",
+    ///     "supportedInterfaces": [],
+    ///     "securitySchemes": {
+    ///         "key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}},
+    ///     },
+    ///     "securityRequirements": [{"schemes": {"key": {"list": []}}}],
+    /// }))?;
+    /// let check = Check {
+    ///     secrets: Secrets::default().with("alice", &Secret::new("hunter2"))?,
+    ///     ..Check::default()
+    /// };
+    /// let access = Access::new(&card, "echo", BTreeMap::from([("key".to_owned(), check)]))?;
+    /// assert_eq!(access.summary(), "callers show key (one of 1 secrets)");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn access(mut self, agent: impl Into<String>, access: Access) -> Self {
+        self.accesses.insert(agent.into(), access);
+        self
+    }
+
+    /// With a card that this agent shows to authenticated callers only (specification 13.3).
+    #[must_use]
+    pub fn extended_card(mut self, agent: impl Into<String>, card: AgentCard) -> Self {
+        self.extended.insert(agent.into(), card);
+        self
+    }
+
     /// With other settings.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
@@ -139,12 +188,13 @@ impl Host {
     /// # Errors
     /// As [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
-        let seats = seats(&self.agents, &self.paths)?;
+        let seats = seats(&self.agents, &self.paths, &self.accesses)?;
         let turns = Turns::new(self.store, self.agents);
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
         turns.keep_expiring();
         let service = Service::new(turns, self.settings);
+        service.extend_cards(self.extended);
         let public_url = public_url.trim_end_matches('/').to_owned();
         Ok(Hosted::new(service, public_url, self.extras, &seats))
     }
@@ -154,10 +204,15 @@ impl Host {
 struct Seat {
     agent: String,
     path: String,
+    access: Access,
 }
 
 /// Where each agent is served.
-fn seats(agents: &[Agent], paths: &BTreeMap<String, String>) -> Result<Vec<Seat>, HostError> {
+fn seats(
+    agents: &[Agent],
+    paths: &BTreeMap<String, String>,
+    accesses: &BTreeMap<String, Access>,
+) -> Result<Vec<Seat>, HostError> {
     if agents.is_empty() {
         return Err(HostError::NoAgent);
     }
@@ -181,6 +236,7 @@ fn seats(agents: &[Agent], paths: &BTreeMap<String, String>) -> Result<Vec<Seat>
         seats.push(Seat {
             agent: name.clone(),
             path,
+            access: accesses.get(name).cloned().unwrap_or_default(),
         });
     }
     Ok(seats)
@@ -208,6 +264,7 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
             agent: seat.agent.clone(),
             public_url: public_url.to_owned(),
             home: home.to_owned(),
+            access: seat.access.clone(),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));

@@ -25,7 +25,11 @@ use axum::{
     routing::{get, post},
 };
 
-use crate::{caller::Caller, service::Service};
+use crate::{
+    access::{Access, Binding},
+    caller::Caller,
+    service::Service,
+};
 
 /// The largest body that is read, in bytes.
 const BODY_LIMIT: usize = 32 << 20;
@@ -42,6 +46,8 @@ pub struct Endpoint {
     pub public_url: String,
     /// The path of this one below that, empty or without a slash at the end.
     pub home: String,
+    /// What callers have to show.
+    pub access: Access,
 }
 
 /// Where this request's client reaches the bridge, such as `https://agents.example`, as an
@@ -62,9 +68,6 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |rest: &str| format!("{path}{rest}");
     let mut router = Router::new()
         .route(&at("/"), post(jsonrpc::post))
-        .route(&at("/.well-known/agent-card.json"), get(card::current))
-        .route(&at("/.well-known/agent.json"), get(card::legacy))
-        .route(&at("/agent.json"), get(card::legacy))
         .route(&at("/tasks/send"), post(legacy::send))
         .route(&at("/tasks/get"), post(legacy::call))
         .route(&at("/tasks/cancel"), post(legacy::call));
@@ -72,6 +75,11 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         router = router.route(path, post(jsonrpc::post));
     }
     router
+        // It stands before the routes above, and not before those below.
+        .route_layer(endpoint.access.layer(Binding::JsonRpc))
+        .route(&at("/.well-known/agent-card.json"), get(card::current))
+        .route(&at("/.well-known/agent.json"), get(card::legacy))
+        .route(&at("/agent.json"), get(card::legacy))
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .with_state(Arc::new(endpoint))
 }

@@ -12,6 +12,7 @@ mod list;
 mod push;
 mod send;
 mod task;
+mod tenant;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -26,6 +27,7 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::timeout;
 
 use crate::{caller::Caller, metrics::Metrics, store::Seq, turns::Turns};
+use card::ExtendedCards;
 
 /// How long the task log may take to show that it answers.
 const READY: Duration = Duration::from_secs(2);
@@ -35,6 +37,7 @@ const READY: Duration = Duration::from_secs(2);
 pub struct Service {
     turns: Turns,
     settings: Settings,
+    extended: ExtendedCards,
 }
 
 /// How the service answers.
@@ -59,6 +62,8 @@ pub struct Context {
     pub agent: String,
     /// Who asks.
     pub caller: Caller,
+    /// The tenant that is asked under: tasks are only seen under the one that they were made under.
+    pub tenant: Option<String>,
     /// The client's last event of the stream that it takes up again: `Last-Event-ID`.
     pub last_event: Option<Position>,
     /// The id that the client chose for the task (A2A 0.1).
@@ -121,6 +126,7 @@ impl Context {
         Self {
             agent: agent.into(),
             caller,
+            tenant: None,
             last_event: None,
             client_id: None,
             wants_task: false,
@@ -154,17 +160,17 @@ impl std::str::FromStr for Position {
 impl Service {
     /// The operations on these turns.
     pub fn new(turns: Turns, settings: Settings) -> Self {
-        Self { turns, settings }
+        let extended = ExtendedCards::default();
+        Self {
+            turns,
+            settings,
+            extended,
+        }
     }
 
     /// The turns and the store below.
     pub fn turns(&self) -> &Turns {
         &self.turns
-    }
-
-    /// An agent's card as it was given, without interfaces.
-    pub fn card(&self, agent: &str) -> Option<AgentCard> {
-        self.turns.agent(agent).map(|agent| agent.card.clone())
     }
 
     /// How it all does.
@@ -196,7 +202,10 @@ impl Service {
     /// Carries out any operation.
     pub async fn call(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         let operation = call.operation().name();
-        let reply = self.carry_out(context, call).await;
+        let reply = match tenant::settled(context) {
+            Ok(context) => self.carry_out(&context, call).await,
+            Err(error) => Err(error),
+        };
         let outcome = reply
             .as_ref()
             .err()

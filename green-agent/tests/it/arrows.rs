@@ -47,16 +47,18 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "agent", "auth", "bot", "clock", "config", "host", "logging", "serve", "store", "tls",
+            "access", "agent", "auth", "bot", "clock", "config", "host", "logging", "serve", "store",
+            "tls",
         ],
     ),
-    ("tls", &["serve"]),
+    ("tls", &["access", "serve"]),
     ("serve", &[]),
     ("stop", &["serve"]),
     ("logging", &[]),
     (
         "host",
         &[
+            "access",
             "agent",
             "auth",
             "bot",
@@ -71,7 +73,7 @@ const BRIDGE: Rooms = &[
     ("connector", &["bot"]),
     (
         "server",
-        &["caller", "clock", "metrics", "service", "store"],
+        &["access", "caller", "clock", "metrics", "service", "store"],
     ),
     ("service", &["agent", "caller", "metrics", "store", "turns"]),
     (
@@ -85,6 +87,7 @@ const BRIDGE: Rooms = &[
         &["agent", "caller", "clock", "executor", "metrics", "store"],
     ),
     ("config", &["auth"]),
+    ("access", &["auth", "caller", "clock"]),
     ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),

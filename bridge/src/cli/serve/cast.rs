@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 
 use bridge_protocol::translate::SilentEnd;
 
-use super::access::Access;
+use super::{access::Access, guard};
 use crate::{
     agent::{Agent, Answers, Conversation, TurnSettings},
     auth::Issuer,
@@ -39,12 +39,27 @@ impl Cast {
             .into_iter()
             .map(|role| self.agent(config, role))
             .collect();
+        let accesses = agents.iter().zip(&config.agents);
+        let accesses = accesses.map(|(agent, said)| guard::access(config, said, &agent.card));
+        let accesses = accesses.collect::<Result<Vec<_>, _>>()?;
+        let extended = agents.iter().zip(&config.agents).filter_map(|(agent, said)| {
+            let more = said.extended_card.as_ref()?;
+            Some((agent.name.clone(), more.extended(&agent.card)))
+        });
+        let extended: Vec<_> = extended.collect();
         let host = Host::new(self.store.clone(), agents);
+        let host = extended.into_iter().fold(host, |host, (name, card)| host.extended_card(name, card));
         let with_path = |host: Host, agent: &AgentConfig| match &agent.path {
             Some(path) => host.path(&agent.name.get_ref().0, &path.get_ref().0),
             None => host,
         };
-        Ok(config.agents.iter().fold(host, with_path))
+        let host = config.agents.iter().fold(host, with_path);
+        let named = config.agents.iter().zip(accesses);
+        Ok(named.fold(host, |host, (agent, access)| {
+            let name = &agent.name.get_ref().0;
+            eprintln!("agent {name}: {}", access.summary());
+            host.access(name, access)
+        }))
     }
 
     fn role<'a>(

@@ -3,6 +3,7 @@
 //! - `flags`: what the command line says, over what the file says
 //! - `cast`: from configuration to agents
 //! - `access`: who may talk to whom
+//! - `guard`: what callers of an agent have to show
 //! - `place`: where it listens, and where others reach it
 //! - `reload`: the file again
 //! - `run`: until a signal comes
@@ -10,6 +11,7 @@
 mod access;
 mod cast;
 mod flags;
+mod guard;
 mod place;
 mod reload;
 mod run;

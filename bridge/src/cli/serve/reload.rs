@@ -45,7 +45,7 @@ impl Reload {
     #[cfg(feature = "tls")]
     fn renew(&self, config: &Config) -> Result<(), Box<dyn Error>> {
         match (&self.encryption, &config.tls) {
-            (Some(certificate), Some(tls)) => Ok(certificate.renew(&tls.certificate, &tls.key)?),
+            (Some(certificate), Some(tls)) => Ok(certificate.renew(super::place::files(tls))?),
             (None, _) | (_, None) => Ok(()),
         }
     }
