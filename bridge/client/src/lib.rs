@@ -8,6 +8,7 @@
 //! - [`EventStream`]: the events of a streaming operation
 //! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
+//! - [`Signers`]: who may have signed it
 
 mod card;
 mod client;
@@ -15,6 +16,7 @@ mod credentials;
 mod error;
 mod options;
 mod rpc;
+mod signature;
 mod stream;
 
 pub use card::fetch_card;
@@ -22,6 +24,7 @@ pub use client::Client;
 pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
 pub use options::{Limits, Options};
+pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
 
 /// The README's example is compiled with the documentation's.

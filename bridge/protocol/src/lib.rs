@@ -8,7 +8,10 @@
 //! - [`a2a`]: the types of A2A 1.0
 //! - [`activity`]: the types of the Activity protocol
 //! - [`dialect`]: older generations, to 1.0 and back
+//! - [`jose`]: public keys
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
+//! - [`lint`]: what is wrong with a card
+//! - [`signing`]: what is signed of a card
 //! - [`translate`]: A2A to activities and back
 //! - [`wire`]: how objects are read from JSON, with errors that name the field
 #![no_std]
@@ -22,6 +25,9 @@ pub mod activity;
 #[cfg(test)]
 mod arbitrary;
 pub mod dialect;
+pub mod jose;
 pub mod jsonrpc;
+pub mod lint;
+pub mod signing;
 pub mod translate;
 pub mod wire;

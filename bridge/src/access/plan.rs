@@ -149,6 +149,16 @@ impl Access {
         self.0.schemes.is_empty()
     }
 
+    /// What is demanded, each scheme in these words.
+    pub(super) fn demands(&self, told: fn(&Place) -> String) -> String {
+        let one = |name: &String| self.scheme(name).map(|scheme| told(&scheme.place));
+        let requirements = self.0.requirements.iter().filter(|one| !one.is_empty());
+        let all = requirements.map(|requirement| {
+            requirement.keys().filter_map(one).collect::<Vec<_>>().join(" with ")
+        });
+        all.collect::<Vec<_>>().join(", or ")
+    }
+
     pub(super) fn realm(&self) -> &str {
         &self.0.realm
     }

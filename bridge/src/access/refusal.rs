@@ -166,8 +166,7 @@ fn unknown(access: &Access, wrong: Option<&(String, String)>) -> String {
     match wrong {
         Some((scheme, why)) => format!("the credentials for {scheme} are not accepted: {why}"),
         None => {
-            let wanted: Vec<String> = access.wanted().map(|one| one.place.told()).collect();
-            format!("expected credentials: {}", wanted.join(", or "))
+            format!("expected credentials: {}", access.demands(Place::told))
         }
     }
 }

@@ -59,6 +59,10 @@ pub struct AgentConfig {
     /// Whether a turn that is one plain message is answered with that message alone, without a task.
     #[serde(default)]
     pub message_only: bool,
+    /// Whether tasks are answered to message/send of 0.3 as {"task": {"state": ..}}, which the smallest agents
+    /// and their clients know.
+    #[serde(default)]
+    pub flat_results: bool,
     /// What ends a turn where the bot's HTTP answer does not tell it.
     #[serde(default)]
     pub ending: EndingConfig,

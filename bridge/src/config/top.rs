@@ -36,6 +36,8 @@ pub struct Config {
     /// The bridge's own issuer of tokens.
     #[serde(default)]
     pub issuer: IssuerConfig,
+    /// The key that agent cards are signed with; they are not signed if absent.
+    pub card_key: Option<CardKeyConfig>,
     /// Who runs the agents that say nothing else.
     pub provider: Option<ProviderConfig>,
     /// The agents. The first is also found at /a2a and /.
@@ -63,6 +65,17 @@ pub struct TlsConfig {
     /// Those who vouch for certificates of clients. Clients without one still connect: what they may do
     /// without is said by the security schemes of each agent.
     pub client_ca: Option<PathBuf>,
+}
+
+/// The key that agent cards are signed with.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CardKeyConfig {
+    /// A private P-256 or Ed25519 key as PKCS #8 in PEM, beside the configuration if the path is relative:
+    /// openssl genpkey -algorithm ed25519 -out card-key.pem
+    pub file: PathBuf,
+    /// What signatures call it; its thumbprint if absent.
+    pub id: Option<String>,
 }
 
 /// The bridge's own issuer of tokens.
@@ -102,6 +115,7 @@ impl AgentConfig {
             silent_end: None,
             first_contact: false,
             message_only: false,
+            flat_results: false,
             ending: super::EndingConfig::default(),
             request_timeout: None,
             turn_limit: None,

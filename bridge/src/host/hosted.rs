@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use axum::{Router, extract::Request};
 use tower::{ServiceExt as _, service_fn};
 
-use super::{Extras, Host, HostError, Seat, routes, seats};
+use super::{Extras, Host, HostError, Seat, routes};
 use crate::service::Service;
 
 /// Agents that are served.
@@ -53,7 +53,7 @@ impl Hosted {
     /// # Errors
     /// If a name or a path is doubtful or there twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
-        let seats = seats(&host.agents, &host.paths, &host.accesses)?;
+        let seats = host.seats()?;
         let app = routes(&self.service, &self.public_url, &self.extras, &seats);
         self.service.turns().replace(host.agents);
         self.service.extend_cards(host.extended);

@@ -25,7 +25,7 @@ pub use hosted::Hosted;
 use crate::{
     access::Access,
     agent::Agent,
-    auth::{self, Issuer},
+    auth::{self, CardSigner, Issuer},
     bot::remote::Channel,
     connector,
     server::{Endpoint, catalogue, health, router},
@@ -46,6 +46,7 @@ pub struct Host {
     paths: BTreeMap<String, String>,
     accesses: BTreeMap<String, Access>,
     extended: BTreeMap<String, AgentCard>,
+    flat_results: BTreeSet<String>,
     extras: Extras,
 }
 
@@ -54,6 +55,7 @@ pub struct Host {
 struct Extras {
     channel: Option<Channel>,
     issuer: Option<Arc<Issuer>>,
+    signer: Option<Arc<CardSigner>>,
 }
 
 /// Why agents cannot be hosted.
@@ -86,6 +88,7 @@ impl Host {
             paths: BTreeMap::new(),
             accesses: BTreeMap::new(),
             extended: BTreeMap::new(),
+            flat_results: BTreeSet::new(),
             extras: Extras::default(),
         }
     }
@@ -114,6 +117,13 @@ impl Host {
     #[must_use]
     pub fn issuer(mut self, issuer: Arc<Issuer>) -> Self {
         self.extras.issuer = Some(issuer);
+        self
+    }
+
+    /// Signs the cards of all agents, and publishes the key that it is done with.
+    #[must_use]
+    pub fn signer(mut self, signer: Arc<CardSigner>) -> Self {
+        self.extras.signer = Some(signer);
         self
     }
 
@@ -160,6 +170,14 @@ impl Host {
         self
     }
 
+    /// Answers tasks to `message/send` of 0.3 as the smallest agents do: `{"task": {"state": ..}}` in place of
+    /// a task with a status. Clients of every other version see no difference.
+    #[must_use]
+    pub fn flat_results(mut self, agent: impl Into<String>) -> Self {
+        self.flat_results.insert(agent.into());
+        self
+    }
+
     /// With a card that this agent shows to authenticated callers only (specification 13.3).
     #[must_use]
     pub fn extended_card(mut self, agent: impl Into<String>, card: AgentCard) -> Self {
@@ -188,7 +206,7 @@ impl Host {
     /// # Errors
     /// As [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
-        let seats = seats(&self.agents, &self.paths, &self.accesses)?;
+        let seats = self.seats()?;
         let turns = Turns::new(self.store, self.agents);
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
@@ -205,41 +223,39 @@ struct Seat {
     agent: String,
     path: String,
     access: Access,
+    flat_results: bool,
 }
 
-/// Where each agent is served.
-fn seats(
-    agents: &[Agent],
-    paths: &BTreeMap<String, String>,
-    accesses: &BTreeMap<String, Access>,
-) -> Result<Vec<Seat>, HostError> {
-    if agents.is_empty() {
-        return Err(HostError::NoAgent);
+impl Host {
+    /// Where each agent is served, and how.
+    fn seats(&self) -> Result<Vec<Seat>, HostError> {
+        if self.agents.is_empty() {
+            return Err(HostError::NoAgent);
+        }
+        let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
+        let mut seats = Vec::new();
+        for Agent { name, .. } in &self.agents {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || !name.chars().all(plain) {
+                return Err(HostError::Name(name.clone()));
+            }
+            if !names.insert(name) {
+                return Err(HostError::Twice(name.clone()));
+            }
+            let path = self.paths.get(name).cloned();
+            let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
+            if !taken.insert(path.clone()) {
+                return Err(HostError::SamePath(path));
+            }
+            seats.push(Seat {
+                agent: name.clone(),
+                path,
+                access: self.accesses.get(name).cloned().unwrap_or_default(),
+                flat_results: self.flat_results.contains(name),
+            });
+        }
+        Ok(seats)
     }
-    let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
-    let mut seats = Vec::new();
-    for Agent { name, .. } in agents {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || !name.chars().all(plain) {
-            return Err(HostError::Name(name.clone()));
-        }
-        if !names.insert(name) {
-            return Err(HostError::Twice(name.clone()));
-        }
-        let path = paths
-            .get(name)
-            .cloned()
-            .unwrap_or_else(|| format!("/a2a/{name}"));
-        if !taken.insert(path.clone()) {
-            return Err(HostError::SamePath(path));
-        }
-        seats.push(Seat {
-            agent: name.clone(),
-            path,
-            access: accesses.get(name).cloned().unwrap_or_default(),
-        });
-    }
-    Ok(seats)
 }
 
 /// The routes of all agents, and what is beside them.
@@ -250,6 +266,9 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
     }
     if let Some(issuer) = &extras.issuer {
         app = app.merge(auth::router(issuer.clone()));
+    }
+    if let Some(signer) = &extras.signer {
+        app = app.merge(auth::card_keys(signer));
     }
     let mut all = Vec::new();
     for (index, seat) in seats.iter().enumerate() {
@@ -265,6 +284,8 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
             public_url: public_url.to_owned(),
             home: home.to_owned(),
             access: seat.access.clone(),
+            flat_results: seat.flat_results,
+            signer: extras.signer.clone(),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));

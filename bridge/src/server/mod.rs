@@ -5,6 +5,7 @@
 //! everybody is anonymous without it.
 
 mod card;
+mod flat;
 mod health;
 mod jsonrpc;
 mod legacy;
@@ -27,6 +28,7 @@ use axum::{
 
 use crate::{
     access::{Access, Binding},
+    auth::CardSigner,
     caller::Caller,
     service::Service,
 };
@@ -48,6 +50,10 @@ pub struct Endpoint {
     pub home: String,
     /// What callers have to show.
     pub access: Access,
+    /// Whether tasks are answered to `message/send` of 0.3 wrapped and with a flat state.
+    pub flat_results: bool,
+    /// Who signs the agent's cards, if anybody does.
+    pub signer: Option<Arc<CardSigner>>,
 }
 
 /// Where this request's client reaches the bridge, such as `https://agents.example`, as an

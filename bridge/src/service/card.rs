@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use bridge_protocol::a2a::{AgentCard, Error, ErrorKind, GetExtendedAgentCardRequest};
+use bridge_protocol::{
+    a2a::{AgentCard, Error, ErrorKind, GetExtendedAgentCardRequest},
+    dialect::Version,
+};
 
 use super::{Context, Service};
 
@@ -28,8 +31,8 @@ impl Service {
         context: &Context,
         _request: GetExtendedAgentCardRequest,
     ) -> Result<AgentCard, Error> {
-        let missing = || Error::from(ErrorKind::ExtendedAgentCardNotConfigured);
-        let mut card = self.extended(&context.agent).ok_or_else(missing)?;
+        let card = self.extended(&context.agent);
+        let mut card = card.ok_or_else(|| self.missing(context))?;
         if context.caller.is_anonymous() {
             let message = "the extended card is for authenticated callers: \
                            expected credentials for one of the card's security schemes";
@@ -37,6 +40,18 @@ impl Service {
         }
         card.capabilities.extended_agent_card = Some(true);
         Ok(card)
+    }
+
+    /// In 1.0 an agent is told apart that never said to have one.
+    fn missing(&self, context: &Context) -> Error {
+        let card = self.card(&context.agent);
+        let is_said = card.is_some_and(|card| card.capabilities.extended_agent_card == Some(true));
+        Error::from(match context.version {
+            Version::V1_0 if !is_said => ErrorKind::UnsupportedOperation,
+            Version::V1_0 | Version::V0_3 | Version::V0_1 => {
+                ErrorKind::ExtendedAgentCardNotConfigured
+            }
+        })
     }
 
     /// Puts these extended cards, by agent, in the place of all others.

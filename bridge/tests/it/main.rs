@@ -1,6 +1,8 @@
 //! What needs more than one process, or the whole of the crate.
 
 #[cfg(test)]
+mod access;
+#[cfg(test)]
 mod app;
 #[cfg(test)]
 mod bots;
@@ -26,6 +28,8 @@ mod load;
 mod messages;
 #[cfg(test)]
 mod metrics;
+#[cfg(test)]
+mod minimal;
 #[cfg(test)]
 mod node;
 #[cfg(test)]

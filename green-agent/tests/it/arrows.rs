@@ -24,6 +24,9 @@ const PROTOCOL: Rooms = &[
     ("wire", &[]),
     ("a2a", &["wire"]),
     ("activity", &["wire"]),
+    ("jose", &[]),
+    ("lint", &["a2a", "dialect", "signing", "wire"]),
+    ("signing", &["jose", "wire"]),
     ("jsonrpc", &["a2a", "wire"]),
     ("dialect", &["a2a", "wire"]),
     ("translate", &["a2a", "activity", "wire"]),
@@ -40,6 +43,7 @@ const CLIENT: Rooms = &[
     ("options", &["credentials"]),
     ("credentials", &["error"]),
     ("error", &[]),
+    ("signature", &[]),
 ];
 
 const BRIDGE: Rooms = &[
@@ -73,7 +77,7 @@ const BRIDGE: Rooms = &[
     ("connector", &["bot"]),
     (
         "server",
-        &["access", "caller", "clock", "metrics", "service", "store"],
+        &["access", "auth", "caller", "clock", "metrics", "service", "store"],
     ),
     ("service", &["agent", "caller", "metrics", "store", "turns"]),
     (

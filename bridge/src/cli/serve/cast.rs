@@ -54,6 +54,8 @@ impl Cast {
             None => host,
         };
         let host = config.agents.iter().fold(host, with_path);
+        let flat = config.agents.iter().filter(|agent| agent.flat_results);
+        let host = flat.fold(host, |host, agent| host.flat_results(&agent.name.get_ref().0));
         let named = config.agents.iter().zip(accesses);
         Ok(named.fold(host, |host, (agent, access)| {
             let name = &agent.name.get_ref().0;

@@ -24,7 +24,7 @@ pub(super) use flags::Serve;
 
 use super::store::StoreChoice;
 use crate::{
-    auth::{Issuer, IssuerSettings},
+    auth::{CardKeyError, CardSigner, Issuer, IssuerSettings},
     bot::remote::{Channel, ChannelSettings},
     clock,
     config::{Auth, Config, IssuerConfig},
@@ -66,7 +66,7 @@ impl Serve {
             issuer: issuer.clone(),
         };
         let host = cast.host(&config)?.connector(channel);
-        let host = with_issuer(host, issuer);
+        let host = with_signer(with_issuer(host, issuer), &config)?;
         let hosted = host.start(place.public_url.as_str()).await?;
         let front = Front {
             origins: config
@@ -96,6 +96,14 @@ fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {
         Some(issuer) => host.issuer(issuer),
         None => host,
     }
+}
+
+/// With signatures on cards, if the file names a key.
+fn with_signer(host: Host, config: &Config) -> Result<Host, CardKeyError> {
+    Ok(match &config.card_key {
+        Some(key) => host.signer(Arc::new(CardSigner::read(&key.file, key.id.as_deref())?)),
+        None => host,
+    })
 }
 
 /// The bridge's own issuer, if an agent or the file wants it: its keys take a moment to make.

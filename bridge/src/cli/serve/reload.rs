@@ -77,6 +77,7 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         ("cors", old.cors != new.cors),
         ("tls", old.tls.is_some() != new.tls.is_some()),
         ("issuer", old.issuer != new.issuer),
+        ("card_key", old.card_key != new.card_key),
     ];
     changes
         .into_iter()

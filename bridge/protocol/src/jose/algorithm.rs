@@ -1,6 +1,6 @@
 //! Signature algorithms (RFC 7518, section 3.1): only those with a public key.
 
-use std::fmt;
+use core::fmt;
 
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, EcdsaVerificationAlgorithm,

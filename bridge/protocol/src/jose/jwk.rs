@@ -1,5 +1,7 @@
 //! Public keys as JSON (RFC 7517).
 
+use alloc::{string::String, vec::Vec};
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
@@ -47,7 +49,7 @@ pub struct Jwks {
 
 impl Jwks {
     /// Reads a published set. Members that are no keys are left out, as section 5 has it.
-    pub(super) fn read(document: Value) -> Option<Self> {
+    pub fn read(document: Value) -> Option<Self> {
         let Value::Object(mut document) = document else {
             return None;
         };
@@ -61,7 +63,7 @@ impl Jwks {
     }
 
     /// The keys that a token may be signed with that names this key, or none.
-    pub(super) fn named(&self, kid: Option<&str>) -> impl Iterator<Item = &Jwk> {
+    pub fn named(&self, kid: Option<&str>) -> impl Iterator<Item = &Jwk> {
         let is_meant = move |key: &&Jwk| kid.is_none() || key.kid.as_deref() == kid;
         self.keys.iter().filter(is_meant)
     }
@@ -70,7 +72,7 @@ impl Jwks {
 impl Jwk {
     /// Whether the signature over the message is this key's, made in this way. A key that is for another
     /// purpose, algorithm or curve has signed nothing.
-    pub(super) fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
+    pub fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         let says = |said: &Option<String>, expected: &str| {
             said.as_deref().is_none_or(|said| said == expected)
         };
@@ -115,6 +117,7 @@ fn bytes(field: &Option<String>) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::borrow::ToOwned as _;
     use serde_json::json;
 
     #[test]
