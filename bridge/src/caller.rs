@@ -1,10 +1,6 @@
 //! Who asks: part of every operation.
 
-use std::{
-    cmp::Ordering,
-    collections::BTreeSet,
-    sync::Arc,
-};
+use std::{cmp::Ordering, collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +67,9 @@ impl Caller {
 
     /// Its id without the tenant that it asks under.
     pub fn name(&self) -> &str {
-        self.id.split_once(WITHIN).map_or(&self.id, |(_, name)| name)
+        self.id
+            .split_once(WITHIN)
+            .map_or(&self.id, |(_, name)| name)
     }
 }
 

@@ -10,10 +10,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    Router,
-    serve::Listener,
-};
+use axum::{Router, serve::Listener};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -124,9 +121,7 @@ fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
         Some(path) => builder.with_client_cert_verifier(clients::verifier(path, provider)?),
         None => builder.with_no_client_auth(),
     };
-    let mut config = builder
-        .with_single_cert(chain, private)
-        .map_err(mismatch)?;
+    let mut config = builder.with_single_cert(chain, private).map_err(mismatch)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

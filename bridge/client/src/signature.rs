@@ -70,7 +70,9 @@ impl Signers {
         let headers = signatures
             .iter()
             .filter_map(|one| Header::read(&one.protected).ok());
-        headers.filter_map(|header| self.believed(&header)).collect()
+        headers
+            .filter_map(|header| self.believed(&header))
+            .collect()
     }
 
     /// Who has signed a card, which may carry the fields of older versions too; `fetched` are the sets of
@@ -109,7 +111,9 @@ impl Signers {
         let known = self.keys.iter().filter(named).map(|key| (key, None));
         let place = self.believed(&header);
         let set = place.as_ref().and_then(|place| fetched.get(place));
-        let found = set.into_iter().flat_map(|set| set.named(Some(&header.key_id)));
+        let found = set
+            .into_iter()
+            .flat_map(|set| set.named(Some(&header.key_id)));
         let found = found.map(|key| (key, header.key_set.clone()));
         let mut keys = known.chain(found).peekable();
         if keys.peek().is_none() {
@@ -136,9 +140,8 @@ impl Signers {
     /// Where a header says that its key is, if that is one of the places that are believed.
     fn believed(&self, header: &Header) -> Option<Url> {
         let said = Url::parse(header.key_set.as_deref()?).ok()?;
-        let is_below = |place: &Url| {
-            place.origin() == said.origin() && said.path().starts_with(place.path())
-        };
+        let is_below =
+            |place: &Url| place.origin() == said.origin() && said.path().starts_with(place.path());
         self.places.iter().any(is_below).then_some(said)
     }
 }
@@ -198,7 +201,11 @@ mod tests {
             (&signers, &changed, "has signed something else"),
             (&signers, &unsigned, "the card is not signed"),
             (&signers, &odd, "expected base64url"),
-            (&Signers::keys([stranger]), &card, "is not among those that are trusted"),
+            (
+                &Signers::keys([stranger]),
+                &card,
+                "is not among those that are trusted",
+            ),
         ] {
             let error = signers.verify(card, &none()).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -34,8 +34,13 @@ impl Certificates {
     /// Subject, first name or fingerprint, whichever is there: the first two survive a renewal.
     pub(super) fn check(&self, shown: &PeerCertificate) -> Shown {
         let subject = Some(&shown.subject).filter(|text| !text.is_empty());
-        let known = subject.or(shown.names.first()).unwrap_or(&shown.fingerprint);
-        let mut said = shown.names.iter().chain([&shown.subject, &shown.fingerprint]);
+        let known = subject
+            .or(shown.names.first())
+            .unwrap_or(&shown.fingerprint);
+        let mut said = shown
+            .names
+            .iter()
+            .chain([&shown.subject, &shown.fingerprint]);
         let is_let_in = self.only.is_empty() || said.any(|one| self.only.contains(one));
         match is_let_in {
             true => Shown::Proof(Proof {

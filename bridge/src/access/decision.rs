@@ -39,7 +39,10 @@ pub(super) enum Decision {
     /// Nobody knows who asks; with the scheme whose credential is wrong and why, if there is one.
     Unauthenticated(Option<(String, String)>),
     /// It is known who asks, and that these scopes of a scheme are missing.
-    Forbidden { scheme: String, missing: Vec<String> },
+    Forbidden {
+        scheme: String,
+        missing: Vec<String>,
+    },
     /// Nobody can tell now.
     Unavailable,
 }
@@ -110,7 +113,10 @@ fn open(shown: &BTreeMap<String, Shown>) -> Decision {
     match proofs.is_empty() && !is_silent {
         true => refuse(shown),
         false => Decision::Granted(caller(
-            proofs.iter().map(|(name, one)| (name.clone(), one)).collect(),
+            proofs
+                .iter()
+                .map(|(name, one)| (name.clone(), one))
+                .collect(),
         )),
     }
 }
@@ -154,7 +160,10 @@ mod tests {
     fn any_of_the_list_all_of_one_and_every_scope() {
         let wrong = || Shown::Wrong("why".to_owned());
         let refused = || Decision::Unauthenticated(Some(("b".to_owned(), "why".to_owned())));
-        let either = [requirement(&[("a", &[])]), requirement(&[("b", &["read", "write"])])];
+        let either = [
+            requirement(&[("a", &[])]),
+            requirement(&[("b", &["read", "write"])]),
+        ];
         let both = [requirement(&[("a", &[]), ("b", &["read"])])];
         let open = [Requirement::new(), requirement(&[("b", &[])])];
         let lacks = |scopes: &[&str]| Decision::Forbidden {
@@ -163,17 +172,45 @@ mod tests {
         };
         type Case<'a> = (&'a [Requirement], [Shown; 2], Decision);
         let cases: Vec<Case<'_>> = vec![
-            (&either, [Shown::Nothing, Shown::Nothing], Decision::Unauthenticated(None)),
+            (
+                &either,
+                [Shown::Nothing, Shown::Nothing],
+                Decision::Unauthenticated(None),
+            ),
             (&either, [proof("x", &[], false), wrong()], granted("x")),
-            (&either, [Shown::Nothing, proof("y", &["write", "read"], true)], granted("y")),
-            (&either, [Shown::Nothing, proof("y", &["read"], true)], lacks(&["write"])),
+            (
+                &either,
+                [Shown::Nothing, proof("y", &["write", "read"], true)],
+                granted("y"),
+            ),
+            (
+                &either,
+                [Shown::Nothing, proof("y", &["read"], true)],
+                lacks(&["write"]),
+            ),
             (&either, [Shown::Nothing, wrong()], refused()),
             (&either, [Shown::Unchecked, wrong()], Decision::Unavailable),
-            (&both, [proof("x", &[], false), Shown::Nothing], Decision::Unauthenticated(None)),
+            (
+                &both,
+                [proof("x", &[], false), Shown::Nothing],
+                Decision::Unauthenticated(None),
+            ),
             (&both, [proof("x", &[], false), wrong()], refused()),
-            (&both, [proof("x", &[], false), proof("y", &["read"], true)], granted("y")),
-            (&both, [proof("x", &[], false), proof("y", &["read"], false)], granted("x")),
-            (&both, [proof("x", &[], false), proof("y", &[], true)], lacks(&["read"])),
+            (
+                &both,
+                [proof("x", &[], false), proof("y", &["read"], true)],
+                granted("y"),
+            ),
+            (
+                &both,
+                [proof("x", &[], false), proof("y", &["read"], false)],
+                granted("x"),
+            ),
+            (
+                &both,
+                [proof("x", &[], false), proof("y", &[], true)],
+                lacks(&["read"]),
+            ),
             (&open, [Shown::Nothing, Shown::Nothing], granted("")),
             (&open, [Shown::Nothing, wrong()], refused()),
             (&open, [Shown::Nothing, proof("y", &[], true)], granted("y")),

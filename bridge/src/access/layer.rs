@@ -15,12 +15,7 @@ use axum::{
 };
 use tower::{Layer, Service};
 
-use super::{
-    Access, Binding, PeerCertificate,
-    decision::Decision,
-    refusal::Refusal,
-    shown::Head,
-};
+use super::{Access, Binding, PeerCertificate, decision::Decision, refusal::Refusal, shown::Head};
 use crate::clock;
 
 /// Puts an agent's [`Access`] before a service.

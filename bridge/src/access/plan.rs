@@ -106,7 +106,9 @@ impl Access {
         }
         let required = |one: &bridge_protocol::a2a::SecurityRequirement| {
             let pairs = one.schemes.iter();
-            pairs.map(|(name, scopes)| (name.clone(), scopes.list.clone())).collect()
+            pairs
+                .map(|(name, scopes)| (name.clone(), scopes.list.clone()))
+                .collect()
         };
         let requirements: Vec<Requirement> =
             card.security_requirements.iter().map(required).collect();
@@ -127,7 +129,11 @@ impl Access {
     pub fn summary(&self) -> String {
         let shown = |one: &Requirement| match one.is_empty() {
             true => "nothing".to_owned(),
-            false => one.iter().map(|pair| self.named(pair)).collect::<Vec<_>>().join(" and "),
+            false => one
+                .iter()
+                .map(|pair| self.named(pair))
+                .collect::<Vec<_>>()
+                .join(" and "),
         };
         let demands: Vec<String> = self.0.requirements.iter().map(shown).collect();
         match demands.is_empty() {
@@ -154,7 +160,11 @@ impl Access {
         let one = |name: &String| self.scheme(name).map(|scheme| told(&scheme.place));
         let requirements = self.0.requirements.iter().filter(|one| !one.is_empty());
         let all = requirements.map(|requirement| {
-            requirement.keys().filter_map(one).collect::<Vec<_>>().join(" with ")
+            requirement
+                .keys()
+                .filter_map(one)
+                .collect::<Vec<_>>()
+                .join(" with ")
         });
         all.collect::<Vec<_>>().join(", or ")
     }
@@ -165,7 +175,12 @@ impl Access {
 
     /// The schemes that could be shown, those that are required if any is.
     pub(super) fn wanted(&self) -> impl Iterator<Item = &Scheme> {
-        let required: BTreeSet<&String> = self.0.requirements.iter().flat_map(BTreeMap::keys).collect();
+        let required: BTreeSet<&String> = self
+            .0
+            .requirements
+            .iter()
+            .flat_map(BTreeMap::keys)
+            .collect();
         self.0
             .schemes
             .iter()
@@ -191,9 +206,15 @@ impl Scheme {
     fn how(&self) -> String {
         let secrets = self.check.secrets.names().count();
         let ways = [
-            self.check.token.as_ref().map(|_| "a signed token".to_owned()),
+            self.check
+                .token
+                .as_ref()
+                .map(|_| "a signed token".to_owned()),
             (secrets > 0).then(|| format!("one of {secrets} secrets")),
-            self.check.certificates.as_ref().map(|_| "a certificate".to_owned()),
+            self.check
+                .certificates
+                .as_ref()
+                .map(|_| "a certificate".to_owned()),
         ];
         ways.into_iter().flatten().collect::<Vec<_>>().join(" or ")
     }
@@ -293,9 +314,7 @@ mod tests {
     #[test]
     fn a_plan_needs_a_check_for_each_scheme() {
         let http = |scheme: &str| json!({"s": {"httpAuthSecurityScheme": {"scheme": scheme}}});
-        let key = |at: &str, name: &str| {
-            json!({"s": {"apiKeySecurityScheme": {"location": at, "name": name}}})
-        };
+        let key = |at: &str, name: &str| json!({"s": {"apiKeySecurityScheme": {"location": at, "name": name}}});
         let oidc = json!({"s": {"openIdConnectSecurityScheme": {"openIdConnectUrl": "u"}}});
         let mutual = json!({"s": {"mtlsSecurityScheme": {}}});
         let requires = |name: &str, scopes: &[&str]| json!([{"schemes": {name: {"list": scopes}}}]);
@@ -307,20 +326,62 @@ mod tests {
             (http("Bearer"), plain(), vec![("s", "secrets")], summary),
             (http("Basic"), plain(), vec![("s", "secrets")], summary),
             (key("cookie", "c"), plain(), vec![("s", "secrets")], summary),
-            (oidc.clone(), requires("s", &["x"]), vec![("s", "token")], summary),
-            (mutual.clone(), plain(), vec![("s", "certificates")], summary),
-            (http("Bearer"), plain(), vec![], "[agents.access.s] with token or secrets"),
+            (
+                oidc.clone(),
+                requires("s", &["x"]),
+                vec![("s", "token")],
+                summary,
+            ),
+            (
+                mutual.clone(),
+                plain(),
+                vec![("s", "certificates")],
+                summary,
+            ),
+            (
+                http("Bearer"),
+                plain(),
+                vec![],
+                "[agents.access.s] with token or secrets",
+            ),
             (http("Basic"), plain(), vec![("s", "token")], "with secrets"),
             (mutual, plain(), vec![("s", "secrets")], "client_ca"),
-            (http("Digest"), plain(), vec![], "Bearer or Basic, found \"digest\""),
+            (
+                http("Digest"),
+                plain(),
+                vec![],
+                "Bearer or Basic, found \"digest\"",
+            ),
             (key("body", "c"), plain(), vec![], "header, query or cookie"),
-            (key("header", "a b"), plain(), vec![], "the name of a header"),
-            (json!({}), plain(), vec![], "requires the security scheme \"s\""),
-            (json!({}), json!([]), vec![("s", "token")], "does not declare"),
-            (oidc, requires("s", &["x"]), vec![("s", "secrets")], "only signed tokens"),
+            (
+                key("header", "a b"),
+                plain(),
+                vec![],
+                "the name of a header",
+            ),
+            (
+                json!({}),
+                plain(),
+                vec![],
+                "requires the security scheme \"s\"",
+            ),
+            (
+                json!({}),
+                json!([]),
+                vec![("s", "token")],
+                "does not declare",
+            ),
+            (
+                oidc,
+                requires("s", &["x"]),
+                vec![("s", "secrets")],
+                "only signed tokens",
+            ),
         ] {
             let card = card(schemes, requirements);
-            let checks = checks.into_iter().map(|(name, kind)| (name.to_owned(), check(kind)));
+            let checks = checks
+                .into_iter()
+                .map(|(name, kind)| (name.to_owned(), check(kind)));
             let said = match Access::new(&card, "a", checks.collect()) {
                 Ok(access) => access.summary(),
                 Err(error) => error.to_string(),

@@ -77,7 +77,10 @@ impl Refusal {
             ),
             Decision::Forbidden { scheme, missing } => (
                 Kind::Forbidden,
-                format!("the token for {scheme} lacks the scopes {}", missing.join(" ")),
+                format!(
+                    "the token for {scheme} lacks the scopes {}",
+                    missing.join(" ")
+                ),
                 insufficient(access, scheme, missing),
             ),
             Decision::Unavailable => (
@@ -120,7 +123,10 @@ impl Refusal {
     /// An answer that is nothing but its trailers, which then stand in the header.
     fn trailers(&self, headers: &mut HeaderMap) {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-        headers.insert("grpc-status", HeaderValue::from(u16::from(self.kind.code().1)));
+        headers.insert(
+            "grpc-status",
+            HeaderValue::from(u16::from(self.kind.code().1)),
+        );
         if let Ok(message) = HeaderValue::from_str(&quoted(&self.message).replace('%', "%25")) {
             headers.insert("grpc-message", message);
         }
@@ -203,7 +209,10 @@ impl Place {
     fn challenge(&self, realm: &str) -> String {
         let realm = quoted(realm);
         let key = |at: &str, name: &str| {
-            format!("ApiKey realm=\"{realm}\", in=\"{at}\", name=\"{}\"", quoted(name))
+            format!(
+                "ApiKey realm=\"{realm}\", in=\"{at}\", name=\"{}\"",
+                quoted(name)
+            )
         };
         match self {
             Self::Bearer => format!("Bearer realm=\"{realm}\""),

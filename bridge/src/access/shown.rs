@@ -101,11 +101,7 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        access::Secrets,
-        auth::Secret,
-        caller::Caller,
-    };
+    use crate::{access::Secrets, auth::Secret, caller::Caller};
 
     async fn look(place: &Place, headers: &[(HeaderName, &str)], query: &str) -> Option<bool> {
         let mut map = HeaderMap::new();
@@ -149,12 +145,27 @@ mod tests {
             ("bearer", &[(AUTHORIZATION, "Bearer s e")], "", Some(true)),
             ("bearer", &[(AUTHORIZATION, "Bearer s")], "", Some(false)),
             ("bearer", &[(AUTHORIZATION, "Basic bWU6cyBl")], "", None),
-            ("basic", &[(AUTHORIZATION, "basic bWU6cyBl")], "", Some(true)),
-            ("basic", &[(AUTHORIZATION, "Basic bWU6cw==")], "", Some(false)),
+            (
+                "basic",
+                &[(AUTHORIZATION, "basic bWU6cyBl")],
+                "",
+                Some(true),
+            ),
+            (
+                "basic",
+                &[(AUTHORIZATION, "Basic bWU6cw==")],
+                "",
+                Some(false),
+            ),
             ("basic", &[(AUTHORIZATION, "Basic ?")], "", Some(false)),
             ("basic", &[(AUTHORIZATION, "Bearer s")], "", None),
             ("header", &[(key.clone(), "s e")], "", Some(true)),
-            ("header", &[(key.clone(), "s e"), (key.clone(), "s e")], "", None),
+            (
+                "header",
+                &[(key.clone(), "s e"), (key.clone(), "s e")],
+                "",
+                None,
+            ),
             ("header", &[], "key=s+e", None),
             ("query", &[], "a=1&key=s%20e", Some(true)),
             ("query", &[], "key=s+e&key=s+e", None),

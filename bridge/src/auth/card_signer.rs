@@ -19,9 +19,7 @@ use bridge_protocol::{
 };
 use ring::{
     rand::SystemRandom,
-    signature::{
-        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
-    },
+    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _},
 };
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -137,7 +135,9 @@ impl CardSigner {
         let protected = header.protected();
         let mut payloads = vec![signing::payload(card), signing::payload_of_sdks(card)];
         payloads.dedup();
-        let signed = payloads.iter().map(|payload| self.signature(&protected, payload));
+        let signed = payloads
+            .iter()
+            .map(|payload| self.signature(&protected, payload));
         signed.collect()
     }
 
@@ -179,7 +179,11 @@ impl PrivateKey {
         let ecdsa = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random);
         let ecdsa = ecdsa.ok().map(Self::Ecdsa);
         // openssl writes these keys without their public half.
-        let edwards = || Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8).ok().map(Self::Ed25519);
+        let edwards = || {
+            Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8)
+                .ok()
+                .map(Self::Ed25519)
+        };
         ecdsa.or_else(edwards)
     }
 

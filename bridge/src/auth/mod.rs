@@ -34,9 +34,10 @@ mod tokens;
 mod verifier;
 
 pub use bearer::bearer;
-pub use card_signer::{CARD_KEYS, CardKeyError, CardSigner, card_keys};
 pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
+pub use card_signer::{CARD_KEYS, CardKeyError, CardSigner, card_keys};
 pub use fetch::FetchError;
+pub(crate) use fetch::document;
 pub use issuer::{Issuer, IssuerSettings, Subject};
 pub use key_file::KeyFileError;
 pub(crate) use key_file::not_private;

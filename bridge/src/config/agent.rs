@@ -1,14 +1,12 @@
 //! One agent, as the file says it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{
-    Accept, AgentName, AgentPath, Auth, CardConfig, CheckConfig, HttpUrl, Period,
-};
+use super::{Accept, AgentName, AgentPath, Auth, CardConfig, CheckConfig, HttpUrl, Period};
 
 /// An agent: a running bot, or one that comes with the bridge.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -25,6 +23,9 @@ pub struct AgentConfig {
     /// Where it is served, in place of /a2a/NAME.
     #[schemars(with = "Option<AgentPath>")]
     pub path: Option<Spanned<AgentPath>>,
+    /// A file with its card, of any version of A2A, beside this one if the path is relative; what card says
+    /// stands over it. Where the agent is reached is the bridge's to say.
+    pub card_file: Option<PathBuf>,
     /// What it says about itself.
     #[serde(default)]
     pub card: CardConfig,

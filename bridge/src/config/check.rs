@@ -65,7 +65,9 @@ fn unique<'a>(all: impl Iterator<Item = (usize, &'a String)>, text: &str, found:
 
 fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found) {
     let at = agent.name.span().start;
-    if agent.extended_card.is_some() && agent.card.security_schemes.is_empty() {
+    // What a card's file says is told when it is read.
+    let is_open = agent.card.security_schemes.is_empty() && agent.card_file.is_none();
+    if agent.extended_card.is_some() && is_open {
         found.push((at, Problem::NobodyToShow));
     }
     match (&agent.bot, &agent.builtin) {
@@ -122,7 +124,9 @@ pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
 fn secrets(agent: &mut AgentConfig) -> impl Iterator<Item = &mut Spanned<SecretText>> {
     let shown = agent.auth.as_mut().and_then(secret);
     let checks = agent.access.values_mut();
-    shown.into_iter().chain(checks.flat_map(|check| check.secrets.values_mut()))
+    shown
+        .into_iter()
+        .chain(checks.flat_map(|check| check.secrets.values_mut()))
 }
 
 fn secret(auth: &mut Auth) -> Option<&mut Spanned<SecretText>> {

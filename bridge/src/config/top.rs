@@ -101,6 +101,7 @@ impl AgentConfig {
             builtin: None,
             path: None,
             card: super::CardConfig::default(),
+            card_file: None,
             extended_card: None,
             access: std::collections::BTreeMap::new(),
             auth: None,

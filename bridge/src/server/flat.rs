@@ -13,9 +13,7 @@ use super::render::translated;
 /// The result, if it is a task: a message looks the same to everybody.
 pub(super) fn result(answer: &SendMessageResponse<Arc<Task>>) -> Option<Value> {
     match answer {
-        SendMessageResponse::Task(task) => {
-            Some(translated(|losses| flat::from_v1(task, losses)))
-        }
+        SendMessageResponse::Task(task) => Some(translated(|losses| flat::from_v1(task, losses))),
         SendMessageResponse::Message(_) => None,
     }
 }

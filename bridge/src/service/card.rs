@@ -56,7 +56,10 @@ impl Service {
 
     /// Puts these extended cards, by agent, in the place of all others.
     pub(crate) fn extend_cards(&self, cards: BTreeMap<String, AgentCard>) {
-        *self.extended.write().unwrap_or_else(PoisonError::into_inner) = cards;
+        *self
+            .extended
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = cards;
     }
 
     fn extended(&self, agent: &str) -> Option<AgentCard> {

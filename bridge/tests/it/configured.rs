@@ -137,7 +137,10 @@ examples = ["hello"]
     assert_eq!(catalogue(&bridge).await, ["first", "Second"]);
     let client = client(&bridge, "/agents/second").await;
     let refused = client.send_message(request("m", "hi")).await.unwrap_err();
-    assert!(refused.to_string().contains("expected credentials"), "{refused}");
+    assert!(
+        refused.to_string().contains("expected credentials"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

@@ -43,14 +43,19 @@ async fn auditors_find_nothing_but_what_is_known() {
 #[tokio::test]
 async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
     let folder = tempfile::tempdir().unwrap();
-    let (config, key) = (folder.path().join("bridge.toml"), folder.path().join("key.pem"));
+    let (config, key) = (
+        folder.path().join("bridge.toml"),
+        folder.path().join("key.pem"),
+    );
     let text = "store = 'memory'\ncard_key = { file = 'key.pem', id = 'our-key' }\n\
                 [[agents]]\nname = 'echo'\nbuiltin = 'echo'\n\
                 [agents.card]\ndescription = 'Says \u{e9} again'\nsecurity = [{ key = [] }]\n\
                 [agents.card.security_schemes.key.apiKeySecurityScheme]\nlocation = 'header'\nname = 'X-Key'\n\
                 [agents.access.key.secrets]\nme = { file = 'key.pem' }\n";
     fs::write(&config, text).unwrap();
-    let python = venv::with(&["a2a-sdk[signing]==1.3.0"]).await.join("bin/python");
+    let python = venv::with(&["a2a-sdk[signing]==1.3.0"])
+        .await
+        .join("bin/python");
     for algorithm in ["EdDSA", "ES256"] {
         let mut make = Command::new(&python);
         make.arg(interop("card_key.py")).arg(algorithm).arg(&key);
@@ -60,7 +65,10 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
         let bridge = Bridge::serve(&["--config", config.to_str().unwrap()]);
         let signed = folder.path().join("signed.json");
         let mut client = Command::new(&python);
-        client.arg(interop("card_signing.py")).arg(bridge.url()).arg(&signed);
+        client
+            .arg(interop("card_signing.py"))
+            .arg(bridge.url())
+            .arg(&signed);
         let (passed, said) = run(&mut client, LIMIT).await;
         assert!(passed, "a2a-sdk does not believe our signature:\n{said}");
         let mut both: Value = serde_json::from_slice(&fs::read(&signed).unwrap()).unwrap();

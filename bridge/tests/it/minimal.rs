@@ -89,11 +89,20 @@ async fn the_printed_lines_work() {
     let task = &mut answer["result"]["task"];
     assert_eq!(task["state"], "completed");
     assert_eq!(task["artifacts"][0]["parts"][0]["kind"], "text");
-    assert_eq!(task["artifacts"][0]["parts"][0]["text"], "Hi! How can I help?");
-    assert!(task["id"].is_string() && task["history"].is_array(), "{task}");
+    assert_eq!(
+        task["artifacts"][0]["parts"][0]["text"],
+        "Hi! How can I help?"
+    );
+    assert!(
+        task["id"].is_string() && task["history"].is_array(),
+        "{task}"
+    );
 
     let anonymous = LINES.replace("  -H 'Authorization: Bearer X' \\\n", "");
-    let status = anonymous.replace("curl -s http://localhost:8080/a2a", "curl -s -w '\\n%{http_code}' http://localhost:8080/a2a");
+    let status = anonymous.replace(
+        "curl -s http://localhost:8080/a2a",
+        "curl -s -w '\\n%{http_code}' http://localhost:8080/a2a",
+    );
     let (_, said) = run(&mut sh(&status), LIMIT).await;
     let lines: Vec<&str> = said.lines().collect();
     let [_, answer, status] = lines[..] else {
@@ -119,7 +128,10 @@ async fn our_client_reads_the_flat_task() {
     let url = format!("{}/a2a/v1", bridge.url()).parse().unwrap();
     let client = Client::connect(&url, &options).await.unwrap();
     let hello = Message::new("m", Role::User, vec![Part::text("vpn reset?")]);
-    let answer = client.send_message(SendMessageRequest::new(hello)).await.unwrap();
+    let answer = client
+        .send_message(SendMessageRequest::new(hello))
+        .await
+        .unwrap();
     let SendMessageResponse::Task(task) = answer else {
         panic!("a task is answered");
     };

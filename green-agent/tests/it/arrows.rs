@@ -51,8 +51,8 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "access", "agent", "auth", "bot", "clock", "config", "host", "logging", "serve", "store",
-            "tls",
+            "access", "agent", "auth", "bot", "clock", "config", "host", "logging", "serve",
+            "store", "tls",
         ],
     ),
     ("tls", &["access", "serve"]),
@@ -77,7 +77,9 @@ const BRIDGE: Rooms = &[
     ("connector", &["bot"]),
     (
         "server",
-        &["access", "auth", "caller", "clock", "metrics", "service", "store"],
+        &[
+            "access", "auth", "caller", "clock", "metrics", "service", "store",
+        ],
     ),
     ("service", &["agent", "caller", "metrics", "store", "turns"]),
     (

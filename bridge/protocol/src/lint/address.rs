@@ -33,7 +33,10 @@ impl Linter<'_> {
 
     /// The interfaces of 1.0.
     fn interfaces(&mut self) {
-        let interfaces = self.card.get("supportedInterfaces").and_then(Value::as_array);
+        let interfaces = self
+            .card
+            .get("supportedInterfaces")
+            .and_then(Value::as_array);
         let mut known = BTreeSet::new();
         for (index, interface) in interfaces.into_iter().flatten().enumerate() {
             let path = format!("supportedInterfaces[{index}]");
@@ -48,14 +51,21 @@ impl Linter<'_> {
             let tenant = text(interface, "tenant");
             if !known.insert([text(interface, "url"), binding, version, tenant]) {
                 let fix = "leave it out";
-                self.add(Level::Warning, "unique-interfaces", path, "stands there twice", fix);
+                self.add(
+                    Level::Warning,
+                    "unique-interfaces",
+                    path,
+                    "stands there twice",
+                    fix,
+                );
             }
         }
     }
 
     fn version(&mut self, path: &str, version: &str) {
         let parts: Vec<&str> = version.split('.').collect();
-        let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         match parts[..] {
             [_, _] if parts.iter().all(is_number) => {}
             [major, minor, _] if parts.iter().all(is_number) => self.add(
@@ -89,7 +99,10 @@ impl Linter<'_> {
                 "add it, such as \"protocolVersion\": \"0.3.0\"",
             );
         }
-        let more = self.card.get("additionalInterfaces").and_then(Value::as_array);
+        let more = self
+            .card
+            .get("additionalInterfaces")
+            .and_then(Value::as_array);
         for (index, interface) in more.into_iter().flatten().enumerate() {
             let path = format!("additionalInterfaces[{index}]");
             if let Some(interface) = interface.as_object() {
@@ -122,7 +135,10 @@ impl Linter<'_> {
         let known = BINDINGS.join(", ");
         let (level, message) = match binding {
             "" => (Level::Error, "is missing".to_string()),
-            _ => (Level::Error, format!("{binding:?} is no binding that clients know")),
+            _ => (
+                Level::Error,
+                format!("{binding:?} is no binding that clients know"),
+            ),
         };
         let fix = format!("write one of {known}, or the URI of one's own");
         self.add(level, "transport", path, message, fix);
@@ -145,15 +161,14 @@ impl Linter<'_> {
             let fix = "write it with a host and without white space";
             return self.add(Level::Error, "url", path, message, fix);
         }
-        if scheme.eq_ignore_ascii_case("http") && !is_near(host) {
-            let message = format!("{url:?} is not encrypted: others can read along");
-            let fix = "serve it by https, and write that (specification 7.1)";
-            self.add(Level::Warning, "encryption", path, message, fix);
-        }
         if is_near(host) {
             let message = format!("{url:?} is only reached from the machine itself");
             let fix = "write the address by which clients reach the agent";
-            self.add(Level::Note, "local-address", super::below("", name), message, fix);
+            self.add(Level::Note, "local-address", path, message, fix);
+        } else if scheme.eq_ignore_ascii_case("http") {
+            let message = format!("{url:?} is not encrypted: others can read along");
+            let fix = "serve it by https, and write that (specification 7.1)";
+            self.add(Level::Warning, "encryption", path, message, fix);
         }
     }
 }

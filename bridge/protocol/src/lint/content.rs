@@ -68,9 +68,19 @@ impl Linter<'_> {
             .collect();
         if modes.is_empty() && self.is_strict() {
             let fix = format!("add it, such as \"{name}\": [\"text/plain\"]");
-            self.add(Level::Error, "required-field", name, "names no media type", fix);
+            self.add(
+                Level::Error,
+                "required-field",
+                name,
+                "names no media type",
+                fix,
+            );
         }
-        for (index, mode) in modes.iter().enumerate().filter(|(_, mode)| !mode.contains('/')) {
+        for (index, mode) in modes
+            .iter()
+            .enumerate()
+            .filter(|(_, mode)| !mode.contains('/'))
+        {
             let guess = match mode.as_str() {
                 "text" => "text/plain",
                 "data" | "json" => "application/json",
@@ -98,7 +108,13 @@ impl Linter<'_> {
         let skills = self.card.get("skills").and_then(Value::as_array);
         let Some(skills) = skills.filter(|skills| !skills.is_empty()) else {
             let fix = "add at least one skill with id, name, description and tags";
-            return self.add(Level::Warning, "skills", "skills", "says nothing that the agent can do", fix);
+            return self.add(
+                Level::Warning,
+                "skills",
+                "skills",
+                "says nothing that the agent can do",
+                fix,
+            );
         };
         let mut known = BTreeSet::new();
         for (index, skill) in skills.iter().enumerate() {
@@ -117,7 +133,13 @@ impl Linter<'_> {
             if !id.is_empty() && !known.insert(id) {
                 let message = format!("another skill has the id {id:?}");
                 let fix = "give each skill an id of its own";
-                self.add(Level::Error, "unique-ids", format!("{path}.id"), message, fix);
+                self.add(
+                    Level::Error,
+                    "unique-ids",
+                    format!("{path}.id"),
+                    message,
+                    fix,
+                );
             }
             self.tags(skill, &path);
         }

@@ -71,10 +71,15 @@ struct Linter<'a> {
 /// The generation of a card, if it can be told, and everything that is wrong with it, what matters most first.
 pub fn lint(document: &Value) -> (Option<Generation>, Vec<Finding>) {
     let Value::Object(fields) = document else {
-        return (None, [unreadable(&FieldError::unexpected("an object", document))].into());
+        return (
+            None,
+            [unreadable(&FieldError::unexpected("an object", document))].into(),
+        );
     };
     let read = card::read(document.clone());
-    let generation = read.as_ref().map_or_else(|_| guess(fields), |(_, found)| *found);
+    let generation = read
+        .as_ref()
+        .map_or_else(|_| guess(fields), |(_, found)| *found);
     let mut linter = Linter {
         card: fields,
         generation,
@@ -123,7 +128,11 @@ impl Linter<'_> {
         let (path, message, fix) = (path.into(), message.into(), fix.into());
         let is_known = |one: &Finding| one.level == Level::Error && one.path == path;
         // Whoever is told that a field cannot be read need not be told again.
-        if self.found.iter().any(|one| is_known(one) && one.rule == "readable") {
+        if self
+            .found
+            .iter()
+            .any(|one| is_known(one) && one.rule == "readable")
+        {
             return;
         }
         self.found.push(Finding {

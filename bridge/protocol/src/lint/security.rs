@@ -62,7 +62,8 @@ impl Linter<'_> {
                 schemes.iter().map(named).collect()
             }
             Some(Value::Array(schemes)) => {
-                let message = "is a list: clients that go by the specification cannot read the card";
+                let message =
+                    "is a list: clients that go by the specification cannot read the card";
                 let fix = "write an object, each scheme under its name, such as \"bearer\": {\"type\": \"http\", ..}";
                 let named = |(place, scheme): (usize, &Value)| {
                     let name = scheme.get("name").and_then(Value::as_str);
@@ -141,7 +142,13 @@ impl Linter<'_> {
                     if !declared.contains_key(&name) {
                         let message = format!("there is no security scheme {name:?}");
                         let fix = "add it to securitySchemes, or name one that is there";
-                        self.add(Level::Error, "security-unknown", path.as_str(), message, fix);
+                        self.add(
+                            Level::Error,
+                            "security-unknown",
+                            path.as_str(),
+                            message,
+                            fix,
+                        );
                     }
                     required.insert(name);
                 }
@@ -160,13 +167,22 @@ impl Linter<'_> {
     }
 
     fn extended_card(&mut self, is_open: bool) {
-        let new = self.card.get("capabilities").and_then(|one| one.get("extendedAgentCard"));
+        let new = self
+            .card
+            .get("capabilities")
+            .and_then(|one| one.get("extendedAgentCard"));
         let old = self.card.get("supportsAuthenticatedExtendedCard");
         let is_said = [new, old].contains(&Some(&Value::Bool(true)));
         if is_said && is_open {
             let message = "there is an extended card, and no way to authenticate for it";
             let fix = "declare the scheme in securitySchemes";
-            self.add(Level::Warning, "extended-card", "securitySchemes", message, fix);
+            self.add(
+                Level::Warning,
+                "extended-card",
+                "securitySchemes",
+                message,
+                fix,
+            );
         }
     }
 }

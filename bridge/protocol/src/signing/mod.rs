@@ -48,8 +48,9 @@ fn filled(value: Value) -> Option<Value> {
         }
         Value::Object(members) => {
             let kept = members.into_iter();
-            let kept: Map<String, Value> =
-                kept.filter_map(|(key, one)| Some((key, filled(one)?))).collect();
+            let kept: Map<String, Value> = kept
+                .filter_map(|(key, one)| Some((key, filled(one)?)))
+                .collect();
             (!kept.is_empty()).then_some(Value::Object(kept))
         }
         // In protobuf's JSON a null is a field that is not set, but for one among free-form data.
@@ -69,10 +70,12 @@ pub fn verify(card: &Value, protected: &str, signature: &str, header: &Header, k
     let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else {
         return false;
     };
-    [payload(card), payload_of_sdks(card)].iter().any(|payload| {
-        let input = signing_input(protected, payload);
-        key.verifies(header.algorithm, input.as_bytes(), &signature)
-    })
+    [payload(card), payload_of_sdks(card)]
+        .iter()
+        .any(|payload| {
+            let input = signing_input(protected, payload);
+            key.verifies(header.algorithm, input.as_bytes(), &signature)
+        })
 }
 
 #[cfg(test)]

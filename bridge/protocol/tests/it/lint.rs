@@ -8,21 +8,28 @@ fn shown(document: &Value) -> String {
     let (generation, findings) = lint(document);
     let generation = generation.map_or("none".to_owned(), |one| format!("{one:?}"));
     let lines = findings.iter().map(|one| {
-        format!("{} {} [{}]\n    {}\n    fix: {}\n", one.level, one.path, one.rule, one.message, one.fix)
+        format!(
+            "{} {} [{}]\n    {}\n    fix: {}\n",
+            one.level, one.path, one.rule, one.message, one.fix
+        )
     });
     format!("generation {generation}\n{}", lines.collect::<String>())
 }
 
 #[test]
 fn cards_in_the_field() {
-    insta::glob!("../../../../snapshots/wire", "{agentbeats,minimal,sdk,specification,v0_1}/*card{,-template}.json", |path| {
-        let document: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        let card = match document.get("result") {
-            Some(card) => card,
-            None => &document,
-        };
-        insta::assert_snapshot!(shown(card));
-    });
+    insta::glob!(
+        "../../../../snapshots/wire",
+        "{agentbeats,minimal,sdk,specification,v0_1}/*card{,-template}.json",
+        |path| {
+            let document: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            let card = match document.get("result") {
+                Some(card) => card,
+                None => &document,
+            };
+            insta::assert_snapshot!(shown(card));
+        }
+    );
 }
 
 #[test]
@@ -60,7 +67,12 @@ fn everything_wrong_at_once() {
         "additionalInterfaces": [{"url": "grpc://h", "transport": ""}],
         "supportsAuthenticatedExtendedCard": true, "security": [{"none": []}],
     });
-    let cards = [wrong_1_0, wrong_0_3, json!([]), json!({"name": 7, "url": "http://localhost"})];
+    let cards = [
+        wrong_1_0,
+        wrong_0_3,
+        json!([]),
+        json!({"name": 7, "url": "http://localhost"}),
+    ];
     insta::assert_snapshot!(cards.iter().map(shown).collect::<Vec<_>>().join("\n"));
 }
 

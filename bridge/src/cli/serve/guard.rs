@@ -41,7 +41,12 @@ fn check(
     for (name, secret) in &said.secrets {
         secrets = secrets.with(name, &secret.get_ref().secret())?;
     }
-    if said.certificates.is_some() && config.tls.as_ref().is_none_or(|tls| tls.client_ca.is_none()) {
+    if said.certificates.is_some()
+        && config
+            .tls
+            .as_ref()
+            .is_none_or(|tls| tls.client_ca.is_none())
+    {
         return Err("expected client_ca in the table tls: nobody vouches for certificates".into());
     }
     let token = said.token.as_ref();
@@ -121,8 +126,8 @@ fn published(declared: Option<&SecurityScheme>) -> Option<&str> {
     match declared? {
         SecurityScheme::OpenIdConnect(scheme) => Some(&scheme.open_id_connect_url),
         SecurityScheme::OAuth2(scheme) => scheme.oauth2_metadata_url.as_deref(),
-        SecurityScheme::ApiKey(_)
-        | SecurityScheme::HttpAuth(_)
-        | SecurityScheme::MutualTls(_) => None,
+        SecurityScheme::ApiKey(_) | SecurityScheme::HttpAuth(_) | SecurityScheme::MutualTls(_) => {
+            None
+        }
     }
 }

@@ -1,7 +1,21 @@
 //! A caller sees its own tasks only: whatever is asked in whichever way, another's id is answered as one
 //! that never was.
 
+use std::sync::Arc;
+
 use axum::{Router, http::StatusCode};
+use bridge::{
+    agent::{Agent, TurnSettings},
+    caller::Caller,
+    executor::Answer,
+    service::{Context, Reply, Service, Settings},
+    store::MemoryStore,
+    turns::Turns,
+};
+use bridge_protocol::{
+    a2a::{AgentCard, ErrorKind, Operation, SendMessageResponse},
+    dialect::Version,
+};
 use serde_json::{Value, json};
 
 use super::{ISSUER, guarded, send, token, tokens};
@@ -105,9 +119,15 @@ async fn anothers_task_is_answered_as_one_that_never_was() {
             assert!(!seen.1.contains("You said"), "{}: {}", ask.what, seen.1);
         }
     }
-    let got = ASKS.iter().find(|ask| ask.what.ends_with("GetTask")).unwrap();
+    let got = ASKS
+        .iter()
+        .find(|ask| ask.what.ends_with("GetTask"))
+        .unwrap();
     let (_, text) = asked(&app, got, &owner, &id).await;
-    assert!(text.contains("You said: hi"), "the owner still has it: {text}");
+    assert!(
+        text.contains("You said: hi"),
+        "the owner still has it: {text}"
+    );
 }
 
 #[tokio::test]
@@ -119,7 +139,44 @@ async fn a_list_has_the_callers_own_tasks() {
     for (caller, own, other) in [(&me, &mine, &yours), (&you, &yours, &mine)] {
         let headers = [("a2a-version", "1.0"), ("authorization", caller.as_str())];
         let text = app::text(app::post(&app, "/a2a", &headers, &list).await).await;
-        assert!(text.contains(own) && !text.contains(other.as_str()), "{text}");
+        assert!(
+            text.contains(own) && !text.contains(other.as_str()),
+            "{text}"
+        );
         assert!(text.contains(r#""totalSize":1"#), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_only_seen_under_its_tenant() {
+    let agent = Agent {
+        name: "echo".to_owned(),
+        card: AgentCard::named("Echo", "Says it again."),
+        executor: Arc::new(Answer(|text: &str| format!("You said: {text}"))),
+        settings: TurnSettings::default(),
+    };
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent]);
+    let service = Service::new(turns, Settings::default());
+    let ask = async |tenant: Option<&str>, operation, params| {
+        let mut context = Context::new("echo", Caller::new("me"));
+        context.tenant = tenant.map(str::to_owned);
+        let call = Version::V1_0.params_to_v1(operation, params, "").unwrap();
+        service.call(&context, call).await
+    };
+    let said = ask(Some("one"), Operation::SendMessage, app::say("m", "hi")).await;
+    let Ok(Reply::Message(SendMessageResponse::Task(task))) = said else {
+        panic!("a task is answered");
+    };
+    let get = || json!({"id": task.id});
+    let Ok(Reply::Task(_)) = ask(Some("one"), Operation::GetTask, get()).await else {
+        panic!("it is seen under its tenant");
+    };
+    for other in [None, Some("two")] {
+        let error = ask(other, Operation::GetTask, get()).await.err().unwrap();
+        assert_eq!(error.kind, ErrorKind::TaskNotFound, "{other:?}");
+        let Ok(Reply::Tasks(list)) = ask(other, Operation::ListTasks, json!({})).await else {
+            panic!("a list is answered");
+        };
+        assert!(list.tasks.is_empty(), "{other:?}");
     }
 }

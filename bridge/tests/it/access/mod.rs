@@ -44,7 +44,8 @@ fn jwks() -> Value {
 
 /// A token about this subject with these claims beside, valid for as long as these tests may live.
 fn token(issuer: &str, subject: &str, more: &Value) -> String {
-    let mut claims = json!({"iss": issuer, "sub": subject, "aud": AUDIENCE, "exp": 9_999_999_999_u64});
+    let mut claims =
+        json!({"iss": issuer, "sub": subject, "aud": AUDIENCE, "exp": 9_999_999_999_u64});
     for (name, value) in more.as_object().unwrap() {
         claims[name] = value.clone();
     }
@@ -88,11 +89,14 @@ async fn guarded(schemes: Value, requirements: Value, checks: &[(&str, Check)]) 
         "securitySchemes": schemes, "securityRequirements": requirements,
     });
     let card = AgentCard::read(card).unwrap();
-    let checks = checks.iter().map(|(name, check)| ((*name).to_owned(), check.clone()));
+    let checks = checks
+        .iter()
+        .map(|(name, check)| ((*name).to_owned(), check.clone()));
     let access = Access::new(&card, "echo", checks.collect::<BTreeMap<_, _>>()).unwrap();
     let mut extended = card.clone();
     extended.skills = vec![
-        AgentSkill::read(json!({"id": "secret", "name": "Secret", "description": "For friends."})).unwrap(),
+        AgentSkill::read(json!({"id": "secret", "name": "Secret", "description": "For friends."}))
+            .unwrap(),
     ];
     let agent = Agent {
         name: "echo".to_owned(),
@@ -107,11 +111,15 @@ async fn guarded(schemes: Value, requirements: Value, checks: &[(&str, Check)]) 
 }
 
 async fn send(app: &Router, path: &str, headers: &[(&str, &str)]) -> Response<Body> {
-    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": app::say("m", "hi")});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": app::say("m", "hi")});
     app::post(app, path, headers, &body).await
 }
 
 async fn json(response: Response<Body>) -> (StatusCode, Value) {
     let status = response.status();
-    (status, serde_json::from_str(&app::text(response).await).unwrap())
+    (
+        status,
+        serde_json::from_str(&app::text(response).await).unwrap(),
+    )
 }

@@ -29,8 +29,11 @@ fn serve(folder: &Path) -> Bridge {
 }
 
 async fn send(http: &reqwest::Client, bridge: &Bridge, header: (&str, &str)) -> StatusCode {
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": say("m", "hi")});
-    let post = http.post(format!("{}/a2a", bridge.url())).header(header.0, header.1);
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": say("m", "hi")});
+    let post = http
+        .post(format!("{}/a2a", bridge.url()))
+        .header(header.0, header.1);
     post.json(&body).send().await.unwrap().status()
 }
 
@@ -59,10 +62,18 @@ access.key.secrets = { ci = { file = "key" } }
         ("authorization", "Bearer X".to_owned(), StatusCode::OK),
         ("x-key", "open sesame".to_owned(), StatusCode::OK),
         ("x-key", "X".to_owned(), StatusCode::UNAUTHORIZED),
-        ("authorization", "Bearer Y".to_owned(), StatusCode::UNAUTHORIZED),
+        (
+            "authorization",
+            "Bearer Y".to_owned(),
+            StatusCode::UNAUTHORIZED,
+        ),
         ("accept", "*/*".to_owned(), StatusCode::UNAUTHORIZED),
     ] {
-        assert_eq!(send(&http, &bridge, (header, &value)).await, expected, "{header}: {value}");
+        assert_eq!(
+            send(&http, &bridge, (header, &value)).await,
+            expected,
+            "{header}: {value}"
+        );
     }
 }
 
@@ -88,7 +99,9 @@ impl Authority {
     /// A certificate with its key, PEM.
     fn vouch(&self, common_name: &str, host: &str) -> String {
         let mut parameters = CertificateParams::new([host.to_owned()]).unwrap();
-        parameters.distinguished_name.push(DnType::CommonName, common_name);
+        parameters
+            .distinguished_name
+            .push(DnType::CommonName, common_name);
         let key = KeyPair::generate().unwrap();
         let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
         format!("{}{}", certificate.pem(), key.serialize_pem())
@@ -131,14 +144,20 @@ access.mutual.certificates.only = ["alice.test", "CN=bob"]
         (None, StatusCode::UNAUTHORIZED),
         (Some(authority.vouch("alice", "alice.test")), StatusCode::OK),
         (Some(authority.vouch("bob", "host.test")), StatusCode::OK),
-        (Some(authority.vouch("eve", "eve.test")), StatusCode::UNAUTHORIZED),
+        (
+            Some(authority.vouch("eve", "eve.test")),
+            StatusCode::UNAUTHORIZED,
+        ),
     ] {
         let http = client(identity);
         assert_eq!(send(&http, &bridge, ("accept", "*/*")).await, expected);
     }
     let strangers = Authority::new("strangers").vouch("alice", "alice.test");
     let post = client(Some(strangers)).post(format!("{}/a2a", bridge.url()));
-    assert!(post.body("{}").send().await.is_err(), "nobody vouches for it");
+    assert!(
+        post.body("{}").send().await.is_err(),
+        "nobody vouches for it"
+    );
 }
 
 #[tokio::test]
@@ -147,11 +166,26 @@ async fn what_cannot_be_checked_is_not_served() {
     let bearer = "card.security_schemes.s.httpAuthSecurityScheme = { scheme = 'Bearer' }\n";
     let mutual = "card.security_schemes.s.mtlsSecurityScheme = {}\n";
     for (more, expected) in [
-        (bearer.to_owned(), "expected [agents.access.s] with token or secrets"),
-        (format!("{mutual}access.s.certificates = {{}}\n"), "client_ca in the table tls"),
-        (format!("{bearer}access.s.token = {{ audience = ['a'] }}\n"), "token: expected issuer"),
-        (format!("{bearer}access.s.secrets = {{ 'a b' = 'x' }}\n"), "without white space"),
-        (format!("access.t.secrets = {{ a = 'x' }}\n"), "\"t\", which the card does not declare"),
+        (
+            bearer.to_owned(),
+            "expected [agents.access.s] with token or secrets",
+        ),
+        (
+            format!("{mutual}access.s.certificates = {{}}\n"),
+            "client_ca in the table tls",
+        ),
+        (
+            format!("{bearer}access.s.token = {{ audience = ['a'] }}\n"),
+            "token: expected issuer",
+        ),
+        (
+            format!("{bearer}access.s.secrets = {{ 'a b' = 'x' }}\n"),
+            "without white space",
+        ),
+        (
+            format!("access.t.secrets = {{ a = 'x' }}\n"),
+            "\"t\", which the card does not declare",
+        ),
     ] {
         let folder = folder(&format!("{agent}{more}"));
         let config = folder.path().join("bridge.toml");

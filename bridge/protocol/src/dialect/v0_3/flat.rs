@@ -34,11 +34,7 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        a2a::SendMessageResponse,
-        dialect::Version,
-        wire::Wire as _,
-    };
+    use crate::{a2a::SendMessageResponse, dialect::Version, wire::Wire as _};
 
     #[test]
     fn what_is_written_flat_is_read_again() {
@@ -61,7 +57,10 @@ mod tests {
         let SendMessageResponse::Task(read) = read else {
             panic!("a task was written");
         };
-        assert_eq!((read.id.as_str(), read.status.state), ("t", task.status.state));
+        assert_eq!(
+            (read.id.as_str(), read.status.state),
+            ("t", task.status.state)
+        );
         assert_eq!(read.artifacts[0].parts, task.status.message.unwrap().parts);
     }
 }
