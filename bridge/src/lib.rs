@@ -7,6 +7,7 @@
 //! - [`metrics`]: what those who run it watch
 //! - [`store`]: the task log
 //! - [`auth`]: tokens that are made, got and checked
+//! - [`access`]: who may ask an agent, as its card declares
 //! - [`config`]: what the file `bridge.toml` says
 //! - [`agent`], [`executor`]: what is hosted, and the one seam to it
 //! - [`turns`]: calls agents, one turn after the other
@@ -20,6 +21,7 @@
 //! - [`serve()`], [`serve_until`], `tls`: serves it, until it is stopped
 //! - [`cli`], [`logging`]: the program
 
+pub mod access;
 pub mod agent;
 pub mod auth;
 pub mod bot;

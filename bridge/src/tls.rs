@@ -1,5 +1,7 @@
 //! TLS by rustls: certificates, and serving with them.
 
+mod clients;
+
 use std::{
     io,
     net::SocketAddr,
@@ -8,10 +10,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{
-    Router,
-    serve::{Listener, ListenerExt as _},
-};
+use axum::{Router, serve::Listener};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -58,6 +57,18 @@ pub enum TlsError {
     },
 }
 
+/// Where the parts of a certificate are, all PEM.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// The certificate, followed by those that vouch for it.
+    pub certificate: &'a Path,
+    /// Its private key.
+    pub key: &'a Path,
+    /// Those who vouch for clients. Without it no client is asked for a certificate; with it clients may show
+    /// one, and one that nobody vouches for ends the connection.
+    pub client_ca: Option<&'a Path>,
+}
+
 /// A certificate with its key, which may be renewed while it is used.
 #[derive(Clone, Debug)]
 pub struct Certificate(Arc<RwLock<Arc<ServerConfig>>>);
@@ -67,17 +78,17 @@ impl Certificate {
     ///
     /// # Errors
     /// If a file is missing, holds something else, or the two do not go together.
-    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
-        let config = config(certificate, key)?;
+    pub fn read(files: Files<'_>) -> Result<Self, TlsError> {
+        let config = config(files)?;
         Ok(Self(Arc::new(RwLock::new(config))))
     }
 
-    /// Reads both again; connections that are open keep what they had.
+    /// Reads all of it again; connections that are open keep what they had.
     ///
     /// # Errors
     /// As [`read`](Self::read); then the old ones are used on.
-    pub fn renew(&self, certificate: &Path, key: &Path) -> Result<(), TlsError> {
-        let config = config(certificate, key)?;
+    pub fn renew(&self, files: Files<'_>) -> Result<(), TlsError> {
+        let config = config(files)?;
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
         Ok(())
     }
@@ -88,16 +99,13 @@ impl Certificate {
     }
 }
 
-fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
-    let wrong =
-        |path: &Path, expected: &'static str, error: &dyn std::fmt::Display| TlsError::File {
-            path: path.to_owned(),
-            expected,
-            error: error.to_string(),
-        };
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| wrong(certificate, "a certificate", &error))?;
+fn config(files: Files<'_>) -> Result<Arc<ServerConfig>, TlsError> {
+    let Files {
+        certificate,
+        key,
+        client_ca,
+    } = files;
+    let chain = certificates(certificate)?;
     let private = PrivateKeyDer::from_pem_file(key);
     let private = private.map_err(|error| wrong(key, "a private key", &error))?;
     let mismatch = |error| TlsError::Mismatch {
@@ -105,12 +113,15 @@ fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError>
         key: key.to_owned(),
         error,
     };
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let provider = Arc::new(ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
-        .map_err(mismatch)?
-        .with_no_client_auth()
-        .with_single_cert(chain, private)
         .map_err(mismatch)?;
+    let builder = match client_ca {
+        Some(path) => builder.with_client_cert_verifier(clients::verifier(path, provider)?),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_single_cert(chain, private).map_err(mismatch)?;
     config.alpn_protocols = protocols();
     Ok(Arc::new(config))
 }
@@ -124,7 +135,26 @@ fn protocols() -> Vec<Vec<u8>> {
     all.iter().map(|name| name.to_vec()).collect()
 }
 
-/// As [`serve`](crate::serve()), encrypted.
+/// The certificates in a file.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let found: Vec<_> = read.map_err(|error| wrong(path, "a certificate", &error))?;
+    match found.is_empty() {
+        true => Err(wrong(path, "a certificate", &"there is none in it")),
+        false => Ok(found),
+    }
+}
+
+fn wrong(path: &Path, expected: &'static str, error: &dyn std::fmt::Display) -> TlsError {
+    TlsError::File {
+        path: path.to_owned(),
+        expected,
+        error: error.to_string(),
+    }
+}
+
+/// As [`serve`](crate::serve()), encrypted. Handlers are told of a client's certificate by an extension, a
+/// [`PeerCertificate`](crate::access::PeerCertificate).
 ///
 /// # Errors
 /// If the listener has no address.
@@ -134,9 +164,8 @@ pub async fn serve(
     app: Router,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    // Only a listener of this kind tells who is connected.
-    let listener = TlsListener::new(listener, certificate)?.tap_io(|_| {});
-    let app = app.into_make_service_with_connect_info::<SocketAddr>();
+    let listener = TlsListener::new(listener, certificate)?;
+    let app = clients::told(app).into_make_service_with_connect_info::<clients::Peer>();
     axum::serve(listener, app)
         .with_graceful_shutdown(stop)
         .await

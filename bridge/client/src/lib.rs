@@ -12,6 +12,7 @@
 //! - [`fetch_card`]: an agent's card, of any generation
 //! - [`CardCheck`]: whether a card is trusted
 //! - [`CardCache`]: cards that need not be sent again
+//! - [`Signers`]: who may have signed it
 
 mod agent;
 mod binding;
@@ -25,6 +26,7 @@ mod error;
 mod http;
 mod negotiation;
 mod options;
+mod signature;
 mod stream;
 mod tenant;
 mod transport;
@@ -37,6 +39,7 @@ pub use client::Client;
 pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
 pub use options::{Limits, Options, Polls, Retries};
+pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
 
 /// The README's example is compiled with the documentation's.

@@ -8,7 +8,10 @@
 //! - [`a2a`]: the types of A2A 1.0
 //! - [`activity`]: the types of the Activity protocol
 //! - [`dialect`]: older generations, to 1.0 and back
+//! - [`jose`]: public keys
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
+//! - [`lint`]: what is wrong with a card
+//! - [`signing`]: what is signed of a card
 //! - [`translate`]: A2A to activities and back
 //! - `protobuf`: A2A 1.0 as protocol buffers, with the feature of that name
 //! - [`wire`]: how objects are read from JSON, with errors that name the field
@@ -23,8 +26,11 @@ pub mod activity;
 #[cfg(test)]
 mod arbitrary;
 pub mod dialect;
+pub mod jose;
 pub mod jsonrpc;
+pub mod lint;
 #[cfg(feature = "protobuf")]
 pub mod protobuf;
+pub mod signing;
 pub mod translate;
 pub mod wire;

@@ -61,6 +61,11 @@ pub enum FetchError {
     },
 }
 
+/// A JSON document at any address, plain http included: whoever asks has to see who vouches for it.
+pub(crate) async fn document(url: &Url) -> Result<Value, FetchError> {
+    Fetcher::new(true)?.get(url).await
+}
+
 /// Asks with limits. Redirects are not followed: what was configured is what is trusted.
 #[derive(Clone, Debug)]
 pub(super) struct Fetcher {

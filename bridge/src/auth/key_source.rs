@@ -1,6 +1,7 @@
 //! The public keys of an issuer: fetched, kept, fetched again.
 
 use std::{
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -42,6 +43,7 @@ pub struct KeySource {
 enum Place {
     Metadata(Url),
     Keys(Url),
+    File(PathBuf),
 }
 
 #[derive(Clone, Debug)]
@@ -72,6 +74,15 @@ impl KeySource {
     /// As [`metadata`](Self::metadata).
     pub fn keys(url: Url, plain_http: bool) -> Result<Self, FetchError> {
         Self::at(Place::Keys(url), plain_http)
+    }
+
+    /// Keys in this file, a set as JSON (RFC 7517, section 5). It is read again as keys from an address are,
+    /// so a new key may be put into it at any time.
+    ///
+    /// # Errors
+    /// As [`metadata`](Self::metadata).
+    pub fn file(path: impl Into<PathBuf>) -> Result<Self, FetchError> {
+        Self::at(Place::File(path.into()), false)
     }
 
     fn at(place: Place, plain_http: bool) -> Result<Self, FetchError> {
@@ -139,6 +150,7 @@ impl KeySource {
         let url = match &self.place {
             Place::Keys(url) => url.clone(),
             Place::Metadata(url) => self.place_of_keys(url, issuer).await?,
+            Place::File(path) => return read_file(path).await,
         };
         let document = self.fetcher.get(&url).await?;
         Jwks::read(document).ok_or_else(|| unexpected(&url, "a set of keys"))
@@ -155,8 +167,14 @@ impl KeySource {
     }
 
     fn none(&self) -> FetchError {
-        let (Place::Metadata(url) | Place::Keys(url)) = &self.place;
-        unexpected(url, "keys that are valid still")
+        let expected = "keys that are valid still";
+        match &self.place {
+            Place::Metadata(url) | Place::Keys(url) => unexpected(url, expected),
+            Place::File(path) => FetchError::Unexpected {
+                endpoint: path.display().to_string(),
+                expected: expected.to_owned(),
+            },
+        }
     }
 
     fn fresh(&self, kid: Option<&str>, now: Timestamp) -> Option<Arc<Jwks>> {
@@ -170,4 +188,19 @@ impl KeySource {
         let known = known.as_ref().filter(|known| age(known.read, now) < limit);
         known.map(|known| known.keys.clone())
     }
+}
+
+async fn read_file(path: &Path) -> Result<Jwks, FetchError> {
+    let endpoint = || path.display().to_string();
+    let text = tokio::fs::read(path).await;
+    let text = text.map_err(|error| FetchError::Unreachable {
+        endpoint: endpoint(),
+        reason: error.to_string(),
+    })?;
+    let document = serde_json::from_slice(&text).ok();
+    let keys = document.and_then(Jwks::read);
+    keys.ok_or_else(|| FetchError::Unexpected {
+        endpoint: endpoint(),
+        expected: "a set of keys".to_owned(),
+    })
 }

@@ -8,19 +8,19 @@
 //! - [`Tokens`]: tokens for what the bridge calls, its own or those of a token endpoint
 //! - [`Verifier`]: tokens of those who call the bridge
 //! - [`Jwk`], [`Jwks`]: public keys (RFC 7517)
+//! - [`CardSigner`]: signatures of agent cards
 //! - [`Secret`]: what must not be shown
 //!
 //! Signatures are made and checked by `ring`, which the workspace's TLS stands on anyway; it cannot make
 //! RSA keys, so that is done by `rsa`, and nothing else is. The known SDKs accept RS256 and nothing that
 //! is not RSA.
 
-mod algorithm;
 mod bearer;
+mod card_signer;
 mod claims;
 mod fetch;
 mod grant;
 mod issuer;
-mod jwk;
 mod jws;
 mod key_file;
 mod key_source;
@@ -33,11 +33,12 @@ mod testing;
 mod tokens;
 mod verifier;
 
-pub use algorithm::Algorithm;
 pub use bearer::bearer;
+pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
+pub use card_signer::{CARD_KEYS, CardKeyError, CardSigner, card_keys};
 pub use fetch::FetchError;
+pub(crate) use fetch::document;
 pub use issuer::{Issuer, IssuerSettings, Subject};
-pub use jwk::{Jwk, Jwks};
 pub use key_file::KeyFileError;
 pub(crate) use key_file::not_private;
 pub use key_source::KeySource;

@@ -104,7 +104,7 @@ pub(super) struct Scene {
 fn user(caller: &Caller) -> ChannelAccount {
     let id = match caller.is_anonymous() {
         true => UNKNOWN,
-        false => &caller.id,
+        false => caller.name(),
     };
     ChannelAccount {
         id: Some(id.into()),

@@ -1,9 +1,12 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
 mod bot;
+mod card_file;
 mod chat;
+mod check;
 mod config;
 mod doctor;
+mod init;
 mod push;
 mod serve;
 mod store;
@@ -35,8 +38,11 @@ Examples:
   bridge serve --config bridge.toml            host what the file says; bridge config new writes one
   bridge doctor http://localhost:3979/api/messages           look at a running bot
   bridge chat http://localhost:3978/a2a        talk to an agent
+  bridge init my-agent                         begin an agent in a folder: configuration, card and token
+  bridge check agent-card.json bridge.toml     say what is wrong with cards and configurations
 
-Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong.
+Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 something
+is wrong, 3 a file cannot be read, 4 an address cannot be asked.
 The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
 
 #[derive(Debug, Subcommand)]
@@ -51,6 +57,10 @@ enum Command {
     Push(push::PushCommand),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
+    /// Begin an agent in a folder: its configuration, card and token
+    Init(init::Init),
+    /// Say what is wrong with agent cards and configurations, and how to put it right
+    Check(check::Check),
 }
 
 /// What the program does, from its arguments to its exit code.
@@ -63,6 +73,8 @@ pub fn main() -> ExitCode {
         Command::Doctor(doctor) => doctor.execute(),
         Command::Push(push) => push.execute(),
         Command::Chat(chat) => chat.execute(),
+        Command::Init(init) => init.execute(),
+        Command::Check(check) => return check.execute(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

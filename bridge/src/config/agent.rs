@@ -1,10 +1,12 @@
 //! One agent, as the file says it.
 
+use std::{collections::BTreeMap, path::PathBuf};
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Accept, AgentName, AgentPath, Auth, CardConfig, HttpUrl, Period};
+use super::{Accept, AgentName, AgentPath, Auth, CardConfig, CheckConfig, HttpUrl, Period};
 
 /// An agent: a running bot, or one that comes with the bridge.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -21,9 +23,17 @@ pub struct AgentConfig {
     /// Where it is served, in place of /a2a/NAME.
     #[schemars(with = "Option<AgentPath>")]
     pub path: Option<Spanned<AgentPath>>,
+    /// A file with its card, of any version of A2A, beside this one if the path is relative; what card says
+    /// stands over it. Where the agent is reached is the bridge's to say.
+    pub card_file: Option<PathBuf>,
     /// What it says about itself.
     #[serde(default)]
     pub card: CardConfig,
+    /// What it says about itself to authenticated callers beyond that: its skills are added.
+    pub extended_card: Option<CardConfig>,
+    /// How what callers show is checked, by the name of the security scheme in the card.
+    #[serde(default)]
+    pub access: BTreeMap<String, CheckConfig>,
     /// What the bridge shows to the bot; nothing if absent.
     pub auth: Option<Auth>,
     /// What the bot must show to the bridge; nothing if absent, which is for loopback only.
@@ -50,6 +60,10 @@ pub struct AgentConfig {
     /// Whether a turn that is one plain message is answered with that message alone, without a task.
     #[serde(default)]
     pub message_only: bool,
+    /// Whether tasks are answered to message/send of 0.3 as {"task": {"state": ..}}, which the smallest agents
+    /// and their clients know.
+    #[serde(default)]
+    pub flat_results: bool,
     /// What ends a turn where the bot's HTTP answer does not tell it.
     #[serde(default)]
     pub ending: EndingConfig,

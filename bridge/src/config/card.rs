@@ -117,6 +117,19 @@ impl CardConfig {
         card.capabilities.extensions.extend(self.extensions.clone());
         card
     }
+
+    /// The card with this as what only authenticated callers are told: its skills are added to those that
+    /// everybody sees, one of the same id in the other's place.
+    pub fn extended(&self, card: &AgentCard) -> AgentCard {
+        let mut extended = self.apply(card.clone());
+        let Some(own) = &self.skills else {
+            return extended;
+        };
+        let is_kept = |skill: &&AgentSkill| own.iter().all(|one| one.id != skill.id);
+        let kept = card.skills.iter().filter(is_kept).cloned();
+        extended.skills = kept.chain(own.iter().map(skill)).collect();
+        extended
+    }
 }
 
 fn replace<T: Clone>(field: &mut T, said: Option<&T>) {

@@ -65,6 +65,11 @@ fn unique<'a>(all: impl Iterator<Item = (usize, &'a String)>, text: &str, found:
 
 fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found) {
     let at = agent.name.span().start;
+    // What a card's file says is told when it is read.
+    let is_open = agent.card.security_schemes.is_empty() && agent.card_file.is_none();
+    if agent.extended_card.is_some() && is_open {
+        found.push((at, Problem::NobodyToShow));
+    }
     match (&agent.bot, &agent.builtin) {
         (Some(_), None) => {}
         (None, Some(builtin)) => {
@@ -105,8 +110,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
 
 /// Puts every secret in the place of where it is.
 pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
-    let agents = config.agents.iter_mut();
-    let secrets = agents.filter_map(|agent| secret(agent.auth.as_mut()?));
+    let secrets = config.agents.iter_mut().flat_map(secrets);
     let mut found = Found::new();
     for secret in secrets {
         match secret.get_ref().find(places) {
@@ -115,6 +119,14 @@ pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
         }
     }
     found
+}
+
+fn secrets(agent: &mut AgentConfig) -> impl Iterator<Item = &mut Spanned<SecretText>> {
+    let shown = agent.auth.as_mut().and_then(secret);
+    let checks = agent.access.values_mut();
+    shown
+        .into_iter()
+        .chain(checks.flat_map(|check| check.secrets.values_mut()))
 }
 
 fn secret(auth: &mut Auth) -> Option<&mut Spanned<SecretText>> {
@@ -176,6 +188,10 @@ mod tests {
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\nending = { quiet = '1s' }",
                 "2:8: agents[0].name: expected ending beside bot = URL only: built-in agents have no use for it",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[agents.extended_card]\ndescription = 'more'",
+                "2:8: agents[0].name: expected security_schemes in the card beside extended_card",
             ),
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\nexpire_after = 'soon'",

@@ -80,6 +80,11 @@ pub enum Problem {
         /// Its key.
         key: &'static str,
     },
+    /// A card that nobody would ever be shown.
+    #[error(
+        "expected security_schemes in the card beside extended_card, which is for authenticated callers"
+    )]
+    NobodyToShow,
     /// There is no such place to keep tasks.
     #[error("expected memory or sled:FOLDER, found {found:?}")]
     Store {

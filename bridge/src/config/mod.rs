@@ -13,6 +13,7 @@ mod card;
 mod check;
 mod error;
 mod grpc;
+mod guard;
 mod locate;
 mod push;
 mod read;
@@ -28,11 +29,12 @@ pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, SilentT
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, HostPort};
+pub use guard::{CertificateConfig, CheckConfig, TokenConfig};
 pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;
-pub use top::{Config, CorsConfig, IssuerConfig, TlsConfig};
+pub use top::{CardKeyConfig, Config, CorsConfig, IssuerConfig, TlsConfig};
 pub use value::{AgentName, AgentPath, HttpUrl, Network, Period};
 
 /// A file to begin with: one bot, and what is said most often about it.

@@ -97,9 +97,20 @@ fn settle(config: &mut Config, folder: &Path) {
     if let Some(tls) = &mut config.tls {
         beside(&mut tls.certificate);
         beside(&mut tls.key);
+        tls.client_ca.iter_mut().for_each(beside);
     }
     config.issuer.keys.iter_mut().for_each(beside);
+    let card_key = config.card_key.iter_mut();
+    card_key.map(|key| &mut key.file).for_each(beside);
     for agent in &mut config.agents {
+        let tokens = agent
+            .access
+            .values_mut()
+            .filter_map(|check| check.token.as_mut());
+        tokens
+            .filter_map(|token| token.jwks_file.as_mut())
+            .for_each(beside);
+        agent.card_file.iter_mut().for_each(beside);
         if let Some(super::Auth::Federated(federated)) = &mut agent.auth
             && let super::Assertion::File(path) = &mut federated.assertion
         {

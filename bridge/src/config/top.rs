@@ -44,6 +44,8 @@ pub struct Config {
     /// Push notifications to webhooks.
     #[serde(default)]
     pub push: PushConfig,
+    /// The key that agent cards are signed with; they are not signed if absent.
+    pub card_key: Option<CardKeyConfig>,
     /// Who runs the agents that say nothing else.
     pub provider: Option<ProviderConfig>,
     /// The agents. The first is also found at /a2a and /.
@@ -68,6 +70,20 @@ pub struct TlsConfig {
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
+    /// Those who vouch for certificates of clients. Clients without one still connect: what they may do
+    /// without is said by the security schemes of each agent.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// The key that agent cards are signed with.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CardKeyConfig {
+    /// A private P-256 or Ed25519 key as PKCS #8 in PEM, beside the configuration if the path is relative:
+    /// openssl genpkey -algorithm ed25519 -out card-key.pem
+    pub file: PathBuf,
+    /// What signatures call it; its thumbprint if absent.
+    pub id: Option<String>,
 }
 
 /// The bridge's own issuer of tokens.
@@ -93,6 +109,9 @@ impl AgentConfig {
             builtin: None,
             path: None,
             card: super::CardConfig::default(),
+            card_file: None,
+            extended_card: None,
+            access: std::collections::BTreeMap::new(),
             auth: None,
             accept: None,
             delivery: None,
@@ -105,6 +124,7 @@ impl AgentConfig {
             silent_end: None,
             first_contact: false,
             message_only: false,
+            flat_results: false,
             ending: super::EndingConfig::default(),
             request_timeout: None,
             turn_limit: None,

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use axum::{Router, extract::Request};
 use tower::{ServiceExt as _, service_fn};
 
-use super::{Extras, Host, HostError, Seat, routes, seats};
+use super::{Extras, Host, HostError, Seat, routes};
 use crate::service::Service;
 
 /// Agents that are served.
@@ -53,9 +53,10 @@ impl Hosted {
     /// # Errors
     /// If a name or a path is doubtful or there twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
-        let seats = seats(&host.agents, &host.paths)?;
+        let seats = host.seats()?;
         let app = routes(&self.service, &self.public_url, &self.extras, &seats);
         self.service.turns().replace(host.agents);
+        self.service.extend_cards(host.extended);
         self.service.turns().keep_expiring();
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = app;
         Ok(())

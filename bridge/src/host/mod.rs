@@ -17,13 +17,15 @@ use std::{
 };
 
 use axum::Router;
+use bridge_protocol::a2a::AgentCard;
 
 pub use front::Front;
 pub use hosted::Hosted;
 
 use crate::{
+    access::Access,
     agent::Agent,
-    auth::{self, Issuer},
+    auth::{self, CardSigner, Issuer},
     bot::remote::Channel,
     clock, connector,
     push::{Push, PushError, PushSettings},
@@ -43,6 +45,9 @@ pub struct Host {
     store: Arc<dyn Store>,
     settings: Settings,
     paths: BTreeMap<String, String>,
+    accesses: BTreeMap<String, Access>,
+    extended: BTreeMap<String, AgentCard>,
+    flat_results: BTreeSet<String>,
     extras: Extras,
     push: Option<PushSettings>,
     signs: bool,
@@ -53,6 +58,7 @@ pub struct Host {
 struct Extras {
     channel: Option<Channel>,
     issuer: Option<Arc<Issuer>>,
+    signer: Option<Arc<CardSigner>>,
     grpc: Grpc,
 }
 
@@ -114,6 +120,9 @@ impl Host {
             store,
             settings: Settings::default(),
             paths: BTreeMap::new(),
+            accesses: BTreeMap::new(),
+            extended: BTreeMap::new(),
+            flat_results: BTreeSet::new(),
             extras: Extras::default(),
             push: Some(PushSettings::default()),
             signs: false,
@@ -147,6 +156,13 @@ impl Host {
         self
     }
 
+    /// Signs the cards of all agents, and publishes the key that it is done with.
+    #[must_use]
+    pub fn signer(mut self, signer: Arc<CardSigner>) -> Self {
+        self.extras.signer = Some(signer);
+        self
+    }
+
     /// With gRPC elsewhere than where it is by default.
     #[must_use]
     pub fn grpc(mut self, grpc: Grpc) -> Self {
@@ -176,6 +192,57 @@ impl Host {
         self
     }
 
+    /// Asks this agent's callers for what its card declares. Without it anybody is let in, unless whoever
+    /// mounts the router stands before it with authentication of their own.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use bridge::{
+    ///     access::{Access, Check, Secrets},
+    ///     auth::Secret,
+    /// };
+    /// use bridge_protocol::{a2a::AgentCard, wire::Wire as _};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let card = AgentCard::read(serde_json::json!({
+    ///     "name": "Echo",
+    ///     "supportedInterfaces": [],
+    ///     "securitySchemes": {
+    ///         "key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}},
+    ///     },
+    ///     "securityRequirements": [{"schemes": {"key": {"list": []}}}],
+    /// }))?;
+    /// let check = Check {
+    ///     secrets: Secrets::default().with("alice", &Secret::new("hunter2"))?,
+    ///     ..Check::default()
+    /// };
+    /// let access = Access::new(&card, "echo", BTreeMap::from([("key".to_owned(), check)]))?;
+    /// assert_eq!(access.summary(), "callers show key (one of 1 secrets)");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn access(mut self, agent: impl Into<String>, access: Access) -> Self {
+        self.accesses.insert(agent.into(), access);
+        self
+    }
+
+    /// Answers tasks to `message/send` of 0.3 as the smallest agents do: `{"task": {"state": ..}}` in place of
+    /// a task with a status. Clients of every other version see no difference.
+    #[must_use]
+    pub fn flat_results(mut self, agent: impl Into<String>) -> Self {
+        self.flat_results.insert(agent.into());
+        self
+    }
+
+    /// With a card that this agent shows to authenticated callers only (specification 13.3).
+    #[must_use]
+    pub fn extended_card(mut self, agent: impl Into<String>, card: AgentCard) -> Self {
+        self.extended.insert(agent.into(), card);
+        self
+    }
+
     /// With other settings.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
@@ -197,12 +264,13 @@ impl Host {
     /// # Errors
     /// As [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
-        let seats = seats(&self.agents, &self.paths)?;
+        let seats = self.seats()?;
         let turns = Turns::new(self.store, self.agents);
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
         turns.keep_expiring();
         let service = Service::new(turns, self.settings);
+        service.extend_cards(self.extended);
         let service = match self.push {
             Some(settings) => {
                 let issuer = self.extras.issuer.clone().filter(|_| self.signs);
@@ -233,36 +301,40 @@ async fn with_push(
 struct Seat {
     agent: String,
     path: String,
+    access: Access,
+    flat_results: bool,
 }
 
-/// Where each agent is served.
-fn seats(agents: &[Agent], paths: &BTreeMap<String, String>) -> Result<Vec<Seat>, HostError> {
-    if agents.is_empty() {
-        return Err(HostError::NoAgent);
+impl Host {
+    /// Where each agent is served, and how.
+    fn seats(&self) -> Result<Vec<Seat>, HostError> {
+        if self.agents.is_empty() {
+            return Err(HostError::NoAgent);
+        }
+        let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
+        let mut seats = Vec::new();
+        for Agent { name, .. } in &self.agents {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || !name.chars().all(plain) {
+                return Err(HostError::Name(name.clone()));
+            }
+            if !names.insert(name) {
+                return Err(HostError::Twice(name.clone()));
+            }
+            let path = self.paths.get(name).cloned();
+            let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
+            if !taken.insert(path.clone()) {
+                return Err(HostError::SamePath(path));
+            }
+            seats.push(Seat {
+                agent: name.clone(),
+                path,
+                access: self.accesses.get(name).cloned().unwrap_or_default(),
+                flat_results: self.flat_results.contains(name),
+            });
+        }
+        Ok(seats)
     }
-    let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
-    let mut seats = Vec::new();
-    for Agent { name, .. } in agents {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if name.is_empty() || !name.chars().all(plain) {
-            return Err(HostError::Name(name.clone()));
-        }
-        if !names.insert(name) {
-            return Err(HostError::Twice(name.clone()));
-        }
-        let path = paths
-            .get(name)
-            .cloned()
-            .unwrap_or_else(|| format!("/a2a/{name}"));
-        if !taken.insert(path.clone()) {
-            return Err(HostError::SamePath(path));
-        }
-        seats.push(Seat {
-            agent: name.clone(),
-            path,
-        });
-    }
-    Ok(seats)
 }
 
 /// The routes of all agents, and what is beside them.
@@ -273,6 +345,9 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
     }
     if let Some(issuer) = &extras.issuer {
         app = app.merge(auth::router(issuer.clone()));
+    }
+    if let Some(signer) = &extras.signer {
+        app = app.merge(auth::card_keys(signer));
     }
     let mut all = Vec::new();
     for (index, seat) in seats.iter().enumerate() {
@@ -290,6 +365,9 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
             own: own.to_owned(),
             since: clock::now(),
             grpc: extras.grpc.interface((index > 0).then_some(&seat.agent)),
+            access: seat.access.clone(),
+            flat_results: seat.flat_results,
+            signer: extras.signer.clone(),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));

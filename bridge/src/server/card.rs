@@ -74,7 +74,7 @@ pub(super) async fn legacy(
     headers: HeaderMap,
 ) -> Response {
     let document = endpoint.card(origin.as_deref()).map(|mine| {
-        let mut document = card::combined(&mine);
+        let mut document = card::combined(&endpoint.signed(mine.clone(), origin.as_deref()));
         let old = render::translated(|losses| card::to_v0_1(&mine, losses));
         if let (Value::Object(document), Value::Object(old)) = (&mut document, old) {
             for (key, value) in old {
@@ -89,11 +89,21 @@ pub(super) async fn legacy(
 impl Endpoint {
     /// The agent's card as a version has it; for those who name none as all of them have it.
     fn document(&self, named: Option<Version>, origin: Option<&Origin>) -> Option<Value> {
-        let mine = self.card(origin)?;
+        let mine = self.signed(self.card(origin)?, origin);
         Some(match named {
             Some(Version::V1_0) => to_value(&mine),
             Some(Version::V0_1 | Version::V0_3) | None => card::combined(&mine),
         })
+    }
+
+    /// The card with our signatures, over all else that it says (specification 8.4).
+    pub(super) fn signed(&self, mut card: AgentCard, origin: Option<&Origin>) -> AgentCard {
+        if let Some(signer) = &self.signer {
+            let url = origin.map_or(&self.public_url, |Origin(origin)| origin);
+            card.signatures.clear();
+            card.signatures = signer.sign(&to_value(&card), url);
+        }
+        card
     }
 
     /// The agent's card with where it is reached.

@@ -6,6 +6,7 @@
 
 mod card;
 mod extensions;
+mod flat;
 #[cfg(feature = "grpc")]
 pub mod grpc;
 mod health;
@@ -33,7 +34,12 @@ use axum::{
 };
 
 use self::rest::Mount;
-use crate::{caller::Caller, service::Service};
+use crate::{
+    access::{Access, Binding},
+    auth::CardSigner,
+    caller::Caller,
+    service::Service,
+};
 
 /// The largest body that is read, in bytes.
 const BODY_LIMIT: usize = 32 << 20;
@@ -56,6 +62,12 @@ pub struct Endpoint {
     pub since: jiff::Timestamp,
     /// How it is reached over gRPC, if it is.
     pub grpc: Option<GrpcInterface>,
+    /// What callers have to show.
+    pub access: Access,
+    /// Whether tasks are answered to `message/send` of 0.3 wrapped and with a flat state.
+    pub flat_results: bool,
+    /// Who signs the agent's cards, if anybody does.
+    pub signer: Option<Arc<CardSigner>>,
 }
 
 /// How an agent is reached over gRPC, which knows no paths.
@@ -86,37 +98,49 @@ pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
 /// the app that it is mounted in.
 pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |rest: &str| format!("{path}{rest}");
-    let rpc = || post(jsonrpc::post).fallback(rest::handle);
-    let mut router = Router::new()
-        .route(&at("/"), rpc())
-        .route(&at("/v1"), rpc())
-        .route(&at("/v1/"), rpc())
+    // What stands before the operations does not stand before the cards, which anybody may read.
+    let operations = json_rpc(path)
+        .route_layer(endpoint.access.layer(Binding::JsonRpc))
+        .merge(http_json(path).route_layer(endpoint.access.layer(Binding::HttpJson)));
+    operations
         .route(&at("/.well-known/agent-card.json"), get(card::current))
         .route(&at("/.well-known/agent.json"), get(card::legacy))
         .route(&at("/agent.json"), get(card::legacy))
-        .route(
-            &at("/tasks/send"),
-            post(legacy::send).fallback(rest::handle),
-        )
-        .route(&at("/tasks/get"), post(legacy::call).fallback(rest::handle))
-        .route(
-            &at("/tasks/cancel"),
-            post(legacy::call).fallback(rest::handle),
-        );
-    router = match path.is_empty() {
-        true => BELOW.iter().fold(router, |router, below| {
-            router.route(below, any(rest::handle))
-        }),
-        false => router
-            .route(path, rpc())
-            .route(&at("/{*rest}"), any(rest::handle)),
-    };
-    router
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .with_state(Mount {
             endpoint: Arc::new(endpoint),
             path: path.into(),
         })
+}
+
+/// Where JSON-RPC is spoken, 0.1 in its own places among them.
+fn json_rpc(path: &str) -> Router<Mount> {
+    let at = |rest: &str| format!("{path}{rest}");
+    let rpc = || post(jsonrpc::post).fallback(rest::handle);
+    let call = || post(legacy::call).fallback(rest::handle);
+    let send = post(legacy::send).fallback(rest::handle);
+    let router = Router::new()
+        .route(&at("/"), rpc())
+        .route(&at("/v1"), rpc())
+        .route(&at("/v1/"), rpc())
+        .route(&at("/tasks/send"), send)
+        .route(&at("/tasks/get"), call())
+        .route(&at("/tasks/cancel"), call());
+    match path.is_empty() {
+        true => router,
+        false => router.route(path, rpc()),
+    }
+}
+
+/// Where HTTP+JSON is spoken.
+fn http_json(path: &str) -> Router<Mount> {
+    let router = Router::new();
+    match path.is_empty() {
+        true => BELOW.iter().fold(router, |router, below| {
+            router.route(below, any(rest::handle))
+        }),
+        false => router.route(&format!("{path}/{{*rest}}"), any(rest::handle)),
+    }
 }
 
 /// What HTTP+JSON has at an empty path.

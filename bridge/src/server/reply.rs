@@ -6,7 +6,7 @@ use axum::response::Response;
 use bridge_protocol::{dialect::Version, jsonrpc::Id};
 
 use super::{
-    Endpoint, own,
+    Endpoint, flat, own,
     render::{json, message_result, translated},
     sse,
 };
@@ -27,7 +27,11 @@ pub(super) fn reply(
         Reply::Message(message) if version == Version::V1_0 => return json(id, message),
         Reply::Task(task) if version == Version::V1_0 => return json(id, task.as_ref()),
         Reply::Tasks(tasks) => return json(id, tasks),
-        Reply::Message(message) => message_result(version, message, client_id),
+        Reply::Message(message) => {
+            let is_flat = endpoint.flat_results && version == Version::V0_3;
+            let flat = is_flat.then(|| flat::result(&message)).flatten();
+            flat.unwrap_or_else(|| message_result(version, message, client_id))
+        }
         Reply::Task(task) => {
             let task = own::task(Arc::unwrap_or_clone(task), client_id);
             translated(|losses| version.task_from_v1(&task, losses))
@@ -40,7 +44,11 @@ pub(super) fn reply(
         }
         Reply::Deleted => version.deleted(),
         Reply::Card(card) => {
-            let card = endpoint.reachable(*card);
+            // What is signed is the document of 1.0, so older ones are not.
+            let card = match version {
+                Version::V1_0 => endpoint.signed(endpoint.reachable(*card), None),
+                Version::V0_1 | Version::V0_3 => endpoint.reachable(*card),
+            };
             translated(|losses| version.card_from_v1(&card, losses))
         }
     };

@@ -1,16 +1,69 @@
-//! GetExtendedAgentCard (specification 3.1.11).
+//! Cards, and GetExtendedAgentCard (specification 3.1.11, 13.3).
 
-use bridge_protocol::a2a::{AgentCard, Error, ErrorKind, GetExtendedAgentCardRequest};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use bridge_protocol::{
+    a2a::{AgentCard, Error, ErrorKind, GetExtendedAgentCardRequest},
+    dialect::Version,
+};
 
 use super::{Context, Service};
 
+/// What agents say to those they know, by their names.
+pub(super) type ExtendedCards = Arc<RwLock<BTreeMap<String, AgentCard>>>;
+
 impl Service {
+    /// An agent's card as it was given, without interfaces.
+    pub fn card(&self, agent: &str) -> Option<AgentCard> {
+        let mut card = self.turns.agent(agent).map(|agent| agent.card.clone())?;
+        if self.extended(agent).is_some() {
+            card.capabilities.extended_agent_card = Some(true);
+        }
+        Some(card)
+    }
+
     /// The agent's card as an authenticated caller sees it, without interfaces.
     pub async fn extended_agent_card(
         &self,
-        _context: &Context,
+        context: &Context,
         _request: GetExtendedAgentCardRequest,
     ) -> Result<AgentCard, Error> {
-        Err(ErrorKind::ExtendedAgentCardNotConfigured.into())
+        let card = self.extended(&context.agent);
+        let mut card = card.ok_or_else(|| self.missing(context))?;
+        if context.caller.is_anonymous() {
+            let message = "the extended card is for authenticated callers: \
+                           expected credentials for one of the card's security schemes";
+            return Err(Error::new(ErrorKind::UnsupportedOperation, message));
+        }
+        card.capabilities.extended_agent_card = Some(true);
+        Ok(card)
+    }
+
+    /// In 1.0 an agent is told apart that never said to have one.
+    fn missing(&self, context: &Context) -> Error {
+        let card = self.card(&context.agent);
+        let is_said = card.is_some_and(|card| card.capabilities.extended_agent_card == Some(true));
+        Error::from(match context.version {
+            Version::V1_0 if !is_said => ErrorKind::UnsupportedOperation,
+            Version::V1_0 | Version::V0_3 | Version::V0_1 => {
+                ErrorKind::ExtendedAgentCardNotConfigured
+            }
+        })
+    }
+
+    /// Puts these extended cards, by agent, in the place of all others.
+    pub(crate) fn extend_cards(&self, cards: BTreeMap<String, AgentCard>) {
+        *self
+            .extended
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = cards;
+    }
+
+    fn extended(&self, agent: &str) -> Option<AgentCard> {
+        let cards = self.extended.read().unwrap_or_else(PoisonError::into_inner);
+        cards.get(agent).cloned()
     }
 }

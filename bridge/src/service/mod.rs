@@ -14,6 +14,7 @@ mod push;
 mod send;
 mod settle;
 mod task;
+mod tenant;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -29,6 +30,7 @@ use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::timeout;
 
 use crate::{caller::Caller, metrics::Metrics, push::Push, store::Seq, turns::Turns};
+use card::ExtendedCards;
 
 /// How long the task log may take to show that it answers.
 const READY: Duration = Duration::from_secs(2);
@@ -39,6 +41,7 @@ pub struct Service {
     turns: Turns,
     settings: Settings,
     push: Option<Push>,
+    extended: ExtendedCards,
 }
 
 /// How the service answers.
@@ -73,7 +76,8 @@ pub struct Context {
     pub version: Version,
     /// Extensions that the client asks for, by URI: `A2A-Extensions` (specification 4.6).
     pub extensions: BTreeSet<String>,
-    /// The tenant that is asked, by the address or a field of the request (specification 4.4.6).
+    /// The tenant that is asked under, by the address or a field of the request (specification 4.4.6): tasks
+    /// are only seen under the one that they were made under.
     pub tenant: Option<String>,
 }
 
@@ -186,6 +190,7 @@ impl Service {
             turns,
             settings,
             push: None,
+            extended: ExtendedCards::default(),
         }
     }
 
@@ -204,11 +209,6 @@ impl Service {
     /// The turns and the store below.
     pub fn turns(&self) -> &Turns {
         &self.turns
-    }
-
-    /// An agent's card as it was given, without interfaces.
-    pub fn card(&self, agent: &str) -> Option<AgentCard> {
-        self.turns.agent(agent).map(|agent| agent.card.clone())
     }
 
     /// How it all does.
@@ -240,7 +240,10 @@ impl Service {
     /// Carries out any operation.
     pub async fn call(&self, context: &Context, call: Call) -> Result<Reply, Error> {
         let operation = call.operation().name();
-        let reply = self.carry_out(context, call).await;
+        let reply = match tenant::settled(context) {
+            Ok(context) => self.carry_out(&context, call).await,
+            Err(error) => Err(error),
+        };
         let outcome = reply
             .as_ref()
             .err()

@@ -96,6 +96,9 @@ security = [{ bearer = [] }]
 security_schemes.bearer.httpAuthSecurityScheme = { scheme = "Bearer", bearerFormat = "JWT" }
 extensions = [{ uri = "https://example.test/ext" }]
 
+[agents.access.bearer.secrets]
+me = { file = "word" }
+
 [[agents.card.skills]]
 id = "echo"
 description = "Echoes"
@@ -103,6 +106,7 @@ tags = ["talk"]
 examples = ["hello"]
 "#,
     );
+    fs::write(folder.path("word"), "hunter2").unwrap();
     let bridge = folder.serve();
     let url = format!("{}/agents/second/.well-known/agent-card.json", bridge.url());
     let (_, new) = get(&url, &[("a2a-version", "1.0")]).await;
@@ -132,7 +136,11 @@ examples = ["hello"]
     assert_eq!(both["url"], format!("{}/agents/second", bridge.url()));
     assert_eq!(catalogue(&bridge).await, ["first", "Second"]);
     let client = client(&bridge, "/agents/second").await;
-    client.send_message(request("m", "hi")).await.unwrap();
+    let refused = client.send_message(request("m", "hi")).await.unwrap_err();
+    assert!(
+        refused.to_string().contains("expected credentials"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

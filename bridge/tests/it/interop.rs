@@ -1,8 +1,12 @@
 //! Clients that are not ours go through every kind of conversation with the program. What they do stands
 //! in `tests/interop/`; what of their behaviour is a fault of theirs in `KNOWN.md` there.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration,
+};
 
+use bridge_client::Signers;
+use serde_json::Value;
 use tokio::process::Command;
 
 use crate::{
@@ -44,6 +48,44 @@ async fn python_a2a_speaks_0_1() {
 #[tokio::test]
 async fn auditors_find_nothing_but_what_is_known() {
     converse("auditors.py", &["a2a-doctor==0.4.0", "a2a-lint==0.1.1"]).await;
+}
+
+#[tokio::test]
+async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, key) = (
+        folder.path().join("bridge.toml"),
+        folder.path().join("key.pem"),
+    );
+    let text = "store = 'memory'\ncard_key = { file = 'key.pem', id = 'our-key' }\n\
+                [[agents]]\nname = 'echo'\nbuiltin = 'echo'\n\
+                [agents.card]\ndescription = 'Says \u{e9} again'\nsecurity = [{ key = [] }]\n\
+                [agents.card.security_schemes.key.apiKeySecurityScheme]\nlocation = 'header'\nname = 'X-Key'\n\
+                [agents.access.key.secrets]\nme = { file = 'key.pem' }\n";
+    fs::write(&config, text).unwrap();
+    let python = venv::with(&["a2a-sdk[signing]==1.3.0"])
+        .await
+        .join("bin/python");
+    for algorithm in ["EdDSA", "ES256"] {
+        let mut make = Command::new(&python);
+        make.arg(interop("card_key.py")).arg(algorithm).arg(&key);
+        let (done, said) = run(&mut make, LIMIT).await;
+        assert!(done, "{said}");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let bridge = Bridge::serve(&["--config", config.to_str().unwrap()]);
+        let signed = folder.path().join("signed.json");
+        let mut client = Command::new(&python);
+        client
+            .arg(interop("card_signing.py"))
+            .arg(bridge.url())
+            .arg(&signed);
+        let (passed, said) = run(&mut client, LIMIT).await;
+        assert!(passed, "a2a-sdk does not believe our signature:\n{said}");
+        let mut both: Value = serde_json::from_slice(&fs::read(&signed).unwrap()).unwrap();
+        let signers = Signers::keys([serde_json::from_value(both["key"].take()).unwrap()]);
+        let seen = signers.verify(&both["card"], &BTreeMap::new());
+        assert_eq!(seen.unwrap().key_id, "sdk-key");
+    }
 }
 
 /// The official Rust client is built for this test alone, once: see its `Cargo.toml`.

@@ -1,9 +1,13 @@
 //! What needs more than one process, or the whole of the crate.
 
 #[cfg(test)]
+mod access;
+#[cfg(test)]
 mod app;
 #[cfg(test)]
 mod bots;
+#[cfg(test)]
+mod checked;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
@@ -32,6 +36,8 @@ mod load;
 mod messages;
 #[cfg(test)]
 mod metrics;
+#[cfg(test)]
+mod minimal;
 #[cfg(test)]
 mod node;
 #[cfg(test)]

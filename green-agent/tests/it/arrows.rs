@@ -24,6 +24,9 @@ const PROTOCOL: Rooms = &[
     ("wire", &[]),
     ("a2a", &["wire"]),
     ("activity", &["wire"]),
+    ("jose", &[]),
+    ("lint", &["a2a", "dialect", "signing", "wire"]),
+    ("signing", &["jose", "wire"]),
     ("jsonrpc", &["a2a", "wire"]),
     ("dialect", &["a2a", "wire"]),
     ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
@@ -72,6 +75,7 @@ const CLIENT: Rooms = &[
     ("credentials", &["error"]),
     ("error", &["binding"]),
     ("binding", &[]),
+    ("signature", &[]),
 ];
 
 const BRIDGE: Rooms = &[
@@ -79,17 +83,18 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging", "push", "serve",
-            "server", "store", "tls",
+            "access", "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging", "push",
+            "serve", "server", "store", "tls",
         ],
     ),
-    ("tls", &["serve"]),
+    ("tls", &["access", "serve"]),
     ("serve", &[]),
     ("stop", &["serve"]),
     ("logging", &[]),
     (
         "host",
         &[
+            "access",
             "agent",
             "auth",
             "bot",
@@ -107,7 +112,9 @@ const BRIDGE: Rooms = &[
     ("connector", &["bot"]),
     (
         "server",
-        &["caller", "clock", "metrics", "service", "store"],
+        &[
+            "access", "auth", "caller", "clock", "metrics", "service", "store",
+        ],
     ),
     (
         "service",
@@ -128,6 +135,7 @@ const BRIDGE: Rooms = &[
         &["agent", "caller", "clock", "executor", "metrics", "store"],
     ),
     ("config", &["auth", "push"]),
+    ("access", &["auth", "caller", "clock"]),
     ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),

@@ -4,6 +4,8 @@
 
 mod activity;
 mod documents;
+mod lint;
+mod minimal;
 mod names;
 mod translate;
 mod v0_1;

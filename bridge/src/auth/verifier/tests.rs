@@ -123,7 +123,7 @@ async fn a_token_that_was_not_signed_by_the_issuer_is_refused() {
     let richer = URL_SAFE_NO_PAD.encode(claims(&standin).to_string().replace("ada", "root"));
     let stranger = key(1).sign(&claims(&standin)).unwrap();
     let (_, stranger_signature) = stranger.rsplit_once('.').unwrap();
-    let all = "RS256, RS384, RS512, PS256, ES256, ES384";
+    let all = "RS256, RS384, RS512, PS256, ES256, ES384, EdDSA";
     let algorithm =
         |found: &str| format!("expected a token signed with one of {all}, found {found:?}");
     for (token, expected) in [

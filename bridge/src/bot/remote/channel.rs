@@ -81,7 +81,7 @@ impl RemoteBot {
         let id = match &self.settings.user {
             UserId::Fixed(id) => id,
             UserId::Caller if caller.is_anonymous() => UNKNOWN,
-            UserId::Caller => &caller.id,
+            UserId::Caller => caller.name(),
         };
         ChannelAccount::new(id, id, "user")
     }

@@ -2,9 +2,9 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
-use bridge_protocol::translate::SilentEnd;
+use bridge_protocol::{a2a::AgentCard, translate::SilentEnd};
 
-use super::access::Access;
+use super::{access::Access, guard};
 use crate::{
     agent::{Agent, Answers, Conversation, TurnSettings},
     auth::Issuer,
@@ -13,6 +13,7 @@ use crate::{
         remote::{Channel, Delivery, Ending, RemoteBot, RemoteSettings, UserId},
     },
     builtin::{self, Builtin},
+    cli::card_file,
     config::{AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, SilentTurn},
     host::Host,
     store::Store,
@@ -37,16 +38,44 @@ impl Cast {
     pub(super) fn host(&self, config: &Config) -> Result<Host, Box<dyn Error>> {
         let roles = config.agents.iter().map(|agent| self.role(config, agent));
         let roles = roles.collect::<Result<Vec<_>, _>>()?;
+        let files = config.agents.iter().map(|agent| agent.card_file.as_deref());
+        let cards = files.map(|file| file.map(card_file::read).transpose());
+        let cards = cards.collect::<Result<Vec<_>, _>>()?;
         let agents: Vec<Agent> = roles
             .into_iter()
-            .map(|role| self.agent(config, role))
+            .zip(cards)
+            .map(|(role, card)| self.agent(config, role, card))
             .collect();
+        let accesses = agents.iter().zip(&config.agents);
+        let accesses = accesses.map(|(agent, said)| guard::access(config, said, &agent.card));
+        let accesses = accesses.collect::<Result<Vec<_>, _>>()?;
+        let extended = agents
+            .iter()
+            .zip(&config.agents)
+            .filter_map(|(agent, said)| {
+                let more = said.extended_card.as_ref()?;
+                Some((agent.name.clone(), more.extended(&agent.card)))
+            });
+        let extended: Vec<_> = extended.collect();
         let host = Host::new(self.store.clone(), agents);
+        let host = extended
+            .into_iter()
+            .fold(host, |host, (name, card)| host.extended_card(name, card));
         let with_path = |host: Host, agent: &AgentConfig| match &agent.path {
             Some(path) => host.path(&agent.name.get_ref().0, &path.get_ref().0),
             None => host,
         };
-        Ok(config.agents.iter().fold(host, with_path))
+        let host = config.agents.iter().fold(host, with_path);
+        let flat = config.agents.iter().filter(|agent| agent.flat_results);
+        let host = flat.fold(host, |host, agent| {
+            host.flat_results(&agent.name.get_ref().0)
+        });
+        let named = config.agents.iter().zip(accesses);
+        Ok(named.fold(host, |host, (agent, access)| {
+            let name = &agent.name.get_ref().0;
+            eprintln!("agent {name}: {}", access.summary());
+            host.access(name, access)
+        }))
     }
 
     fn role<'a>(
@@ -85,13 +114,13 @@ impl Cast {
         }
     }
 
-    fn agent(&self, config: &Config, role: Role<'_>) -> Agent {
+    fn agent(&self, config: &Config, role: Role<'_>, card: Option<AgentCard>) -> Agent {
         let (said, mut agent) = match role {
             Role::Bot(said, bot) => (said, self.channel.agent(*bot)),
             Role::Builtin(said, executor) => (said, executor.into_agent()),
             Role::Agent(said, agent) => (said, *agent),
         };
-        agent.card = said.card.apply(agent.card);
+        agent.card = said.card.apply(card.unwrap_or(agent.card));
         if agent.card.provider.is_none()
             && let Some(provider) = &config.provider
         {

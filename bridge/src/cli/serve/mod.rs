@@ -3,6 +3,7 @@
 //! - `flags`: what the command line says, over what the file says
 //! - `cast`: from configuration to agents
 //! - `access`: who may talk to whom
+//! - `guard`: what callers of an agent have to show
 //! - `place`: where it listens, and where others reach it
 //! - `push`: where and how push notifications are delivered
 //! - `reload`: the file again
@@ -11,6 +12,7 @@
 mod access;
 mod cast;
 mod flags;
+mod guard;
 mod place;
 mod push;
 mod reload;
@@ -24,7 +26,7 @@ pub(super) use flags::Serve;
 
 use super::store::StoreChoice;
 use crate::{
-    auth::{Issuer, IssuerSettings},
+    auth::{CardKeyError, CardSigner, Issuer, IssuerSettings},
     bot::remote::{Channel, ChannelSettings},
     clock,
     config::{Auth, Config, IssuerConfig},
@@ -69,7 +71,7 @@ impl Serve {
         };
         let host = cast.host(&config)?.connector(channel);
         let host = with_issuer(host, issuer).grpc(place.grpc(&config, grpc_address));
-        let host = push::with_push(host, &config.push)?;
+        let host = with_signer(push::with_push(host, &config.push)?, &config)?;
         let hosted = host.start(place.public_url.as_str()).await?;
         let front = Front {
             origins: config
@@ -116,6 +118,14 @@ fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {
         Some(issuer) => host.issuer(issuer),
         None => host,
     }
+}
+
+/// With signatures on cards, if the file names a key.
+fn with_signer(host: Host, config: &Config) -> Result<Host, CardKeyError> {
+    Ok(match &config.card_key {
+        Some(key) => host.signer(Arc::new(CardSigner::read(&key.file, key.id.as_deref())?)),
+        None => host,
+    })
 }
 
 /// The bridge's own issuer, if an agent or the file wants it: its keys take a moment to make.

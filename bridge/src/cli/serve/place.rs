@@ -109,9 +109,18 @@ impl Place {
 /// The certificate that the configuration names.
 #[cfg(feature = "tls")]
 pub(super) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
-    let read =
-        |tls: &crate::config::TlsConfig| crate::tls::Certificate::read(&tls.certificate, &tls.key);
+    let read = |tls: &crate::config::TlsConfig| crate::tls::Certificate::read(files(tls));
     Ok(config.tls.as_ref().map(read).transpose()?)
+}
+
+/// The files that are read for it.
+#[cfg(feature = "tls")]
+pub(super) fn files(tls: &crate::config::TlsConfig) -> crate::tls::Files<'_> {
+    crate::tls::Files {
+        certificate: &tls.certificate,
+        key: &tls.key,
+        client_ca: tls.client_ca.as_deref(),
+    }
 }
 
 /// None, since this program was built without.

@@ -45,7 +45,7 @@ impl Reload {
     #[cfg(feature = "tls")]
     fn renew(&self, config: &Config) -> Result<(), Box<dyn Error>> {
         match (&self.encryption, &config.tls) {
-            (Some(certificate), Some(tls)) => Ok(certificate.renew(&tls.certificate, &tls.key)?),
+            (Some(certificate), Some(tls)) => Ok(certificate.renew(super::place::files(tls))?),
             (None, _) | (_, None) => Ok(()),
         }
     }
@@ -79,6 +79,7 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         ("tls", old.tls.is_some() != new.tls.is_some()),
         ("issuer", old.issuer != new.issuer),
         ("push", old.push != new.push),
+        ("card_key", old.card_key != new.card_key),
     ];
     changes
         .into_iter()

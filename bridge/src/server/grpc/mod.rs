@@ -31,7 +31,7 @@ use axum::{
 use bridge_protocol::protobuf::{DESCRIPTOR, SERVICE};
 
 use super::Endpoint;
-use crate::service::Service;
+use crate::{access::Binding, service::Service};
 
 /// What content types of gRPC begin with.
 const GRPC: &[u8] = b"application/grpc";
@@ -40,6 +40,7 @@ const GRPC: &[u8] = b"application/grpc";
 pub fn agent(endpoint: Endpoint) -> Router {
     Router::new()
         .route(&format!("/{SERVICE}/{{method}}"), post(call::handle))
+        .route_layer(endpoint.access.layer(Binding::Grpc))
         .with_state(Arc::new(endpoint))
 }
 

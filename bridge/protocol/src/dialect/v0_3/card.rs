@@ -38,8 +38,8 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
         capabilities: read_capabilities(&mut fields)?,
         security_schemes: read_schemes(&mut fields, &mut residue)?,
         security_requirements: read_requirements(&mut fields)?,
-        default_input_modes: fields.optional("defaultInputModes")?,
-        default_output_modes: fields.optional("defaultOutputModes")?,
+        default_input_modes: modes(&mut fields, "defaultInputModes", "default_input_modes")?,
+        default_output_modes: modes(&mut fields, "defaultOutputModes", "default_output_modes")?,
         skills: fields
             .optional_by("skills", |skills| list(skills, skill_to_v1))?
             .unwrap_or_default(),
@@ -47,6 +47,17 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
         icon_url: fields.optional("iconUrl")?,
         extra: object::extra(fields, &V1_NAMES, residue),
     })
+}
+
+/// Media types under their name, or the one that Python has for it, in which some write their cards.
+fn modes(fields: &mut Fields, name: &str, python: &str) -> Result<Vec<String>, FieldError> {
+    match fields.has(name) {
+        true => fields.optional(name),
+        false => {
+            fields.take(name);
+            fields.optional(python)
+        }
+    }
 }
 
 fn read_capabilities(fields: &mut Fields) -> Result<AgentCapabilities, FieldError> {

@@ -9,6 +9,7 @@
 pub mod card;
 mod data;
 pub mod event;
+pub mod flat;
 pub(crate) mod interface;
 pub mod message;
 pub mod method;

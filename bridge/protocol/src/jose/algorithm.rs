@@ -1,11 +1,11 @@
 //! Signature algorithms (RFC 7518, section 3.1): only those with a public key.
 
-use std::fmt;
+use core::fmt;
 
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, EcdsaVerificationAlgorithm,
-    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
-    RSA_PSS_2048_8192_SHA256, RsaParameters,
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, EcdsaVerificationAlgorithm,
+    EdDSAParameters, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
+    RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RsaParameters,
 };
 
 /// A way to sign. Neither `none` nor the `HS` family is among them: a secret that a verifier shares with
@@ -24,6 +24,8 @@ pub enum Algorithm {
     Es256,
     /// ECDSA on P-384 with SHA-384.
     Es384,
+    /// Ed25519 (RFC 8037, section 3.1).
+    EdDsa,
 }
 
 /// What a signature is checked with.
@@ -31,17 +33,20 @@ pub(super) enum Check {
     Rsa(&'static RsaParameters),
     /// With the curve's name in keys, and the length of a coordinate in bytes.
     Ecdsa(&'static EcdsaVerificationAlgorithm, &'static str, usize),
+    /// With the curve's name in keys.
+    Ed25519(&'static EdDSAParameters, &'static str),
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Rs256,
         Self::Rs384,
         Self::Rs512,
         Self::Ps256,
         Self::Es256,
         Self::Es384,
+        Self::EdDsa,
     ];
 
     /// The name in a token's header.
@@ -53,6 +58,7 @@ impl Algorithm {
             Self::Ps256 => "PS256",
             Self::Es256 => "ES256",
             Self::Es384 => "ES384",
+            Self::EdDsa => "EdDSA",
         }
     }
 
@@ -69,6 +75,7 @@ impl Algorithm {
             Self::Ps256 => Check::Rsa(&RSA_PSS_2048_8192_SHA256),
             Self::Es256 => Check::Ecdsa(&ECDSA_P256_SHA256_FIXED, "P-256", 32),
             Self::Es384 => Check::Ecdsa(&ECDSA_P384_SHA384_FIXED, "P-384", 48),
+            Self::EdDsa => Check::Ed25519(&ED25519, "Ed25519"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Public keys as JSON (RFC 7517).
 
+use alloc::{string::String, vec::Vec};
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
@@ -10,7 +12,7 @@ use super::algorithm::{Algorithm, Check};
 /// A public key. Keys of kinds that nobody here knows are read, and verify nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jwk {
-    /// The kind: `RSA` or `EC`.
+    /// The kind: `RSA`, `EC` or `OKP`.
     pub kty: String,
     /// The name by which tokens refer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,10 +29,10 @@ pub struct Jwk {
     /// The exponent of an RSA key, base64url.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e: Option<String>,
-    /// The curve of an EC key.
+    /// The curve of an EC or OKP key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crv: Option<String>,
-    /// A coordinate of an EC key, base64url.
+    /// A coordinate of an EC key, or an OKP key itself, base64url.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
     /// The other coordinate.
@@ -47,7 +49,7 @@ pub struct Jwks {
 
 impl Jwks {
     /// Reads a published set. Members that are no keys are left out, as section 5 has it.
-    pub(super) fn read(document: Value) -> Option<Self> {
+    pub fn read(document: Value) -> Option<Self> {
         let Value::Object(mut document) = document else {
             return None;
         };
@@ -61,7 +63,7 @@ impl Jwks {
     }
 
     /// The keys that a token may be signed with that names this key, or none.
-    pub(super) fn named(&self, kid: Option<&str>) -> impl Iterator<Item = &Jwk> {
+    pub fn named(&self, kid: Option<&str>) -> impl Iterator<Item = &Jwk> {
         let is_meant = move |key: &&Jwk| kid.is_none() || key.kid.as_deref() == kid;
         self.keys.iter().filter(is_meant)
     }
@@ -70,7 +72,7 @@ impl Jwks {
 impl Jwk {
     /// Whether the signature over the message is this key's, made in this way. A key that is for another
     /// purpose, algorithm or curve has signed nothing.
-    pub(super) fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
+    pub fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         let says = |said: &Option<String>, expected: &str| {
             said.as_deref().is_none_or(|said| said == expected)
         };
@@ -97,7 +99,13 @@ impl Jwk {
                 let key = UnparsedPublicKey::new(check, point);
                 key.verify(message, signature).ok()
             }
-            Check::Rsa(_) | Check::Ecdsa(..) => None,
+            Check::Ed25519(check, curve) if self.kty == "OKP" => {
+                let is_right = self.crv.as_deref() == Some(curve);
+                let key = UnparsedPublicKey::new(check, bytes(&self.x)?);
+                let verified = key.verify(message, signature).ok();
+                verified.filter(|()| is_right)
+            }
+            Check::Rsa(_) | Check::Ecdsa(..) | Check::Ed25519(..) => None,
         }
     }
 }
@@ -109,6 +117,7 @@ fn bytes(field: &Option<String>) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::borrow::ToOwned as _;
     use serde_json::json;
 
     #[test]
@@ -158,5 +167,27 @@ mod tests {
         ] {
             assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
         }
+    }
+
+    /// The example of RFC 8037, appendix A.4.
+    #[test]
+    fn an_edwards_curve_signature_is_checked() {
+        let key: Jwk = serde_json::from_value(json!({
+            "kty": "OKP", "crv": "Ed25519",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        }))
+        .unwrap();
+        let message = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc";
+        let signature = URL_SAFE_NO_PAD
+            .decode("hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg")
+            .unwrap();
+        assert!(key.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
+        assert!(!key.verifies(Algorithm::EdDsa, b"another", &signature));
+        assert!(!key.verifies(Algorithm::Es256, message.as_bytes(), &signature));
+        let other = Jwk {
+            crv: Some("Ed448".to_owned()),
+            ..key
+        };
+        assert!(!other.verifies(Algorithm::EdDsa, message.as_bytes(), &signature));
     }
 }

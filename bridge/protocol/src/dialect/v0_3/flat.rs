@@ -1,0 +1,66 @@
+//! A task as the smallest agents of 0.3 answer `message/send` with it: wrapped as in 1.0, and its state in
+//! the place of its status. The 0.3 reader of results understands it, see
+//! [`send_result_to_v1`](super::event::send_result_to_v1).
+
+use serde_json::{Value, json};
+
+use super::task;
+use crate::{
+    a2a::Task,
+    dialect::{Losses, v0_1::task::with_answer_as_artifact},
+};
+
+/// Writes a task as `{"task": {"id", "contextId", "state", "artifacts", "history"}}`. A status has no place
+/// in it but for its state, so what the agent said last becomes an artifact if there is none.
+pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
+    let shown = with_answer_as_artifact(task.clone());
+    let mut written = losses.inside("task", |losses| task::from_v1(&shown, losses));
+    let mut flat = json!({"state": written["status"]["state"].take()});
+    for (name, usual) in [
+        ("id", Value::Null),
+        ("contextId", Value::Null),
+        ("artifacts", json!([])),
+        ("history", json!([])),
+    ] {
+        let said = written[name].take();
+        flat[name] = if said.is_null() { usual } else { said };
+    }
+    if !written["metadata"].is_null() {
+        flat["metadata"] = written["metadata"].take();
+    }
+    json!({"task": flat})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{a2a::SendMessageResponse, dialect::Version, wire::Wire as _};
+
+    #[test]
+    fn what_is_written_flat_is_read_again() {
+        let task = Task::read(json!({
+            "id": "t", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED", "message": {
+                "messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "Hi! How can I help?"}]}},
+        }))
+        .unwrap();
+        let written = from_v1(&task, &mut Losses::new());
+        assert_eq!(
+            written,
+            json!({"task": {
+                "id": "t", "contextId": "c", "state": "completed", "history": [],
+                "artifacts": [{"artifactId": "0", "parts": [
+                    {"kind": "text", "text": "Hi! How can I help?"},
+                ]}],
+            }})
+        );
+        let read = Version::V0_3.send_result_to_v1(written).unwrap();
+        let SendMessageResponse::Task(read) = read else {
+            panic!("a task was written");
+        };
+        assert_eq!(
+            (read.id.as_str(), read.status.state),
+            ("t", task.status.state)
+        );
+        assert_eq!(read.artifacts[0].parts, task.status.message.unwrap().parts);
+    }
+}

@@ -1,0 +1,192 @@
+//! Where an agent is reached (specification 4.4.6, 8.3; 0.3, 5.6).
+
+use alloc::{
+    collections::BTreeSet,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use serde_json::{Map, Value};
+
+use super::{Level, Linter};
+use crate::dialect::card::Generation;
+
+/// Bindings with a name of their own; others are named by a URI.
+const BINDINGS: [&str; 3] = ["JSONRPC", "GRPC", "HTTP+JSON"];
+
+impl Linter<'_> {
+    pub(super) fn addresses(&mut self) {
+        match self.generation {
+            Generation::V1_0 => self.interfaces(),
+            Generation::V0_3 | Generation::V0_2 => self.main_url(),
+            Generation::V0_1 => {
+                for name in ["url", "base_url"] {
+                    self.url(self.card, "", name);
+                }
+            }
+        }
+        for name in ["documentationUrl", "iconUrl"] {
+            self.url(self.card, "", name);
+        }
+    }
+
+    /// The interfaces of 1.0.
+    fn interfaces(&mut self) {
+        let interfaces = self
+            .card
+            .get("supportedInterfaces")
+            .and_then(Value::as_array);
+        let mut known = BTreeSet::new();
+        for (index, interface) in interfaces.into_iter().flatten().enumerate() {
+            let path = format!("supportedInterfaces[{index}]");
+            let Some(interface) = interface.as_object() else {
+                continue;
+            };
+            self.url(interface, &path, "url");
+            let binding = text(interface, "protocolBinding");
+            self.binding(&format!("{path}.protocolBinding"), binding);
+            let version = text(interface, "protocolVersion");
+            self.version(&format!("{path}.protocolVersion"), version);
+            let tenant = text(interface, "tenant");
+            if !known.insert([text(interface, "url"), binding, version, tenant]) {
+                let fix = "leave it out";
+                self.add(
+                    Level::Warning,
+                    "unique-interfaces",
+                    path,
+                    "stands there twice",
+                    fix,
+                );
+            }
+        }
+    }
+
+    fn version(&mut self, path: &str, version: &str) {
+        let parts: Vec<&str> = version.split('.').collect();
+        let is_number =
+            |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        match parts[..] {
+            [_, _] if parts.iter().all(is_number) => {}
+            [major, minor, _] if parts.iter().all(is_number) => self.add(
+                Level::Warning,
+                "protocol-version",
+                path,
+                format!("{version:?} has a patch number, which clients need not know"),
+                format!("write \"{major}.{minor}\""),
+            ),
+            _ => self.add(
+                Level::Error,
+                "protocol-version",
+                path,
+                format!("{version:?} is no version of the protocol"),
+                "write major and minor version, such as \"1.0\"",
+            ),
+        }
+    }
+
+    /// The address of 0.3 and 0.2, with those beside it.
+    fn main_url(&mut self) {
+        self.url(self.card, "", "url");
+        if self.generation == Generation::V0_3 {
+            self.transport();
+        } else {
+            self.add(
+                Level::Warning,
+                "protocol-version",
+                "protocolVersion",
+                "is missing, so that clients take the card for one of A2A 0.2",
+                "add it, such as \"protocolVersion\": \"0.3.0\"",
+            );
+        }
+        let more = self
+            .card
+            .get("additionalInterfaces")
+            .and_then(Value::as_array);
+        for (index, interface) in more.into_iter().flatten().enumerate() {
+            let path = format!("additionalInterfaces[{index}]");
+            if let Some(interface) = interface.as_object() {
+                self.url(interface, &path, "url");
+                self.binding(&format!("{path}.transport"), text(interface, "transport"));
+            }
+        }
+    }
+
+    fn transport(&mut self) {
+        match self.card.get("preferredTransport").and_then(Value::as_str) {
+            Some(transport) => {
+                let transport = transport.to_string();
+                self.binding("preferredTransport", &transport);
+            }
+            None => self.add(
+                Level::Note,
+                "transport",
+                "preferredTransport",
+                "is missing, so that clients speak JSON-RPC",
+                "add it, such as \"preferredTransport\": \"JSONRPC\"",
+            ),
+        }
+    }
+
+    fn binding(&mut self, path: &str, binding: &str) {
+        if BINDINGS.contains(&binding) || binding.contains(':') {
+            return;
+        }
+        let known = BINDINGS.join(", ");
+        let (level, message) = match binding {
+            "" => (Level::Error, "is missing".to_string()),
+            _ => (
+                Level::Error,
+                format!("{binding:?} is no binding that clients know"),
+            ),
+        };
+        let fix = format!("write one of {known}, or the URI of one's own");
+        self.add(level, "transport", path, message, fix);
+    }
+
+    /// An address, if it is there.
+    pub(super) fn url(&mut self, object: &Map<String, Value>, path: &str, name: &str) {
+        let Some(url) = object.get(name).and_then(Value::as_str) else {
+            return;
+        };
+        let path = super::below(path, name);
+        let Some((scheme, rest)) = url.split_once("://") else {
+            let message = format!("{url:?} is no absolute URL");
+            let fix = "write it with scheme and host, such as \"https://agents.example/a2a\"";
+            return self.add(Level::Error, "url", path, message, fix);
+        };
+        let host = host(rest);
+        if host.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = format!("{url:?} is no URL that can be asked");
+            let fix = "write it with a host and without white space";
+            return self.add(Level::Error, "url", path, message, fix);
+        }
+        if is_near(host) {
+            let message = format!("{url:?} is only reached from the machine itself");
+            let fix = "write the address by which clients reach the agent";
+            self.add(Level::Note, "local-address", path, message, fix);
+        } else if scheme.eq_ignore_ascii_case("http") {
+            let message = format!("{url:?} is not encrypted: others can read along");
+            let fix = "serve it by https, and write that (specification 7.1)";
+            self.add(Level::Warning, "encryption", path, message, fix);
+        }
+    }
+}
+
+fn text<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
+    object.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The host of what follows a URL's scheme.
+fn host(rest: &str) -> &str {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let address = authority.rsplit('@').next().unwrap_or_default();
+    match address.strip_prefix('[') {
+        Some(literal) => literal.split(']').next().unwrap_or_default(),
+        None => address.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_near(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost") || host == "::1" || host.starts_with("127.")
+}

@@ -1,0 +1,86 @@
+//! Certificates that clients show when the connection is made (specification 4.5.6).
+
+use std::collections::BTreeSet;
+
+use super::{
+    check::qualified,
+    decision::{Proof, Shown},
+};
+use crate::caller::Caller;
+
+/// What stands for the issuer in the ids of callers with certificates.
+const ISSUER: &str = "x509";
+
+/// A client's certificate, as an [`axum::Extension`] of whoever made the connection, who has checked who
+/// vouches for it and that the client has its key. This crate's own TLS does so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerCertificate {
+    /// Its subject (RFC 4514), such as `CN=alice,O=Example`; may be empty.
+    pub subject: String,
+    /// Its other names (RFC 5280, section 4.2.1.6): of hosts, URIs and mailboxes.
+    pub names: Vec<String>,
+    /// The SHA-256 of it, in lower-case hexadecimal digits.
+    pub fingerprint: String,
+}
+
+/// Which certificates are let in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Certificates {
+    /// Subjects, other names or fingerprints; without any every certificate that somebody vouches for.
+    pub only: BTreeSet<String>,
+}
+
+impl Certificates {
+    /// Subject, first name or fingerprint, whichever is there: the first two survive a renewal.
+    pub(super) fn check(&self, shown: &PeerCertificate) -> Shown {
+        let subject = Some(&shown.subject).filter(|text| !text.is_empty());
+        let known = subject
+            .or(shown.names.first())
+            .unwrap_or(&shown.fingerprint);
+        let mut said = shown
+            .names
+            .iter()
+            .chain([&shown.subject, &shown.fingerprint]);
+        let is_let_in = self.only.is_empty() || said.any(|one| self.only.contains(one));
+        match is_let_in {
+            true => Shown::Proof(Proof {
+                caller: Caller::new(qualified(ISSUER, known)),
+                scopes: BTreeSet::new(),
+                is_token: false,
+            }),
+            false => Shown::Wrong("this certificate is not let in".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_its_subject_name_or_fingerprint() {
+        let certificate = |subject: &str, names: &[&str]| PeerCertificate {
+            subject: subject.to_owned(),
+            names: names.iter().map(|one| (*one).to_owned()).collect(),
+            fingerprint: "ab12".to_owned(),
+        };
+        let only = |names: &[&str]| Certificates {
+            only: names.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        for (rule, shown, expected) in [
+            (only(&[]), certificate("CN=a", &["n"]), Some("x509 CN=a")),
+            (only(&[]), certificate("", &["n"]), Some("x509 n")),
+            (only(&[]), certificate("", &[]), Some("x509 ab12")),
+            (only(&["n"]), certificate("CN=a", &["n"]), Some("x509 CN=a")),
+            (only(&["ab12"]), certificate("CN=a", &[]), Some("x509 CN=a")),
+            (only(&["CN=b"]), certificate("CN=a", &["n"]), None),
+            (only(&["CN=b"]), certificate("", &[]), None),
+        ] {
+            let seen = match rule.check(&shown) {
+                Shown::Proof(proof) => Some(proof.caller.id),
+                Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked => None,
+            };
+            assert_eq!(seen.as_deref(), expected, "{shown:?}");
+        }
+    }
+}

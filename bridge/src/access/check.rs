@@ -1,0 +1,205 @@
+//! How what a caller shows for a scheme is found to be right.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    Certificates, PeerCertificate, Secrets,
+    decision::{Proof, Shown},
+};
+use crate::{
+    auth::{Identity, Refusal, Verifier},
+    caller::Caller,
+};
+
+/// Where tokens say their scopes, if nothing else is said: RFC 8693, section 4.2, and what Entra writes.
+const SCOPES: [&str; 2] = ["scope", "scp"];
+
+/// What is let in for one scheme; several ways may be right for the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Check {
+    /// Signed tokens.
+    pub token: Option<TokenCheck>,
+    /// Keys, passwords or tokens that do not change.
+    pub secrets: Secrets,
+    /// Certificates of clients.
+    pub certificates: Option<Certificates>,
+}
+
+/// Which signed tokens are let in.
+#[derive(Clone, Debug)]
+pub struct TokenCheck {
+    /// Who made them, for whom, and by which keys.
+    pub verifier: Arc<Verifier>,
+    /// The claim that lists scopes, as a text with spaces or a list; `scope` or `scp` if absent.
+    pub scopes: Option<String>,
+    /// The claim that names the tenant, or a list of those, that the caller may ask under. Without it
+    /// callers may name any.
+    pub tenants: Option<String>,
+}
+
+impl Check {
+    /// What a token or key shows by itself.
+    pub(super) async fn text(&self, shown: &str, now: Timestamp) -> Shown {
+        if let Some(name) = self.secrets.owner(shown) {
+            return known(name);
+        }
+        match &self.token {
+            Some(token) => token.check(shown, now).await,
+            None => Shown::Wrong("nobody has this secret".to_owned()),
+        }
+    }
+
+    /// What a name with a password shows.
+    pub(super) fn password(&self, name: &str, password: &str) -> Shown {
+        match self.secrets.is_of(name, password) {
+            true => known(name),
+            false => Shown::Wrong("the name or the password is wrong".to_owned()),
+        }
+    }
+
+    /// What a certificate shows.
+    pub(super) fn certificate(&self, certificate: &PeerCertificate) -> Shown {
+        match &self.certificates {
+            Some(some) => some.check(certificate),
+            None => Shown::Wrong("no certificate is let in".to_owned()),
+        }
+    }
+}
+
+fn known(name: &str) -> Shown {
+    Shown::Proof(Proof {
+        caller: Caller::new(name),
+        scopes: BTreeSet::new(),
+        is_token: false,
+    })
+}
+
+impl TokenCheck {
+    /// Lets in what this verifier believes.
+    pub fn new(verifier: Verifier) -> Self {
+        Self {
+            verifier: Arc::new(verifier),
+            scopes: None,
+            tenants: None,
+        }
+    }
+
+    async fn check(&self, token: &str, now: Timestamp) -> Shown {
+        match self.verifier.verify(token, now).await {
+            Ok(identity) => self.proof(&identity),
+            // Where keys are is the operator's business.
+            Err(Refusal::Keys(_)) => Shown::Unchecked,
+            Err(refusal) => Shown::Wrong(refusal.to_string()),
+        }
+    }
+
+    fn proof(&self, identity: &Identity) -> Shown {
+        let subject = identity.subject.as_deref().filter(|text| !text.is_empty());
+        let Some(subject) = subject else {
+            let why = "expected a token that says of whom it speaks (sub)";
+            return Shown::Wrong(why.to_owned());
+        };
+        let caller = Caller::new(qualified(&identity.issuer, subject));
+        Shown::Proof(Proof {
+            caller: match &self.tenants {
+                None => caller,
+                Some(claim) => caller.bound_to(words(identity.claims.get(claim))),
+            },
+            scopes: self.scopes(identity),
+            is_token: true,
+        })
+    }
+
+    fn scopes(&self, identity: &Identity) -> BTreeSet<String> {
+        let said = |claim: &str| words(identity.claims.get(claim));
+        match &self.scopes {
+            Some(claim) => said(claim),
+            None => SCOPES.into_iter().flat_map(said).collect(),
+        }
+    }
+}
+
+/// One issuer's subject, who is another one than any other issuer's. What stands before the space never
+/// has one itself, and names of those who have secrets have none at all.
+pub(super) fn qualified(issuer: &str, subject: &str) -> String {
+    let plain = |text: &str| text.replace(char::is_control, "%");
+    let issuer = plain(issuer).replace('%', "%25").replace(' ', "%20");
+    format!("{issuer} {}", plain(subject))
+}
+
+/// The words of a claim: a text with spaces between them, or a list.
+fn words(claim: Option<&Value>) -> BTreeSet<String> {
+    match claim {
+        Some(Value::String(text)) => text.split_whitespace().map(str::to_owned).collect(),
+        Some(Value::Array(list)) => list
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+            BTreeSet::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn shown(subject: Option<&str>, claims: Value) -> Shown {
+        let check = TokenCheck {
+            tenants: claims.get("org").map(|_| "org".to_owned()),
+            ..TokenCheck::new(Verifier::new([], []))
+        };
+        check.proof(&Identity {
+            issuer: "https://id.test".to_owned(),
+            subject: subject.map(str::to_owned),
+            claims: claims.as_object().cloned().unwrap_or_default(),
+        })
+    }
+
+    #[test]
+    fn a_token_speaks_of_its_issuers_subject_with_its_scopes() {
+        for (claims, scopes) in [
+            (json!({}), &[][..]),
+            (json!({"scope": "read write"}), &["read", "write"]),
+            (json!({"scp": ["read"], "scope": 7}), &["read"]),
+        ] {
+            let Shown::Proof(proof) = shown(Some("me"), claims) else {
+                panic!("no proof");
+            };
+            assert_eq!(proof.caller, Caller::new("https://id.test me"));
+            assert!(proof.scopes.iter().eq(scopes), "{:?}", proof.scopes);
+        }
+        for subject in [None, Some("")] {
+            assert!(matches!(shown(subject, json!({})), Shown::Wrong(_)));
+        }
+    }
+
+    #[test]
+    fn a_claim_binds_a_caller_to_tenants() {
+        for (claims, may) in [
+            (json!({}), [true, true, true]),
+            (json!({"org": "one"}), [true, false, false]),
+            (json!({"org": ["one", "two"]}), [true, true, false]),
+            (json!({"org": null}), [false, false, false]),
+        ] {
+            let Shown::Proof(proof) = shown(Some("me"), claims) else {
+                panic!("no proof");
+            };
+            let seen = [Some("one"), Some("two"), None].map(|name| proof.caller.may_name(name));
+            assert_eq!(seen, may);
+        }
+    }
+
+    #[test]
+    fn subjects_of_two_issuers_differ() {
+        assert_ne!(qualified("a b", "c"), qualified("a", "b c"));
+        assert_ne!(qualified("a%20b", "c"), qualified("a b", "c"));
+        assert_eq!(qualified("a", "b\u{1f}c"), "a b%c");
+    }
+}

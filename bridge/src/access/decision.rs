@@ -1,0 +1,226 @@
+//! The rule, without HTTP: any one requirement of the list, all schemes of it, every scope (specification
+//! 4.5, as OpenAPI has it).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::caller::Caller;
+
+/// Schemes that are needed together, each with its scopes. Without any scheme nobody has to show anything.
+pub(super) type Requirement = BTreeMap<String, Vec<String>>;
+
+/// What a request shows for one scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Nothing at all.
+    Nothing,
+    /// Something that is right.
+    Proof(Proof),
+    /// Something that is not, and why.
+    Wrong(String),
+    /// Something that cannot be checked now, which is not the caller's fault.
+    Unchecked,
+}
+
+/// Whom a credential speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proof {
+    pub(super) caller: Caller,
+    pub(super) scopes: BTreeSet<String>,
+    /// Whether it was given to this caller for this purpose, as tokens are; keys and certificates rather
+    /// speak of the program that calls.
+    pub(super) is_token: bool,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// It is let in, on behalf of this caller.
+    Granted(Caller),
+    /// Nobody knows who asks; with the scheme whose credential is wrong and why, if there is one.
+    Unauthenticated(Option<(String, String)>),
+    /// It is known who asks, and that these scopes of a scheme are missing.
+    Forbidden {
+        scheme: String,
+        missing: Vec<String>,
+    },
+    /// Nobody can tell now.
+    Unavailable,
+}
+
+/// Decides over a request that shows this, by the scheme's name. No requirement asks for nothing, and yet
+/// who shows something wrong is not let in as somebody unknown.
+pub(super) fn decide(requirements: &[Requirement], shown: &BTreeMap<String, Shown>) -> Decision {
+    let met = requirements.iter().filter(|one| !one.is_empty());
+    let met = met.filter_map(|one| proofs(one, shown).map(|proofs| (one, proofs)));
+    let mut forbidden = None;
+    for (requirement, proofs) in met {
+        match lacking(requirement, &proofs) {
+            None => return Decision::Granted(caller(proofs)),
+            Some(lack) => forbidden = forbidden.or(Some(lack)),
+        }
+    }
+    let is_open = requirements.is_empty() || requirements.iter().any(Requirement::is_empty);
+    match (is_open, forbidden) {
+        (true, _) => open(shown),
+        (false, Some((scheme, missing))) => Decision::Forbidden { scheme, missing },
+        (false, None) => refuse(shown),
+    }
+}
+
+/// The proofs for every scheme of a requirement, if they are all there.
+fn proofs<'a>(
+    requirement: &Requirement,
+    shown: &'a BTreeMap<String, Shown>,
+) -> Option<BTreeMap<String, &'a Proof>> {
+    let proof = |name: &String| match shown.get(name) {
+        Some(Shown::Proof(proof)) => Some((name.clone(), proof)),
+        Some(Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked) | None => None,
+    };
+    requirement.keys().map(proof).collect()
+}
+
+/// The first scheme whose proof lacks scopes, with those.
+fn lacking(
+    requirement: &Requirement,
+    proofs: &BTreeMap<String, &Proof>,
+) -> Option<(String, Vec<String>)> {
+    requirement.iter().find_map(|(name, scopes)| {
+        let has = |scope: &&String| {
+            proofs
+                .get(name)
+                .is_some_and(|one| one.scopes.contains(*scope))
+        };
+        let missing: Vec<String> = scopes.iter().filter(|one| !has(one)).cloned().collect();
+        (!missing.is_empty()).then(|| (name.clone(), missing))
+    })
+}
+
+/// Of several proofs a token's word counts, else the first scheme's.
+fn caller(proofs: BTreeMap<String, &Proof>) -> Caller {
+    let token = proofs.values().find(|proof| proof.is_token);
+    let chosen = token.or_else(|| proofs.values().next());
+    chosen.map_or_else(Caller::anonymous, |proof| proof.caller.clone())
+}
+
+/// Nothing is needed.
+fn open(shown: &BTreeMap<String, Shown>) -> Decision {
+    let proof = |(name, one): (&String, &'_ Shown)| match one {
+        Shown::Proof(proof) => Some((name.clone(), proof.clone())),
+        Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked => None,
+    };
+    let proofs: BTreeMap<String, Proof> = shown.iter().filter_map(proof).collect();
+    let is_silent = shown.values().all(|one| *one == Shown::Nothing);
+    match proofs.is_empty() && !is_silent {
+        true => refuse(shown),
+        false => Decision::Granted(caller(
+            proofs
+                .iter()
+                .map(|(name, one)| (name.clone(), one))
+                .collect(),
+        )),
+    }
+}
+
+fn refuse(shown: &BTreeMap<String, Shown>) -> Decision {
+    if shown.values().any(|one| *one == Shown::Unchecked) {
+        return Decision::Unavailable;
+    }
+    let wrong = shown.iter().find_map(|(name, one)| match one {
+        Shown::Wrong(why) => Some((name.clone(), why.clone())),
+        Shown::Nothing | Shown::Proof(_) | Shown::Unchecked => None,
+    });
+    Decision::Unauthenticated(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proof(id: &str, scopes: &[&str], is_token: bool) -> Shown {
+        Shown::Proof(Proof {
+            caller: Caller::new(id),
+            scopes: scopes.iter().map(|one| (*one).to_owned()).collect(),
+            is_token,
+        })
+    }
+
+    fn requirement(schemes: &[(&str, &[&str])]) -> Requirement {
+        let scopes = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
+        schemes
+            .iter()
+            .map(|(name, list)| ((*name).to_owned(), scopes(list)))
+            .collect()
+    }
+
+    fn granted(id: &str) -> Decision {
+        Decision::Granted(Caller::new(id))
+    }
+
+    #[test]
+    fn any_of_the_list_all_of_one_and_every_scope() {
+        let wrong = || Shown::Wrong("why".to_owned());
+        let refused = || Decision::Unauthenticated(Some(("b".to_owned(), "why".to_owned())));
+        let either = [
+            requirement(&[("a", &[])]),
+            requirement(&[("b", &["read", "write"])]),
+        ];
+        let both = [requirement(&[("a", &[]), ("b", &["read"])])];
+        let open = [Requirement::new(), requirement(&[("b", &[])])];
+        let lacks = |scopes: &[&str]| Decision::Forbidden {
+            scheme: "b".to_owned(),
+            missing: scopes.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        type Case<'a> = (&'a [Requirement], [Shown; 2], Decision);
+        let cases: Vec<Case<'_>> = vec![
+            (
+                &either,
+                [Shown::Nothing, Shown::Nothing],
+                Decision::Unauthenticated(None),
+            ),
+            (&either, [proof("x", &[], false), wrong()], granted("x")),
+            (
+                &either,
+                [Shown::Nothing, proof("y", &["write", "read"], true)],
+                granted("y"),
+            ),
+            (
+                &either,
+                [Shown::Nothing, proof("y", &["read"], true)],
+                lacks(&["write"]),
+            ),
+            (&either, [Shown::Nothing, wrong()], refused()),
+            (&either, [Shown::Unchecked, wrong()], Decision::Unavailable),
+            (
+                &both,
+                [proof("x", &[], false), Shown::Nothing],
+                Decision::Unauthenticated(None),
+            ),
+            (&both, [proof("x", &[], false), wrong()], refused()),
+            (
+                &both,
+                [proof("x", &[], false), proof("y", &["read"], true)],
+                granted("y"),
+            ),
+            (
+                &both,
+                [proof("x", &[], false), proof("y", &["read"], false)],
+                granted("x"),
+            ),
+            (
+                &both,
+                [proof("x", &[], false), proof("y", &[], true)],
+                lacks(&["read"]),
+            ),
+            (&open, [Shown::Nothing, Shown::Nothing], granted("")),
+            (&open, [Shown::Nothing, wrong()], refused()),
+            (&open, [Shown::Nothing, proof("y", &[], true)], granted("y")),
+            (&[], [Shown::Nothing, Shown::Nothing], granted("")),
+            (&[], [Shown::Nothing, wrong()], refused()),
+            (&[], [proof("x", &[], false), wrong()], granted("x")),
+        ];
+        for (number, (requirements, [a, b], expected)) in cases.into_iter().enumerate() {
+            let shown = BTreeMap::from([("a".to_owned(), a), ("b".to_owned(), b)]);
+            assert_eq!(decide(requirements, &shown), expected, "case {number}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Who may ask an agent: what its card declares is demanded (specification 4.5, 7).
+//!
+//! A card says which schemes there are and which of them are needed; [`Check`]s say how what a caller shows
+//! is found to be right. Together they are an [`Access`], whose [`layer`](Access::layer) stands before every
+//! binding of the agent. Whoever passes is the request's [`Caller`](crate::caller::Caller).
+//!
+//! - [`Access`]: a card's demands with the means to check them
+//! - [`Check`]: tokens, secrets and certificates that are let in
+//! - `decision`: the rule, pure: any requirement of the list, all schemes of one, every scope
+//! - `shown`: where in a request a scheme's credential stands
+//! - [`AccessLayer`]: the rule before a service over HTTP, and the answers of each [`Binding`]
+//! - [`PeerCertificate`]: what a client showed when the connection was made
+
+mod certificate;
+mod check;
+mod decision;
+mod layer;
+mod plan;
+mod refusal;
+mod secrets;
+mod shown;
+
+pub use certificate::{Certificates, PeerCertificate};
+pub use check::{Check, TokenCheck};
+pub use layer::{AccessLayer, Guarded};
+pub use plan::{Access, AccessError};
+pub use refusal::Binding;
+pub use secrets::{SecretError, Secrets};

@@ -1,0 +1,142 @@
+//! Secrets that callers show: keys, passwords and tokens that do not change.
+
+use std::{collections::BTreeMap, fmt};
+
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConstantTimeEq as _};
+
+use crate::auth::Secret;
+
+/// What a secret begins with that is only known by its hash.
+const HASHED: &str = "sha256:";
+
+/// Who has which secret. Only hashes are kept, and a comparison takes the same time whatever is shown.
+#[derive(Clone, Default)]
+pub struct Secrets(BTreeMap<String, [u8; 32]>);
+
+/// A secret that cannot be one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// The name is a caller's id, and a caller without one is nobody.
+    #[error("expected a name without white space for the one who has a secret, found {name:?}")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Anybody could show it.
+    #[error("the secret of {name} is empty: expected some text")]
+    Empty {
+        /// Whose it is.
+        name: String,
+    },
+    /// It says to be a hash and is none.
+    #[error("the secret of {name}: expected 64 hexadecimal digits after sha256:")]
+    Hash {
+        /// Whose it is.
+        name: String,
+    },
+}
+
+impl Secrets {
+    /// Lets in who shows this secret, as the caller of this name. A secret `sha256:HEX` is the hash of the
+    /// one that is to be shown.
+    ///
+    /// # Errors
+    /// If name or secret is empty, the name has white space in it, or the hash is none.
+    pub fn with(mut self, name: &str, secret: &Secret) -> Result<Self, SecretError> {
+        let named = || name.to_owned();
+        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(SecretError::Name { name: named() });
+        }
+        let hash = match secret.expose().strip_prefix(HASHED) {
+            Some(digits) => hash(digits).ok_or_else(|| SecretError::Hash { name: named() })?,
+            None if secret.expose().is_empty() => return Err(SecretError::Empty { name: named() }),
+            None => Sha256::digest(secret.expose()).into(),
+        };
+        self.0.insert(named(), hash);
+        Ok(self)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whose secret this is.
+    pub(super) fn owner(&self, shown: &str) -> Option<&str> {
+        let shown: [u8; 32] = Sha256::digest(shown).into();
+        let looked = self.0.iter().map(|(name, hash)| (name, hash.ct_eq(&shown)));
+        let found = looked.filter(|(_, same)| bool::from(*same));
+        found.map(|(name, _)| name.as_str()).last()
+    }
+
+    /// Whether this is the secret of the one of this name.
+    pub(super) fn is_of(&self, name: &str, shown: &str) -> bool {
+        let shown: [u8; 32] = Sha256::digest(shown).into();
+        let hash = self.0.get(name).unwrap_or(&[0; 32]);
+        let is_known = Choice::from(u8::from(self.0.contains_key(name)));
+        (hash.ct_eq(&shown) & is_known).into()
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+fn hash(digits: &str) -> Option<[u8; 32]> {
+    let pair = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    bytes.filter(|_| is_plain)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets() -> Secrets {
+        let hashed = format!("sha256:{:x}", Sha256::digest("b-secret"));
+        Secrets::default()
+            .with("a", &Secret::new("a-secret"))
+            .and_then(|some| some.with("b", &Secret::new(hashed)))
+            .unwrap()
+    }
+
+    #[test]
+    fn a_secret_has_an_owner() {
+        let secrets = secrets();
+        for (shown, owner) in [
+            ("a-secret", Some("a")),
+            ("b-secret", Some("b")),
+            ("", None),
+            ("a-secre", None),
+            ("a-secret ", None),
+        ] {
+            assert_eq!(secrets.owner(shown), owner, "{shown:?}");
+        }
+        assert!(secrets.is_of("a", "a-secret") && !secrets.is_of("a", "b-secret"));
+        assert!(!secrets.is_of("c", "a-secret"));
+        assert_eq!(format!("{secrets:?}"), r#"["a", "b"]"#);
+    }
+
+    #[test]
+    fn what_is_no_secret_is_refused() {
+        for (name, secret, expected) in [
+            ("", "x", "without white space"),
+            ("a b", "x", "without white space"),
+            ("a", "", "is empty"),
+            ("a", "sha256:12", "64 hexadecimal digits"),
+            ("a", "sha256:zz", "64 hexadecimal digits"),
+        ] {
+            let error = Secrets::default().with(name, &Secret::new(secret));
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `bridge check`: what is wrong with agent cards and configurations.
+//!
+//! - `subject`: what is looked at, wherever it is
+//! - `signed`: who has signed a card
+//! - `show`: what was found, for people and for programs
+
+mod show;
+mod signed;
+mod subject;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use bridge_protocol::lint::{Finding, Level};
+use clap::Args;
+use url::Url;
+
+use show::Checked;
+use subject::Subject;
+
+/// Look for mistakes in agent cards and configurations
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Check {
+    /// Cards of any version of A2A, in files or at an agent's address, and configurations (*.toml)
+    #[arg(required = true, value_name = "CARD.json|URL|bridge.toml")]
+    what: Vec<Subject>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Take warnings for errors
+    #[arg(long)]
+    strict: bool,
+    /// Expect a signature by one of the keys in this file, a set as JSON (RFC 7517)
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// Expect a signature by a key that is published at or below this address; several may be named
+    #[arg(long, value_name = "URL")]
+    keys_below: Vec<Url>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bridge check agent-card.json                     a file
+  bridge check --json http://localhost:3978/a2a    a running agent, for programs
+  bridge check --keys-below https://agents.example/ https://agents.example/a2a
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 the command line is wrong, 3 a file cannot be read,
+4 an address cannot be asked.";
+
+/// Why something could not be looked at.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CheckError {
+    /// There is no such file, or it holds something else.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Nobody is there, or not with a card.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+impl CheckError {
+    fn code(&self) -> u8 {
+        match self {
+            Self::Unreadable(_) => 3,
+            Self::Unreachable(_) => 4,
+        }
+    }
+}
+
+impl Check {
+    pub(super) fn execute(&self) -> ExitCode {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        match runtime {
+            Ok(runtime) => ExitCode::from(runtime.block_on(self.check())),
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    async fn check(&self) -> u8 {
+        let signers = match signed::signers(self.keys.as_deref(), &self.keys_below) {
+            Ok(signers) => signers,
+            Err(error) => {
+                eprintln!("error: {error}");
+                return error.code();
+            }
+        };
+        let mut all = Vec::new();
+        for subject in &self.what {
+            let found = subject.check(signers.as_ref()).await;
+            all.push(Checked {
+                subject: subject.to_string(),
+                found,
+            });
+        }
+        match self.json {
+            true => println!("{}", show::json(&all)),
+            false => all.iter().for_each(|one| print!("{one}")),
+        }
+        all.iter().map(|one| self.code(one)).max().unwrap_or(0)
+    }
+
+    fn code(&self, checked: &Checked) -> u8 {
+        let is_wrong = |finding: &Finding| match finding.level {
+            Level::Error => true,
+            Level::Warning => self.strict,
+            Level::Note => false,
+        };
+        match &checked.found {
+            Ok(report) => u8::from(report.findings.iter().any(is_wrong)),
+            Err(error) => error.code(),
+        }
+    }
+}

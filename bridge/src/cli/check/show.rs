@@ -1,0 +1,92 @@
+//! What was found, for people and for programs.
+
+use std::fmt;
+
+use bridge_protocol::{
+    dialect::card::Generation,
+    lint::{Finding, Level},
+};
+use serde_json::{Value, json};
+
+use super::CheckError;
+
+/// What was found in one subject.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    /// Of a card.
+    pub(super) generation: Option<Generation>,
+    /// The name of the key that has signed the card, if somebody had to.
+    pub(super) signed: Option<String>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// A subject, and what came of looking at it.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) subject: String,
+    pub(super) found: Result<Report, CheckError>,
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let report = match &self.found {
+            Ok(report) => report,
+            Err(error) => return writeln!(f, "{}: cannot be looked at: {error}", self.subject),
+        };
+        writeln!(f, "{}: {}", self.subject, report.summary())?;
+        for finding in &report.findings {
+            let Finding {
+                level, rule, path, ..
+            } = finding;
+            writeln!(f, "  {level} {path} [{rule}]")?;
+            writeln!(f, "    {}", finding.message)?;
+            writeln!(f, "    fix: {}", finding.fix)?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    fn summary(&self) -> String {
+        let kind = self.generation.map_or_else(
+            || "configuration".to_owned(),
+            |generation| format!("card of A2A {}", version(generation)),
+        );
+        let signed = self.signed.as_ref();
+        let signed = signed.map_or_else(String::new, |key| format!(", signed by the key {key}"));
+        let count = |level: Level| {
+            self.findings
+                .iter()
+                .filter(|one| one.level == level)
+                .count()
+        };
+        let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+        match errors + warnings {
+            0 => format!("{kind}{signed}, nothing is wrong"),
+            _ => format!("{kind}{signed}, errors: {errors}, warnings: {warnings}"),
+        }
+    }
+}
+
+fn version(generation: Generation) -> &'static str {
+    match generation {
+        Generation::V0_1 => "0.1",
+        Generation::V0_2 => "0.2",
+        Generation::V0_3 => "0.3",
+        Generation::V1_0 => "1.0",
+    }
+}
+
+/// Everything as JSON: `{"checked": [{"subject", "generation", "signedBy", "findings"} or {"subject", "error"}]}`.
+pub(super) fn json(all: &[Checked]) -> Value {
+    let one = |checked: &Checked| match &checked.found {
+        Ok(report) => json!({
+            "subject": checked.subject,
+            "generation": report.generation.map(version),
+            "signedBy": report.signed,
+            "findings": report.findings,
+        }),
+        Err(error) => json!({"subject": checked.subject, "error": error.to_string()}),
+    };
+    json!({"checked": all.iter().map(one).collect::<Vec<_>>()})
+}

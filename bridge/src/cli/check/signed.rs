@@ -1,0 +1,62 @@
+//! Who has signed a card.
+
+use std::{collections::BTreeMap, path::Path};
+
+use bridge_client::Signers;
+use bridge_protocol::{
+    jose::{Jwk, Jwks},
+    lint::{Finding, Level},
+};
+use serde_json::Value;
+use url::Url;
+
+use super::CheckError;
+use crate::{auth, cli::card_file};
+
+/// Those who may have signed, if anybody has to.
+pub(super) fn signers(keys: Option<&Path>, places: &[Url]) -> Result<Option<Signers>, CheckError> {
+    if keys.is_none() && places.is_empty() {
+        return Ok(None);
+    }
+    let known = keys.map_or(Ok(Vec::new()), read)?;
+    let signers = places.iter().cloned();
+    Ok(Some(
+        signers.fold(Signers::keys(known), Signers::and_sets_below),
+    ))
+}
+
+fn read(path: &Path) -> Result<Vec<Jwk>, CheckError> {
+    let document = card_file::document(path).map_err(CheckError::Unreadable)?;
+    let wrong = || {
+        format!(
+            "{}: expected a set of keys: {{\"keys\": [..]}}",
+            path.display()
+        )
+    };
+    let set = Jwks::read(document).ok_or_else(|| CheckError::Unreadable(wrong()))?;
+    Ok(set.keys)
+}
+
+/// The name of the key that has signed a card; what is wrong, if none has.
+pub(super) async fn check(signers: &Signers, card: &Value) -> Result<String, Finding> {
+    let (mut fetched, mut missing) = (BTreeMap::new(), Vec::new());
+    for url in signers.key_sets(card) {
+        match auth::document(&url).await.map(Jwks::read) {
+            Ok(Some(keys)) => drop(fetched.insert(url, keys)),
+            Ok(None) => missing.push(format!("{url} is no set of keys")),
+            Err(error) => missing.push(error.to_string()),
+        }
+    }
+    let verified = signers.verify(card, &fetched);
+    verified
+        .map(|signed| signed.key_id)
+        .map_err(|error| Finding {
+            level: Level::Error,
+            rule: "signature",
+            path: "signatures".to_owned(),
+            message: [&[error.to_string()], missing.as_slice()]
+                .concat()
+                .join("; "),
+            fix: "have the card signed by a key that is trusted here, or trust its key".to_owned(),
+        })
+}

@@ -1,0 +1,196 @@
+//! `bridge init`: an agent to begin with, in a folder.
+
+use std::{
+    error::Error,
+    fs::{self, OpenOptions},
+    io::Write as _,
+    net::SocketAddr,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use bridge_protocol::{
+    dialect::card,
+    lint::{Level, lint},
+};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::bot::url;
+use crate::{
+    bot, clock,
+    config::{self, AgentName, HttpUrl},
+};
+
+/// Where the agent is served.
+const PATH: &str = "/a2a/v1";
+
+/// Begin an agent in a folder
+#[derive(Debug, Args)]
+pub(super) struct Init {
+    /// The folder; it is made if it is not there
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+    /// The agent's name in paths
+    #[arg(long, default_value = "assistant", value_parser = name)]
+    name: AgentName,
+    /// Its name for people
+    #[arg(long, default_value = "Assistant")]
+    title: String,
+    /// What it does, in a line
+    #[arg(long, default_value = "Answers questions")]
+    description: String,
+    /// The id of its first skill, such as faq.answer
+    #[arg(
+        long,
+        value_name = "NAMESPACE.SKILL",
+        default_value = "assistant.answer"
+    )]
+    skill: String,
+    /// That skill's name for people
+    #[arg(long, default_value = "Answer questions")]
+    skill_name: String,
+    /// What that skill does
+    #[arg(long, default_value = "Answers a question that is put in a sentence")]
+    skill_description: String,
+    /// Who runs it
+    #[arg(long, default_value = "Example")]
+    organization: String,
+    /// Their site
+    #[arg(long, value_name = "URL", default_value = "https://example.com", value_parser = url)]
+    organization_url: HttpUrl,
+    /// The running bot that answers, by the URL where it takes activities; an echo if absent
+    #[arg(long, value_name = "URL", value_parser = url)]
+    bot: Option<HttpUrl>,
+    /// Where to listen
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+}
+
+fn name(text: &str) -> Result<AgentName, String> {
+    text.to_owned().try_into()
+}
+
+impl Init {
+    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+        let card = self.card();
+        right(&card)?;
+        let files = [
+            (
+                "agent-card.json",
+                serde_json::to_string_pretty(&card)? + "\n",
+            ),
+            ("bridge.toml", self.configuration()),
+            ("token", clock::new_secret() + "\n"),
+        ];
+        let path = |name: &str| self.folder.join(name);
+        if let Some((name, _)) = files.iter().find(|(name, _)| path(name).exists()) {
+            let there = path(name);
+            return Err(
+                format!("{} is there already: name another folder", there.display()).into(),
+            );
+        }
+        fs::create_dir_all(&self.folder)?;
+        for (name, text) in &files {
+            write(&path(name), text)?;
+            println!("wrote {}", path(name).display());
+        }
+        let configuration = path("bridge.toml");
+        config::read(&configuration, &bot::BUILTINS.map(|(name, _)| name))?;
+        println!("next: bridge serve --config {}", configuration.display());
+        println!("      {}", self.call(&path("token")));
+        Ok(())
+    }
+
+    /// The card in the form of 0.3, as published cards have it most.
+    fn card(&self) -> Value {
+        json!({
+            "protocolVersion": "0.3.0",
+            "name": self.title,
+            "description": self.description,
+            "url": format!("http://{}{PATH}", self.listen),
+            "preferredTransport": "JSONRPC",
+            "version": "0.1.0",
+            "capabilities": {"streaming": true},
+            "defaultInputModes": ["text/plain"],
+            "defaultOutputModes": ["text/plain"],
+            "provider": {
+                "organization": self.organization,
+                "url": self.organization_url.0.as_str(),
+            },
+            "skills": [{
+                "id": self.skill,
+                "name": self.skill_name,
+                "description": self.skill_description,
+                "tags": self.skill.split('.').collect::<Vec<_>>(),
+            }],
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "security": [{"bearer": []}],
+        })
+    }
+
+    fn configuration(&self) -> String {
+        let quoted = |text: &str| toml::Value::from(text).to_string();
+        let agent = match &self.bot {
+            Some(bot) => format!("bot = {}", quoted(bot.0.as_str())),
+            None => "builtin = \"echo\"                            # or bot = \"http://HOST/api/messages\"".to_owned(),
+        };
+        format!(
+            r#"# What the bridge hosts. `bridge check bridge.toml` says what is wrong with it and with the card,
+# `bridge serve --config bridge.toml` serves it, and `bridge config schema` describes every key.
+
+listen = "{listen}"
+store = "sled:bridge-data"                  # or "memory"
+
+[[agents]]
+name = "{name}"
+{agent}
+path = "{PATH}"
+card_file = "agent-card.json"
+# flat_results = true                       # for clients that look for result.task.state
+
+# The callers that are let in, and the tokens that they show as Authorization: Bearer TOKEN.
+[agents.access.bearer.secrets]
+me = {{ file = "token" }}
+"#,
+            listen = self.listen,
+            name = self.name.0,
+        )
+    }
+
+    fn call(&self, token: &Path) -> String {
+        let message = json!({
+            "jsonrpc": "2.0", "id": "1", "method": "message/send",
+            "params": {"message": {
+                "messageId": "1", "role": "user", "parts": [{"kind": "text", "text": "hello"}],
+            }},
+        });
+        format!(
+            "curl -s http://{}{PATH} -H 'Content-Type: application/json' \
+             -H \"Authorization: Bearer $(cat {})\" -d '{message}'",
+            self.listen,
+            token.display()
+        )
+    }
+}
+
+/// Refuses to write a card that something is wrong with.
+fn right(document: &Value) -> Result<(), String> {
+    card::read(document.clone()).map_err(|error| error.to_string())?;
+    let (_, findings) = lint(document);
+    let wrong = findings.iter().find(|one| one.level == Level::Error);
+    wrong.map_or(Ok(()), |one| {
+        Err(format!("{} {}: {}", one.path, one.message, one.fix))
+    })
+}
+
+/// Writes a new file, for nobody but the user: there is a secret among them.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let opened = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,133 @@
+//! What callers of an agent have to show: what the configuration says becomes an [`Access`].
+
+use std::{collections::BTreeMap, error::Error};
+
+use bridge_protocol::a2a::{AgentCard, SecurityScheme};
+use url::Url;
+
+use crate::{
+    access::{Access, Certificates, Check, Secrets, TokenCheck},
+    auth::{KeySource, TrustedIssuer, Verifier},
+    config::{AgentConfig, CheckConfig, Config, HttpUrl, TokenConfig},
+};
+
+/// Where an issuer's metadata is (OpenID Connect Discovery 1.0, section 4).
+const METADATA: &str = "/.well-known/openid-configuration";
+
+/// What the agent's callers have to show, with everything that is needed to check it.
+pub(super) fn access(
+    config: &Config,
+    agent: &AgentConfig,
+    card: &AgentCard,
+) -> Result<Access, Box<dyn Error>> {
+    let name = &agent.name.get_ref().0;
+    let mut checks = BTreeMap::new();
+    for (scheme, said) in &agent.access {
+        let declared = card.security_schemes.get(scheme);
+        let check = check(config, said, declared);
+        let check = check.map_err(|error| format!("agent {name}: access.{scheme}: {error}"))?;
+        checks.insert(scheme.clone(), check);
+    }
+    let access = Access::new(card, name, checks);
+    Ok(access.map_err(|error| format!("agent {name}: {error}"))?)
+}
+
+fn check(
+    config: &Config,
+    said: &CheckConfig,
+    declared: Option<&SecurityScheme>,
+) -> Result<Check, Box<dyn Error>> {
+    let mut secrets = Secrets::default();
+    for (name, secret) in &said.secrets {
+        secrets = secrets.with(name, &secret.get_ref().secret())?;
+    }
+    if said.certificates.is_some()
+        && config
+            .tls
+            .as_ref()
+            .is_none_or(|tls| tls.client_ca.is_none())
+    {
+        return Err("expected client_ca in the table tls: nobody vouches for certificates".into());
+    }
+    let token = said.token.as_ref();
+    Ok(Check {
+        token: token
+            .map(|token| self::token(config, token, declared))
+            .transpose()?,
+        secrets,
+        certificates: said.certificates.as_ref().map(|some| Certificates {
+            only: some.only.clone(),
+        }),
+    })
+}
+
+fn token(
+    config: &Config,
+    said: &TokenConfig,
+    declared: Option<&SecurityScheme>,
+) -> Result<TokenCheck, Box<dyn Error>> {
+    let issuer = issuer(said, declared)?;
+    let keys = keys(config.allow_plain_http, said, declared, &issuer)?;
+    let verifier = Verifier::new([TrustedIssuer { issuer, keys }], said.audience.clone());
+    let with_claim =
+        |verifier: Verifier, (name, value): (&String, &String)| verifier.claim(name, value);
+    Ok(TokenCheck {
+        scopes: said.scopes_claim.clone(),
+        tenants: said.tenants_claim.clone(),
+        ..TokenCheck::new(said.claims.iter().fold(verifier, with_claim))
+    })
+}
+
+/// Who signs the tokens. The address of OpenID metadata is made of the issuer's name.
+fn issuer(said: &TokenConfig, declared: Option<&SecurityScheme>) -> Result<String, String> {
+    let published = match declared {
+        Some(SecurityScheme::OpenIdConnect(scheme)) => {
+            scheme.open_id_connect_url.strip_suffix(METADATA)
+        }
+        Some(
+            SecurityScheme::ApiKey(_)
+            | SecurityScheme::HttpAuth(_)
+            | SecurityScheme::OAuth2(_)
+            | SecurityScheme::MutualTls(_),
+        )
+        | None => None,
+    };
+    let issuer = said.issuer.as_deref().or(published).map(str::to_owned);
+    issuer.ok_or_else(|| "token: expected issuer: the name of the one who signs".to_owned())
+}
+
+fn keys(
+    plain_http: bool,
+    said: &TokenConfig,
+    declared: Option<&SecurityScheme>,
+    issuer: &str,
+) -> Result<KeySource, Box<dyn Error>> {
+    let url = |text: &str| {
+        Url::parse(text).map_err(|error| {
+            format!("token: expected jwks, jwks_file or metadata: {text:?} is no URL: {error}")
+        })
+    };
+    Ok(match (&said.jwks_file, &said.jwks, &said.metadata) {
+        (Some(path), _, _) => KeySource::file(path)?,
+        (None, Some(HttpUrl(keys)), _) => KeySource::keys(keys.clone(), plain_http)?,
+        (None, None, Some(HttpUrl(url))) => KeySource::metadata(url.clone(), plain_http)?,
+        (None, None, None) => match published(declared) {
+            Some(metadata) => KeySource::metadata(url(metadata)?, plain_http)?,
+            None => {
+                let base = issuer.trim_end_matches('/');
+                KeySource::metadata(url(&format!("{base}{METADATA}"))?, plain_http)?
+            }
+        },
+    })
+}
+
+/// Where the card itself says that the issuer's metadata is.
+fn published(declared: Option<&SecurityScheme>) -> Option<&str> {
+    match declared? {
+        SecurityScheme::OpenIdConnect(scheme) => Some(&scheme.open_id_connect_url),
+        SecurityScheme::OAuth2(scheme) => scheme.oauth2_metadata_url.as_deref(),
+        SecurityScheme::ApiKey(_) | SecurityScheme::HttpAuth(_) | SecurityScheme::MutualTls(_) => {
+            None
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Tenants (specification 3.2.6, 13.1): under each of them a caller is another owner, so that nothing below
+//! has to know of them.
+
+use std::borrow::Cow;
+
+use bridge_protocol::{a2a::Error, wire::FieldError};
+
+use super::Context;
+
+/// The longest name of a tenant, in bytes: it stands in every key of the store.
+const LONGEST: usize = 256;
+
+/// The context whose caller owns what belongs to the tenant that it asks under.
+///
+/// Who may not ask under a tenant is told what those are told who name one that makes no sense: nobody
+/// learns which tenants there are.
+pub(super) fn settled(context: &Context) -> Result<Cow<'_, Context>, Error> {
+    let tenant = context.tenant.as_deref().filter(|name| !name.is_empty());
+    if !context.caller.may_name(tenant) {
+        return Err(refused("the name of a tenant that the caller belongs to"));
+    }
+    let Some(tenant) = tenant else {
+        return Ok(Cow::Borrowed(context));
+    };
+    if tenant.len() > LONGEST || tenant.contains(char::is_control) {
+        return Err(refused(
+            "a name of at most 256 bytes without control characters",
+        ));
+    }
+    let mut settled = context.clone();
+    settled.caller = context.caller.within(tenant);
+    settled.tenant = None;
+    Ok(Cow::Owned(settled))
+}
+
+fn refused(expected: &str) -> Error {
+    FieldError::new(expected, "something else")
+        .inside("tenant")
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::Caller;
+
+    #[test]
+    fn a_tenant_makes_another_owner() {
+        let (long, alice) = ("x".repeat(257), Caller::new("alice"));
+        let bound = alice.clone().bound_to(["one".to_owned()]);
+        for (caller, tenant, owner) in [
+            (&alice, None, Some(alice.clone())),
+            (&alice, Some(""), Some(alice.clone())),
+            (&alice, Some("one"), Some(alice.within("one"))),
+            (&alice, Some("a\u{1f}b"), None),
+            (&alice, Some(&long), None),
+            (&bound, Some("one"), Some(alice.within("one"))),
+            (&bound, Some("two"), None),
+            (&bound, None, None),
+        ] {
+            let mut context = Context::new("a", caller.clone());
+            context.tenant = tenant.map(str::to_owned);
+            let seen = settled(&context).ok().map(|one| one.caller.clone());
+            assert_eq!(seen, owner, "{tenant:?}");
+        }
+    }
+}

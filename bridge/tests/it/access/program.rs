@@ -1,0 +1,196 @@
+//! The program as its configuration protects it: schemes in the file, certificates of clients, mistakes.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use reqwest::StatusCode;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::jwks;
+use crate::{
+    app::say,
+    program::{Bridge, run},
+    terminal::bridge,
+};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn folder(config: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bridge.toml");
+    fs::write(&path, format!("store = 'memory'\n{config}")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    folder
+}
+
+fn serve(folder: &Path) -> Bridge {
+    Bridge::serve(&["--config", folder.join("bridge.toml").to_str().unwrap()])
+}
+
+async fn send(http: &reqwest::Client, bridge: &Bridge, header: (&str, &str)) -> StatusCode {
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": say("m", "hi")});
+    let post = http
+        .post(format!("{}/a2a", bridge.url()))
+        .header(header.0, header.1);
+    post.json(&body).send().await.unwrap().status()
+}
+
+#[tokio::test]
+async fn the_file_says_what_callers_show() {
+    let folder = folder(
+        r#"
+[[agents]]
+name = "a"
+builtin = "echo"
+card.security = [{ token = [] }, { key = [] }]
+card.security_schemes.token.httpAuthSecurityScheme = { scheme = "Bearer" }
+card.security_schemes.key.apiKeySecurityScheme = { location = "header", name = "X-Key" }
+access.token.token = { issuer = "https://id.test", audience = ["echo-agent"], jwks_file = "keys.json" }
+access.token.secrets = { fixed = "X" }
+access.key.secrets = { ci = { file = "key" } }
+"#,
+    );
+    fs::write(folder.path().join("keys.json"), jwks().to_string()).unwrap();
+    fs::write(folder.path().join("key"), "open sesame\n").unwrap();
+    let bridge = serve(folder.path());
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let token = super::token(super::ISSUER, "me", &json!({}));
+    for (header, value, expected) in [
+        ("authorization", format!("Bearer {token}"), StatusCode::OK),
+        ("authorization", "Bearer X".to_owned(), StatusCode::OK),
+        ("x-key", "open sesame".to_owned(), StatusCode::OK),
+        ("x-key", "X".to_owned(), StatusCode::UNAUTHORIZED),
+        (
+            "authorization",
+            "Bearer Y".to_owned(),
+            StatusCode::UNAUTHORIZED,
+        ),
+        ("accept", "*/*".to_owned(), StatusCode::UNAUTHORIZED),
+    ] {
+        assert_eq!(
+            send(&http, &bridge, (header, &value)).await,
+            expected,
+            "{header}: {value}"
+        );
+    }
+}
+
+/// Someone who vouches for others, and a certificate for them.
+struct Authority {
+    certificate: rcgen::Certificate,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let mut parameters = CertificateParams::new([]).unwrap();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        let certificate = parameters.self_signed(&key).unwrap();
+        Self {
+            certificate,
+            issuer: Issuer::new(parameters, key),
+        }
+    }
+
+    /// A certificate with its key, PEM.
+    fn vouch(&self, common_name: &str, host: &str) -> String {
+        let mut parameters = CertificateParams::new([host.to_owned()]).unwrap();
+        parameters
+            .distinguished_name
+            .push(DnType::CommonName, common_name);
+        let key = KeyPair::generate().unwrap();
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        format!("{}{}", certificate.pem(), key.serialize_pem())
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_is_a_caller() {
+    let authority = Authority::new("authority");
+    let folder = folder(
+        r#"
+tls = { certificate = "server.pem", key = "server.pem", client_ca = "ca.pem" }
+[[agents]]
+name = "a"
+builtin = "echo"
+card.security = [{ mutual = [] }]
+card.security_schemes.mutual.mtlsSecurityScheme = {}
+access.mutual.certificates.only = ["alice.test", "CN=bob"]
+"#,
+    );
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("ca.pem"), authority.certificate.pem()).unwrap();
+    fs::write(file("server.pem"), authority.vouch("server", "127.0.0.1")).unwrap();
+    let bridge = serve(folder.path());
+    let root = reqwest::Certificate::from_pem(authority.certificate.pem().as_bytes()).unwrap();
+    let client = |identity: Option<String>| {
+        let builder = reqwest::Client::builder()
+            .use_rustls_tls()
+            .add_root_certificate(root.clone())
+            .no_proxy();
+        let with = |pem: String| reqwest::Identity::from_pem(pem.as_bytes()).unwrap();
+        match identity.map(with) {
+            Some(identity) => builder.identity(identity),
+            None => builder,
+        }
+        .build()
+        .unwrap()
+    };
+    for (identity, expected) in [
+        (None, StatusCode::UNAUTHORIZED),
+        (Some(authority.vouch("alice", "alice.test")), StatusCode::OK),
+        (Some(authority.vouch("bob", "host.test")), StatusCode::OK),
+        (
+            Some(authority.vouch("eve", "eve.test")),
+            StatusCode::UNAUTHORIZED,
+        ),
+    ] {
+        let http = client(identity);
+        assert_eq!(send(&http, &bridge, ("accept", "*/*")).await, expected);
+    }
+    let strangers = Authority::new("strangers").vouch("alice", "alice.test");
+    let post = client(Some(strangers)).post(format!("{}/a2a", bridge.url()));
+    assert!(
+        post.body("{}").send().await.is_err(),
+        "nobody vouches for it"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_checked_is_not_served() {
+    let agent = "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
+    let bearer = "card.security_schemes.s.httpAuthSecurityScheme = { scheme = 'Bearer' }\n";
+    let mutual = "card.security_schemes.s.mtlsSecurityScheme = {}\n";
+    for (more, expected) in [
+        (
+            bearer.to_owned(),
+            "expected [agents.access.s] with token or secrets",
+        ),
+        (
+            format!("{mutual}access.s.certificates = {{}}\n"),
+            "client_ca in the table tls",
+        ),
+        (
+            format!("{bearer}access.s.token = {{ audience = ['a'] }}\n"),
+            "token: expected issuer",
+        ),
+        (
+            format!("{bearer}access.s.secrets = {{ 'a b' = 'x' }}\n"),
+            "without white space",
+        ),
+        (
+            format!("access.t.secrets = {{ a = 'x' }}\n"),
+            "\"t\", which the card does not declare",
+        ),
+    ] {
+        let folder = folder(&format!("{agent}{more}"));
+        let config = folder.path().join("bridge.toml");
+        let mut serve = bridge(&["serve", "--listen", "127.0.0.1:0", "--config"]);
+        let (done, said) = run(serve.arg(config), LIMIT).await;
+        assert!(!done && said.contains(expected), "{said}\n{expected}");
+    }
+}

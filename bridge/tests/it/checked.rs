@@ -1,0 +1,181 @@
+//! `bridge init` and `bridge check`, as people run them.
+
+use std::{fs, path::Path, time::Duration};
+
+use bridge::auth::CARD_KEYS;
+use serde_json::{Value, json};
+use tokio::{process::Command, time::timeout};
+
+use crate::{
+    program::{Bridge, run},
+    terminal::bridge,
+};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The exit code, and what was printed.
+async fn exit(mut command: Command) -> (i32, String) {
+    let output = timeout(LIMIT, command.kill_on_drop(true).output()).await;
+    let output = output.unwrap().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(said).unwrap(),
+    )
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[tokio::test]
+async fn what_init_writes_is_right_and_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("my-agent");
+    let init = [
+        "init",
+        text(&place),
+        "--skill",
+        "faq.answer",
+        "--title",
+        "Hello \"support\"",
+    ];
+    let (done, said) = run(&mut bridge(&init), LIMIT).await;
+    assert!(
+        done && said.contains("next: bridge serve --config"),
+        "{said}"
+    );
+    let (again, said) = exit(bridge(&init)).await;
+    assert!(again == 1 && said.contains("is there already"), "{said}");
+
+    let (card, config) = (place.join("agent-card.json"), place.join("bridge.toml"));
+    let (code, said) = exit(bridge(&["check", text(&card), text(&config)])).await;
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("card of A2A 0.3, nothing is wrong"), "{said}");
+    assert!(said.contains("configuration, nothing is wrong"), "{said}");
+
+    let served = Bridge::serve(&["--config", text(&config), "--store", "memory"]);
+    let address = served.url().strip_prefix("http://").unwrap();
+    let token = fs::read_to_string(place.join("token")).unwrap();
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let say = |token: &str| {
+        let body = json!({"jsonrpc": "2.0", "id": "1", "method": "message/send", "params": {"message":
+            {"messageId": "1", "role": "user", "parts": [{"kind": "text", "text": "hello"}]}}});
+        http.post(format!("http://{address}/a2a/v1"))
+            .bearer_auth(token)
+            .json(&body)
+            .send()
+    };
+    let answer: Value = say(token.trim()).await.unwrap().json().await.unwrap();
+    assert_eq!(answer["result"]["kind"], "task", "{answer}");
+    assert_eq!(say("guess").await.unwrap().status().as_u16(), 401);
+    let shown = http.get(format!("http://{address}/.well-known/agent-card.json"));
+    let shown: Value = shown.send().await.unwrap().json().await.unwrap();
+    assert_eq!(
+        (&shown["name"], &shown["skills"][0]["id"]),
+        (&json!("Hello \"support\""), &json!("faq.answer"))
+    );
+}
+
+#[tokio::test]
+async fn init_writes_nothing_that_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("a");
+    let (code, said) = exit(bridge(&["init", text(&place), "--skill", ""])).await;
+    assert!(
+        code == 1 && said.contains("skills[0].id is empty"),
+        "{said}"
+    );
+    assert!(!place.exists());
+}
+
+#[tokio::test]
+async fn mistakes_are_told_with_an_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let good = json!({
+        "name": "n", "description": "d", "version": "1.0.0", "capabilities": {},
+        "supportedInterfaces": [{"url": "http://h.test", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "defaultInputModes": ["a/b"], "defaultOutputModes": ["a/b"],
+        "skills": [{"id": "s", "name": "S", "description": "d", "tags": []}],
+    });
+    let mut bad = good.clone();
+    bad["skills"][0]["id"] = "<namespace.skill>".into();
+    let good = file("good.json", &good.to_string());
+    let bad = file("bad.json", &bad.to_string());
+    let broken = file("broken.json", "{");
+    let keys = file("keys.json", r#"{"keys": []}"#);
+    let config = file("bridge.toml", "[[agents]]\nname = 'a'\n");
+    let carded = file(
+        "carded.toml",
+        "[[agents]]\nname = 'a'\nbuiltin = 'echo'\ncard_file = 'bad.json'\n",
+    );
+    let nowhere = "http://127.0.0.1:9/a2a";
+    for (arguments, code, expected) in [
+        (&[good.as_str()][..], 0, "errors: 0, warnings: 1"),
+        (
+            &["--strict", &good],
+            1,
+            "warning supportedInterfaces[0].url [encryption]",
+        ),
+        (&[&bad], 1, "error skills[0].id [placeholder]"),
+        (&[&good, &bad], 1, "good.json: card of A2A 1.0"),
+        (&["--keys", &keys, &good], 1, "the card is not signed"),
+        (&["--keys", &good, &good], 3, "expected a set of keys"),
+        (&[&broken], 3, "expected JSON"),
+        (&["nowhere.json"], 3, "No such file"),
+        (&[&config], 1, "error 2:8 agents[0].name [configuration]"),
+        (&[&carded], 1, "bad.json: skills[0].id [placeholder]"),
+        (&[nowhere], 4, "cannot be reached"),
+        (&["--json", &bad], 1, r#""rule":"placeholder""#),
+        (&[], 2, "Usage"),
+    ] {
+        let (found, said) = exit(bridge(&[&["check"], arguments].concat())).await;
+        assert!(
+            found == code && said.contains(expected),
+            "{arguments:?}: {found}\n{said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_running_agents_signature_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key.pem");
+    let mut openssl = Command::new("openssl");
+    openssl.args(["genpkey", "-algorithm", "ed25519", "-out", text(&key)]);
+    let (made, said) = run(&mut openssl, LIMIT).await;
+    assert!(made, "openssl is needed for this test: {said}");
+    let config = folder.path().join("bridge.toml");
+    fs::write(
+        &config,
+        "store = 'memory'\ncard_key.file = 'key.pem'\n[[agents]]\nname = 'a'\nbuiltin = 'echo'\n",
+    )
+    .unwrap();
+    let served = Bridge::serve(&["--config", text(&config)]);
+    let url = format!("{}/a2a", served.url());
+    for (place, code, expected) in [
+        (served.url().to_owned(), 0, "signed by the key"),
+        (
+            format!("{}{CARD_KEYS}", served.url()),
+            0,
+            "signed by the key",
+        ),
+        (
+            "http://127.0.0.1:9/".to_owned(),
+            1,
+            "is not among those that are trusted",
+        ),
+    ] {
+        let check = ["check", "--keys-below", &place, &url];
+        let (found, said) = exit(bridge(&check)).await;
+        assert!(
+            found == code && said.contains(expected),
+            "{place}: {found}\n{said}"
+        );
+    }
+}
