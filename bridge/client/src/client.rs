@@ -40,6 +40,15 @@ impl Client {
         Ok(Self { card, agent })
     }
 
+    /// Chooses how to speak to an agent whose card was read already, from `base` or below it.
+    ///
+    /// # Errors
+    /// If none of the card's interfaces can be used.
+    pub fn for_card(card: AgentCard, base: &Url, options: &Options) -> Result<Self, ClientError> {
+        let agent = Arc::new(connect::by_card(&card, base, options)?);
+        Ok(Self { card, agent })
+    }
+
     /// The agent's card.
     pub fn card(&self) -> &AgentCard {
         &self.card

@@ -33,6 +33,20 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Agen
     }
 }
 
+/// Chooses how to speak to an agent whose card is known.
+pub(crate) fn by_card(
+    card: &AgentCard,
+    base: &Url,
+    options: &Options,
+) -> Result<Agent, ClientError> {
+    let http = http_client(base, options);
+    let known = http.and_then(|http| agent(http, card, base, options));
+    known.map_err(|fault| {
+        let fault = options.credentials.hide_in(fault);
+        fault.of(base.as_str(), "card")
+    })
+}
+
 async fn connect(base: &Url, options: &Options) -> Result<(AgentCard, Agent), Fault> {
     let http = http_client(base, options)?;
     let card = card::find(&http, base, options).await?;
@@ -135,7 +149,7 @@ fn address(base: &Url, choice: Choice<'_>) -> Result<Url, FieldError> {
 
 /// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
 /// environment is for the outside; on this machine it would only be in the way.
-fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
+pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
     built(builder(base, options))
 }
 

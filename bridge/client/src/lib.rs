@@ -13,6 +13,9 @@
 //! - [`CardCheck`]: whether a card is trusted
 //! - [`CardCache`]: cards that need not be sent again
 //! - [`Signers`]: who may have signed it
+//! - [`discovery`]: what is known of a site becomes an agent with skills
+//! - [`invocation`]: a skill of such an agent is called, whatever it speaks
+//! - `registry`, a feature: agent cards in an OCI registry
 
 mod agent;
 mod binding;
@@ -22,10 +25,15 @@ mod check;
 mod client;
 mod connect;
 mod credentials;
+pub mod discovery;
 mod error;
+mod guard;
 mod http;
+pub mod invocation;
 mod negotiation;
 mod options;
+#[cfg(feature = "registry")]
+pub mod registry;
 mod signature;
 mod stream;
 mod tenant;

@@ -5,9 +5,11 @@ mod card_file;
 mod chat;
 mod check;
 mod config;
+mod discover;
 mod doctor;
 mod init;
 mod push;
+mod registry;
 mod serve;
 mod store;
 
@@ -40,6 +42,7 @@ Examples:
   bridge chat http://localhost:3978/a2a        talk to an agent
   bridge init my-agent                         begin an agent in a folder: configuration, card and token
   bridge check agent-card.json bridge.toml     say what is wrong with cards and configurations
+  bridge discover http://localhost:3978        see who is there and what they can do
 
 Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 something
 is wrong, 3 a file cannot be read, 4 an address cannot be asked.
@@ -61,6 +64,10 @@ enum Command {
     Init(init::Init),
     /// Say what is wrong with agent cards and configurations, and how to put it right
     Check(check::Check),
+    /// See who is at an address and what they can be asked for
+    Discover(discover::Discover),
+    /// Push, list and pull agent cards in an OCI registry
+    Registry(registry::RegistryCommand),
 }
 
 /// What the program does, from its arguments to its exit code.
@@ -75,6 +82,8 @@ pub fn main() -> ExitCode {
         Command::Chat(chat) => chat.execute(),
         Command::Init(init) => init.execute(),
         Command::Check(check) => return check.execute(),
+        Command::Discover(discover) => discover.execute(),
+        Command::Registry(registry) => registry.execute(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,6 +5,8 @@
 //! everybody is anonymous without it.
 
 mod card;
+mod catalogue;
+mod execute;
 mod extensions;
 mod flat;
 #[cfg(feature = "grpc")]
@@ -84,11 +86,12 @@ pub struct GrpcInterface {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(pub String);
 
-/// Where the cards of all agents are.
+/// Where the cards of all agents are: as a list at `path`, and as links at `/.well-known/api-catalog`.
 pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
     let endpoints: Arc<[Endpoint]> = endpoints.into();
     Router::new()
-        .route(path, get(card::catalogue))
+        .route(path, get(catalogue::cards))
+        .route("/.well-known/api-catalog", get(catalogue::links))
         .with_state(endpoints)
 }
 
@@ -106,6 +109,7 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         .route(&at("/.well-known/agent-card.json"), get(card::current))
         .route(&at("/.well-known/agent.json"), get(card::legacy))
         .route(&at("/agent.json"), get(card::legacy))
+        .route(&at("/agent-card"), get(execute::card))
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .with_state(Mount {
             endpoint: Arc::new(endpoint),
@@ -125,7 +129,8 @@ fn json_rpc(path: &str) -> Router<Mount> {
         .route(&at("/v1/"), rpc())
         .route(&at("/tasks/send"), send)
         .route(&at("/tasks/get"), call())
-        .route(&at("/tasks/cancel"), call());
+        .route(&at("/tasks/cancel"), call())
+        .route(&at("/execute"), post(execute::post));
     match path.is_empty() {
         true => router,
         false => router.route(path, rpc()),

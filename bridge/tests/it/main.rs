@@ -17,6 +17,8 @@ mod crash;
 #[cfg(test)]
 mod crash_program;
 #[cfg(test)]
+mod discover;
+#[cfg(test)]
 mod examples;
 #[cfg(all(test, feature = "grpc"))]
 mod grpc;
@@ -24,6 +26,8 @@ mod grpc;
 mod grpc_client;
 #[cfg(test)]
 mod foreign;
+#[cfg(test)]
+mod execute;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]

@@ -35,6 +35,13 @@ const PROTOCOL: Rooms = &[
 
 const CLIENT: Rooms = &[
     (
+        "invocation",
+        &["client", "discovery", "error", "options", "rpc"],
+    ),
+    ("registry", &["credentials", "discovery", "error"]),
+    ("discovery", &["credentials", "guard"]),
+    ("guard", &[]),
+    (
         "client",
         &[
             "agent",

@@ -9,10 +9,18 @@ mod credentials;
 #[cfg(test)]
 mod cutting;
 #[cfg(test)]
+mod discovery;
+#[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod invocation;
+#[cfg(all(test, feature = "registry"))]
+mod registry;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod site;
 #[cfg(test)]
 mod versions;

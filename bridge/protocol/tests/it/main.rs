@@ -4,6 +4,7 @@
 
 mod activity;
 mod documents;
+mod execute;
 mod lint;
 mod minimal;
 mod names;
