@@ -35,6 +35,9 @@ use crate::{
 /// Where the cards of all agents are.
 const CATALOGUE: &str = "/a2a/catalog";
 
+/// What is at `/a2a` beside the agents: operations of the first one, and the catalogue.
+const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
+
 /// Agents that are hosted together.
 #[derive(Debug)]
 pub struct Host {
@@ -67,6 +70,9 @@ pub enum HostError {
     /// A name that cannot stand in a path.
     #[error("{0:?} is no name for an agent: use letters, digits, - and _")]
     Name(String),
+    /// At the path that the name would have is something else.
+    #[error("{0:?} is no name for an agent: something else is at /a2a/{0}")]
+    Reserved(String),
     /// What was left open cannot be taken up again.
     #[error("the tasks that were left open cannot be taken up: {0}")]
     Recover(#[source] TurnError),
@@ -167,6 +173,9 @@ fn seats(agents: &[Agent], paths: &BTreeMap<String, String>) -> Result<Vec<Seat>
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(plain) {
             return Err(HostError::Name(name.clone()));
+        }
+        if RESERVED.contains(&name.as_str()) {
+            return Err(HostError::Reserved(name.clone()));
         }
         if !names.insert(name) {
             return Err(HostError::Twice(name.clone()));

@@ -32,7 +32,7 @@ pub(crate) async fn app_with_card(change: impl FnOnce(&mut AgentCard)) -> Router
     app_of(agent).await
 }
 
-fn echo() -> Agent {
+pub(crate) fn echo() -> Agent {
     Agent {
         name: "echo".to_owned(),
         card: AgentCard::named("Echo", "Says it again."),
