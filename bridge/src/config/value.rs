@@ -65,6 +65,11 @@ impl TryFrom<String> for AgentName {
 
     fn try_from(text: String) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if OPERATIONS.contains(&text.as_str()) || text == "catalog" {
+            return Err(format!(
+                "{text:?} is the bridge's own; expected another name"
+            ));
+        }
         match !text.is_empty() && text.chars().all(plain) {
             true => Ok(Self(text)),
             false => Err(format!("expected letters, digits, - and _, found {text:?}")),
@@ -79,7 +84,19 @@ impl TryFrom<String> for AgentName {
 pub struct AgentPath(pub String);
 
 /// First words of paths that the bridge needs for itself.
-const RESERVED: [&str; 6] = ["v3", "bots", "healthz", "readyz", "metrics", ".well-known"];
+const RESERVED: [&str; 8] = [
+    "v3",
+    "bots",
+    "healthz",
+    "readyz",
+    "metrics",
+    ".well-known",
+    "openapi.json",
+    "docs",
+];
+
+/// What the first agent is asked at `/` and at `/a2a`, where the others are beside it.
+const OPERATIONS: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "agent.json"];
 
 impl TryFrom<String> for AgentPath {
     type Error = String;
@@ -94,7 +111,9 @@ impl TryFrom<String> for AgentPath {
         if !text.starts_with('/') || !words.iter().all(|word| is_word(word)) {
             return Err(format!("{expected}; found {text:?}"));
         }
-        match RESERVED.contains(&words[0]) || text.starts_with("/a2a/catalog") {
+        let is_asked = |words: &[&str]| words.first().is_some_and(|word| OPERATIONS.contains(word));
+        let below = words.strip_prefix(&["a2a"]).unwrap_or(&words);
+        match RESERVED.contains(&words[0]) || text.starts_with("/a2a/catalog") || is_asked(below) {
             true => Err(format!(
                 "{text:?} is the bridge's own; expected another path"
             )),
@@ -150,9 +169,12 @@ mod tests {
                 "https://me:word@h.test",
             ],
         );
-        holds::<AgentName>(&["a", "A-1_b"], &["", "a b", "a/b", "ä"]);
+        holds::<AgentName>(
+            &["a", "A-1_b"],
+            &["", "a b", "a/b", "ä", "v1", "tasks", "catalog"],
+        );
         holds::<AgentPath>(
-            &["/a", "/a/b.c~d"],
+            &["/a", "/a/b.c~d", "/a2a/docs", "/a/tasks"],
             &[
                 "",
                 "/",
@@ -164,6 +186,9 @@ mod tests {
                 "/bots/x",
                 "/{a}",
                 "/.well-known/a",
+                "/docs",
+                "/tasks",
+                "/a2a/v1/x",
             ],
         );
         holds::<Network>(

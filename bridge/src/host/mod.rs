@@ -38,6 +38,9 @@ use crate::{
 /// Where the cards of all agents are.
 const CATALOGUE: &str = "/a2a/catalog";
 
+/// What is at `/a2a` beside the agents: operations of the first one, and the catalogue.
+const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
+
 /// Agents that are hosted together.
 #[derive(Debug)]
 pub struct Host {
@@ -107,6 +110,9 @@ pub enum HostError {
     /// Push notifications cannot be delivered.
     #[error("push notifications cannot be delivered: {0}")]
     Push(#[from] PushError),
+    /// At the path that the name would have is something else.
+    #[error("{0:?} is no name for an agent: something else is at /a2a/{0}")]
+    Reserved(String),
     /// What was left open cannot be taken up again.
     #[error("the tasks that were left open cannot be taken up: {0}")]
     Recover(#[source] TurnError),
@@ -317,6 +323,9 @@ impl Host {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if name.is_empty() || !name.chars().all(plain) {
                 return Err(HostError::Name(name.clone()));
+            }
+            if RESERVED.contains(&name.as_str()) {
+                return Err(HostError::Reserved(name.clone()));
             }
             if !names.insert(name) {
                 return Err(HostError::Twice(name.clone()));

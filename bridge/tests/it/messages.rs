@@ -147,7 +147,7 @@ async fn the_configuration_says_so_for_running_bots_and_those_that_come_along() 
     let config = format!(
         "store = 'memory'\n\
          [[agents]]\nname = 'running'\n{running}\nmessage_only = true\n\
-         [[agents]]\nname = 'tasks'\n{running}\n\
+         [[agents]]\nname = 'plain'\n{running}\n\
          [[agents]]\nname = 'sample'\nbuiltin = 'sample'\nmessage_only = true\n"
     );
     std::fs::write(&file, config).unwrap();
@@ -156,7 +156,7 @@ async fn the_configuration_says_so_for_running_bots_and_those_that_come_along() 
     for (agent, pointer, expected) in [
         ("running", "/result/message/parts/0/text", "Echo: hi"),
         ("sample", "/result/message/parts/0/text", "You said: hi"),
-        ("tasks", "/result/task/status/state", "TASK_STATE_COMPLETED"),
+        ("plain", "/result/task/status/state", "TASK_STATE_COMPLETED"),
     ] {
         let answer = client.call(agent, "SendMessage", &say(agent, "hi")).await;
         let answer = answer.unwrap();

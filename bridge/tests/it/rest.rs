@@ -1,15 +1,18 @@
 //! HTTP+JSON as clients see it, without a socket; `interop` has the foreign clients over real ones.
 
+use std::sync::Arc;
+
 use axum::{
     Router,
     body::Body,
     http::{Request, Response, StatusCode},
 };
+use bridge::{agent::Agent, host::Host, store::MemoryStore};
 use bridge_protocol::a2a::AgentExtension;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::app::{app, app_with_card, say, text};
+use crate::app::{app, app_with_card, echo, say, text};
 
 /// A message as 0.3 has it in ProtoJSON.
 fn say_v0_3(id: &str, words: &str) -> Value {
@@ -244,6 +247,9 @@ async fn errors_name_what_was_expected() {
     for (what, headers, body) in cases {
         let response = ask(&app, what, headers, body.as_ref()).await;
         let status = response.status();
+        let is_older = what.contains("/v1");
+        let media_type = ["application/a2a+json", "application/json"][usize::from(is_older)];
+        assert_eq!(response.headers()["content-type"], media_type, "{what}");
         let allow = response.headers().get("allow").cloned();
         let allow = allow.map(|allow| format!(" (allow: {})", allow.to_str().unwrap()));
         let error = json_of(response).await["error"].take();
@@ -311,6 +317,21 @@ async fn cards_list_every_way() {
         })
         .collect();
     insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[tokio::test]
+async fn an_agent_is_not_called_like_an_operation() {
+    for name in ["v1", "tasks", "extendedAgentCard", "catalog"] {
+        let agent = Agent {
+            name: name.to_owned(),
+            ..echo()
+        };
+        let host = Host::new(Arc::new(MemoryStore::new()), [echo(), agent]);
+        let refused = host.router("http://localhost:3978").await.unwrap_err();
+        let expected =
+            format!("{name:?} is no name for an agent: something else is at /a2a/{name}");
+        assert_eq!(refused.to_string(), expected);
+    }
 }
 
 #[tokio::test]

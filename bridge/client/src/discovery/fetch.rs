@@ -93,7 +93,7 @@ impl<'a> Fetcher<'a> {
             .get(url.clone())
             .header(ACCEPT, "application/json");
         let request = match self.options.credentials.check(self.target, url) {
-            Ok(()) => request.headers(self.options.credentials.headers()),
+            Ok(()) => self.options.credentials.show(request),
             Err(_) => request,
         };
         request

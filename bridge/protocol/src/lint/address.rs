@@ -20,7 +20,7 @@ impl Linter<'_> {
         match self.generation {
             Generation::V1_0 => self.interfaces(),
             Generation::V0_3 | Generation::V0_2 => self.main_url(),
-            Generation::V0_1 => {
+            Generation::V0_1 | Generation::Execute => {
                 for name in ["url", "base_url"] {
                     self.url(self.card, "", name);
                 }

@@ -148,7 +148,7 @@ impl Linter<'_> {
     fn is_strict(&self) -> bool {
         match self.generation {
             Generation::V1_0 | Generation::V0_3 => true,
-            Generation::V0_1 | Generation::V0_2 => false,
+            Generation::Execute | Generation::V0_1 | Generation::V0_2 => false,
         }
     }
 

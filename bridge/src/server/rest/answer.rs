@@ -25,15 +25,15 @@ pub(super) struct Style {
 }
 
 impl Style {
-    /// What the request's headers ask for.
-    pub(super) fn wanted(headers: &HeaderMap) -> Self {
+    /// What the request's headers ask for, in this form if nothing is known of another one.
+    pub(super) fn wanted(headers: &HeaderMap, spoken: Spoken) -> Self {
         let accepts = |media_type: &str| {
             let all = headers.get_all(ACCEPT).iter();
             let mut all = all.filter_map(|value| value.to_str().ok());
             all.any(|value| value.contains(media_type))
         };
         Self {
-            spoken: Spoken::V1_0,
+            spoken,
             is_plain: accepts("application/json") && !accepts("application/a2a+json"),
         }
     }

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 
 use super::{query, route::Routed, spoken::Spoken};
 
+/// How many tasks are listed for those who cannot ask for more.
+const LARGEST_PAGE: i32 = 100;
+
 /// What a routed request asks, and in which form it is answered.
 ///
 /// # Errors
@@ -41,7 +44,11 @@ pub(super) fn read(
         | Operation::ListTaskPushNotificationConfigs
         | Operation::DeleteTaskPushNotificationConfig
         | Operation::GetExtendedAgentCard => {
-            let params = query::read(routed.operation, uri)?;
+            let mut params = query::read(routed.operation, uri)?;
+            if (routed.version, routed.operation) == (Version::V0_3, Operation::ListTasks) {
+                // 0.3 knows no pages: its list has as many as one can.
+                params.entry("pageSize").or_insert(LARGEST_PAGE.into());
+            }
             let call = addressed(routed, params)?;
             Ok((call, Spoken::without_body(routed.version)))
         }

@@ -30,12 +30,16 @@ use axum::{
     http::{HeaderMap, Method, StatusCode, Uri},
     response::Response,
 };
-use bridge_protocol::a2a::{Error, ErrorKind};
+use bridge_protocol::{
+    a2a::{Error, ErrorKind},
+    dialect::Call,
+};
 
 use self::{
     answer::Style,
     refusal::Refusal,
     route::{Routed, Unrouted},
+    spoken::Spoken,
 };
 use super::{Asker, Endpoint, extensions, preamble::Preamble};
 use crate::{
@@ -74,7 +78,8 @@ pub(super) async fn handle(
     uri: Uri,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let style = Style::wanted(&headers);
+    let version = route::version(mount.below(uri.path()));
+    let style = Style::wanted(&headers, Spoken::without_body(version));
     let answered = match body {
         Ok(body) => {
             let asked = Asked {
@@ -118,8 +123,13 @@ impl Mount {
         Ok(extensions::naming(response, routed.version, active))
     }
 
+    /// The path of an operation.
+    fn below<'a>(&self, path: &'a str) -> &'a str {
+        path.strip_prefix(&*self.path).unwrap_or(path)
+    }
+
     fn route(&self, method: &Method, path: &str) -> Result<Routed, Refusal> {
-        let below = path.strip_prefix(&*self.path).unwrap_or(path);
+        let below = self.below(path);
         let takes_tenants = *self.path == *self.endpoint.own;
         route::find(method, below, takes_tenants).map_err(|unrouted| self.unrouted(path, unrouted))
     }
@@ -154,7 +164,7 @@ fn understand(
     context: &mut Context,
     routed: &Routed,
     asked: &Asked,
-) -> Result<(bridge_protocol::dialect::Call, spoken::Spoken), Error> {
+) -> Result<(Call, Spoken), Error> {
     let preamble = Preamble::read(&asked.headers, &asked.uri)?;
     if let Some(named) = preamble.named.filter(|named| *named != routed.version) {
         let served = routed.version;
@@ -172,11 +182,9 @@ fn understand(
 }
 
 fn unread(rejection: &BytesRejection) -> Refusal {
-    let message = match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            format!("expected a body of at most {} MiB", super::BODY_LIMIT >> 20)
-        }
-        _ => "the body could not be read to its end".to_owned(),
+    let message = match rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        true => format!("expected a body of at most {} MiB", super::BODY_LIMIT >> 20),
+        false => "the body could not be read to its end".to_owned(),
     };
     Refusal {
         status: rejection.status(),

@@ -114,6 +114,14 @@ pub(super) enum Unrouted {
     Method { allowed: Vec<&'static str> },
 }
 
+/// The version that is spoken at a path below an agent's address.
+pub(super) fn version(path: &str) -> Version {
+    match path.split('/').nth(1) {
+        Some("v1") => Version::V0_3,
+        Some(_) | None => Version::V1_0,
+    }
+}
+
 /// The operation of a path below an agent's address.
 pub(super) fn find(method: &Method, path: &str, takes_tenants: bool) -> Result<Routed, Unrouted> {
     let segments: Vec<String> = path.split('/').skip(1).map(decoded).collect();
@@ -123,13 +131,10 @@ pub(super) fn find(method: &Method, path: &str, takes_tenants: bool) -> Result<R
             allowed: vec!["POST"],
         });
     }
-    let version = match segments.first() {
-        Some(&"v1") => {
-            segments.remove(0);
-            Version::V0_3
-        }
-        Some(_) | None => Version::V1_0,
-    };
+    let version = version(path);
+    if version == Version::V0_3 {
+        segments.remove(0);
+    }
     let tenant = match segments.first() {
         Some(first) if takes_tenants && version == Version::V1_0 && !RESERVED.contains(first) => {
             Some(segments.remove(0).to_owned()).filter(|name| !name.is_empty())
@@ -304,8 +309,12 @@ mod tests {
         let found = find(&Method::POST, "/acme/message:send", false);
         assert_eq!(found, Err(Unrouted::Path));
         for reserved in RESERVED {
-            let path = format!("/{reserved}/extendedAgentCard");
-            assert_eq!(find(&Method::GET, &path, true), Err(Unrouted::Path));
+            let found = find(&Method::GET, &format!("/{reserved}/tasks/t"), true);
+            assert_eq!(
+                found.ok().and_then(|routed| routed.tenant),
+                None,
+                "{reserved}"
+            );
         }
     }
 }
