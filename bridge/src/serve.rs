@@ -1,9 +1,16 @@
 //! Serving an app on a listener, in the one way that everything here is served.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, time::Duration};
 
 use axum::{Router, serve::ListenerExt as _};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
+
+/// After how long a silent client is asked whether it is there.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How often it is asked again, until the kernel gives it up.
+const PROBE: Duration = Duration::from_secs(15);
 
 /// Serves until `stop` comes and the requests that are open then have ended: whoever must not wait for
 /// those drops the future. `std::future::pending()` never comes. Handlers are told who is connected by
@@ -23,10 +30,16 @@ pub async fn serve(
         .await
 }
 
-/// Without it the kernel holds the small events of a stream back until the client has acknowledged the
-/// one before, some 40 ms.
+/// Without TCP_NODELAY the kernel holds the small events of a stream back until the client has acknowledged
+/// the one before, some 40 ms. Without keep-alive a client that is gone without a word, on a stream that has
+/// nothing to say, is never missed.
 pub(crate) fn hurry(connection: &TcpStream) {
-    if let Err(error) = connection.set_nodelay(true) {
-        tracing::debug!(%error, "a connection without TCP_NODELAY");
+    let socket = SockRef::from(connection);
+    let alive = TcpKeepalive::new().with_time(IDLE).with_interval(PROBE);
+    let set = socket
+        .set_tcp_nodelay(true)
+        .and_then(|()| socket.set_tcp_keepalive(&alive));
+    if let Err(error) = set {
+        tracing::debug!(%error, "a connection without TCP_NODELAY or keep-alive");
     }
 }

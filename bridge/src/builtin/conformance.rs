@@ -46,7 +46,7 @@ enum Step {
 use Step::{Ask, Data, Done, File, Link, Piece, Reject, Say, Text, Wait, Work};
 
 /// What is done, by the beginning of the message's id. Where one begins with another, the longer comes first.
-static SCRIPTS: [(&str, &[Step]); 17] = [
+static SCRIPTS: [(&str, &[Step]); 18] = [
     ("tck-complete-task", &[Work, Say("Hello from TCK")]),
     (
         "tck-artifact-text",
@@ -81,8 +81,10 @@ static SCRIPTS: [(&str, &[Step]); 17] = [
         &[Work, Piece("chunk-1 ", false), Piece("chunk-2", true), Done],
     ),
     ("test-resubscribe-message-id", &[Work, Wait, Done]),
-    // Of whatever else the kit sends it only wants to see a task.
-    ("", &[Work, Say("Hello from TCK")]),
+    // Of whatever else the kit for 1.0 sends it only wants to see a task.
+    ("tck-", &[Work, Say("Hello from TCK")]),
+    // The kit for 0.3 names nothing: its tasks are gone on with and canceled.
+    ("", &[Work, Ask]),
 ];
 
 /// The agent under a name.

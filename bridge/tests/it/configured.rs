@@ -272,6 +272,15 @@ async fn the_program_speaks_tls() {
         .await;
     let card: Value = card.unwrap().json().await.unwrap();
     assert_eq!(card["url"], format!("{}/a2a", bridge.url()));
+    // gRPC is reached there too: HTTP/2 is agreed on with the encryption.
+    let message = [0_u8; 5];
+    let missing = http
+        .post(format!("{}/lf.a2a.v1.A2AService/GetTask", bridge.url()))
+        .header("content-type", "application/grpc")
+        .body(message.to_vec());
+    let missing = missing.send().await.unwrap();
+    assert_eq!(missing.version(), reqwest::Version::HTTP_2);
+    assert_eq!(missing.headers()["grpc-status"], "3");
     let plain = bridge.url().replace("https", "http");
     assert!(http.get(plain).send().await.is_err());
 }

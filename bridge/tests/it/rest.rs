@@ -12,7 +12,7 @@ use bridge_protocol::a2a::AgentExtension;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::app::{app, app_with_card, echo, say, text};
+use crate::app::{agent, app, app_with_card, say, text};
 
 /// A message as 0.3 has it in ProtoJSON.
 fn say_v0_3(id: &str, words: &str) -> Value {
@@ -324,9 +324,9 @@ async fn an_agent_is_not_called_like_an_operation() {
     for name in ["v1", "tasks", "extendedAgentCard", "catalog"] {
         let agent = Agent {
             name: name.to_owned(),
-            ..echo()
+            ..agent("echo")
         };
-        let host = Host::new(Arc::new(MemoryStore::new()), [echo(), agent]);
+        let host = Host::new(Arc::new(MemoryStore::new()), [agent("echo"), other]);
         let refused = host.router("http://localhost:3978").await.unwrap_err();
         let expected =
             format!("{name:?} is no name for an agent: something else is at /a2a/{name}");

@@ -101,8 +101,12 @@ impl Wire for StreamResponse {
         let items = (
             fields.optional("task")?,
             fields.optional("message")?,
-            fields.optional("statusUpdate")?,
-            fields.optional("artifactUpdate")?,
+            fields
+                .either("statusUpdate", "status_update")
+                .optional("statusUpdate")?,
+            fields
+                .either("artifactUpdate", "artifact_update")
+                .optional("artifactUpdate")?,
         );
         match items {
             (Some(task), None, None, None) => Ok(Self::Task(task)),

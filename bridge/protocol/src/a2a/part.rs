@@ -85,7 +85,9 @@ impl Wire for Part {
             content,
             metadata: fields.optional("metadata")?,
             filename: fields.optional("filename")?,
-            media_type: fields.optional("mediaType")?,
+            media_type: fields
+                .either("mediaType", "media_type")
+                .optional("mediaType")?,
             extra: fields.rest(),
         };
         if part.content == Content::Unknown && part.extra.is_empty() {

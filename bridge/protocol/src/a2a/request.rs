@@ -206,3 +206,38 @@ impl SubscribeToTaskRequest {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::wire::{Wire as _, to_value};
+    use alloc::string::ToString as _;
+
+    #[test]
+    fn names_of_the_protocol_buffers_are_read_too() {
+        let read = SendMessageRequest::read(json!({
+            "message": {"message_id": "m-1", "role": "ROLE_USER",
+                "parts": [{"text": "hi", "media_type": "text/plain"}]},
+            "configuration": {"history_length": 3, "return_immediately": true},
+        }));
+        let written = json!({
+            "message": {"messageId": "m-1", "role": "ROLE_USER",
+                "parts": [{"text": "hi", "mediaType": "text/plain"}]},
+            "configuration": {"historyLength": 3, "returnImmediately": true},
+        });
+        assert_eq!(to_value(&read.unwrap()), written);
+    }
+
+    #[test]
+    fn of_two_names_the_one_of_json_is_meant() {
+        let both = json!({"id": "t-1", "historyLength": 1, "history_length": 2});
+        let read = GetTaskRequest::read(both.clone()).unwrap();
+        assert_eq!(read.history_length, Some(1));
+        assert_eq!(to_value(&read), both);
+        let error = GetTaskRequest::read(json!({"id": "t-1", "history_length": "many"}));
+        let expected = "historyLength: expected a 32-bit integer, found the string \"many\"";
+        assert_eq!(error.unwrap_err().to_string(), expected);
+    }
+}

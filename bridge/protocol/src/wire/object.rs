@@ -15,6 +15,19 @@ impl Fields {
         Map::read(value).map(Self)
     }
 
+    /// The same fields, of which one that is not there by its JSON name may be there by its name in
+    /// `a2a.proto`: ProtoJSON is read with both. If both are there, the second is unknown.
+    pub(crate) fn either(&mut self, key: &str, proto: &str) -> &mut Self {
+        if key != proto
+            && !self.0.is_empty()
+            && !self.0.contains_key(key)
+            && let Some(value) = self.0.remove(proto)
+        {
+            self.0.insert(key.into(), value);
+        }
+        self
+    }
+
     /// A field that must be there.
     pub(crate) fn required<T: Wire>(&mut self, key: &str) -> Result<T, FieldError> {
         self.required_by(key, T::read)
@@ -98,7 +111,7 @@ fn missing<T>(read: impl Fn(Value) -> Result<T, FieldError>) -> FieldError {
 ///
 /// Each field is `required` (an error if missing), `optional` (its default if missing or null, left out
 /// when absent) or `always` (its default if missing, written in any case). Unknown fields stand in
-/// `extra` and are written again.
+/// `extra` and are written again. The field's own name is read too, see [`Fields::either`].
 macro_rules! object {
     (
         $(#[doc = $doc:literal])*
@@ -120,7 +133,7 @@ macro_rules! object {
             fn read(value: ::serde_json::Value) -> Result<Self, $crate::wire::FieldError> {
                 let mut fields = $crate::wire::Fields::of(value)?;
                 Ok(Self {
-                    $( $field: fields.$mode($key)?, )*
+                    $( $field: fields.either($key, stringify!($field)).$mode($key)?, )*
                     extra: fields.rest(),
                 })
             }
