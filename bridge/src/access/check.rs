@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn shown(subject: Option<&str>, claims: Value) -> Shown {
+    fn shown(subject: Option<&str>, claims: &Value) -> Shown {
         let check = TokenCheck {
             tenants: claims.get("org").map(|_| "org".to_owned()),
             ..TokenCheck::new(Verifier::new([], []))
@@ -169,14 +169,14 @@ mod tests {
             (json!({"scope": "read write"}), &["read", "write"]),
             (json!({"scp": ["read"], "scope": 7}), &["read"]),
         ] {
-            let Shown::Proof(proof) = shown(Some("me"), claims) else {
+            let Shown::Proof(proof) = shown(Some("me"), &claims) else {
                 panic!("no proof");
             };
             assert_eq!(proof.caller, Caller::new("https://id.test me"));
             assert!(proof.scopes.iter().eq(scopes), "{:?}", proof.scopes);
         }
         for subject in [None, Some("")] {
-            assert!(matches!(shown(subject, json!({})), Shown::Wrong(_)));
+            assert!(matches!(shown(subject, &json!({})), Shown::Wrong(_)));
         }
     }
 
@@ -188,7 +188,7 @@ mod tests {
             (json!({"org": ["one", "two"]}), [true, true, false]),
             (json!({"org": null}), [false, false, false]),
         ] {
-            let Shown::Proof(proof) = shown(Some("me"), claims) else {
+            let Shown::Proof(proof) = shown(Some("me"), &claims) else {
                 panic!("no proof");
             };
             let seen = [Some("one"), Some("two"), None].map(|name| proof.caller.may_name(name));

@@ -55,7 +55,7 @@ pub(super) fn decide(requirements: &[Requirement], shown: &BTreeMap<String, Show
     let mut forbidden = None;
     for (requirement, proofs) in met {
         match lacking(requirement, &proofs) {
-            None => return Decision::Granted(caller(proofs)),
+            None => return Decision::Granted(caller(&proofs)),
             Some(lack) => forbidden = forbidden.or(Some(lack)),
         }
     }
@@ -96,28 +96,23 @@ fn lacking(
 }
 
 /// Of several proofs a token's word counts, else the first scheme's.
-fn caller(proofs: BTreeMap<String, &Proof>) -> Caller {
+fn caller(proofs: &BTreeMap<String, &Proof>) -> Caller {
     let token = proofs.values().find(|proof| proof.is_token);
     let chosen = token.or_else(|| proofs.values().next());
     chosen.map_or_else(Caller::anonymous, |proof| proof.caller.clone())
 }
 
 /// Nothing is needed.
-fn open(shown: &BTreeMap<String, Shown>) -> Decision {
-    let proof = |(name, one): (&String, &'_ Shown)| match one {
-        Shown::Proof(proof) => Some((name.clone(), proof.clone())),
+fn open<'a>(shown: &'a BTreeMap<String, Shown>) -> Decision {
+    let proof = |(name, one): (&String, &'a Shown)| match one {
+        Shown::Proof(proof) => Some((name.clone(), proof)),
         Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked => None,
     };
-    let proofs: BTreeMap<String, Proof> = shown.iter().filter_map(proof).collect();
+    let proofs: BTreeMap<String, &Proof> = shown.iter().filter_map(proof).collect();
     let is_silent = shown.values().all(|one| *one == Shown::Nothing);
     match proofs.is_empty() && !is_silent {
         true => refuse(shown),
-        false => Decision::Granted(caller(
-            proofs
-                .iter()
-                .map(|(name, one)| (name.clone(), one))
-                .collect(),
-        )),
+        false => Decision::Granted(caller(&proofs)),
     }
 }
 

@@ -291,7 +291,7 @@ mod tests {
     use bridge_protocol::wire::Wire as _;
     use serde_json::{Value, json};
 
-    fn card(schemes: Value, requirements: Value) -> AgentCard {
+    fn card(schemes: &Value, requirements: &Value) -> AgentCard {
         let card = json!({
             "name": "a", "supportedInterfaces": [],
             "securitySchemes": schemes, "securityRequirements": requirements,
@@ -378,7 +378,7 @@ mod tests {
                 "only signed tokens",
             ),
         ] {
-            let card = card(schemes, requirements);
+            let card = card(&schemes, &requirements);
             let checks = checks
                 .into_iter()
                 .map(|(name, kind)| (name.to_owned(), check(kind)));

@@ -65,9 +65,11 @@ impl Secrets {
     /// Whose secret this is.
     pub(super) fn owner(&self, shown: &str) -> Option<&str> {
         let shown: [u8; 32] = Sha256::digest(shown).into();
-        let looked = self.0.iter().map(|(name, hash)| (name, hash.ct_eq(&shown)));
-        let found = looked.filter(|(_, same)| bool::from(*same));
-        found.map(|(name, _)| name.as_str()).last()
+        // Every one is looked at, whichever it is.
+        self.0.iter().fold(None, |owner, (name, hash)| {
+            let is_same = bool::from(hash.ct_eq(&shown));
+            owner.or(is_same.then_some(name.as_str()))
+        })
     }
 
     /// Whether this is the secret of the one of this name.

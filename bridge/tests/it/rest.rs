@@ -322,7 +322,7 @@ async fn cards_list_every_way() {
 #[tokio::test]
 async fn an_agent_is_not_called_like_an_operation() {
     for name in ["v1", "tasks", "extendedAgentCard", "catalog"] {
-        let agent = Agent {
+        let other = Agent {
             name: name.to_owned(),
             ..agent("echo")
         };

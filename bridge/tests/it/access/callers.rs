@@ -83,7 +83,7 @@ const ASKS: &[Ask] = &[
 async fn app() -> Router {
     let schemes = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
     let requirements = json!([{"schemes": {"s": {"list": []}}}]);
-    guarded(schemes, requirements, &[("s", tokens())]).await
+    guarded(&schemes, &requirements, &[("s", tokens())]).await
 }
 
 fn bearer(issuer: &str, subject: &str) -> String {

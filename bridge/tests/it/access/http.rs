@@ -67,7 +67,7 @@ async fn each_scheme_lets_in_who_shows_what_it_declares() {
             ("authorization", "Bearer e30.e30.e30"),
         ),
     ] {
-        let app = guarded(json!({"s": scheme}), need(&["s"]), &[("s", check)]).await;
+        let app = guarded(&json!({"s": scheme}), &need(&["s"]), &[("s", check)]).await;
         let answer = send(&app, "/a2a", &[right]).await;
         assert_eq!(answer.status(), StatusCode::OK, "{scheme}");
         let (_, answered) = body(answer).await;
@@ -83,7 +83,12 @@ async fn each_scheme_lets_in_who_shows_what_it_declares() {
             );
         }
     }
-    let app = guarded(json!({"s": key("query")}), need(&["s"]), &[("s", known())]).await;
+    let app = guarded(
+        &json!({"s": key("query")}),
+        &need(&["s"]),
+        &[("s", known())],
+    )
+    .await;
     assert_eq!(
         send(&app, "/a2a?x-key=s3cret", &[]).await.status(),
         StatusCode::OK
@@ -107,7 +112,7 @@ async fn refusals_say_what_to_show() {
     ]);
     let known = || secrets(&[("me", "s3cret")]);
     let checks = [("key", known()), ("password", known()), ("token", tokens())];
-    let app = guarded(schemes, requirements, &checks).await;
+    let app = guarded(&schemes, &requirements, &checks).await;
     let poor = format!("Bearer {}", token(ISSUER, "me", &json!({"scope": "ask"})));
     let rich = format!(
         "Bearer {}",
@@ -144,7 +149,7 @@ async fn refusals_say_what_to_show() {
 #[tokio::test]
 async fn cards_and_health_are_for_everybody() {
     let schemes = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
-    let app = guarded(schemes, need(&["s"]), &[("s", tokens())]).await;
+    let app = guarded(&schemes, &need(&["s"]), &[("s", tokens())]).await;
     for path in [
         "/.well-known/agent-card.json",
         "/.well-known/agent.json",
@@ -164,7 +169,7 @@ async fn cards_and_health_are_for_everybody() {
 #[tokio::test]
 async fn known_callers_are_shown_more() {
     let schemes = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
-    let open = guarded(schemes, json!([]), &[("s", tokens())]).await;
+    let open = guarded(&schemes, &json!([]), &[("s", tokens())]).await;
     let (_, public) = body(app::get(&open, "/.well-known/agent-card.json", None).await).await;
     assert_eq!(public["capabilities"]["extendedAgentCard"], true);
     assert_eq!(public["supportsAuthenticatedExtendedCard"], true);

@@ -83,7 +83,7 @@ fn secrets(all: &[(&str, &str)]) -> Check {
 }
 
 /// An agent that asks for what these requirements say of these schemes.
-async fn guarded(schemes: Value, requirements: Value, checks: &[(&str, Check)]) -> Router {
+async fn guarded(schemes: &Value, requirements: &Value, checks: &[(&str, Check)]) -> Router {
     let card = json!({
         "name": "Echo", "supportedInterfaces": [], "description": "Says it again.",
         "securitySchemes": schemes, "securityRequirements": requirements,

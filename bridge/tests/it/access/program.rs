@@ -1,10 +1,12 @@
 //! The program as its configuration protects it: schemes in the file, certificates of clients, mistakes.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc, time::Duration};
 
+use bridge::auth;
+use jiff::Timestamp;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use reqwest::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::jwks;
@@ -74,6 +76,52 @@ access.key.secrets = { ci = { file = "key" } }
             expected,
             "{header}: {value}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_card_says_where_the_keys_of_its_tokens_are() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let issuer = auth::Issuer::open(auth::IssuerSettings::new(&url), Timestamp::now()).await;
+    let issuer = Arc::new(issuer.unwrap());
+    let app = auth::router(issuer.clone());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let folder = folder(&format!(
+        r#"
+[[agents]]
+name = "a"
+builtin = "echo"
+card.security = [{{ oidc = [] }}]
+extended_card.skills = [{{ id = "more", description = "For those we know" }}]
+access.oidc.token.audience = ["echo-agent"]
+card.security_schemes.oidc.openIdConnectSecurityScheme.openIdConnectUrl = "{url}/.well-known/openid-configuration"
+"#
+    ));
+    let bridge = serve(folder.path());
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    for (audience, subject, expected) in [
+        ("echo-agent", Some("me"), StatusCode::OK),
+        ("echo-agent", None, StatusCode::UNAUTHORIZED),
+        ("another", Some("me"), StatusCode::UNAUTHORIZED),
+    ] {
+        let subject = auth::Subject {
+            audience: audience.to_owned(),
+            subject: subject.map(str::to_owned),
+            service_url: None,
+        };
+        let token = issuer.token(&subject, Timestamp::now()).await.unwrap();
+        let shown = format!("Bearer {}", token.expose());
+        let seen = send(&http, &bridge, ("authorization", &shown)).await;
+        assert_eq!(seen, expected, "{audience} {:?}", subject.subject);
+        if expected == StatusCode::OK {
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard"});
+            let post = http
+                .post(format!("{}/a2a", bridge.url()))
+                .bearer_auth(token.expose());
+            let card: Value = post.json(&body).send().await.unwrap().json().await.unwrap();
+            assert_eq!(card["result"]["skills"][0]["id"], "more", "{card}");
+        }
     }
 }
 
@@ -183,7 +231,7 @@ async fn what_cannot_be_checked_is_not_served() {
             "without white space",
         ),
         (
-            format!("access.t.secrets = {{ a = 'x' }}\n"),
+            "access.t.secrets = { a = 'x' }\n".to_owned(),
             "\"t\", which the card does not declare",
         ),
     ] {
