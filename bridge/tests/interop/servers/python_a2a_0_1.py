@@ -11,7 +11,8 @@ from werkzeug.serving import make_server
 
 class Agent(A2AServer):
     def handle_task(self, task):
-        text = "".join(part.get("text", "") for part in (task.message or {}).get("parts", []))
+        # A message in the form of 0.1 reaches the agent in the SDK's own form.
+        text = task.message["content"]["text"]
         if text == "ask":
             asked = {"role": "agent", "parts": [{"type": "text", "text": "what?"}]}
             task.status = TaskStatus(state=TaskState.INPUT_REQUIRED, message=asked)

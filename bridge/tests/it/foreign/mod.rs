@@ -23,7 +23,7 @@ const BUILD: Duration = Duration::from_secs(900);
 /// What every agent of 1.0 can do.
 const WHOLE: Life = Life {
     streams: true,
-    asks: true,
+    tells_cancel: true,
     lists: true,
     pushes: true,
     lists_pushes: true,
@@ -43,6 +43,7 @@ async fn a2a_sdk_is_spoken_to_in_0_3() {
     let packages = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
     let agent = python("a2a_sdk_0_3.py", &packages).await;
     let life = Life {
+        tells_cancel: false,
         lists: false,
         ..WHOLE
     };
@@ -75,7 +76,7 @@ async fn python_a2a_is_spoken_to_in_0_1() {
     let agent = python("python_a2a_0_1.py", &packages).await;
     let life = Life {
         streams: false,
-        asks: true,
+        tells_cancel: false,
         lists: false,
         pushes: false,
         lists_pushes: false,
