@@ -15,6 +15,8 @@ mod crash_program;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod guarded;
 #[cfg(test)]
 mod interop;
