@@ -100,6 +100,12 @@ impl Allowed {
         })
     }
 
+    /// Whether names that no operator named may stand for addresses that are allowed.
+    pub(super) fn may_have_other_names(&self) -> bool {
+        let is_network = |place: &Place| matches!(place, Place::Network(_));
+        !self.nowhere_else || self.places.iter().any(is_network)
+    }
+
     /// Whether a webhook may have this address.
     pub(super) fn may_reach(&self, address: IpAddr) -> bool {
         self.names_address(address) || (!self.nowhere_else && is_public(address))
@@ -174,5 +180,8 @@ mod tests {
         let public = "8.8.8.8".parse().unwrap();
         assert!(places.may_resolve("hooks.example", public));
         assert!(!places.may_resolve("a.test", public));
+        assert!(!places.may_have_other_names());
+        places.allow("10.0.0.0/8").unwrap();
+        assert!(places.may_have_other_names());
     }
 }

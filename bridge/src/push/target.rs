@@ -66,13 +66,13 @@ fn is_named(host: &Host<&str>, allowed: &Allowed) -> bool {
     }
 }
 
-/// Whether a webhook may be there. A name is only refused here if it is this machine's in any case, or if
-/// none may be used that is not named; networks that are allowed may have names.
+/// Whether a webhook may be there that no operator named. A name is refused here if it is this machine's in any
+/// case, or if it cannot be one for an address that is allowed.
 fn may_be(host: &Host<&str>, allowed: &Allowed) -> bool {
     match host {
         Host::Domain(name) => {
             let name = name.strip_suffix('.').unwrap_or(name);
-            name != "localhost" && !name.ends_with(".localhost")
+            name != "localhost" && !name.ends_with(".localhost") && allowed.may_have_other_names()
         }
         Host::Ipv4(address) => allowed.may_reach(IpAddr::V4(*address)),
         Host::Ipv6(address) => allowed.may_reach(IpAddr::V6(*address)),

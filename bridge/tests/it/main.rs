@@ -29,6 +29,8 @@ mod foreign;
 #[cfg(test)]
 mod execute;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod guarded;
 #[cfg(test)]
 mod interop;
