@@ -50,7 +50,10 @@ impl Report {
     fn summary(&self) -> String {
         let kind = self.generation.map_or_else(
             || "configuration".to_owned(),
-            |generation| format!("card of A2A {}", version(generation)),
+            |generation| match generation {
+                Generation::Execute => "card with skills as methods".to_owned(),
+                known => format!("card of A2A {}", version(known)),
+            },
         );
         let signed = self.signed.as_ref();
         let signed = signed.map_or_else(String::new, |key| format!(", signed by the key {key}"));
@@ -70,6 +73,8 @@ impl Report {
 
 fn version(generation: Generation) -> &'static str {
     match generation {
+        // Of none, but written as 0.1 was: one address, and skills.
+        Generation::Execute => "execute",
         Generation::V0_1 => "0.1",
         Generation::V0_2 => "0.2",
         Generation::V0_3 => "0.3",

@@ -201,6 +201,7 @@ fn context() -> TurnContext {
         now: "2026-11-22T00:00:00Z".into(),
         locale: None,
         delivery_mode: None,
+        in_full: false,
     }
 }
 
