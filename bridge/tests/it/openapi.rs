@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Longer than schemathesis may take.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(240);
 
 async fn document() -> Value {
     let response = get(&app().await, "/openapi.json", None).await;
