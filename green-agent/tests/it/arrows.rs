@@ -28,7 +28,8 @@ const PROTOCOL: Rooms = &[
     ("lint", &["a2a", "dialect", "signing", "wire"]),
     ("signing", &["jose", "wire"]),
     ("jsonrpc", &["a2a", "wire"]),
-    ("dialect", &["a2a", "wire"]),
+    // Skills as methods are JSON-RPC and nothing else.
+    ("dialect", &["a2a", "jsonrpc", "wire"]),
     ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
     ("translate", &["a2a", "activity", "wire"]),
 ];
