@@ -105,19 +105,23 @@ const MCP_TOOLS: Rooms = &[
     (
         "cli",
         &[
+            "agents",
             "allowed",
             "client",
             "connection",
+            "context",
             "environments",
             "episodes",
             "relay",
             "secret",
             "server",
+            "sites",
+            "tools",
         ],
     ),
     // What an evaluator has.
     ("relay", &["client"]),
-    ("server", &["episodes"]),
+    ("server", &["context", "episodes", "secret", "tools"]),
     ("episodes", &["connection", "environments", "secret"]),
     ("environments", &[]),
     // What an agent under evaluation has.
@@ -125,13 +129,17 @@ const MCP_TOOLS: Rooms = &[
         "tools",
         &[
             "acknowledge",
+            "agents",
             "allowed",
             "client",
             "connection",
             "context",
             "inbox",
+            "sites",
         ],
     ),
+    ("agents", &["secret"]),
+    ("sites", &[]),
     (
         "context",
         &["acknowledge", "allowed", "client", "connection", "inbox"],

@@ -132,7 +132,10 @@ mod tests {
             ("club.example", "expected HOST=VARIABLE"),
             ("=TOKEN", "expected HOST=VARIABLE"),
             ("club.example=X:", "expected HOST=VARIABLE"),
-            ("club.example=NONE", "the environment variable NONE is not set"),
+            (
+                "club.example=NONE",
+                "the environment variable NONE is not set",
+            ),
         ] {
             let error = read(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

@@ -65,11 +65,12 @@ impl AgentsSettings {
             .credentials
             .iter()
             .filter(|one| one.is_for(url) || one.is_for(&apparent));
-        own.into_iter().try_fold(Credentials::default(), |all, one| {
-            one.add_to(all).map_err(|source| CallError::Credential {
-                host: one.host().to_owned(),
-                source,
+        own.into_iter()
+            .try_fold(Credentials::default(), |all, one| {
+                one.add_to(all).map_err(|source| CallError::Credential {
+                    host: one.host().to_owned(),
+                    source,
+                })
             })
-        })
     }
 }

@@ -57,7 +57,13 @@ fn address(text: &str) -> Result<Url, StandInError> {
 /// The same path at another origin, if it was at this one.
 fn moved(url: &Url, from: &Url, to: &Url) -> Option<Url> {
     let is_there = url.origin() == from.origin();
-    let address = || format!("{}{}", &to[..Position::BeforePath], &url[Position::BeforePath..]);
+    let address = || {
+        format!(
+            "{}{}",
+            &to[..Position::BeforePath],
+            &url[Position::BeforePath..]
+        )
+    };
     is_there.then(|| Url::parse(&address()).ok())?
 }
 
@@ -67,16 +73,25 @@ mod tests {
 
     #[test]
     fn addresses_go_there_and_back() {
-        let stand_in: StandIn = "https://club.example=http://127.0.0.1:9020".parse().unwrap();
+        let stand_in: StandIn = "https://club.example=http://127.0.0.1:9020"
+            .parse()
+            .unwrap();
         for (site, real) in [
             ("https://club.example/", "http://127.0.0.1:9020/"),
-            ("https://club.example:443/a?b#c", "http://127.0.0.1:9020/a?b#c"),
+            (
+                "https://club.example:443/a?b#c",
+                "http://127.0.0.1:9020/a?b#c",
+            ),
         ] {
             let (site, real) = (Url::parse(site).unwrap(), Url::parse(real).unwrap());
             assert_eq!(stand_in.real(&site), Some(real.clone()));
             assert_eq!(stand_in.apparent(&real), Some(site));
         }
-        for other in ["http://club.example/", "https://www.club.example/", "http://127.0.0.1:1/"] {
+        for other in [
+            "http://club.example/",
+            "https://www.club.example/",
+            "http://127.0.0.1:1/",
+        ] {
             assert_eq!(stand_in.real(&Url::parse(other).unwrap()), None, "{other}");
         }
     }
@@ -85,8 +100,14 @@ mod tests {
     fn what_is_no_stand_in_is_told() {
         for (text, expected) in [
             ("https://club.example", "expected SITE=URL"),
-            ("club.example=http://h", "expected an http or https URL with a host, found \"club.example\""),
-            ("https://c=file:///x", "expected an http or https URL with a host, found \"file:///x\""),
+            (
+                "club.example=http://h",
+                "expected an http or https URL with a host, found \"club.example\"",
+            ),
+            (
+                "https://c=file:///x",
+                "expected an http or https URL with a host, found \"file:///x\"",
+            ),
         ] {
             let error = text.parse::<StandIn>().unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

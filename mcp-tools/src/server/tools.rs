@@ -44,7 +44,9 @@ impl ToolServer {
     ///
     /// # Errors
     /// If what comes over standard input is not the beginning of MCP.
-    pub async fn over_stdio(self) -> Result<RunningService<RoleServer, Self>, ServerInitializeError> {
+    pub async fn over_stdio(
+        self,
+    ) -> Result<RunningService<RoleServer, Self>, ServerInitializeError> {
         self.serve(stdio()).await
     }
 

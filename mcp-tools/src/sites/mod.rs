@@ -67,7 +67,10 @@ impl Sites {
     /// file's order.
     pub fn search(&self, query: &str, most: usize) -> Vec<&Site> {
         let words = rank::words(query);
-        let scored = self.sites.iter().map(|site| (rank::score(site, &words), site));
+        let scored = self
+            .sites
+            .iter()
+            .map(|site| (rank::score(site, &words), site));
         let mut found: Vec<_> = scored.filter(|(score, _)| *score > 0).collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         found.into_iter().take(most).map(|(_, site)| site).collect()
@@ -100,14 +103,24 @@ mod tests {
 
     fn sites() -> Sites {
         Sites::new([
-            site("https://flights.example", "Flights", "Book flights to Urmston", &[]),
+            site(
+                "https://flights.example",
+                "Flights",
+                "Book flights to Urmston",
+                &[],
+            ),
             site(
                 "https://urmstontownjfc.co.uk",
                 "Urmston Town Juniors FC",
                 "A football club for children",
                 &["football", "juniors"],
             ),
-            site("https://tennis.example", "Tennis Club", "Juniors welcome", &["tennis"]),
+            site(
+                "https://tennis.example",
+                "Tennis Club",
+                "Juniors welcome",
+                &["tennis"],
+            ),
         ])
     }
 
@@ -115,7 +128,10 @@ mod tests {
     fn what_a_site_is_called_counts_more_than_what_is_said_of_it() {
         let sites = sites();
         for (query, expected) in [
-            ("Urmston Town Juniors FC official website", &["urmstontownjfc.co.uk", "tennis.example", "flights.example"][..]),
+            (
+                "Urmston Town Juniors FC official website",
+                &["urmstontownjfc.co.uk", "tennis.example", "flights.example"][..],
+            ),
             ("football", &["urmstontownjfc.co.uk"]),
             ("FLIGHTS!", &["flights.example"]),
             ("the for of a", &[]),
@@ -123,7 +139,10 @@ mod tests {
             ("", &[]),
         ] {
             let found = sites.search(query, 10);
-            let hosts: Vec<_> = found.iter().filter_map(|site| site.url.host_str()).collect();
+            let hosts: Vec<_> = found
+                .iter()
+                .filter_map(|site| site.url.host_str())
+                .collect();
             assert_eq!(hosts, expected, "{query}");
         }
         assert_eq!(sites.search("juniors urmston", 1).len(), 1);
@@ -137,18 +156,33 @@ mod tests {
             fs::write(&path, text).unwrap();
             Sites::read(&path)
         };
-        let toml = write("a.toml", "[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\n").unwrap();
+        let toml = write(
+            "a.toml",
+            "[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\n",
+        )
+        .unwrap();
         let json = r#"{"sites": [{"url": "https://a.example", "title": "A"}]}"#;
         assert_eq!(write("a.json", json).unwrap(), toml);
         for (text, expected) in [
             ("[[sites]]\nurl = 'a'\ntitle = 'A'\n", "relative URL"),
-            ("[[sites]]\nurl = 'https://a.example'\n", "missing field `title`"),
-            ("[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\nx = 1\n", "unknown field `x`"),
+            (
+                "[[sites]]\nurl = 'https://a.example'\n",
+                "missing field `title`",
+            ),
+            (
+                "[[sites]]\nurl = 'https://a.example'\ntitle = 'A'\nx = 1\n",
+                "unknown field `x`",
+            ),
         ] {
             let error = write("b.toml", text).unwrap_err().to_string();
-            assert!(error.contains("b.toml") && error.contains(expected), "{error}");
+            assert!(
+                error.contains("b.toml") && error.contains(expected),
+                "{error}"
+            );
         }
-        let missing = Sites::read(&folder.path().join("none.toml")).unwrap_err().to_string();
+        let missing = Sites::read(&folder.path().join("none.toml"))
+            .unwrap_err()
+            .to_string();
         assert!(missing.contains("cannot be read"), "{missing}");
     }
 }

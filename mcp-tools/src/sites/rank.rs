@@ -20,7 +20,9 @@ const IN_DESCRIPTION: usize = 1;
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
-    words.filter(|word| !COMMON.contains(&word.as_str())).collect()
+    words
+        .filter(|word| !COMMON.contains(&word.as_str()))
+        .collect()
 }
 
 /// What the words of a query count for; each counts once in each place, in a host name as a part of it.
@@ -35,6 +37,8 @@ pub(super) fn score(site: &Site, query: &BTreeSet<String>) -> usize {
         .map(|(worth, words)| worth * words.intersection(query).count());
     let host = site.url.host_str().unwrap_or_default();
     // Short words stand in host names by chance.
-    let in_host = query.iter().filter(|word| word.len() > 3 && host.contains(word.as_str()));
+    let in_host = query
+        .iter()
+        .filter(|word| word.len() > 3 && host.contains(word.as_str()));
     said.sum::<usize>() + IN_HOST * in_host.count()
 }

@@ -106,22 +106,26 @@ fn members(mut arguments: Arguments) -> Result<(Url, Invocation), FieldError> {
     let skill_id = arguments.string("skill_id")?;
     let parameters = arguments.object("parameters")?;
     let text = arguments.string("contextual_query_text")?;
-    let (task_id, context_id) = (arguments.string("task_id")?, arguments.string("context_id")?);
+    let (task_id, context_id) = (
+        arguments.string("task_id")?,
+        arguments.string("context_id")?,
+    );
     arguments.finish()?;
     if text.is_none() && parameters.is_none() {
         let expected = "parameters for the skill, or contextual_query_text";
         return Err(FieldError::new(expected, "neither"));
     }
     if skill_id.is_none() && parameters.is_some() {
-        return Err(FieldError::new("the skill that the parameters are for", "nothing").inside("skill_id"));
+        let missing = FieldError::new("the skill that the parameters are for", "nothing");
+        return Err(missing.inside("skill_id"));
     }
     let invocation = Invocation {
-        message_id: new_id(),
-        skill_id,
+        skill_id: skill_id.unwrap_or_default(),
         parameters,
         text,
         task_id,
         context_id,
+        ..Invocation::of_words(new_id(), "")
     };
     Ok((base, invocation))
 }

@@ -91,7 +91,10 @@ fn requiring(mut tool: rmcp::model::Tool, names: &[&str]) -> rmcp::model::Tool {
 fn answering(mut tool: rmcp::model::Tool, statuses: &[&str]) -> rmcp::model::Tool {
     let schema = [
         ("type".to_owned(), json!("object")),
-        ("properties".to_owned(), json!({"status": {"enum": statuses}})),
+        (
+            "properties".to_owned(),
+            json!({"status": {"enum": statuses}}),
+        ),
         ("required".to_owned(), json!(["status"])),
     ];
     tool.output_schema = Some(Arc::new(schema.into_iter().collect()));

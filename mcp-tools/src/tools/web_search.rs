@@ -26,7 +26,9 @@ impl WebSearch {
 
     fn search(&self, arguments: JsonObject) -> Result<Value, FieldError> {
         let mut arguments = Arguments::new(arguments);
-        let query = arguments.string("query")?.filter(|query| !query.trim().is_empty());
+        let query = arguments
+            .string("query")?
+            .filter(|query| !query.trim().is_empty());
         let limit = arguments.number("limit")?.unwrap_or(USUAL);
         arguments.finish()?;
         let missing = || FieldError::new("words to look for", "nothing").inside("query");
@@ -51,7 +53,10 @@ impl Tool for WebSearch {
         });
         let description = "Search the web for sites about something. Each result has url, title and description, the best first; \
             no results if nothing fits.";
-        requiring(described("web_search", description, &properties), &["query"])
+        requiring(
+            described("web_search", description, &properties),
+            &["query"],
+        )
     }
 
     async fn call(&self, _context: &AgentContext, arguments: JsonObject) -> CallToolResult {

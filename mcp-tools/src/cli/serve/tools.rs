@@ -145,5 +145,9 @@ async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<
     reason = "a token that anybody else chose would be no secret"
 )]
 fn draw() -> Secret {
-    Secret::new(format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()))
+    Secret::new(format!(
+        "{}{}",
+        Uuid::new_v4().simple(),
+        Uuid::new_v4().simple()
+    ))
 }
