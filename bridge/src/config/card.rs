@@ -77,6 +77,8 @@ pub struct SkillConfig {
     /// Prompts that it can answer.
     #[serde(default)]
     pub examples: Vec<String>,
+    /// The JSON Schema of its parameters, an object's: how it is called with data in place of words.
+    pub parameters: Option<BTreeMap<String, Value>>,
     /// Media types that it takes, if not the card's.
     #[serde(default)]
     pub input_modes: Vec<String>,
@@ -145,8 +147,18 @@ fn skill(said: &SkillConfig) -> AgentSkill {
         input_modes: said.input_modes.clone(),
         output_modes: said.output_modes.clone(),
         security_requirements: said.security.iter().map(requirement).collect(),
-        extra: Metadata::new(),
+        extra: parameters(said),
     }
+}
+
+/// The schema of the parameters, where readers of every generation look for it.
+fn parameters(said: &SkillConfig) -> Metadata {
+    let schema = said.parameters.clone();
+    let schema = schema.map(|schema| Value::Object(schema.into_iter().collect()));
+    schema
+        .map(|schema| ("parameters".to_owned(), schema))
+        .into_iter()
+        .collect()
 }
 
 fn requirement(said: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {

@@ -56,7 +56,9 @@ pub(super) async fn catalogue(
     serve(Some(json!({"agents": cards.collect::<Vec<_>>()})), &headers)
 }
 
-/// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it.
+/// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it. It says too what
+/// agents of 0.1 say whose methods have a path each: below which address those are, and that nobody has to
+/// say who they are.
 pub(super) async fn legacy(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
@@ -69,6 +71,10 @@ pub(super) async fn legacy(
             for (key, value) in old {
                 document.entry(key).or_insert(value);
             }
+            let url = document.get("url").cloned().unwrap_or_default();
+            document.insert("base_url".to_owned(), url);
+            let open = || json!({"type": "none", "schemes": []});
+            document.entry("authentication").or_insert_with(open);
         }
         document
     });
