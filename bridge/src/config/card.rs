@@ -77,8 +77,6 @@ pub struct SkillConfig {
     /// Prompts that it can answer.
     #[serde(default)]
     pub examples: Vec<String>,
-    /// The JSON Schema of its parameters, an object's: how it is called with data in place of words.
-    pub parameters: Option<BTreeMap<String, Value>>,
     /// Media types that it takes, if not the card's.
     #[serde(default)]
     pub input_modes: Vec<String>,
@@ -88,6 +86,27 @@ pub struct SkillConfig {
     /// What it needs beyond the card's.
     #[serde(default)]
     pub security: Vec<BTreeMap<String, Vec<String>>>,
+    /// The JSON Schema of what goes in, as cards with input_schema have it.
+    pub input_schema: Option<BTreeMap<String, Value>>,
+    /// The same, as cards with parameters have it.
+    pub parameters: Option<BTreeMap<String, Value>>,
+    /// The JSON Schema of what comes out.
+    pub output_schema: Option<BTreeMap<String, Value>>,
+}
+
+impl SkillConfig {
+    /// The schemas with their names in cards.
+    pub(super) fn schemas(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let schemas = [
+            ("input_schema", &self.input_schema),
+            ("parameters", &self.parameters),
+            ("output_schema", &self.output_schema),
+        ];
+        schemas.into_iter().filter_map(|(name, schema)| {
+            let schema = schema.clone()?;
+            Some((name, schema.into_iter().collect()))
+        })
+    }
 }
 
 impl CardConfig {
@@ -147,18 +166,11 @@ fn skill(said: &SkillConfig) -> AgentSkill {
         input_modes: said.input_modes.clone(),
         output_modes: said.output_modes.clone(),
         security_requirements: said.security.iter().map(requirement).collect(),
-        extra: parameters(said),
+        extra: said
+            .schemas()
+            .map(|(name, schema)| (name.to_owned(), schema))
+            .collect(),
     }
-}
-
-/// The schema of the parameters, where readers of every generation look for it.
-fn parameters(said: &SkillConfig) -> Metadata {
-    let schema = said.parameters.clone();
-    let schema = schema.map(|schema| Value::Object(schema.into_iter().collect()));
-    schema
-        .map(|schema| ("parameters".to_owned(), schema))
-        .into_iter()
-        .collect()
 }
 
 fn requirement(said: &BTreeMap<String, Vec<String>>) -> SecurityRequirement {

@@ -13,7 +13,11 @@ mod crash;
 #[cfg(test)]
 mod crash_program;
 #[cfg(test)]
+mod discover;
+#[cfg(test)]
 mod examples;
+#[cfg(test)]
+mod execute;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
