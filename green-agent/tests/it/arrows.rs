@@ -138,7 +138,7 @@ const MCP_TOOLS: Rooms = &[
             "sites",
         ],
     ),
-    ("agents", &["secret"]),
+    ("agents", &["connection", "secret"]),
     ("sites", &[]),
     (
         "context",

@@ -75,6 +75,11 @@ impl Credential {
         &self.host
     }
 
+    /// What is not shown to anybody else.
+    pub(super) fn secret(&self) -> &str {
+        self.secret.expose()
+    }
+
     /// Whether it is for the host of this address. Nobody else may read along, so beyond this machine the
     /// address has to be one of https.
     pub(super) fn is_for(&self, url: &Url) -> bool {

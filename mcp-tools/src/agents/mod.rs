@@ -19,7 +19,10 @@ use bridge_client::{
     invocation::{Invocation, InvocationError, Outcome, invoke},
 };
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use url::Url;
+
+use crate::connection::{masked_of, searched};
 
 pub use credential::{Credential, CredentialFlagError};
 pub use settings::AgentsSettings;
@@ -99,6 +102,12 @@ impl Agents {
     /// The address at which others know the agent: that of the site for which somebody stands in.
     pub fn shown(&self, url: &Url) -> Url {
         self.settings.apparent(url)
+    }
+
+    /// What an agent said, without the operator's secrets: it was shown one and may repeat it.
+    pub fn masked(&self, said: &Value) -> Value {
+        let secrets = self.settings.credentials.iter().map(Credential::secret);
+        masked_of(said, &searched(secrets))
     }
 
     fn discovery(&self, target: &Url) -> Result<DiscoveryOptions, CallError> {

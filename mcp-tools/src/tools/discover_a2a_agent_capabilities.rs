@@ -40,7 +40,10 @@ impl DiscoverA2aAgentCapabilities {
             Err(error) => return without_success(ERROR, error),
         };
         match self.0.look_for(&target, context.now()).await {
-            Ok(agent) => found(&agent, &self.0.shown(agent.reach.url())),
+            Ok(agent) => {
+                let base = self.0.shown(agent.reach.url());
+                self.0.masked(&found(&agent, &base))
+            }
             Err(CallError::Discovery(error)) if error.is_not_found() => {
                 without_success(NOT_FOUND, error)
             }

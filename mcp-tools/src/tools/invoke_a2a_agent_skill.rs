@@ -51,7 +51,7 @@ impl InvokeA2aAgentSkill {
             Err(error) => return without_success(ERROR, error),
         };
         match self.0.call(&base, &invocation, context.now()).await {
-            Ok(outcome) => told(&outcome),
+            Ok(outcome) => self.0.masked(&told(&outcome)),
             Err(CallError::Discovery(error)) if error.is_not_found() => {
                 without_success(NOT_FOUND, error)
             }
