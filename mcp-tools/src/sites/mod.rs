@@ -130,7 +130,7 @@ mod tests {
         for (query, expected) in [
             (
                 "Urmston Town Juniors FC official website",
-                &["urmstontownjfc.co.uk", "tennis.example", "flights.example"][..],
+                &["urmstontownjfc.co.uk", "flights.example", "tennis.example"][..],
             ),
             ("football", &["urmstontownjfc.co.uk"]),
             ("FLIGHTS!", &["flights.example"]),
