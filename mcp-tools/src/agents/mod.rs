@@ -43,10 +43,10 @@ pub struct Agents {
 pub enum CallError {
     /// It was not found.
     #[error(transparent)]
-    Discovery(#[from] DiscoveryError),
+    Discovery(Box<DiscoveryError>),
     /// The call came to nothing.
     #[error(transparent)]
-    Invocation(#[from] InvocationError),
+    Invocation(Box<InvocationError>),
     /// The operator's secret for this host cannot be sent.
     #[error("the credential for {host} cannot be sent: {source}")]
     Credential {
@@ -56,6 +56,18 @@ pub enum CallError {
         #[source]
         source: CredentialError,
     },
+}
+
+impl From<DiscoveryError> for CallError {
+    fn from(error: DiscoveryError) -> Self {
+        Self::Discovery(Box::new(error))
+    }
+}
+
+impl From<InvocationError> for CallError {
+    fn from(error: InvocationError) -> Self {
+        Self::Invocation(Box::new(error))
+    }
 }
 
 impl Agents {
@@ -93,7 +105,7 @@ impl Agents {
         };
         let options = Options {
             credentials: self.settings.credentials(agent.reach.url())?,
-            limits: self.settings.limits.clone(),
+            limits: self.settings.limits,
             ..Options::default()
         };
         Ok(invoke(&agent, invocation, &options).await?)
