@@ -11,17 +11,19 @@
 //! - [`inbox`]: the messages that were received
 //! - [`client`]: a connection to an MCP server
 //! - [`context`]: what its tools look at
+//! - [`agents`], [`sites`]: other agents on the web, and an index to find them by
 //! - [`tools`]: its own tools, one a file
 //!
 //! What an evaluator has:
 //! - [`environments`]: what is worked in
 //! - [`episodes`]: environments that are being worked in, each with a token, limits and an outcome
-//! - [`server`]: how they are reached over MCP
+//! - [`server`]: how they are reached over MCP; tools too
 //! - [`relay`]: the same over standard input and output
 //!
 //! [`cli`] is the program.
 
 pub mod acknowledge;
+pub mod agents;
 pub mod allowed;
 pub mod cli;
 pub mod client;
@@ -33,4 +35,5 @@ pub mod inbox;
 pub mod relay;
 pub mod secret;
 pub mod server;
+pub mod sites;
 pub mod tools;

@@ -18,7 +18,7 @@ use bridge_protocol::{
     wire::to_value,
 };
 use jiff::{Timestamp, fmt::rfc2822};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
@@ -48,7 +48,9 @@ pub(super) async fn current(
     )
 }
 
-/// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it.
+/// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it. It says too what
+/// agents of 0.1 say whose methods have a path each: below which address those are, and that nobody has to
+/// say who they are.
 pub(super) async fn legacy(
     State(endpoint): State<Arc<Endpoint>>,
     origin: Option<Extension<Origin>>,
@@ -61,6 +63,10 @@ pub(super) async fn legacy(
             for (key, value) in old {
                 document.entry(key).or_insert(value);
             }
+            let url = document.get("url").cloned().unwrap_or_default();
+            document.insert("base_url".to_owned(), url);
+            let open = || json!({"type": "none", "schemes": []});
+            document.entry("authentication").or_insert_with(open);
         }
         document
     });

@@ -254,6 +254,21 @@ async fn cards_are_served_in_every_generation_and_cached() {
     assert!(both["supportedInterfaces"].is_array());
     let old = get(&app, "/.well-known/agent.json", None).await;
     assert_eq!(old.status(), StatusCode::OK);
+    let old: Value = serde_json::from_str(&text(old).await).unwrap();
+    assert_eq!(old["base_url"], "http://localhost:3978/a2a");
+    assert_eq!(old["authentication"]["type"], "none");
+}
+
+/// What the design of a club's agent shows as the payload of a task: it has no id of its own.
+#[tokio::test]
+async fn the_payload_of_the_clubs_document_is_a_task() {
+    let app = app().await;
+    let payload = include_str!("../../../snapshots/wire/club/payload.json");
+    let payload: Value = serde_json::from_str(payload).unwrap();
+    let answer = post(&app, "/tasks/send", &[], &payload).await;
+    let task: Value = serde_json::from_str(&text(answer).await).unwrap();
+    assert_eq!(task["status"]["state"], "completed", "{task}");
+    assert_eq!(task["history"][0]["parts"], payload["message"]["parts"]);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Waiting until an agent can be spoken to: until its card can be read.
+//! Waiting until an agent can be spoken to: until its card can be read; or a server, until it answers.
 
 use std::{fmt, time::Duration};
 
@@ -17,17 +17,37 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 const CARD_LIMIT: usize = 1024 * 1024;
 
-/// Why an agent's card could not be read.
+/// What shows that somebody is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// An agent's card.
+    Card,
+    /// Any answer over HTTP.
+    Answer,
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Card => "agent card",
+            Self::Answer => "answer over HTTP",
+        })
+    }
+}
+
+/// Why nobody was ready.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadyError {
     /// Its process ended first.
     #[error(
-        "{role} {exit} before its agent card could be read at {endpoint}{}",
+        "{role} {exit} before its {awaited} could be read at {endpoint}{}",
         said(last_lines)
     )]
     AgentExited {
         /// The agent's role.
         role: String,
+        /// What was waited for.
+        awaited: Awaited,
         /// Where it should have listened.
         endpoint: Url,
         /// How it ended.
@@ -37,13 +57,15 @@ pub enum ReadyError {
     },
     /// The time was over first.
     #[error(
-        "{role} showed no agent card at {endpoint} within {limit:?}: {seen}; it must listen there, \
+        "{role} showed no {awaited} at {endpoint} within {limit:?}: {seen}; it must listen there, \
          or `timeout.ready` be longer{}",
         said(last_lines)
     )]
     NeverReady {
         /// The agent's role.
         role: String,
+        /// What was waited for.
+        awaited: Awaited,
         /// Where it should have listened.
         endpoint: Url,
         /// How long was waited.
@@ -102,13 +124,15 @@ fn said(last_lines: &[String]) -> String {
     format!("; it last printed:\n{}", last_lines.join("\n"))
 }
 
-/// Waits until the agent at `endpoint` shows its card, and returns it: a JSON object with a `name`.
+/// Waits until what is awaited comes from `endpoint`, and returns it: of an agent its card, a JSON object
+/// with a `name`; of a server null.
 ///
 /// Ends at once when `process` ends, and always when `limit` is over. The card is looked for below
 /// the endpoint and, if the endpoint has a path, also below its origin.
 pub async fn wait_ready(
     role: &str,
     endpoint: &Url,
+    awaited: Awaited,
     process: Option<&AgentProcess>,
     limit: Duration,
 ) -> Result<Value, ReadyError> {
@@ -123,12 +147,14 @@ pub async fn wait_ready(
         biased;
         exit = ended(process) => Err(ReadyError::AgentExited {
             role: role.to_owned(),
+            awaited,
             endpoint: endpoint.clone(),
             exit,
             last_lines: last_lines(),
         }),
-        found = poll(&client, endpoint, limit) => found.map_err(|seen| ReadyError::NeverReady {
+        found = poll(&client, endpoint, awaited, limit) => found.map_err(|seen| ReadyError::NeverReady {
             role: role.to_owned(),
+            awaited,
             endpoint: endpoint.clone(),
             limit,
             seen,
@@ -145,14 +171,26 @@ async fn ended(process: Option<&AgentProcess>) -> AgentExit {
 }
 
 /// Asks every place, again and again, until one shows a card or the time is over.
-async fn poll(client: &Client, endpoint: &Url, limit: Duration) -> Result<Value, Seen> {
-    let places = card_urls(endpoint);
+async fn poll(
+    client: &Client,
+    endpoint: &Url,
+    awaited: Awaited,
+    limit: Duration,
+) -> Result<Value, Seen> {
+    let places = match awaited {
+        Awaited::Card => card_urls(endpoint),
+        Awaited::Answer => vec![endpoint.clone()],
+    };
     let deadline = Instant::now() + limit;
     let mut pause = FIRST_PAUSE;
     let mut seen = Seen::Silence;
     loop {
         match timeout_at(deadline, ask_all(client, &places)).await {
             Ok(Ok(card)) => return Ok(card),
+            // Whatever it was, it was an answer.
+            Ok(Err(Seen::Status { .. } | Seen::NotACard { .. })) if awaited == Awaited::Answer => {
+                return Ok(Value::Null);
+            }
             Ok(Err(instead)) => seen = instead,
             Err(_) => return Err(seen),
         }
@@ -269,7 +307,7 @@ mod tests {
 
     async fn never_ready(endpoint: &Url) -> Seen {
         let limit = Duration::from_millis(400);
-        match wait_ready("purple", endpoint, None, limit).await {
+        match wait_ready("purple", endpoint, Awaited::Card, None, limit).await {
             Err(ReadyError::NeverReady { seen, .. }) => seen,
             other => panic!("{other:?}"),
         }
@@ -303,7 +341,8 @@ mod tests {
         for place in places {
             let endpoint = served(Router::new().route(place, get(card))).await;
             let endpoint = endpoint.join("a").unwrap();
-            let found = wait_ready("purple", &endpoint, None, Duration::from_secs(20)).await;
+            let limit = Duration::from_secs(20);
+            let found = wait_ready("purple", &endpoint, Awaited::Card, None, limit).await;
             assert_eq!(found.unwrap()["name"], "Debater", "{place}");
         }
     }
@@ -329,6 +368,14 @@ mod tests {
             let seen = never_ready(&served(app).await).await.to_string();
             assert!(seen.contains(expected), "{seen}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_server_is_ready_when_it_answers_anything() {
+        let endpoint = served(Router::new()).await;
+        let limit = Duration::from_secs(20);
+        let answered = wait_ready("bot", &endpoint, Awaited::Answer, None, limit).await;
+        assert_eq!(answered.unwrap(), Value::Null);
     }
 
     #[tokio::test]

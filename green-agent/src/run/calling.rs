@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use mcp_tools::connection::ConnectionDetails;
 use purple_agent::{
     agent::Notice,
     run::{Report, RunSettings},
@@ -35,7 +36,7 @@ pub(super) struct Calling<'a> {
 
 enum Who<'a> {
     Program(&'a Launch),
-    Policy(&'a Policy),
+    Policy(&'a Policy, Option<ConnectionDetails>),
 }
 
 impl<'a> Calling<'a> {
@@ -45,7 +46,7 @@ impl<'a> Calling<'a> {
         let player = cast.players.iter().find(|player| player.role == role)?;
         let who = match &player.part {
             Part::Client(launch) => Who::Program(launch),
-            Part::Caller(policy) => Who::Policy(policy),
+            Part::Caller(policy) => Who::Policy(policy, player.tools.clone()),
             Part::None | Part::Program { .. } | Part::Hosted { .. } => return None,
         };
         Some(Self {
@@ -66,7 +67,10 @@ impl<'a> Calling<'a> {
     ) -> Result<Assessment, EvaluationError> {
         let how = match &self.who {
             Who::Program(launch) => self.run_program(launch).await?,
-            Who::Policy(policy) => self.run_policy(policy, venue, listener).await?,
+            Who::Policy(policy, tools) => {
+                let preset = tools.clone().or_else(|| venue.and_then(Venue::preset));
+                self.run_policy(policy, preset, listener).await?
+            }
         };
         // Nobody works in an episode any more, so there is nothing for the evaluator to wait for.
         if let Some(venue) = venue {
@@ -97,10 +101,10 @@ impl<'a> Calling<'a> {
     async fn run_policy(
         &self,
         policy: &Policy,
-        venue: Option<&Venue>,
+        preset: Option<ConnectionDetails>,
         listener: &Listener,
     ) -> Result<String, EvaluationError> {
-        let agent = purple(policy, venue.and_then(Venue::preset))
+        let agent = purple(policy, preset)
             .map_err(|error| EvaluationError::Evaluator(error.to_string()))?;
         let (role, listener) = (self.role.to_owned(), listener.clone());
         let hear = Arc::new(move |notice: &Notice| listener(&format!("{role}: {notice}")));

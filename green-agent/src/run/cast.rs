@@ -6,12 +6,14 @@ use std::{
     sync::Arc,
 };
 
+use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use tokio::sync::mpsc;
 use url::Url;
 
 use super::{
     Problem, ProblemKind, RunEvent, RunOptions, hops,
     hosted::Hosted,
+    known,
     problem::chain,
     requirements::{Installed, requirements},
 };
@@ -24,7 +26,7 @@ use crate::{
     recorder::Masker,
     scenario::{
         episode::Direction,
-        model::{Agent, Evaluator, Green, Policy, Ports, Scenario, Start},
+        model::{Agent, Evaluator, Green, Listens, Policy, Ports, Scenario, Start},
     },
     transcript::Hop,
 };
@@ -37,6 +39,10 @@ pub(super) struct Player {
     pub(super) role: String,
     /// Where it listens, unless it only calls.
     pub(super) endpoint: Option<Url>,
+    /// What answers there.
+    pub(super) listens: Listens,
+    /// The MCP server that it knows beforehand, once it was told of it.
+    pub(super) tools: Option<ConnectionDetails>,
     pub(super) part: Part,
 }
 
@@ -65,6 +71,8 @@ pub(super) struct Cast {
     /// Where the built-in evaluator's environment is served, if it has one.
     pub(super) ground: Option<Booth>,
     pub(super) masker: Masker,
+    /// What the users of servers show them.
+    tokens: BTreeMap<String, Secret>,
 }
 
 impl Cast {
@@ -88,8 +96,10 @@ impl Cast {
         }
         let secrets = resolved.iter().flat_map(|one| one.secrets.iter().cloned());
         let masker = Masker::new(secrets.collect());
+        let tokens = known::tokens(scenario, &masker);
         let stage = Stage {
             scenario,
+            tokens: &tokens,
             installed,
             trial,
             folder,
@@ -105,6 +115,7 @@ impl Cast {
             players: players.collect::<Result<_, _>>()?,
             ground: ground(scenario)?,
             masker,
+            tokens,
         })
     }
 
@@ -114,7 +125,7 @@ impl Cast {
         player.endpoint.clone()
     }
 
-    /// Tells those whose commands ask for it where the others are; `url` knows it of a hop.
+    /// Tells those who ask for it where the others are; `url` knows it of a hop.
     pub(super) fn fill_in(&mut self, scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
         for player in &mut self.players {
             match &mut player.part {
@@ -123,6 +134,7 @@ impl Cast {
                 }
                 Part::None | Part::Hosted { .. } | Part::Caller(_) => {}
             }
+            known::tell(player, scenario, &self.tokens, &url);
         }
     }
 }
@@ -148,6 +160,7 @@ pub(super) fn seed(scenario: &Scenario, options: &RunOptions, trial: u32) -> u64
 /// What all agents of a trial share.
 struct Stage<'a> {
     scenario: &'a Scenario,
+    tokens: &'a BTreeMap<String, Secret>,
     installed: &'a Installed,
     trial: u32,
     folder: &'a Path,
@@ -181,6 +194,8 @@ impl Stage<'_> {
         Ok(Player {
             role: agent.role.clone(),
             endpoint,
+            listens: agent.listens,
+            tools: None,
             part,
         })
     }
@@ -199,6 +214,8 @@ impl Stage<'_> {
         let prepared = self.installed.get(&requirements(self.scenario, agent));
         let prepared = prepared.cloned().unwrap_or_default();
         let mut variables = self.variables();
+        let token = self.tokens.get(&agent.role);
+        variables.extend(token.map(|token| (known::TOKEN.to_owned(), token.expose().to_owned())));
         variables.extend(prepared.env);
         variables.extend(env.values);
         let masker = self.masker.clone();

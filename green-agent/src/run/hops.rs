@@ -8,7 +8,7 @@ use crate::{
     recorder::HopSpec,
     scenario::{
         episode::{Direction, McpTransport},
-        model::{ENVIRONMENT, Evaluator, GREEN, Green, Scenario, Start},
+        model::{ENVIRONMENT, Evaluator, GREEN, Green, Listens, Scenario, Start},
     },
     transcript::Hop,
 };
@@ -50,6 +50,7 @@ pub(super) fn hops(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
     let mut hops: Vec<HopSpec> = cast
         .players
         .iter()
+        .filter(|player| player.listens == Listens::Agent)
         .filter_map(|player| {
             let upstream = player.endpoint.clone()?;
             let hop = hop_to(scenario, &player.role);
@@ -57,7 +58,23 @@ pub(super) fn hops(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
         })
         .collect();
     hops.extend(of_participant(scenario, cast));
+    hops.extend(among_participants(scenario, cast));
     hops
+}
+
+/// The hops over which participants use each other: whoever names a role is told where it is.
+fn among_participants(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
+    let all = &scenario.participants;
+    let pairs = all
+        .iter()
+        .flat_map(|from| all.iter().map(move |to| (from, to)));
+    let known = pairs.filter(|(from, to)| from.role != to.role && from.knows(&to.role));
+    let specs = known.filter_map(|(from, to)| {
+        let upstream = cast.endpoint(&to.role)?;
+        let hop = Hop::new(&from.role, &to.role);
+        Some(HopSpec { hop, upstream })
+    });
+    specs.collect()
 }
 
 /// The hops over which the only participant calls others.

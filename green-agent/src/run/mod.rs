@@ -13,6 +13,7 @@ pub mod event;
 mod hops;
 mod hosted;
 mod judge;
+mod known;
 pub mod problem;
 pub mod report;
 mod requirements;

@@ -56,7 +56,8 @@ async fn ready(
     };
     let process = agents.iter().find(|agent| agent.role() == player.role);
     let limit = scenario.harness.timeout.ready;
-    let ready = wait_ready(&player.role, endpoint, process, limit).await;
+    let awaited = trial::awaited(player.listens);
+    let ready = wait_ready(&player.role, endpoint, awaited, process, limit).await;
     ready.map_err(|error| super::judge::not_ready(&error))?;
     options.tell(RunEvent::Serving {
         role: player.role.clone(),

@@ -24,11 +24,14 @@ use super::{
 };
 use crate::{
     evaluator::{Evaluation, EvaluationError, Listener},
-    participant::{AgentProcess, Launch, ready::wait_ready},
+    participant::{
+        AgentProcess, Launch,
+        ready::{Awaited, wait_ready},
+    },
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::Found,
-        model::{Green, Scenario},
+        model::{Green, Listens, Scenario},
     },
     snapshot::SnapshotMode,
     transcript::{Content, Transcript},
@@ -163,7 +166,8 @@ impl Trial<'_> {
         let ready = cast.players.iter().filter_map(|player| {
             let endpoint = player.endpoint.as_ref()?;
             let process = agents.iter().find(|agent| agent.role() == player.role);
-            Some(wait_ready(&player.role, endpoint, process, limit))
+            let awaited = awaited(player.listens);
+            Some(wait_ready(&player.role, endpoint, awaited, process, limit))
         });
         try_join_all(ready)
             .await
@@ -301,7 +305,10 @@ pub(super) fn start(
             // Those that call begin when there is somebody to call.
             Part::None | Part::Client(_) | Part::Caller(_) => {}
             Part::Hosted { booth, agent } => {
-                let preset = venue.and_then(Venue::preset);
+                let preset = player
+                    .tools
+                    .clone()
+                    .or_else(|| venue.and_then(Venue::preset));
                 let (role, url) = (player.role.clone(), booth.url().clone());
                 booth.serve(agent.clone().app(role, url, preset));
             }
@@ -309,6 +316,14 @@ pub(super) fn start(
         }
     }
     Ok(())
+}
+
+/// What shows that a player is ready.
+pub(super) fn awaited(listens: Listens) -> Awaited {
+    match listens {
+        Listens::Agent => Awaited::Card,
+        Listens::Server => Awaited::Answer,
+    }
 }
 
 pub(super) fn started(launch: &Launch) -> Result<AgentProcess, Problem> {

@@ -7,6 +7,7 @@
 //! - [`files`]: from paths on the command line to files
 //! - [`expected`]: the sidecars of files that must fail
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
+//! - [`placeholder`]: `{ROLE}`, by which participants are told of each other
 //! - [`template`]: what `green-agent new` writes
 
 mod duration;
@@ -17,6 +18,7 @@ pub mod expected;
 pub mod files;
 pub mod model;
 pub mod parse;
+pub mod placeholder;
 mod reader;
 pub mod schema;
 pub mod template;

@@ -7,7 +7,7 @@ use url::Url;
 
 use mcp_tools::allowed::Allowed;
 
-use super::{episode::Episode, expectation::Expectation};
+use super::{episode::Episode, expectation::Expectation, placeholder};
 
 /// One scenario file.
 #[derive(Clone, Debug)]
@@ -64,6 +64,8 @@ pub struct Agent {
     pub agentbeats_id: Option<String>,
     /// Where it listens and what starts it.
     pub start: Start,
+    /// What answers there.
+    pub listens: Listens,
     /// `env`, with `${NAME}` not yet replaced.
     pub env: BTreeMap<String, String>,
     /// What this agent alone needs, beside what the whole scenario needs.
@@ -99,6 +101,15 @@ pub enum Start {
     },
 }
 
+/// What answers where a participant listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listens {
+    /// An A2A agent, which is evaluated: `endpoint`.
+    Agent,
+    /// A server that the other participants use, such as a bot, a model or an MCP server: `server`.
+    Server,
+}
+
 /// Stands in a participant's `cmd` for the green agent's URL.
 pub const GREEN: &str = "{green}";
 
@@ -115,9 +126,38 @@ pub struct Policy {
     pub settings: Map<String, Value>,
     /// Which hosts and commands it may connect to.
     pub allow: Allowed,
+    /// The participant that is the MCP server which it knows beforehand.
+    pub tools: Option<String>,
+}
+
+impl Agent {
+    /// Whether this participant is told where the one in `role` is, by `{role}` in `cmd`, `env` or
+    /// `settings`, or because that one has its tools.
+    pub fn knows(&self, role: &str) -> bool {
+        let words: &[String] = match &self.start {
+            Start::Program { cmd, .. } | Start::Client { cmd } => cmd,
+            Start::Running { .. } | Start::Builtin { .. } | Start::Policy(_) => &[],
+        };
+        let mut texts = words.iter().chain(self.env.values());
+        texts.any(|text| placeholder::names(text, role)) || self.start.asks(role)
+    }
 }
 
 impl Start {
+    /// Whether a policy's settings or tools name the participant in this role.
+    fn asks(&self, role: &str) -> bool {
+        match self {
+            Self::Policy(policy) => {
+                policy.tools.as_deref() == Some(role)
+                    || placeholder::stands_in(&policy.settings, role)
+            }
+            Self::Running { .. }
+            | Self::Program { .. }
+            | Self::Builtin { .. }
+            | Self::Client { .. } => false,
+        }
+    }
+
     /// Whether the agent calls the green one and is called by nobody.
     pub fn is_client(&self) -> bool {
         matches!(self, Self::Client { .. })

@@ -158,19 +158,23 @@ const MCP_TOOLS: Rooms = &[
     (
         "cli",
         &[
+            "agents",
             "allowed",
             "client",
             "connection",
+            "context",
             "environments",
             "episodes",
             "relay",
             "secret",
             "server",
+            "sites",
+            "tools",
         ],
     ),
     // What an evaluator has.
     ("relay", &["client"]),
-    ("server", &["episodes"]),
+    ("server", &["context", "episodes", "secret", "tools"]),
     ("episodes", &["connection", "environments", "secret"]),
     ("environments", &[]),
     // What an agent under evaluation has.
@@ -178,13 +182,17 @@ const MCP_TOOLS: Rooms = &[
         "tools",
         &[
             "acknowledge",
+            "agents",
             "allowed",
             "client",
             "connection",
             "context",
             "inbox",
+            "sites",
         ],
     ),
+    ("agents", &["connection", "secret"]),
+    ("sites", &[]),
     (
         "context",
         &["acknowledge", "allowed", "client", "connection", "inbox"],

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use green_agent::participant::{
     AgentExit, AgentProcess, StartError,
-    ready::{ReadyError, wait_ready},
+    ready::{Awaited, ReadyError, wait_ready},
 };
 use tokio::{sync::mpsc, time::timeout};
 
@@ -145,7 +145,7 @@ async fn waiting_for_a_card_ends_when_the_agent_does() {
     let dir = tempfile::tempdir().unwrap();
     let agent = AgentProcess::start(&script(dir.path(), "echo port taken >&2; exit 98")).unwrap();
     let endpoint = "http://127.0.0.1:1/".parse().unwrap();
-    let error = wait_ready("purple", &endpoint, Some(&agent), LIMIT)
+    let error = wait_ready("purple", &endpoint, Awaited::Card, Some(&agent), LIMIT)
         .await
         .unwrap_err();
     assert!(matches!(

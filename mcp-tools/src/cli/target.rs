@@ -76,7 +76,7 @@ fn command(details: &ConnectionDetails) -> BTreeSet<String> {
     }
 }
 
-fn token() -> Option<Secret> {
+pub(super) fn token() -> Option<Secret> {
     let token = env::var(TOKEN).ok().filter(|token| !token.is_empty());
     token.map(Secret::new)
 }

@@ -49,7 +49,7 @@ pub(super) fn kinds(message: &Value) -> BTreeSet<Kind> {
 }
 
 /// The texts in a message's parts, or the message itself if it is a text.
-pub(crate) fn texts(message: &Value) -> Vec<&str> {
+pub fn texts(message: &Value) -> Vec<&str> {
     let parts = parts(message).filter_map(|part| part.get("text")?.as_str());
     let texts = message.as_str().into_iter().chain(parts);
     texts.filter(|text| !text.trim().is_empty()).collect()

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use content::{kinds, message_id};
 
-pub(crate) use content::texts;
+pub use content::texts;
 
 /// The most messages that are kept; the oldest go first.
 pub const MOST_MESSAGES: usize = 1024;

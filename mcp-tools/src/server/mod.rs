@@ -6,6 +6,7 @@
 //! is unknown to every other episode's token.
 //!
 //! - [`router`]: the episodes of an evaluator
+//! - [`ToolServer`]: tools of an agent, for agents elsewhere
 //! - [`protected`]: any MCP server behind the same door
 //! - [`Gate`]: who may pass the door
 
@@ -13,10 +14,12 @@ mod door;
 mod gate;
 mod handler;
 mod settings;
+mod tools;
 
 pub use door::protected;
 pub use gate::{Gate, Pass, Refusal};
 pub use settings::ServerSettings;
+pub use tools::ToolServer;
 
 use axum::Router;
 

@@ -3,6 +3,7 @@
 use bridge_protocol::wire::FieldError;
 use rmcp::model::JsonObject;
 use serde_json::Value;
+use url::Url;
 
 /// The arguments of a call, of which each is taken once.
 pub(super) struct Arguments(JsonObject);
@@ -24,6 +25,24 @@ impl Arguments {
     /// A number from 0 up.
     pub(super) fn number(&mut self, name: &str) -> Result<Option<u64>, FieldError> {
         self.take(name, "a whole number from 0 up", Value::as_u64)
+    }
+
+    /// An object. Language models like to write it as a text that holds its JSON.
+    pub(super) fn object(&mut self, name: &str) -> Result<Option<JsonObject>, FieldError> {
+        self.take(name, "an object", |value| match value {
+            Value::Object(members) => Some(members.clone()),
+            Value::String(text) => serde_json::from_str(text).ok(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+        })
+    }
+
+    pub(super) fn url(&mut self, name: &str) -> Result<Url, FieldError> {
+        const EXPECTED: &str = "an http or https URL, such as https://club.example";
+        let is_http = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+        let url = self.take(name, EXPECTED, |value| {
+            Url::parse(value.as_str()?.trim()).ok().filter(is_http)
+        })?;
+        url.ok_or_else(|| FieldError::new(EXPECTED, "nothing").inside(name))
     }
 
     pub(super) fn strings(&mut self, name: &str) -> Result<Option<Vec<String>>, FieldError> {

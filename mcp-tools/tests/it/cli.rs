@@ -99,8 +99,59 @@ async fn a_relay_reaches_this_machine_only() {
 }
 
 #[tokio::test]
+async fn tools_are_served_over_both_transports_and_to_nobody_else() {
+    let mut command = mcp_tools(&["serve", "--tools", "a2a"]);
+    let mut served = Listening::start(&mut command).await;
+    let details = served.printed().await;
+    let server = &details["mcpServers"]["tools"];
+    let token = server["headers"]["Authorization"].as_str().unwrap();
+    let token = token.strip_prefix("Bearer ").unwrap().to_owned();
+    let url = server["url"].as_str().unwrap();
+    let over_stdio = format!(
+        "{} serve --tools a2a --stdio",
+        env!("CARGO_BIN_EXE_mcp-tools")
+    );
+    for target in [["--url", url], ["--command", &over_stdio]] {
+        let (code, listed, errors) = said(&token, &[&["list"], &target[..]].concat()).await;
+        let listed: Value = serde_json::from_str(&listed).unwrap_or_else(|_| panic!("{errors}"));
+        let names = &listed["tools"][0]["name"];
+        assert_eq!(
+            (code, names),
+            (Some(0), &Value::from("discover_a2a_agent_capabilities"))
+        );
+    }
+    let (code, _, errors) = said("another", &["list", "--url", url]).await;
+    assert_eq!(code, Some(4), "{errors}");
+    served.terminate();
+    assert_eq!(served.ended().await.0, Some(0));
+}
+
+#[tokio::test]
+async fn tools_that_cannot_be_served_are_told() {
+    let cases: [(&[&str], &str); 3] = [
+        (&["web-search"], "name its file with --sites"),
+        (
+            &["web-search", "--sites", "/nowhere.toml"],
+            "cannot be read",
+        ),
+        (
+            &["a2a", "--credential", "club.example=NO_SUCH_VARIABLE_7"],
+            "NO_SUCH_VARIABLE_7 is not set",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let (code, _, errors) = said("", &[&["serve", "--tools"], arguments].concat()).await;
+        assert_eq!(code, Some(4));
+        assert!(errors.contains(expected), "{errors}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_command_line_is_exit_code_2() {
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 8] = [
+        &["serve", "--environment", "sum", "--tools", "a2a"],
+        &["serve", "--tools", "casino"],
+        &["serve", "--tools", "a2a", "--stand-in", "club.example"],
         &["serve"],
         &["serve", "--environment", "casino"],
         &["serve", "--environment", "sum", "--time", "soon"],

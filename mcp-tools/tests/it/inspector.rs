@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{evaluator::Evaluator, node::Node, program::output};
+use crate::{
+    evaluator::Evaluator,
+    node::Node,
+    program::{Listening, mcp_tools, output},
+};
 
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
 const SCRIPT: &str = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
@@ -59,4 +63,55 @@ async fn the_inspector_lists_and_calls_tools() {
             .unwrap()
             .submitted()
     );
+}
+
+#[tokio::test]
+async fn the_inspector_calls_the_tools_for_agents() {
+    let sites = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    let index = "[[sites]]\nurl = 'https://club.example'\ntitle = 'The Club'\n";
+    std::fs::write(sites.path(), index).unwrap();
+    let arguments = [
+        "serve",
+        "--tools",
+        "a2a,web-search",
+        "--allow-private",
+        "--sites",
+    ];
+    let path = sites.path().to_str().unwrap();
+    let mut served = mcp_tools(&[&arguments[..], &[path]].concat());
+    let served = Listening::start(served.env("MCP_TOKEN", "t-0123456789")).await;
+    let url = format!("{}/mcp", served.url);
+    let listed = inspected(&url, "t-0123456789", &["--method", "tools/list"]).await;
+    let names: Vec<_> = listed["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "discover_a2a_agent_capabilities",
+            "invoke_a2a_agent_skill",
+            "web_search"
+        ]
+    );
+
+    let call = ["--method", "tools/call", "--tool-name"];
+    let search = ["web_search", "--tool-arg", "query=the club"];
+    let found = inspected(&url, "t-0123456789", &[&call[..], &search].concat()).await;
+    assert_eq!(
+        found["structuredContent"]["results"][0]["url"],
+        "https://club.example"
+    );
+    // The server itself is a site without an agent.
+    let target = format!("target_url={}", served.url);
+    let discover = ["discover_a2a_agent_capabilities", "--tool-arg", &target];
+    let found = inspected(&url, "t-0123456789", &[&call[..], &discover].concat()).await;
+    assert_eq!(found["structuredContent"]["status"], "not_found");
+    let request = json!({"task_base_url": served.url, "contextual_query_text": "hello"});
+    let request = format!("task_request_object={request}");
+    let invoke = ["invoke_a2a_agent_skill", "--tool-arg", &request];
+    let called = inspected(&url, "t-0123456789", &[&call[..], &invoke].concat()).await;
+    assert_eq!(called["structuredContent"]["status"], "not_found");
 }

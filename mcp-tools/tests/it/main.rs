@@ -1,6 +1,8 @@
 //! The package as its users see it.
 
 #[cfg(test)]
+mod a2a_tools;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod agent_tools;

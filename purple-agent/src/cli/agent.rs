@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct AgentFlags {
-    /// Who chooses what is done: heuristic, scripted, llm, never-connects, wrong-token, lies, never-stops
+    /// Who chooses what is done: heuristic, scripted, llm, personal, never-connects, wrong-token, lies, never-stops
     #[arg(long, value_name = "NAME", default_value = BUILTINS[0].0, env = "PURPLE_POLICY")]
     policy: String,
     /// The policy's settings, as a JSON object or as @FILE with one

@@ -11,6 +11,7 @@ mod error;
 mod faulty;
 mod heuristic;
 pub mod llm;
+mod personal;
 mod scripted;
 mod settings;
 mod situation;
@@ -40,7 +41,7 @@ pub trait Policy: Send + 'static {
 pub type NewPolicy = Arc<dyn Fn() -> Box<dyn Policy> + Send + Sync>;
 
 /// The policies of this crate, each with what it does.
-pub const BUILTINS: [(&str, &str); 7] = [
+pub const BUILTINS: [(&str, &str); 8] = [
     (
         "heuristic",
         "solves the built-in environments from what it observes",
@@ -49,6 +50,10 @@ pub const BUILTINS: [(&str, &str); 7] = [
     (
         "llm",
         "asks a language model, over OpenAI's or Anthropic's protocol",
+    ),
+    (
+        "personal",
+        "helps a user: finds other agents on the web and has them answer",
     ),
     ("never-connects", "faulty: waits and never connects"),
     ("wrong-token", "faulty: connects with a changed token"),
@@ -66,6 +71,7 @@ pub fn builtin(name: &str, settings: &Value) -> Result<NewPolicy, SettingsError>
         "heuristic" => heuristic::new_policy(settings),
         "scripted" => scripted::new_policy(settings),
         "llm" => llm::new_policy(settings),
+        "personal" => personal::new_policy(settings),
         name => faulty::new_policy(name, settings),
     }
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use mcp_tools::{
     allowed::Allowed,
     client,
+    connection::ConnectionDetails,
     context::{AgentContext, Settings},
     environments,
 };
@@ -226,6 +227,47 @@ async fn a_model_that_hangs_or_is_not_there_is_given_up() {
         )),
         "{error}"
     );
+}
+
+/// What an assistant that was told this does first.
+async fn assisted(settings: &Value, context: &AgentContext) -> Result<Action, PolicyError> {
+    let situation = Situation {
+        context,
+        tools: &[],
+        steps: &[],
+        steps_left: 10,
+    };
+    made(settings).next(&situation).await
+}
+
+#[tokio::test]
+async fn an_assistant_has_its_own_instructions_and_hears_its_user_word_for_word() {
+    let prompt = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(prompt.path(), "You help.").unwrap();
+    let model = Model::start(Protocol::OpenAi, vec![says("done", "stop")]).await;
+    let mut settings = model.settings();
+    settings["system_file"] = json!(prompt.path());
+    let context = context();
+    let message = json!({"messageId": "1", "parts": [{"text": "Is there a place?"}]});
+    let inbox = context.incoming_messages();
+    inbox.receive("user", message, Timestamp::UNIX_EPOCH);
+    let action = assisted(&settings, &context).await;
+    assert_eq!(action.map_err(|error| error.to_string()), done());
+    let told = json!([
+        {"role": "system", "content": "You help."},
+        {"role": "user", "content": "Is there a place?"},
+    ]);
+    assert_eq!(model.requests()[0]["messages"], told);
+
+    let details = ConnectionDetails::http("tools", "http://127.0.0.1:1/mcp".parse().unwrap());
+    context.set_mcp_connection_details(details);
+    let action = assisted(&settings, &context).await.unwrap();
+    assert!(matches!(action, Action::Call(calls) if calls[0].name == "connect_to_mcp_server"));
+
+    settings["system_file"] = json!("/nowhere/prompt.md");
+    let error = assisted(&settings, &context).await.unwrap_err().to_string();
+    let expected = "the instructions in /nowhere/prompt.md (system_file) cannot be read: ";
+    assert!(error.starts_with(expected), "{error}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub struct Invocation {
     /// The id of the message, one that was not used before: the same id from the same caller is the same
     /// message (specification 4.1.4).
     pub message_id: String,
-    /// The skill's id in the card.
+    /// The skill's id in the card; empty where the agent is only told something in words.
     pub skill_id: String,
     /// Its parameters; if absent only the words are sent, for the agent to make of them what it can.
     pub parameters: Option<Metadata>,
@@ -37,6 +37,14 @@ impl Invocation {
             text: None,
             task_id: None,
             context_id: None,
+        }
+    }
+
+    /// No skill's call, but words that the agent makes of what it can.
+    pub fn of_words(message_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            parameters: None,
+            ..Self::new(message_id, "", Metadata::new()).saying(text)
         }
     }
 

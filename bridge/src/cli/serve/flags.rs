@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct Serve {
     /// What to host, and how; SIGHUP has it read again. See `bridge config`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["bot", "builtin"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "builtin")]
     config: Option<PathBuf>,
     /// Where to listen; port 0 picks a free one [default: 127.0.0.1:3978]
     #[arg(long, value_name = "HOST:PORT")]
@@ -33,7 +33,7 @@ pub(in crate::cli) struct Serve {
     #[arg(long, value_name = "STORE")]
     store: Option<StoreChoice>,
     /// A running bot, by the URL where it takes activities; several may be named, the first agent is also
-    /// found at /a2a and /
+    /// found at /a2a and /. With --config, where that agent's bot is in place of what the file says
     #[arg(long, value_name = "NAME=URL")]
     bot: Vec<BotChoice>,
     /// Where to listen for gRPC too, which is also spoken where everything else is
@@ -64,7 +64,7 @@ impl Serve {
     pub(super) fn config(&self) -> Result<Config, ConfigErrors> {
         let builtins = builtin::names();
         let mut config = match &self.config {
-            Some(path) => config::read(path, &builtins)?,
+            Some(path) => self.with_bots(config::read(path, &builtins)?),
             None => Config {
                 agents: self.agents(),
                 ..Config::default()
@@ -85,6 +85,22 @@ impl Serve {
             }
         }
         Ok(config)
+    }
+
+    /// The file's agents with the bots of the command line: in their own places by name, or after them.
+    fn with_bots(&self, mut config: Config) -> Config {
+        for choice in &self.bot {
+            let named = |agent: &&mut AgentConfig| *agent.name.get_ref() == choice.name;
+            let url = Some(choice.url.clone());
+            match config.agents.iter_mut().find(named) {
+                Some(agent) => (agent.bot, agent.builtin) = (url, None),
+                None => config.agents.push(AgentConfig {
+                    bot: url,
+                    ..AgentConfig::named(choice.name.clone())
+                }),
+            }
+        }
+        config
     }
 
     /// Whether there is a file to be read again.

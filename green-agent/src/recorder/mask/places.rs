@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 use super::MASK;
 
 /// The names of JSON members that hold secrets, in lowercase and without `-` and `_`.
-const SECRET_MEMBERS: [&str; 10] = [
+const SECRET_MEMBERS: [&str; 11] = [
     "accesstoken",
     "apikey",
     "authorization",
@@ -17,6 +17,8 @@ const SECRET_MEMBERS: [&str; 10] = [
     "password",
     "refreshtoken",
     "secret",
+    // Whoever knows where a bot is to answer can speak in its conversation.
+    "serviceurl",
     "token",
 ];
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::{
     cast::Cast,
     evaluator,
-    start::{is_filled, start},
+    start::{is_filled, listens, start},
     values,
 };
 use crate::scenario::{
     error::Problem,
-    model::{Agent, ENVIRONMENT, Green, Start},
+    model::{Agent, ENVIRONMENT, Green, Listens, Start},
     reader::{Node, Table},
 };
 
@@ -21,15 +21,29 @@ const RESERVED: [&str; 3] = ["green", "runner", "environment"];
 pub(super) fn participants(root: &mut Table<'_>) -> Cast {
     let mut cast = Cast::default();
     let mut declared = 0;
+    let mut tools = Vec::new();
     cast.agents = root.tables("participants", |table| {
         declared += 1;
+        tools.extend(table.get("tools"));
         let role = role(table, &mut cast.roles);
         // Without its role an agent goes no further than its report, yet its other keys shall be looked at.
         let agent = agent(table, role.clone().unwrap_or_default());
         role.and(agent)
     });
     cast.declared = declared;
+    for node in tools {
+        check_tools(&node, &cast);
+    }
     cast
+}
+
+/// Tools are had from a server, which may stand further down in the file.
+fn check_tools(node: &Node<'_>, cast: &Cast) {
+    let role = node.text().and_then(|role| cast.check(role, &[], node));
+    let agent = role.and_then(|role| cast.agents.iter().find(|agent| agent.role == role));
+    if agent.is_some_and(|agent| agent.listens == Listens::Agent) {
+        node.expected::<()>("the role of a participant with server, the URL of an MCP server");
+    }
 }
 
 /// Reads `[green_agent]`: a program, a server, or the built-in evaluator that `[config]` chooses.
@@ -48,9 +62,15 @@ pub(super) fn green(
         check_environment(&mut table, cast);
         let green = agent(&mut table, "green".to_owned())?;
         return match green.start {
-            Start::Running { .. } | Start::Program { .. } => Some(Green::Agent(green)),
+            Start::Running { .. } | Start::Program { .. } if green.listens == Listens::Agent => {
+                Some(Green::Agent(green))
+            }
             // These are ways of being a participant.
-            Start::Builtin { .. } | Start::Policy(_) | Start::Client { .. } => {
+            Start::Running { .. }
+            | Start::Program { .. }
+            | Start::Builtin { .. }
+            | Start::Policy(_)
+            | Start::Client { .. } => {
                 table.missing("endpoint", "the URL at which the green agent listens")
             }
         };
@@ -139,6 +159,7 @@ fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     Some(Agent {
         role,
         agentbeats_id: agentbeats_id.map(str::to_owned),
+        listens: listens(table),
         start: start(table, cmd)?,
         env,
         requires,
@@ -273,6 +294,46 @@ mod tests {
             let errors = errors_of(&format!("{GREEN}[[participants]]\n{participant}\n"));
             assert!(errors.starts_with(expected), "{errors}");
             assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_used_by_others() {
+        let scenario = scenario_of(
+            "[green_agent]\nendpoint = 'http://h'\n\
+             [[participants]]\nrole = 'a'\npolicy = 'heuristic'\ntools = 'b'\n\
+             [[participants]]\nrole = 'b'\nserver = 'http://127.0.0.1:9/mcp'\ncmd = 'x --to {c} --port 9'\n\
+             [[participants]]\nrole = 'c'\nendpoint = 'http://127.0.0.1:7'\nenv = { A = '{c} ${b}' }\n",
+        );
+        let [a, b, c] = &scenario.participants[..] else {
+            panic!("there are three participants");
+        };
+        assert_eq!((b.listens, c.listens), (Listens::Server, Listens::Agent));
+        assert!(a.knows("b") && b.knows("c") && !c.knows("b") && !a.knows("c"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_server_is_said_at_its_key() {
+        for (participant, expected) in [
+            (
+                "role = 'a'\nserver = 'http://h'\nendpoint = 'http://h'",
+                "a.toml:6:12: participants[0].endpoint: expected it without server",
+            ),
+            (
+                "role = 'a'\nendpoint = 'http://h'\ntools = 'a'",
+                "a.toml:6:9: participants[0].tools: expected it only beside policy",
+            ),
+            (
+                "role = 'a'\npolicy = 'heuristic'\ntools = 'b'",
+                "a.toml:6:9: participants[0].tools: nobody has the role \"b\"",
+            ),
+            (
+                "role = 'a'\npolicy = 'heuristic'\ntools = 'a'",
+                "a.toml:6:9: participants[0].tools: expected the role of a participant with server",
+            ),
+        ] {
+            let errors = errors_of(&format!("{GREEN}[[participants]]\n{participant}\n"));
+            assert!(errors.starts_with(expected), "{errors}");
         }
     }
 

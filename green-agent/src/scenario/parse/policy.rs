@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::scenario::{
     model::Policy,
+    placeholder,
     reader::{Node, Table},
 };
 
@@ -18,10 +19,12 @@ pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy>
     });
     let settings = table.get("settings");
     let allow = table.get("allow");
+    let tools = table.text("tools").map(str::to_owned);
     let name = name?;
     Some(Policy {
         settings: read_settings(&name, chosen, settings.as_ref())?,
         allow: allow.map_or(Some(Allowed::default()), |node| allowed(&node))?,
+        tools,
         name,
     })
 }
@@ -36,7 +39,8 @@ fn read_settings(
         Some(node) => node.table()?.json(),
         None => Map::new(),
     };
-    match builtin(name, &Value::Object(settings.clone())) {
+    let looked_at = placeholder::with_any_address(&settings);
+    match builtin(name, &Value::Object(looked_at)) {
         // A key is missing on this machine, not in this file.
         Ok(_) | Err(SettingsError::NoKey { .. }) => Some(settings),
         Err(error) => {

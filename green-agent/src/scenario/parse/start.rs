@@ -1,4 +1,4 @@
-//! How an agent comes to be there: `builtin`, `policy`, `endpoint`, `cmd`.
+//! How an agent comes to be there: `builtin`, `policy`, `endpoint` or `server`, `cmd`.
 
 use bridge::bot::BUILTINS;
 use url::Url;
@@ -6,23 +6,35 @@ use url::Url;
 use super::{policy, values};
 use crate::scenario::{
     error::Problem,
-    model::{GREEN, Start},
+    model::{GREEN, Listens, Start},
     reader::{Node, Table},
 };
+
+/// The keys of what runs outside the harness.
+const OUTSIDE: [&str; 3] = ["endpoint", "server", "cmd"];
+
+/// Reads what answers where the participant listens.
+pub(super) fn listens(table: &mut Table<'_>) -> Listens {
+    match table.get("server") {
+        Some(_) => Listens::Server,
+        None => Listens::Agent,
+    }
+}
 
 /// Reads how the agent comes to be there: built in, a policy, a program that listens or calls, or one
 /// that runs already.
 pub(super) fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
     let (builtin, policy) = (table.get("builtin"), table.get("policy"));
     if let Some(node) = builtin {
-        return alone(table, "builtin", &["policy", "endpoint", "cmd"])
+        return alone(table, "builtin", &["policy"])
+            .and_then(|()| alone(table, "builtin", &OUTSIDE))
             .and_then(|()| builtin_bot(&node));
     }
     if let Some(node) = policy {
         let policy = policy::policy(table, &node);
-        return alone(table, "policy", &["endpoint", "cmd"]).and(policy.map(Start::Policy));
+        return alone(table, "policy", &OUTSIDE).and(policy.map(Start::Policy));
     }
-    for name in ["settings", "allow"] {
+    for name in ["settings", "allow", "tools"] {
         if let Some(node) = table.get(name) {
             node.expected::<()>("it only beside policy");
         }
@@ -70,8 +82,11 @@ fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> O
     Some(())
 }
 
-/// Reads `endpoint`, or says what to do without one.
+/// Reads `endpoint` or `server`, or says what to do without either.
 fn endpoint(table: &mut Table<'_>) -> Option<Url> {
+    if let Some(node) = table.get("server") {
+        return alone_of_servers(table).and_then(|()| values::endpoint(&node));
+    }
     if let Some(node) = table.get("endpoint") {
         return values::endpoint(&node);
     }
@@ -84,6 +99,22 @@ fn endpoint(table: &mut Table<'_>) -> Option<Url> {
         return table.missing("endpoint", expected);
     }
     None
+}
+
+/// Reports an endpoint beside `server`: what listens is one or the other.
+fn alone_of_servers(table: &mut Table<'_>) -> Option<()> {
+    match table.get("endpoint") {
+        None => Some(()),
+        Some(node) => {
+            let advice =
+                "endpoint is where an A2A agent listens, and server where anything else does";
+            node.report(Problem::Together {
+                other: "server",
+                advice,
+            });
+            None
+        }
+    }
 }
 
 /// Whether the key is there; the tutorial's own files leave `cmd = ""` and `agentbeats_id = ""` to fill in.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{cast::Cast, part, values};
 use crate::scenario::{
     error::Problem,
-    model::{Evaluator, ProtocolBinding, ProtocolVersion, Turn},
+    model::{Evaluator, Listens, ProtocolBinding, ProtocolVersion, Turn},
     reader::{Node, Table},
 };
 
@@ -44,10 +44,20 @@ pub(super) fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evalua
     Some(Evaluator::Conversation(turns.collect()))
 }
 
+/// Only agents are spoken to.
+fn spoken_to(node: &Node<'_>, cast: &Cast) -> Option<String> {
+    let role = cast.check(node.text()?, &[], node)?;
+    let agent = cast.agents.iter().find(|agent| agent.role == role);
+    match agent.is_some_and(|agent| agent.listens == Listens::Server) {
+        true => node.expected("the role of an agent; a server does not speak A2A"),
+        false => Some(role),
+    }
+}
+
 fn turn(table: &mut Table<'_>, cast: &Cast) -> Option<Turn> {
     let to = table
         .need("to", "the role that this is said to")
-        .and_then(|node| cast.check(node.text()?, &[], &node));
+        .and_then(|node| spoken_to(&node, cast));
     // A turn without its role goes no further than its report, yet its other keys shall be looked at.
     let turn = Turn {
         line: table.line(),

@@ -37,11 +37,15 @@ pub(super) struct GreenAgent {
     "anyOf" = [{"required": ["role"]}, {"required": ["name"]}],
     "oneOf" = [
         {"required": ["endpoint"], "not": {"properties": {"cmd": {"pattern": NAMES_GREEN}}, "required": ["cmd"]}},
+        {"required": ["server"]},
         {"required": ["builtin"], "not": {"required": ["cmd"]}},
         {"required": ["policy"], "not": {"required": ["cmd"]}},
-        {"required": ["cmd"], "properties": {"cmd": {"pattern": NAMES_GREEN}}, "not": {"required": ["endpoint"]}},
+        {
+            "required": ["cmd"], "properties": {"cmd": {"pattern": NAMES_GREEN}},
+            "not": {"anyOf": [{"required": ["endpoint"]}, {"required": ["server"]}]},
+        },
     ],
-    "dependentRequired" = {"settings": ["policy"], "allow": ["policy"]}
+    "dependentRequired" = {"settings": ["policy"], "allow": ["policy"], "tools": ["policy"]}
 ))]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Participant {
@@ -49,8 +53,11 @@ pub(super) struct Participant {
     role: Option<Role>,
     /// The same as role, in the words of AgentBeats' leaderboards.
     name: Option<Role>,
-    /// Where it listens. Needed unless builtin or policy is given, or cmd names {green}.
+    /// Where it listens. Needed unless server, builtin or policy is given, or cmd names {green}.
     endpoint: Option<Endpoint>,
+    /// Where it listens, if it is no A2A agent but something that the others use: a bot, a model, an MCP
+    /// server, a web site. It is ready when it answers HTTP, and it is not evaluated.
+    server: Option<Endpoint>,
     /// One of the bridge's own bots, hosted inside the harness; without endpoint and cmd.
     #[schemars(extend("enum" = bridge::bot::BUILTINS.map(|(name, _)| name)))]
     builtin: Option<String>,
@@ -61,9 +68,13 @@ pub(super) struct Participant {
     settings: Option<Map<String, Value>>,
     /// Which hosts and commands the policy may connect to; HTTP to this machine if absent.
     allow: Option<Allow>,
+    /// The role of the participant that is the MCP server which the policy knows beforehand. That server gets
+    /// a token in MCP_TOKEN, which the policy shows it.
+    tools: Option<String>,
     /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
     /// runs already. A command that names {green} starts an agent that calls the green one, whose URL is put
-    /// in its place, and that listens nowhere.
+    /// in its place, and that listens nowhere. {ROLE} in it, in env and in settings becomes the URL of the
+    /// participant in that role, as the recorder has it.
     cmd: Option<String>,
     /// Its id on agentbeats.org, which stands in the results file.
     agentbeats_id: Option<String>,

@@ -1,6 +1,6 @@
 //! Why a model gave no answer.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use bridge_protocol::wire::FieldError;
 
@@ -91,6 +91,14 @@ pub enum ModelError {
         spent: u64,
         /// The limit.
         limit: u64,
+    },
+    /// The file with the instructions cannot be read.
+    #[error("the instructions in {} (system_file) cannot be read: {reason}", path.display())]
+    Prompt {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
     },
     /// The model asked for calls that cannot be read, again and again.
     #[error(

@@ -2,8 +2,10 @@
 //!
 //! The settings are `provider` (`openai` or `anthropic`), `model`, `base_url`, `key_env` (the environment
 //! variable that holds the key), `max_output_tokens` (a call), `max_total_tokens`, `time_per_call` and
-//! `longest_pause` (seconds), `retries`, `parameters` (further members of each request) and `instructions`
-//! (put after this crate's own).
+//! `longest_pause` (seconds), `retries`, `parameters` (further members of each request), `instructions`
+//! (put after this crate's own) and `system_file` (a file whose text is said in the place of this crate's own
+//! instructions: the agent is then an assistant, which is told what its user says, word for word, and is
+//! connected to the server that it knows beforehand without asking for it).
 
 mod anthropic;
 mod chat;
@@ -19,13 +21,15 @@ mod settings;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use rmcp::model::JsonObject;
 use serde_json::Value;
 
 pub use error::ModelError;
 
-use super::{Action, NewPolicy, Policy, PolicyError, SettingsError, Situation};
+use super::{Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall};
 use chat::{Entry, Reply, Shown, shown};
 use http::Endpoint;
+use instructions::Brief;
 use names::ModelNames;
 use pending::{Pending, wait_tool};
 use settings::{LlmSettings, Provider};
@@ -62,6 +66,7 @@ struct Llm {
     /// The number of the newest message that the model was told of.
     seen: u64,
     spent: u64,
+    brief: Option<Brief>,
 }
 
 #[async_trait]
@@ -72,6 +77,10 @@ impl Policy for Llm {
 
     async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
         self.pending.hear(situation.steps.last());
+        if self.brief()?.connects_first(situation) {
+            let connect = ToolCall::new(instructions::CONNECT, JsonObject::new());
+            return Ok(Action::Call(vec![connect]));
+        }
         let news = self.news(situation);
         let names = ModelNames::of(situation.tools);
         let mut tools = shown(situation.tools, &names);
@@ -103,17 +112,24 @@ impl Llm {
             pending: Pending::default(),
             seen: 0,
             spent: 0,
+            brief: None,
         }
+    }
+
+    /// What the model is told beforehand, read when it is needed first.
+    fn brief(&mut self) -> Result<&Brief, ModelError> {
+        if self.brief.is_none() {
+            self.brief = Some(Brief::read(&self.model.settings)?);
+        }
+        Ok(self.brief.get_or_insert_default())
     }
 
     /// What the model is told besides results: to begin, or that messages came in.
     fn news(&mut self, situation: &Situation<'_>) -> Option<String> {
         let newest = situation.context.incoming_messages().newest();
         let before = std::mem::replace(&mut self.seen, newest);
-        if self.entries.is_empty() {
-            return Some(instructions::BEGIN.to_owned());
-        }
-        (newest > before).then(|| instructions::more(newest - before))
+        let brief = self.brief.as_ref()?;
+        brief.news(situation.context, self.entries.is_empty(), before, newest)
     }
 
     async fn ask(&mut self, tools: &[Shown]) -> Result<Reply, ModelError> {
@@ -136,10 +152,10 @@ impl Llm {
 
     fn request(&self, tools: &[Shown]) -> Value {
         let settings = &self.model.settings;
-        let system = instructions::system(settings.instructions.as_deref());
+        let system = self.brief.as_ref().map_or("", Brief::system);
         match settings.provider {
-            Provider::OpenAi => openai::request(settings, &system, &self.entries, tools),
-            Provider::Anthropic => anthropic::request(settings, &system, &self.entries, tools),
+            Provider::OpenAi => openai::request(settings, system, &self.entries, tools),
+            Provider::Anthropic => anthropic::request(settings, system, &self.entries, tools),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The settings of the policy `llm`.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
@@ -39,6 +39,8 @@ pub(super) struct LlmSettings {
     pub(super) parameters: Map<String, Value>,
     /// Put after the instructions.
     pub(super) instructions: Option<String>,
+    /// Said in the place of the instructions.
+    pub(super) system_file: Option<PathBuf>,
 }
 
 impl LlmSettings {
@@ -75,6 +77,7 @@ impl LlmSettings {
             longest_pause: seconds(&mut settings, "longest_pause", 30)?,
             parameters: settings.object("parameters")?.unwrap_or_default(),
             instructions: settings.string("instructions")?,
+            system_file: settings.string("system_file")?.map(PathBuf::from),
         };
         let variable = settings.string("key_env")?;
         settings.end().map(|()| (read, variable))

@@ -1,0 +1,106 @@
+//! What participants are told of each other: addresses in the place of `{ROLE}`, and the MCP servers that
+//! policies know beforehand.
+
+use std::collections::BTreeMap;
+
+use mcp_tools::{connection::ConnectionDetails, secret::Secret};
+use url::Url;
+use uuid::Uuid;
+
+use super::{
+    cast::{Part, Player},
+    hosted::Hosted,
+};
+use crate::{
+    participant::Launch,
+    recorder::Masker,
+    scenario::{
+        model::{Policy, Scenario, Start},
+        placeholder,
+    },
+    transcript::Hop,
+};
+
+/// The variable in which a server is told the token that its users show.
+pub(super) const TOKEN: &str = "MCP_TOKEN";
+
+/// A token for each server whose tools a policy has, by the server's role. Transcripts do not show them.
+pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, Secret> {
+    let servers = scenario
+        .participants
+        .iter()
+        .filter_map(|agent| match &agent.start {
+            Start::Policy(policy) => policy.tools.clone(),
+            Start::Running { .. }
+            | Start::Program { .. }
+            | Start::Builtin { .. }
+            | Start::Client { .. } => None,
+        });
+    let drawn = servers.map(|role| (role, draw()));
+    let tokens: BTreeMap<String, Secret> = drawn.collect();
+    tokens
+        .values()
+        .for_each(|token| masker.learn(token.expose()));
+    tokens
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a token that anybody else chose would be no secret"
+)]
+fn draw() -> Secret {
+    Secret::new(Uuid::new_v4().simple().to_string())
+}
+
+/// Tells a player where the participants are that it knows; `url` knows it of a hop.
+pub(super) fn tell(
+    player: &mut Player,
+    scenario: &Scenario,
+    tokens: &BTreeMap<String, Secret>,
+    url: impl Fn(&Hop) -> Option<Url>,
+) {
+    for other in &scenario.participants {
+        let Some(url) = url(&Hop::new(&player.role, &other.role)) else {
+            continue;
+        };
+        match &mut player.part {
+            Part::Program { launch, .. } | Part::Client(launch) => {
+                fill(launch, &other.role, url.as_str());
+            }
+            Part::Hosted {
+                agent: Hosted::Policy(policy),
+                ..
+            }
+            | Part::Caller(policy) => {
+                placeholder::fill_settings(&mut policy.settings, &other.role, url.as_str());
+                if let Some(details) = details(policy, &other.role, &url, tokens) {
+                    player.tools = Some(details);
+                }
+            }
+            Part::Hosted {
+                agent: Hosted::Bot(_),
+                ..
+            }
+            | Part::None => {}
+        }
+    }
+}
+
+fn fill(launch: &mut Launch, role: &str, address: &str) {
+    for text in launch.argv.iter_mut().chain(launch.env.values_mut()) {
+        *text = placeholder::fill(text, role, address);
+    }
+}
+
+/// How a policy reaches the server in this role, if that is the one with its tools.
+fn details(
+    policy: &Policy,
+    role: &str,
+    url: &Url,
+    tokens: &BTreeMap<String, Secret>,
+) -> Option<ConnectionDetails> {
+    let token = tokens
+        .get(role)
+        .filter(|_| policy.tools.as_deref() == Some(role))?;
+    Some(ConnectionDetails::http(role, url.clone()).with_bearer(token))
+}

@@ -1,0 +1,129 @@
+//! `{ROLE}`: stands in a participant's `cmd`, `env` and `settings` for the URL under which it reaches the
+//! participant in that role, without a slash at its end.
+
+use serde_json::{Map, Value};
+
+/// Whether a text has the placeholder of this role. `${ROLE}` is a variable of the environment.
+pub fn names(text: &str, role: &str) -> bool {
+    place(text, &written(role)).is_some()
+}
+
+/// Whether a text somewhere in these settings has the placeholder of this role.
+pub fn stands_in(settings: &Map<String, Value>, role: &str) -> bool {
+    settings.values().any(|value| value_names(value, role))
+}
+
+/// The text with this address in the place of every placeholder of the role.
+pub fn fill(text: &str, role: &str, address: &str) -> String {
+    let (placeholder, address) = (written(role), address.trim_end_matches('/'));
+    let (mut filled, mut rest) = (String::new(), text);
+    while let Some(at) = place(rest, &placeholder) {
+        filled.push_str(&rest[..at]);
+        filled.push_str(address);
+        rest = &rest[at + placeholder.len()..];
+    }
+    filled + rest
+}
+
+/// The same in every text of these settings.
+pub fn fill_settings(settings: &mut Map<String, Value>, role: &str, address: &str) {
+    for value in settings.values_mut() {
+        fill_value(value, role, address);
+    }
+}
+
+/// The same settings with some address in the place of whatever could be a placeholder, so that they can be
+/// looked at before any address is known.
+pub fn with_any_address(settings: &Map<String, Value>) -> Map<String, Value> {
+    let mut filled = settings.clone();
+    for role in roles_in(settings) {
+        fill_settings(&mut filled, &role, ANY);
+    }
+    filled
+}
+
+/// Stands for an address that is not known yet.
+const ANY: &str = "http://127.0.0.1:9";
+
+/// What stands in braces anywhere in these settings.
+fn roles_in(settings: &Map<String, Value>) -> Vec<String> {
+    let text = Value::Object(settings.clone()).to_string();
+    let after = text.split('{').skip(1);
+    let inside = after.filter_map(|rest| Some(rest.split_once('}')?.0.to_owned()));
+    inside.filter(|role| !role.contains('"')).collect()
+}
+
+fn written(role: &str) -> String {
+    format!("{{{role}}}")
+}
+
+fn place(text: &str, placeholder: &str) -> Option<usize> {
+    let mut found = text.match_indices(placeholder).map(|(at, _)| at);
+    found.find(|at| !text[..*at].ends_with('$'))
+}
+
+fn value_names(value: &Value, role: &str) -> bool {
+    match value {
+        Value::String(text) => names(text, role),
+        Value::Array(items) => items.iter().any(|item| value_names(item, role)),
+        Value::Object(members) => stands_in(members, role),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn fill_value(value: &mut Value, role: &str, address: &str) {
+    match value {
+        Value::String(text) => *text = fill(text, role, address),
+        Value::Array(items) => {
+            for item in items {
+                fill_value(item, role, address);
+            }
+        }
+        Value::Object(members) => fill_settings(members, role, address),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_role_in_braces_becomes_its_address() {
+        for (text, expected) in [
+            ("--bot club={bot}", "--bot club=http://h:1/m"),
+            ("{bot}/v1 {bot}", "http://h:1/m/v1 http://h:1/m"),
+            ("{other} bot {\"bot\": 1}", "{other} bot {\"bot\": 1}"),
+            ("${bot} {bot}", "${bot} http://h:1/m"),
+        ] {
+            assert_eq!(fill(text, "bot", "http://h:1/m/"), expected);
+            assert_eq!(names(text, "bot"), text != expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_are_filled_wherever_they_have_texts() {
+        let settings =
+            json!({"base_url": "{model}/v1", "list": ["{model}", 1], "n": {"m": "{model}"}});
+        let Value::Object(mut settings) = settings else {
+            unreachable!()
+        };
+        assert!(stands_in(&settings, "model") && !stands_in(&settings, "bot"));
+        fill_settings(&mut settings, "model", "http://h:1/");
+        let filled = json!({"base_url": "http://h:1/v1", "list": ["http://h:1", 1], "n": {"m": "http://h:1"}});
+        assert_eq!(Value::Object(settings), filled);
+    }
+
+    #[test]
+    fn settings_can_be_looked_at_before_addresses_are_known() {
+        let settings = json!({"base_url": "{model}/v1", "steps": [{"a": "${1/x}", "b": {}}]});
+        let Value::Object(settings) = settings else {
+            unreachable!()
+        };
+        let looked_at = Value::Object(with_any_address(&settings));
+        let expected =
+            json!({"base_url": "http://127.0.0.1:9/v1", "steps": [{"a": "${1/x}", "b": {}}]});
+        assert_eq!(looked_at, expected);
+    }
+}

@@ -1,0 +1,149 @@
+//! What one host is shown. Its secret comes from the environment: everybody can read command lines, and
+//! a model must not choose it.
+
+use bridge_client::{CredentialError, Credentials};
+use url::{Host, Url};
+
+use crate::secret::Secret;
+
+/// A secret for one host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    host: String,
+    /// The header that carries it; `Authorization: Bearer` if absent.
+    header: Option<String>,
+    secret: Secret,
+}
+
+/// Why a text names no credential.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialFlagError {
+    /// It is no pair.
+    #[error("expected HOST=VARIABLE or HOST=HEADER:VARIABLE, found {0:?}")]
+    Pair(String),
+    /// The variable is not there.
+    #[error("the environment variable {variable} is not set: put the secret for {host} there")]
+    NotSet {
+        /// The variable.
+        variable: String,
+        /// The host.
+        host: String,
+    },
+}
+
+impl Credential {
+    /// A bearer token for a host, which is a name or `NAME:PORT`.
+    pub fn bearer(host: impl Into<String>, secret: Secret) -> Self {
+        Self {
+            host: host.into(),
+            header: None,
+            secret,
+        }
+    }
+
+    /// Reads `HOST=VARIABLE`, a bearer token, or `HOST=HEADER:VARIABLE`. The secret is what `variables` has.
+    ///
+    /// # Errors
+    /// [`CredentialFlagError`]
+    pub fn read(
+        text: &str,
+        variables: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, CredentialFlagError> {
+        let pair = || CredentialFlagError::Pair(text.to_owned());
+        let (host, named) = text.split_once('=').ok_or_else(pair)?;
+        let (header, variable) = match named.split_once(':') {
+            Some((header, variable)) => (Some(header.to_owned()), variable),
+            None => (None, named),
+        };
+        if host.is_empty() || variable.is_empty() {
+            return Err(pair());
+        }
+        let secret = variables(variable).filter(|secret| !secret.is_empty());
+        let not_set = || CredentialFlagError::NotSet {
+            variable: variable.to_owned(),
+            host: host.to_owned(),
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            header,
+            secret: Secret::new(secret.ok_or_else(not_set)?),
+        })
+    }
+
+    /// For whom it is.
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// What is not shown to anybody else.
+    pub(super) fn secret(&self) -> &str {
+        self.secret.expose()
+    }
+
+    /// Whether it is for the host of this address. Nobody else may read along, so beyond this machine the
+    /// address has to be one of https.
+    pub(super) fn is_for(&self, url: &Url) -> bool {
+        let name = url.host_str().unwrap_or_default();
+        let port = url.port_or_known_default().unwrap_or_default();
+        let is_named = self.host.eq_ignore_ascii_case(name)
+            || self.host.eq_ignore_ascii_case(&format!("{name}:{port}"));
+        is_named && (url.scheme() == "https" || is_this_machine(url))
+    }
+
+    /// These credentials and this one.
+    pub(super) fn add_to(&self, all: Credentials) -> Result<Credentials, CredentialError> {
+        match &self.header {
+            Some(header) => all.header(header, self.secret.expose()),
+            None => all.bearer(self.secret.expose()),
+        }
+    }
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Credential, CredentialFlagError> {
+        Credential::read(text, |name| (name == "TOKEN").then(|| "hunter2".to_owned()))
+    }
+
+    #[test]
+    fn a_secret_is_for_its_host_only() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let any_port = read("club.example=TOKEN").unwrap();
+        assert!(any_port.is_for(&url("https://CLUB.example/a")));
+        assert!(any_port.is_for(&url("https://club.example:8443/a")));
+        assert!(!any_port.is_for(&url("https://club.example.evil/")));
+        assert!(!any_port.is_for(&url("http://club.example/")));
+        let one_port = read("127.0.0.1:9020=X-Key:TOKEN").unwrap();
+        assert!(one_port.is_for(&url("http://127.0.0.1:9020/")));
+        assert!(!one_port.is_for(&url("http://127.0.0.1:9021/")));
+        assert_eq!(one_port.header.as_deref(), Some("X-Key"));
+        assert!(!format!("{one_port:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_credential_that_is_none_is_told() {
+        for (text, expected) in [
+            ("club.example", "expected HOST=VARIABLE"),
+            ("=TOKEN", "expected HOST=VARIABLE"),
+            ("club.example=X:", "expected HOST=VARIABLE"),
+            (
+                "club.example=NONE",
+                "the environment variable NONE is not set",
+            ),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

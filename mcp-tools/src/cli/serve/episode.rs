@@ -1,0 +1,88 @@
+//! One episode, until it has ended.
+
+use std::{error::Error, io, net::SocketAddr, time::Duration};
+
+use clap::{Args, builder::PossibleValue};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use url::Url;
+
+use super::listening::{Stop, listen, serve, settings};
+use crate::{
+    cli::{exit::Exit, target},
+    environments::{self, BUILTINS},
+    episodes::{Ended, Episodes, Limits, Outcome},
+    server,
+};
+
+/// What is worked in, and for how long.
+#[derive(Debug, Args)]
+pub(super) struct EpisodeFlags {
+    /// The environment that is worked in
+    #[arg(long, value_name = "NAME", value_parser = environment_names())]
+    environment: Option<String>,
+    /// What the environment is made from: the same seed gives the same one
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// How many calls of its tools may be made
+    #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().steps)]
+    steps: u32,
+    /// How long the episode may take, such as 90s or 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    time: Duration,
+}
+
+fn environment_names() -> Vec<PossibleValue> {
+    let named =
+        |(name, purpose): (&'static str, &'static str)| PossibleValue::new(name).help(purpose);
+    BUILTINS.into_iter().map(named).collect()
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a duration such as 90s or 5m".to_owned();
+    let signed: SignedDuration = text.parse().map_err(|_| wrong())?;
+    Duration::try_from(signed).map_err(|_| wrong())
+}
+
+impl EpisodeFlags {
+    pub(super) async fn serve(&self, address: SocketAddr) -> Result<Exit, Box<dyn Error>> {
+        let name = self.environment.as_deref().unwrap_or_default();
+        let environment = environments::builtin(name, self.seed);
+        let environment = environment.ok_or("there is no such environment")?;
+        let (listener, address) = listen(address).await?;
+        let episodes = Episodes::new(1);
+        let limits = Limits {
+            steps: self.steps,
+            time: self.time,
+            ..Limits::default()
+        };
+        let opened = episodes.open(environment, limits, Timestamp::now())?;
+        let settings = settings(address);
+        let url = Url::parse(&format!("http://{address}{}", settings.path))?;
+        let app = server::router(episodes.clone(), settings);
+
+        // Whoever is told the address may stop the program at once.
+        let stop = Stop::heard()?;
+        target::print(&opened.details(url).to_mcp_servers())?;
+        eprintln!("listening on http://{address}");
+        let outcome = serve(listener, app, ended(&episodes, &opened.id, stop)).await?;
+        target::print(&json!({"outcome": outcome}))?;
+        Ok(match outcome.ended {
+            // Whoever stopped it did not ask whether the goal was reached.
+            Ended::Closed => Exit::Done,
+            Ended::Submitted | Ended::StepLimit | Ended::TimeLimit if outcome.score.success => {
+                Exit::Done
+            }
+            Ended::Submitted | Ended::StepLimit | Ended::TimeLimit => Exit::Failed,
+        })
+    }
+}
+
+/// Waits for the episode's end, which a signal brings about too.
+async fn ended(episodes: &Episodes, id: &str, mut stop: Stop) -> io::Result<Outcome> {
+    let outcome = tokio::select! {
+        outcome = episodes.finished(id) => outcome,
+        () = stop.comes() => episodes.close(id).await,
+    };
+    outcome.ok_or_else(|| io::Error::other("the episode is not there any more"))
+}

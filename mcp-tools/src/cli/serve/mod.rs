@@ -1,0 +1,37 @@
+//! `mcp-tools serve`: one episode, until it has ended; or tools, until they are not needed any more.
+
+mod episode;
+mod listening;
+mod tools;
+
+use std::{error::Error, net::SocketAddr};
+
+use clap::Args;
+
+use super::exit::Exit;
+use episode::EpisodeFlags;
+use tools::ToolFlags;
+
+/// Serve one episode until it has ended, or tools for other agents, until Ctrl-C or SIGTERM
+///
+/// Standard output has the connection details and, after an episode's end, the outcome: JSON both.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").args(["environment", "tools"]).required(true))]
+pub(super) struct Serve {
+    /// Where to listen; port 0 picks a free one
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    episode: EpisodeFlags,
+    #[command(flatten)]
+    tools: ToolFlags,
+}
+
+impl Serve {
+    pub(super) async fn execute(&self) -> Result<Exit, Box<dyn Error>> {
+        match self.tools.any() {
+            true => self.tools.serve(self.listen).await,
+            false => self.episode.serve(self.listen).await,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Tools of an agent as an MCP server of their own, for agents that are somebody else's.
+
+use std::sync::Arc;
+
+use axum::Router;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool as Described,
+    },
+    service::{RequestContext, RunningService, ServerInitializeError},
+    transport::stdio,
+};
+use sha2::{Digest as _, Sha256};
+
+use super::{Gate, Pass, Refusal, ServerSettings, protected};
+use crate::{context::AgentContext, secret::Secret, tools::Tool};
+
+/// What all of its callers have in common.
+const KEY: &str = "tools";
+
+/// Tools with what they look at. Clones are the same tools.
+#[derive(Clone)]
+pub struct ToolServer {
+    tools: Arc<[Arc<dyn Tool>]>,
+    context: AgentContext,
+}
+
+impl ToolServer {
+    /// Offers these tools.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>, context: AgentContext) -> Self {
+        let tools = tools.into_iter().collect();
+        Self { tools, context }
+    }
+
+    /// The server over HTTP, for whoever bears the token.
+    pub fn router(self, token: &Secret, settings: ServerSettings) -> Router {
+        let gate = OneToken(Sha256::digest(token.expose()).into());
+        protected(gate, move |()| self.clone(), settings)
+    }
+
+    /// The server over standard input and output, for the one who started this program.
+    ///
+    /// # Errors
+    /// If what comes over standard input is not the beginning of MCP.
+    pub async fn over_stdio(
+        self,
+    ) -> Result<RunningService<RoleServer, Self>, ServerInitializeError> {
+        self.serve(stdio()).await
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.describe().name == name)
+    }
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        let version = env!("CARGO_PKG_VERSION");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("mcp-tools", version))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.tools.iter().map(|tool| tool.describe());
+        Ok(ListToolsResult::with_all_items(tools.collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Described> {
+        self.find(name).map(|tool| tool.describe())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.find(&request.name) else {
+            let message = format!("there is no tool {:?}", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        Ok(tool.call(&self.context, arguments).await.into())
+    }
+}
+
+/// Admits the bearer of one token, of which it keeps the hash.
+#[derive(Clone)]
+struct OneToken([u8; 32]);
+
+impl Gate for OneToken {
+    type Guest = ();
+
+    fn admit(&self, token: &str) -> Result<Pass<()>, Refusal> {
+        let shown: [u8; 32] = Sha256::digest(token).into();
+        match shown == self.0 {
+            true => Ok(Pass {
+                key: KEY.to_owned(),
+                guest: (),
+            }),
+            false => Err(Refusal::Unknown),
+        }
+    }
+
+    fn knows(&self, key: &str) -> bool {
+        key == KEY
+    }
+}

@@ -1,0 +1,189 @@
+//! Helps a user by finding other agents and having them answer: the six steps of a personal agent.
+//!
+//! 1. It identifies what the request is about: the name in it, or else all of its words.
+//! 2. It looks for sites with `web_search`.
+//! 3. It asks each site with `discover_a2a_agent_capabilities` whether it has an agent.
+//! 4. It chooses the skill whose words and parameters fit the request best.
+//! 5. It calls it with `invoke_a2a_agent_skill`, and tells the user what came of it.
+//! 6. If there is none, it says so.
+//!
+//! The tools are those of the MCP server that it was told of beforehand. Its one setting is `words_only`
+//! (false unless it says otherwise): whether agents are told the request in words, without skill and
+//! parameters.
+
+mod choice;
+mod report;
+mod request;
+mod search;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bridge_protocol::wire::FieldError;
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use super::{
+    Action, Called, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall,
+    settings::Settings,
+};
+use choice::{Choice, Chosen};
+use request::Request;
+use search::Search;
+
+const CONNECT: &str = "connect_to_mcp_server";
+const SEARCH: &str = "web_search";
+const DISCOVER: &str = "discover_a2a_agent_capabilities";
+const INVOKE: &str = "invoke_a2a_agent_skill";
+
+/// How many sites are asked whether they have an agent.
+const MOST_SITES: usize = 3;
+
+pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
+    let words_only = read(settings).map_err(|source| SettingsError::Setting {
+        policy: "personal",
+        source,
+    })?;
+    Ok(Arc::new(move || {
+        Box::new(Personal {
+            words_only,
+            first: None,
+            heard: 0,
+            chosen: None,
+        })
+    }))
+}
+
+fn read(settings: &Value) -> Result<bool, FieldError> {
+    let mut settings = Settings::of(settings)?;
+    let words_only = settings.flag("words_only")?.unwrap_or(false);
+    settings.end().map(|()| words_only)
+}
+
+/// The policy, with what it decided; what it has learned stands in the situation.
+struct Personal {
+    words_only: bool,
+    /// The number of the message that the request began with.
+    first: Option<u64>,
+    /// The number of the last message that went into a call of an agent.
+    heard: u64,
+    chosen: Option<Chosen>,
+}
+
+#[async_trait]
+impl Policy for Personal {
+    fn name(&self) -> &str {
+        "personal"
+    }
+
+    async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
+        let newest = situation.context.incoming_messages().newest();
+        let first = *self.first.get_or_insert(newest);
+        let request = Request::since(situation.context, first);
+        if request.is_empty() {
+            return Ok(wait("a request, in words"));
+        }
+        if !situation.has_tool(DISCOVER) {
+            return Ok(connect(situation));
+        }
+        Ok(self.go_on(situation, &request, newest))
+    }
+}
+
+impl Personal {
+    fn go_on(&mut self, situation: &Situation<'_>, request: &Request, newest: u64) -> Action {
+        let search = Search::of(situation.steps);
+        let called = situation.last().filter(|last| last.call.name == INVOKE);
+        if let (Some(called), Some(chosen)) = (called, self.chosen.clone()) {
+            return self.after_call(called, &chosen, request, newest);
+        }
+        let Some(found) = search.found() else {
+            return call(SEARCH, json!({"query": request.subject()}));
+        };
+        if let Err(why) = found {
+            return report::finish(report::no_search(&why), None);
+        }
+        if let Some(site) = search.next_site(MOST_SITES) {
+            return call(DISCOVER, json!({"target_url": site}));
+        }
+        let agents = search.agents();
+        match Choice::of(&agents, request, self.words_only) {
+            Choice::Skill(chosen) => self.invoke(chosen, request, newest),
+            Choice::Missing(what) => wait(&what),
+            Choice::None => report::finish(report::none_suitable(&search), None),
+        }
+    }
+
+    fn invoke(&mut self, chosen: Chosen, request: &Request, newest: u64) -> Action {
+        let mut task = json!({
+            "task_base_url": chosen.base_url,
+            "contextual_query_text": format!("User asked: {}", request.text()),
+        });
+        if let Some(parameters) = &chosen.parameters {
+            task["skill_id"] = json!(chosen.skill_id);
+            task["parameters"] = json!(parameters);
+        }
+        self.heard = newest;
+        self.chosen = Some(chosen);
+        call(INVOKE, json!({"task_request_object": task}))
+    }
+
+    /// What an agent asks is asked of the user, and the answer goes on with its task.
+    fn after_call(
+        &mut self,
+        called: &Called,
+        chosen: &Chosen,
+        request: &Request,
+        newest: u64,
+    ) -> Action {
+        let outcome = called.data();
+        if outcome["status"] != "input_required" {
+            let text = report::outcome(chosen, &outcome, &called.text());
+            let data = outcome
+                .get("result_data")
+                .filter(|_| outcome["status"] == "success");
+            return report::finish(text, data.cloned());
+        }
+        let answer = request.since_message(self.heard);
+        if answer.is_empty() {
+            let question = outcome["text"].as_str().unwrap_or("more about the request");
+            return wait(&format!("{} asks: {question}", chosen.agent));
+        }
+        self.heard = newest;
+        let task = json!({
+            "task_base_url": chosen.base_url,
+            "contextual_query_text": answer,
+            "task_id": outcome["task_id"],
+            "context_id": outcome["context_id"],
+        });
+        call(INVOKE, json!({"task_request_object": task}))
+    }
+}
+
+/// Connects to the server with the tools; without it nothing can be done.
+fn connect(situation: &Situation<'_>) -> Action {
+    match situation.last() {
+        Some(failed) if failed.failed() => report::finish(report::no_tools(&failed.text()), None),
+        Some(_) => report::finish(
+            report::no_tools("the server that I know does not have them"),
+            None,
+        ),
+        None => call(CONNECT, json!({})),
+    }
+}
+
+fn wait(missing: &str) -> Action {
+    let missing = missing.to_owned();
+    Action::Wait { missing }
+}
+
+fn call(tool: &str, arguments: Value) -> Action {
+    let arguments = match arguments {
+        Value::Object(members) => members,
+        _ => JsonObject::new(),
+    };
+    Action::Call(vec![ToolCall::new(tool, arguments)])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What the user wants: their messages since the request began.
+
+use std::collections::BTreeSet;
+
+use mcp_tools::{context::AgentContext, inbox::texts};
+
+/// Put behind the name of something when its site is looked for.
+const SITE: &str = "official website";
+
+/// The user's messages, each with its number.
+#[derive(Debug)]
+pub(super) struct Request(Vec<(u64, String)>);
+
+impl Request {
+    /// What was said since the message of this number, with it.
+    pub(super) fn since(context: &AgentContext, first: u64) -> Self {
+        let history = context.incoming_messages().history().into_iter();
+        let received = history.filter(|one| one.number >= first);
+        let said = received.map(|one| (one.number, texts(&one.message).join("\n")));
+        Self(said.filter(|(_, text)| !text.trim().is_empty()).collect())
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(text: &str) -> Self {
+        Self(vec![(1, text.to_owned())])
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of it.
+    pub(super) fn text(&self) -> String {
+        self.since_message(0)
+    }
+
+    /// What was said after the message of this number.
+    pub(super) fn since_message(&self, number: u64) -> String {
+        let later = self.0.iter().filter(|(one, _)| *one > number);
+        let texts: Vec<&str> = later.map(|(_, text)| text.as_str()).collect();
+        texts.join("\n")
+    }
+
+    /// What to search for: the longest name in it, or else the whole of it.
+    pub(super) fn subject(&self) -> String {
+        let text = self.text();
+        match longest_name(&text) {
+            Some(name) => format!("{name} {SITE}"),
+            None => text,
+        }
+    }
+
+    /// Its words in small letters, without the plural's `s`, so that `juniors` and `junior` are one.
+    pub(super) fn words(&self) -> BTreeSet<String> {
+        words(&self.text())
+    }
+
+    /// The whole numbers in it.
+    pub(super) fn numbers(&self) -> Vec<i64> {
+        let text = self.text();
+        let digits = text.split(|c: char| !c.is_ascii_digit());
+        digits.filter_map(|digits| digits.parse().ok()).collect()
+    }
+}
+
+/// The words of a text in small letters, each without the plural's `s`.
+pub(super) fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words = words.map(str::to_lowercase).filter(|word| word.len() > 2);
+    words
+        .map(|word| word.trim_end_matches('s').to_owned())
+        .collect()
+}
+
+/// The longest run of words with a capital in front, if it has two of them at least: one may stand there
+/// because a sentence begins.
+fn longest_name(text: &str) -> Option<String> {
+    let mut runs: Vec<Vec<&str>> = vec![Vec::new()];
+    for word in text.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        match (bare.starts_with(char::is_uppercase), runs.last_mut()) {
+            (true, Some(run)) => run.push(bare),
+            (_, _) => runs.push(Vec::new()),
+        }
+        if !word.ends_with(char::is_alphanumeric) {
+            runs.push(Vec::new());
+        }
+    }
+    // Of runs of one length the first.
+    let longest = runs.iter().rev().max_by_key(|run| run.len());
+    longest.filter(|run| run.len() > 1).map(|run| run.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_is_about_is_its_longest_name() {
+        for (text, subject) in [
+            (
+                "Can my 10-year-old son Seb join Urmston Town Juniors FC?",
+                "Urmston Town Juniors FC official website",
+            ),
+            (
+                "Ask Urmston Town. Seb Jones is 10",
+                "Ask Urmston Town official website",
+            ),
+            ("Book me a flight to Rome", "Book me a flight to Rome"),
+            ("how is the weather", "how is the weather"),
+        ] {
+            assert_eq!(Request::of(text).subject(), subject);
+        }
+    }
+
+    #[test]
+    fn numbers_and_words_are_read() {
+        let request = Request::of("Can my 10-year-old son join the Juniors, at 7?");
+        assert_eq!(request.numbers(), [10, 7]);
+        assert!(request.words().contains("junior") && !request.words().contains("at"));
+    }
+}

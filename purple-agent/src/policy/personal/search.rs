@@ -1,0 +1,71 @@
+//! What has been looked for, and what was found.
+
+use serde_json::Value;
+
+use super::{DISCOVER, SEARCH};
+use crate::policy::{Called, Step};
+
+/// The calls so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search<'a>(&'a [Step]);
+
+/// A site that was asked for its agent.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// Its address.
+    pub(super) url: String,
+    /// What discovery answered.
+    pub(super) answer: Value,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn of(steps: &'a [Step]) -> Self {
+        Self(steps)
+    }
+
+    /// The sites that the search found, or why it found none; nothing if nobody has searched yet.
+    pub(super) fn found(self) -> Option<Result<Vec<String>, String>> {
+        let called = self.calls(SEARCH).next_back()?;
+        if called.failed() {
+            return Some(Err(called.text()));
+        }
+        let data = called.data();
+        let results = data["results"].as_array().into_iter().flatten();
+        let urls = results.filter_map(|result| result["url"].as_str().map(str::to_owned));
+        Some(Ok(urls.collect()))
+    }
+
+    /// The next site that was not asked yet, of so many at most.
+    pub(super) fn next_site(self, most: usize) -> Option<String> {
+        let sites = self.found()?.ok()?;
+        let asked = self.asked();
+        let is_new = |site: &String| asked.iter().all(|one| one.url != *site);
+        sites.into_iter().take(most).find(is_new)
+    }
+
+    /// The sites that were asked, in order.
+    pub(super) fn asked(self) -> Vec<Site> {
+        let calls = self.calls(DISCOVER);
+        let site = |called: &Called| Site {
+            url: called.call.arguments["target_url"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            answer: called.data(),
+        };
+        calls.map(site).collect()
+    }
+
+    /// What discovery says of the agents that it found.
+    pub(super) fn agents(self) -> Vec<Value> {
+        let answers = self.asked().into_iter().map(|site| site.answer);
+        answers
+            .filter(|answer| answer["status"] == "success")
+            .collect()
+    }
+
+    fn calls(self, tool: &str) -> impl DoubleEndedIterator<Item = &'a Called> {
+        let called = self.0.iter().flat_map(|step| &step.called);
+        called.filter(move |called| called.call.name == tool)
+    }
+}

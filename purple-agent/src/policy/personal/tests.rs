@@ -1,0 +1,254 @@
+//! The six steps, and each way in which they end.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mcp_tools::{
+    allowed::Allowed,
+    client,
+    context::{AgentContext, Settings as ContextSettings},
+};
+use rmcp::model::{CallToolResult, Tool};
+
+use super::*;
+use crate::{
+    policy::Step,
+    toolbox::{Offered, Origin},
+};
+
+const ASKED: &str = "Can my 10-year-old son Seb join Urmston Town Juniors FC?";
+const SITE: &str = "https://urmstontownjfc.co.uk";
+
+/// A user who talks to the policy, and tools whose answers the test gives.
+struct Talk {
+    context: AgentContext,
+    policy: Box<dyn Policy>,
+    tools: Vec<Offered>,
+    steps: Vec<Step>,
+}
+
+impl Talk {
+    fn begin(text: &str, settings: &Value) -> Self {
+        let context = AgentContext::new(ContextSettings {
+            allowed: Allowed::default(),
+            client: client::Options::default(),
+            acknowledger: None,
+            clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+        });
+        let tools = [SEARCH, DISCOVER, INVOKE].map(|name| Offered {
+            tool: Tool::new(name, "", JsonObject::new()),
+            origin: Origin::Server,
+        });
+        let talk = Self {
+            context,
+            policy: new_policy(settings).unwrap()(),
+            tools: tools.into(),
+            steps: Vec::new(),
+        };
+        talk.say(text);
+        talk
+    }
+
+    fn say(&self, text: &str) {
+        let message = json!({"messageId": text, "parts": [{"text": text}]});
+        self.context
+            .incoming_messages()
+            .receive("user", message, Timestamp::UNIX_EPOCH);
+    }
+
+    async fn next(&mut self) -> Action {
+        let situation = Situation {
+            context: &self.context,
+            tools: &self.tools,
+            steps: &self.steps,
+            steps_left: 10,
+        };
+        self.policy.next(&situation).await.unwrap()
+    }
+
+    /// The one call that is made next, and its arguments; the tool answers this.
+    async fn calls(&mut self, tool: &str, answer: Value) -> Value {
+        let action = self.next().await;
+        let Action::Call(calls) = action else {
+            panic!("expected a call of {tool}, got {action:?}");
+        };
+        let [call] = &calls[..] else {
+            panic!("expected one call, got {calls:?}");
+        };
+        assert_eq!(call.name, tool);
+        let result = match answer["status"] == "error" {
+            true => CallToolResult::structured_error(answer),
+            false => CallToolResult::structured(answer),
+        };
+        let (call, arguments) = (call.clone(), Value::Object(call.arguments.clone()));
+        let called = vec![Called { call, result }];
+        self.steps.push(Step { called });
+        arguments
+    }
+
+    async fn ends(&mut self) -> (String, Option<Value>) {
+        match self.next().await {
+            Action::Finish { text, data } => (text, data),
+            other => panic!("expected an end, got {other:?}"),
+        }
+    }
+}
+
+fn sites() -> Value {
+    json!({"results": [{"url": SITE, "title": "Urmston Town Juniors FC"}]})
+}
+
+fn club() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["age"],
+        "properties": {"age": {"type": "integer", "description": "Age of the child"}},
+    });
+    json!({
+        "status": "success", "agent_name": "Orchestrator", "tasking_base_url": SITE,
+        "available_skills": [{
+            "id": "check_team_availability_v1", "name": "TeamVacancyCheck", "parameters_schema": schema,
+            "description": "Checks for available spaces in Urmston Town junior teams based on age.",
+        }],
+    })
+}
+
+fn lions() -> Value {
+    json!({"has_vacancy": true, "team_name": "U10 Lions", "contact": "coach@example.com"})
+}
+
+#[tokio::test]
+async fn the_six_steps_lead_to_team_and_contact() {
+    let mut talk = Talk::begin(ASKED, &Value::Null);
+    let searched = talk.calls(SEARCH, sites()).await;
+    assert_eq!(
+        searched,
+        json!({"query": "Urmston Town Juniors FC official website"})
+    );
+    assert_eq!(
+        talk.calls(DISCOVER, club()).await,
+        json!({"target_url": SITE})
+    );
+    let outcome = json!({"status": "success", "text": "Yes.", "result_data": lions()});
+    let invoked = talk.calls(INVOKE, outcome).await;
+    let expected = json!({"task_request_object": {
+        "task_base_url": SITE, "skill_id": "check_team_availability_v1", "parameters": {"age": 10},
+        "contextual_query_text": format!("User asked: {ASKED}"),
+    }});
+    assert_eq!(invoked, expected);
+    let (text, data) = talk.ends().await;
+    assert_eq!(
+        text,
+        format!(
+            "I asked the Orchestrator ({SITE}). Yes. (contact: coach@example.com, team name: U10 Lions)"
+        )
+    );
+    assert_eq!(data, Some(lions()));
+}
+
+#[tokio::test]
+async fn what_is_missing_is_asked_of_the_user() {
+    let mut talk = Talk::begin("Can Seb join Urmston Town Juniors FC?", &Value::Null);
+    talk.calls(SEARCH, sites()).await;
+    talk.calls(DISCOVER, club()).await;
+    let missing = "age (Age of the child)".to_owned();
+    assert_eq!(talk.next().await, Action::Wait { missing });
+    talk.say("He is 9");
+    let invoked = talk
+        .calls(INVOKE, json!({"status": "success", "text": "No."}))
+        .await;
+    assert_eq!(
+        invoked["task_request_object"]["parameters"],
+        json!({"age": 9})
+    );
+    assert!(talk.ends().await.0.ends_with("No."));
+}
+
+#[tokio::test]
+async fn what_the_agent_asks_goes_to_the_user_and_back() {
+    let mut talk = Talk::begin(ASKED, &json!({"words_only": true}));
+    talk.calls(SEARCH, sites()).await;
+    talk.calls(DISCOVER, club()).await;
+    let asks = json!({"status": "input_required", "text": "Which team?", "task_id": "t", "context_id": "c"});
+    let invoked = talk.calls(INVOKE, asks).await;
+    assert_eq!(invoked["task_request_object"].get("skill_id"), None);
+    let missing = "Orchestrator asks: Which team?".to_owned();
+    assert_eq!(talk.next().await, Action::Wait { missing });
+    talk.say("The Lions");
+    let done = json!({"status": "success", "text": "Welcome."});
+    let invoked = talk.calls(INVOKE, done).await;
+    let expected = json!({"task_request_object": {
+        "task_base_url": SITE, "contextual_query_text": "The Lions", "task_id": "t", "context_id": "c",
+    }});
+    assert_eq!(invoked, expected);
+    assert!(talk.ends().await.0.ends_with("Welcome."));
+}
+
+#[tokio::test]
+async fn that_nobody_can_help_is_told_with_the_reasons() {
+    for (answer, expected) in [
+        (
+            json!({"status": "not_found", "error": "no card"}),
+            "it has no agent.",
+        ),
+        (
+            json!({"status": "error", "error": "HTTP 500"}),
+            "its agent cannot be found: HTTP 500.",
+        ),
+        (
+            json!({"status": "success", "available_skills": [{"id": "x", "description": "Books flights"}]}),
+            "its agent has no skill for this.",
+        ),
+    ] {
+        let mut talk = Talk::begin(ASKED, &Value::Null);
+        talk.calls(SEARCH, sites()).await;
+        talk.calls(DISCOVER, answer).await;
+        let (text, _) = talk.ends().await;
+        assert!(
+            text.starts_with("I could not find a specialised automated service"),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!("I asked {SITE}: {expected}")),
+            "{text}"
+        );
+    }
+    let mut talk = Talk::begin(ASKED, &Value::Null);
+    talk.calls(SEARCH, json!({"results": []})).await;
+    assert!(talk.ends().await.0.starts_with("I could not find"));
+}
+
+#[tokio::test]
+async fn a_call_that_failed_is_told() {
+    for (outcome, expected) in [
+        (
+            json!({"status": "error", "state": "failed", "error": "the agent failed: no database"}),
+            "but it could not help: the agent failed: no database",
+        ),
+        (
+            json!({"status": "auth_required", "text": "Log in first"}),
+            "but it wants credentials that I do not have: Log in first",
+        ),
+        (
+            json!({"status": "not_found", "error": "e"}),
+            "but it is not there any more.",
+        ),
+    ] {
+        let mut talk = Talk::begin(ASKED, &Value::Null);
+        talk.calls(SEARCH, sites()).await;
+        talk.calls(DISCOVER, club()).await;
+        talk.calls(INVOKE, outcome).await;
+        let (text, data) = talk.ends().await;
+        assert!(text.ends_with(expected), "{text}");
+        assert_eq!(data, None);
+    }
+}
+
+#[tokio::test]
+async fn without_its_tools_it_says_so() {
+    let mut talk = Talk::begin(ASKED, &Value::Null);
+    talk.tools.clear();
+    talk.calls(CONNECT, json!({"status": "error", "why": "no details"}))
+        .await;
+    let (text, _) = talk.ends().await;
+    assert!(text.starts_with("I cannot look for other agents"), "{text}");
+}
