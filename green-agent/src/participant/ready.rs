@@ -1,4 +1,4 @@
-//! Waiting until an agent can be spoken to: until its card can be read.
+//! Waiting until an agent can be spoken to, until its card can be read; and until a service answers.
 
 use std::{fmt, time::Duration};
 
@@ -9,8 +9,12 @@ use url::Url;
 
 use super::{exit::AgentExit, process::AgentProcess};
 
-/// Where cards are, in the order of trying: since A2A 0.3, and before.
-const CARD_PATHS: [&str; 2] = [".well-known/agent-card.json", ".well-known/agent.json"];
+/// Where cards are, in the order of trying: since A2A 0.3, before, and where skills are executed plainly.
+const CARD_PATHS: [&str; 3] = [
+    ".well-known/agent-card.json",
+    ".well-known/agent.json",
+    "agent-card",
+];
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -46,6 +50,24 @@ pub enum ReadyError {
         role: String,
         /// Where it should have listened.
         endpoint: Url,
+        /// How long was waited.
+        limit: Duration,
+        /// What was found there instead.
+        seen: Seen,
+        /// What it printed last.
+        last_lines: Vec<String>,
+    },
+    /// The time was over before a service, which has no card, answered.
+    #[error(
+        "{role} did not answer GET {url} with success within {limit:?}: {seen}; it must listen there, \
+         `ready` be another path, or `timeout.ready` be longer{}",
+        said(last_lines)
+    )]
+    NeverAnswered {
+        /// The service's role.
+        role: String,
+        /// Where it should have answered.
+        url: Url,
         /// How long was waited.
         limit: Duration,
         /// What was found there instead.
@@ -112,12 +134,55 @@ pub async fn wait_ready(
     process: Option<&AgentProcess>,
     limit: Duration,
 ) -> Result<Value, ReadyError> {
-    let client = Client::builder()
+    let client = client()?;
+    let places = card_urls(endpoint);
+    let polling = poll(limit, async || ask_all(&client, &places).await);
+    let found = before_exit(role, endpoint, process, polling).await?;
+    found.map_err(|seen| ReadyError::NeverReady {
+        role: role.to_owned(),
+        endpoint: endpoint.clone(),
+        limit,
+        seen,
+        last_lines: last_lines(process),
+    })
+}
+
+/// Waits until what listens at `url`, which is no agent and has no card, answers a GET with success.
+///
+/// Ends at once when `process` ends, and always when `limit` is over.
+pub async fn wait_answer(
+    role: &str,
+    url: &Url,
+    process: Option<&AgentProcess>,
+    limit: Duration,
+) -> Result<(), ReadyError> {
+    let client = client()?;
+    let polling = poll(limit, async || answer(&client, url).await.map(|_| ()));
+    let found = before_exit(role, url, process, polling).await?;
+    found.map_err(|seen| ReadyError::NeverAnswered {
+        role: role.to_owned(),
+        url: url.clone(),
+        limit,
+        seen,
+        last_lines: last_lines(process),
+    })
+}
+
+fn client() -> reqwest::Result<Client> {
+    Client::builder()
         .no_proxy()
         .redirect(Policy::none())
         .timeout(REQUEST_LIMIT)
-        .build()?;
-    let last_lines = || process.map(AgentProcess::last_lines).unwrap_or_default();
+        .build()
+}
+
+/// What polling comes to, unless the process ends first.
+async fn before_exit<T>(
+    role: &str,
+    endpoint: &Url,
+    process: Option<&AgentProcess>,
+    polling: impl Future<Output = T>,
+) -> Result<T, ReadyError> {
     tokio::select! {
         // A foreign server may hold the port of an agent that failed because of just that.
         biased;
@@ -125,16 +190,14 @@ pub async fn wait_ready(
             role: role.to_owned(),
             endpoint: endpoint.clone(),
             exit,
-            last_lines: last_lines(),
+            last_lines: last_lines(process),
         }),
-        found = poll(&client, endpoint, limit) => found.map_err(|seen| ReadyError::NeverReady {
-            role: role.to_owned(),
-            endpoint: endpoint.clone(),
-            limit,
-            seen,
-            last_lines: last_lines(),
-        }),
+        found = polling => Ok(found),
     }
+}
+
+fn last_lines(process: Option<&AgentProcess>) -> Vec<String> {
+    process.map(AgentProcess::last_lines).unwrap_or_default()
 }
 
 async fn ended(process: Option<&AgentProcess>) -> AgentExit {
@@ -144,15 +207,14 @@ async fn ended(process: Option<&AgentProcess>) -> AgentExit {
     }
 }
 
-/// Asks every place, again and again, until one shows a card or the time is over.
-async fn poll(client: &Client, endpoint: &Url, limit: Duration) -> Result<Value, Seen> {
-    let places = card_urls(endpoint);
+/// Asks again and again, until there is what is looked for or the time is over.
+async fn poll<T>(limit: Duration, ask: impl AsyncFn() -> Result<T, Seen>) -> Result<T, Seen> {
     let deadline = Instant::now() + limit;
     let mut pause = FIRST_PAUSE;
     let mut seen = Seen::Silence;
     loop {
-        match timeout_at(deadline, ask_all(client, &places)).await {
-            Ok(Ok(card)) => return Ok(card),
+        match timeout_at(deadline, ask()).await {
+            Ok(Ok(found)) => return Ok(found),
             Ok(Err(instead)) => seen = instead,
             Err(_) => return Err(seen),
         }
@@ -177,7 +239,7 @@ async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, Seen> {
     Err(closest)
 }
 
-async fn ask(client: &Client, url: &Url) -> Result<Value, Seen> {
+async fn answer(client: &Client, url: &Url) -> Result<reqwest::Response, Seen> {
     let response = client
         .get(url.clone())
         .send()
@@ -190,6 +252,11 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, Seen> {
             url: url.clone(),
         });
     }
+    Ok(response)
+}
+
+async fn ask(client: &Client, url: &Url) -> Result<Value, Seen> {
+    let response = answer(client, url).await?;
     let not_a_card = |what: &str| Seen::NotACard {
         what: what.to_owned(),
         url: url.clone(),
@@ -299,6 +366,7 @@ mod tests {
             "/.well-known/agent-card.json",
             "/.well-known/agent.json",
             "/a/.well-known/agent.json",
+            "/agent-card",
         ];
         for place in places {
             let endpoint = served(Router::new().route(place, get(card))).await;
@@ -306,6 +374,18 @@ mod tests {
             let found = wait_ready("purple", &endpoint, None, Duration::from_secs(20)).await;
             assert_eq!(found.unwrap()["name"], "Debater", "{place}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_service_is_there_when_it_answers() {
+        let url = served(Router::new().route("/v2/", get(|| async { "{}" }))).await;
+        let found = url.join("v2/").unwrap();
+        let limit = Duration::from_secs(20);
+        wait_answer("registry", &found, None, limit).await.unwrap();
+        let error = wait_answer("registry", &url, None, Duration::from_millis(300)).await;
+        let error = error.unwrap_err().to_string();
+        assert!(error.starts_with("registry did not answer GET http://"), "{error}");
+        assert!(error.contains("answered HTTP 404; it must listen"), "{error}");
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use tokio::sync::mpsc;
@@ -17,9 +18,10 @@ use super::{
 };
 use crate::{
     participant::{
-        AgentLine, Booth, Launch,
+        AgentLine, AgentProcess, Booth, Launch,
         environment::{Environment, EnvironmentError, Resolved},
         ports::{PortLease, is_free, replace_port, with_port},
+        ready::{ReadyError, wait_answer, wait_ready},
     },
     recorder::Masker,
     scenario::{
@@ -37,7 +39,26 @@ pub(super) struct Player {
     pub(super) role: String,
     /// Where it listens, unless it only calls.
     pub(super) endpoint: Option<Url>,
+    /// Where it answers once it is there, if it is a service that shows no card.
+    pub(super) ready: Option<Url>,
     pub(super) part: Part,
+}
+
+impl Player {
+    /// Waits until it can be spoken to, if it listens at all.
+    pub(super) async fn wait_ready(
+        &self,
+        process: Option<&AgentProcess>,
+        limit: Duration,
+    ) -> Result<(), ReadyError> {
+        match (&self.ready, &self.endpoint) {
+            (Some(url), _) => wait_answer(&self.role, url, process, limit).await,
+            (None, Some(endpoint)) => wait_ready(&self.role, endpoint, process, limit)
+                .await
+                .map(|_card| ()),
+            (None, None) => Ok(()),
+        }
+    }
 }
 
 /// What has to be done for an agent to be there.
@@ -119,7 +140,7 @@ impl Cast {
         for player in &mut self.players {
             match &mut player.part {
                 Part::Program { launch, .. } | Part::Client(launch) => {
-                    hops::fill_in(&mut launch.argv, scenario, &url);
+                    hops::fill_in(&mut launch.argv, &player.role, scenario, &url);
                 }
                 Part::None | Part::Hosted { .. } | Part::Caller(_) => {}
             }
@@ -131,7 +152,9 @@ impl Cast {
 fn ground(scenario: &Scenario) -> Result<Option<Booth>, Problem> {
     match &scenario.green {
         Green::Builtin(Evaluator::Episode(_)) => booth().map(Some),
-        Green::Builtin(Evaluator::Conversation(_)) | Green::Agent(_) => Ok(None),
+        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) | Green::Agent(_) => {
+            Ok(None)
+        }
     }
 }
 
@@ -178,8 +201,10 @@ impl Stage<'_> {
                 (Some(endpoint), part)
             }
         };
+        let path = agent.ready.as_deref();
         Ok(Player {
             role: agent.role.clone(),
+            ready: path.and_then(|path| endpoint.as_ref()?.join(path).ok()),
             endpoint,
             part,
         })
@@ -191,7 +216,8 @@ impl Stage<'_> {
             Green::Builtin(Evaluator::Episode(episode)) => {
                 episode.direction == Direction::PurpleCalls
             }
-            Green::Builtin(Evaluator::Conversation(_)) | Green::Agent(_) => false,
+            Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_))
+            | Green::Agent(_) => false,
         }
     }
 

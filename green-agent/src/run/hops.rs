@@ -1,5 +1,7 @@
 //! Who calls whom in a trial, and how those who call are told the recorder's addresses.
 
+use std::collections::BTreeSet;
+
 use url::{Position, Url};
 
 use super::cast::Cast;
@@ -9,6 +11,7 @@ use crate::{
     scenario::{
         episode::{Direction, McpTransport},
         model::{ENVIRONMENT, Evaluator, GREEN, Green, Scenario, Start},
+        placeholder::{self, roles_in},
     },
     transcript::Hop,
 };
@@ -35,7 +38,7 @@ pub(super) fn to_green(role: &str) -> Hop {
 pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
     let asks = match &scenario.green {
         Green::Builtin(Evaluator::Episode(episode)) => episode.direction == Direction::PurpleCalls,
-        Green::Builtin(Evaluator::Conversation(_)) => false,
+        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => false,
         Green::Agent(_) => scenario
             .participants
             .iter()
@@ -57,6 +60,7 @@ pub(super) fn hops(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
         })
         .collect();
     hops.extend(of_participant(scenario, cast));
+    hops.extend(asked_for(scenario, cast));
     hops
 }
 
@@ -84,6 +88,34 @@ fn of_participant(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
     asks.into_iter().chain(works).collect()
 }
 
+/// The hops to those whose addresses commands ask for; the way to an agent's own is there already.
+fn asked_for(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
+    let asked: BTreeSet<Hop> = scenario
+        .agents()
+        .flat_map(|agent| {
+            let roles = agent.start.words().iter().flat_map(|word| roles_in(word));
+            roles
+                .filter(|role| *role != agent.role)
+                .map(|role| Hop::new(agent.role.as_str(), role))
+        })
+        .collect();
+    let known = |hop: &Hop| *hop == hop_to(scenario, &hop.to);
+    let spec = |hop: Hop| {
+        let upstream = cast.endpoint(&hop.to)?;
+        Some(HopSpec { hop, upstream })
+    };
+    let others = asked.into_iter().filter(|hop| !known(hop));
+    others.filter_map(spec).collect()
+}
+
+/// The hop that `{agent:ROLE}` means in the command of an agent.
+fn address_in(scenario: &Scenario, caller: &str, role: &str) -> Hop {
+    match caller == role {
+        true => hop_to(scenario, role),
+        false => Hop::new(caller, role),
+    }
+}
+
 /// Where the environment is that the participant works in over HTTP.
 fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     match &scenario.green {
@@ -92,7 +124,7 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
             // What passes over standard streams is told to the recorder by a wrapper.
             McpTransport::Stdio => None,
         },
-        Green::Builtin(Evaluator::Conversation(_)) => None,
+        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => None,
         Green::Agent(agent) => {
             let named = match &agent.start {
                 Start::Program { cmd, .. } => cmd.iter().any(|word| word.contains(ENVIRONMENT)),
@@ -106,8 +138,20 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     }
 }
 
-/// Puts addresses in the place of [`GREEN`] and [`ENVIRONMENT`] in a command; `url` knows that of a hop.
-pub(super) fn fill_in(argv: &mut [String], scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
+/// Puts addresses in the place of [`GREEN`], [`ENVIRONMENT`] and roles in the command of the agent `caller`;
+/// `url` knows that of a hop.
+pub(super) fn fill_in(
+    argv: &mut [String],
+    caller: &str,
+    scenario: &Scenario,
+    url: impl Fn(&Hop) -> Option<Url>,
+) {
+    for word in argv.iter_mut() {
+        *word = placeholder::fill_in(word, |role| {
+            let url = url(&address_in(scenario, caller, role))?;
+            Some(url.to_string())
+        });
+    }
     let Some(role) = scenario.participants.first().map(|agent| &agent.role) else {
         return;
     };
@@ -137,11 +181,26 @@ mod tests {
         let scenario = parse(Path::new("a.toml"), text).unwrap();
         assert_eq!(caller(&scenario), Some("purple"));
         let mut argv = ["{environment}/mcp", "{green}", "{other}"].map(str::to_owned);
-        fill_in(&mut argv, &scenario, |hop| {
+        fill_in(&mut argv, "purple", &scenario, |hop| {
             let port = if hop.to == "green" { 1 } else { 2 };
             Url::parse(&format!("http://127.0.0.1:{port}/")).ok()
         });
         let expected = ["http://127.0.0.1:2/mcp", "http://127.0.0.1:1/", "{other}"];
         assert_eq!(argv, expected);
+    }
+
+    #[test]
+    fn agents_are_told_where_others_are_and_where_they_are_reached() {
+        let text = "[green_agent]\n[[participants]]\nrole = 'a'\nendpoint = 'http://h:1'\n\
+                    cmd = 'x {agent:a}v2/ {agent:b}'\n[[participants]]\nrole = 'b'\n\
+                    endpoint = 'http://h:2'\n[config]\nevaluator = 'conversation'\n\
+                    turn = [{ to = 'a', text = '' }]\n";
+        let scenario = parse(Path::new("a.toml"), text).unwrap();
+        let mut argv = scenario.participants[0].start.words().to_vec();
+        fill_in(&mut argv, "a", &scenario, |hop| {
+            let path = format!("{}/{}/", hop.from, hop.to);
+            Url::parse("http://r").unwrap().join(&path).ok()
+        });
+        assert_eq!(argv, ["x", "http://r/green/a/v2/", "http://r/a/b/"]);
     }
 }

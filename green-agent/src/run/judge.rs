@@ -181,7 +181,9 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
 pub(super) fn not_ready(error: &ReadyError) -> Problem {
     let kind = match error {
         ReadyError::AgentExited { .. } => ProblemKind::AgentCrashed,
-        ReadyError::NeverReady { .. } => ProblemKind::NeverReady,
+        ReadyError::NeverReady { .. } | ReadyError::NeverAnswered { .. } => {
+            ProblemKind::NeverReady
+        },
         ReadyError::Client(_) => ProblemKind::Harness,
     };
     kind.because(chain(error))
@@ -201,6 +203,7 @@ pub(super) fn no_assessment(error: &EvaluationError) -> Problem {
             _ => ProblemKind::Protocol,
         },
         EvaluationError::NotAsked { .. } => ProblemKind::EvaluationFailed,
+        EvaluationError::OutOfReach(_) => ProblemKind::Protocol,
         EvaluationError::Evaluator(_) | EvaluationError::NoSuchRole(_) => ProblemKind::Harness,
     };
     kind.because(error)

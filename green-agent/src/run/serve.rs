@@ -5,7 +5,7 @@ use super::{
     cast::{Cast, Player},
     hops, requirements, trial, watch,
 };
-use crate::{participant::ready::wait_ready, scenario::model::Scenario};
+use crate::scenario::model::Scenario;
 
 /// Why agents could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ async fn ready(
     };
     let process = agents.iter().find(|agent| agent.role() == player.role);
     let limit = scenario.harness.timeout.ready;
-    let ready = wait_ready(&player.role, endpoint, process, limit).await;
+    let ready = player.wait_ready(process, limit).await;
     ready.map_err(|error| super::judge::not_ready(&error))?;
     options.tell(RunEvent::Serving {
         role: player.role.clone(),

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     evaluator::{Evaluation, EvaluationError, Listener},
-    participant::{AgentProcess, Launch, ready::wait_ready},
+    participant::{AgentProcess, Launch},
     recorder::{Recorder, RecorderOptions},
     scenario::{
         files::Found,
@@ -160,10 +160,9 @@ impl Trial<'_> {
 
     async fn all_ready(&self, cast: &Cast, agents: &[AgentProcess]) -> Result<(), Problem> {
         let limit = self.scenario.harness.timeout.ready;
-        let ready = cast.players.iter().filter_map(|player| {
-            let endpoint = player.endpoint.as_ref()?;
+        let ready = cast.players.iter().map(|player| {
             let process = agents.iter().find(|agent| agent.role() == player.role);
-            Some(wait_ready(&player.role, endpoint, process, limit))
+            player.wait_ready(process, limit)
         });
         try_join_all(ready)
             .await

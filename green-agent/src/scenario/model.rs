@@ -7,7 +7,7 @@ use url::Url;
 
 use mcp_tools::allowed::Allowed;
 
-use super::{episode::Episode, expectation::Expectation};
+use super::{episode::Episode, expectation::Expectation, pipeline::Pipeline};
 
 /// One scenario file.
 #[derive(Clone, Debug)]
@@ -53,6 +53,8 @@ pub enum Evaluator {
     Conversation(Vec<Turn>),
     /// An environment that is worked in over MCP.
     Episode(Episode),
+    /// Steps that agents do who are found by skill.
+    Pipeline(Pipeline),
 }
 
 /// An agent and how it comes to be there.
@@ -68,6 +70,8 @@ pub struct Agent {
     pub env: BTreeMap<String, String>,
     /// What this agent alone needs, beside what the whole scenario needs.
     pub requires: Vec<Requirement>,
+    /// Where a service that is no agent, and shows no card, answers once it is there: a path such as `/v2/`.
+    pub ready: Option<String>,
 }
 
 /// How an agent comes to listen.
@@ -121,6 +125,14 @@ impl Start {
     /// Whether the agent calls the green one and is called by nobody.
     pub fn is_client(&self) -> bool {
         matches!(self, Self::Client { .. })
+    }
+
+    /// The words of the command that starts it; none where there is no command.
+    pub fn words(&self) -> &[String] {
+        match self {
+            Self::Program { cmd, .. } | Self::Client { cmd } => cmd,
+            Self::Running { .. } | Self::Builtin { .. } | Self::Policy(_) => &[],
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    addresses,
     cast::Cast,
     evaluator,
     start::{is_filled, start},
@@ -29,6 +30,7 @@ pub(super) fn participants(root: &mut Table<'_>) -> Cast {
         role.and(agent)
     });
     cast.declared = declared;
+    addresses::check_all(root, &cast);
     cast
 }
 
@@ -46,6 +48,7 @@ pub(super) fn green(
         .any(|name| is_filled(&mut table, name));
     if names_agent {
         check_environment(&mut table, cast);
+        addresses::check(&mut table, cast);
         let green = agent(&mut table, "green".to_owned())?;
         return match green.start {
             Start::Running { .. } | Start::Program { .. } => Some(Green::Agent(green)),
@@ -133,6 +136,11 @@ fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     let cmd = table.get("cmd").and_then(|node| values::words(&node));
     let env = table.get("env").map(|node| env(&node)).unwrap_or_default();
     let requires = values::requires(table);
+    let ready = table.get("ready").and_then(|node| {
+        node.read("a path that begins with a slash", |text| {
+            text.starts_with('/').then(|| text.to_owned())
+        })
+    });
     let agentbeats_id = table
         .text("agentbeats_id")
         .filter(|id| !id.trim().is_empty());
@@ -142,6 +150,7 @@ fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
         start: start(table, cmd)?,
         env,
         requires,
+        ready,
     })
 }
 

@@ -29,6 +29,9 @@ pub(super) struct GreenAgent {
     env: Option<BTreeMap<String, String>>,
     /// What this agent needs on this machine, beside what the whole scenario needs.
     requires: Option<Vec<Requirement>>,
+    /// Where a service that is no agent, and shows no card, answers a GET once it is there, such as "/v2/".
+    #[schemars(regex(pattern = "^/"))]
+    ready: Option<String>,
 }
 
 /// An agent that is evaluated.
@@ -63,7 +66,8 @@ pub(super) struct Participant {
     allow: Option<Allow>,
     /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
     /// runs already. A command that names {green} starts an agent that calls the green one, whose URL is put
-    /// in its place, and that listens nowhere.
+    /// in its place, and that listens nowhere. {agent:ROLE} becomes the address of another participant, of its
+    /// own role that at which the evaluator reaches it: the recorder's.
     cmd: Option<String>,
     /// Its id on agentbeats.org, which stands in the results file.
     agentbeats_id: Option<String>,
@@ -73,6 +77,9 @@ pub(super) struct Participant {
     env: Option<BTreeMap<String, String>>,
     /// What this agent needs on this machine, beside what the whole scenario needs.
     requires: Option<Vec<Requirement>>,
+    /// Where a service that is no agent, and shows no card, answers a GET once it is there, such as "/v2/".
+    #[schemars(regex(pattern = "^/"))]
+    ready: Option<String>,
 }
 
 /// Which hosts and commands an agent may connect to, whoever tells it to.
