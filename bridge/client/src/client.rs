@@ -44,6 +44,15 @@ impl Client {
         Self::with_card(http, card, base, options)
     }
 
+    /// Chooses how to speak to an agent whose card was read already, from `base` or below it.
+    ///
+    /// # Errors
+    /// If none of the card's interfaces can be used.
+    pub fn for_card(card: AgentCard, base: &Url, options: &Options) -> Result<Self, ClientError> {
+        let http = http_client(base, options).map_err(|fault| fault.of(base.as_str(), "card"))?;
+        Self::with_card(http, card, base, options)
+    }
+
     fn with_card(
         http: reqwest::Client,
         card: AgentCard,
@@ -157,7 +166,7 @@ impl Client {
 
 /// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
 /// environment is for the outside; on this machine it would only be in the way.
-fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
+pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
     let builder = reqwest::Client::builder()
         .connect_timeout(options.limits.connect)
         .redirect(redirect::Policy::none())

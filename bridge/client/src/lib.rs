@@ -8,11 +8,16 @@
 //! - [`EventStream`]: the events of a streaming operation
 //! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
+//! - [`discovery`]: what is known of a site becomes an agent with skills
+//! - [`invocation`]: a skill of such an agent is called, whatever it speaks
 
 mod card;
 mod client;
 mod credentials;
+pub mod discovery;
 mod error;
+mod guard;
+pub mod invocation;
 mod options;
 mod rpc;
 mod stream;

@@ -31,6 +31,12 @@ const PROTOCOL: Rooms = &[
 
 const CLIENT: Rooms = &[
     (
+        "invocation",
+        &["client", "discovery", "error", "options", "rpc"],
+    ),
+    ("discovery", &["credentials", "guard"]),
+    ("guard", &[]),
+    (
         "client",
         &["card", "credentials", "error", "options", "rpc", "stream"],
     ),

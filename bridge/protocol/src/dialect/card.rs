@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Losses, Version, v0_1,
+    Losses, Version, execute, v0_1,
     v0_3::{self, interface::is_reachable},
 };
 use crate::{
@@ -14,6 +14,8 @@ use crate::{
 /// The generation in whose form a card is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
+    /// None of A2A: one `url`, and skills with `input_schema`; see [`execute`](super::execute).
+    Execute,
     /// 0.1: one `url`, or `base_url`, with `authentication`; and what python-a2a writes.
     V0_1,
     /// 0.2: one `url`, and no `protocolVersion` or one of 0.2.
@@ -44,6 +46,7 @@ pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
     let value = Value::Object(fields.rest());
     match (is_v1, is_older) {
         (true, _) => Ok((AgentCard::read(value)?, Generation::V1_0)),
+        (false, true) if older == Generation::Execute => Ok((execute::card::to_v1(value)?, older)),
         (false, true) if older == Generation::V0_1 => Ok((v0_1::card::to_v1(value)?, older)),
         (false, true) => Ok((v0_3::card::to_v1(value)?, older)),
         (false, false) => Err(FieldError::new(ADDRESS, "neither")),
@@ -53,6 +56,7 @@ pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
 fn older_generation(fields: &Fields) -> Generation {
     match fields.get("protocolVersion").and_then(Value::as_str) {
         _ if v0_1::card::is_like(fields) => Generation::V0_1,
+        _ if execute::card::is_like(fields) => Generation::Execute,
         None | Some("") => Generation::V0_2,
         Some(version) if version.starts_with("0.2") => Generation::V0_2,
         Some(_) => Generation::V0_3,
@@ -102,12 +106,14 @@ fn overlay(document: &mut Value, more: Value) {
 }
 
 impl Generation {
-    /// The version in which an agent with such a card is talked to, if its interface says nothing else.
-    pub fn version(self) -> Version {
+    /// The version in which an agent with such a card is talked to, if its interface says nothing else;
+    /// none if it does not speak A2A.
+    pub fn version(self) -> Option<Version> {
         match self {
-            Self::V0_1 => Version::V0_1,
-            Self::V0_2 | Self::V0_3 => Version::V0_3,
-            Self::V1_0 => Version::V1_0,
+            Self::Execute => None,
+            Self::V0_1 => Some(Version::V0_1),
+            Self::V0_2 | Self::V0_3 => Some(Version::V0_3),
+            Self::V1_0 => Some(Version::V1_0),
         }
     }
 }

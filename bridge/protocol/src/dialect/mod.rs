@@ -9,6 +9,7 @@
 //!
 //! - [`call`]: an operation with its parameters
 //! - [`card`]: agent cards of all generations
+//! - [`execute`]: agents that take each skill as a method
 //! - [`loss`]: what the older generation cannot say
 //! - [`result`]: what operations answer
 //! - [`v0_1`]: the types of 0.1, one by one
@@ -21,6 +22,7 @@
 mod alike;
 pub mod call;
 pub mod card;
+pub mod execute;
 pub mod loss;
 pub(crate) mod object;
 #[cfg(test)]

@@ -89,7 +89,7 @@ fn translate_card(document: &Value) -> Translated {
     let mut losses = Losses::new();
     Translated {
         is: format!("card of generation {generation:?}"),
-        version: generation.version(),
+        version: generation.version().unwrap(),
         v0_3: card::to_v0_3(&agent, &mut losses),
         v1_0: to_value(&agent),
         losses,

@@ -1,0 +1,276 @@
+//! An agent that was found.
+
+use bridge_protocol::{
+    a2a::{AgentCard, AgentInterface},
+    dialect::{Generation, Version, card, execute, v0_1},
+    wire::FieldError,
+};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{DiscoveryError, Skill, places};
+
+/// An agent that was found: who it is, how to speak to it, what it can be asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discovered {
+    /// Its card, in the types of 1.0 whatever its generation.
+    pub card: AgentCard,
+    /// The generation in whose form the card is.
+    pub generation: Generation,
+    /// Where the card was, after redirects.
+    pub found_at: Url,
+    /// How to speak to it.
+    pub reach: Reach,
+    /// What it can be asked for, in the card's order.
+    pub skills: Vec<Skill>,
+}
+
+/// How to speak to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// An interface of the card: A2A in this binding and version.
+    Interface {
+        /// Where messages go.
+        url: Url,
+        /// `JSONRPC` or `HTTP+JSON`.
+        binding: String,
+        /// The version.
+        version: Version,
+    },
+    /// 0.1 with a path for each method: tasks are posted to `{base}/tasks/send`.
+    TasksSend {
+        /// The agent's address, without a slash at the end.
+        base: Url,
+    },
+    /// Each skill is a method: they are called at `{base}/execute`.
+    Execute {
+        /// The agent's address.
+        base: Url,
+    },
+}
+
+impl Reach {
+    /// The address that the agent's messages are sent to, or below.
+    pub fn url(&self) -> &Url {
+        match self {
+            Self::Interface { url, .. } => url,
+            Self::TasksSend { base } | Self::Execute { base } => base,
+        }
+    }
+
+    /// The manner of speaking in a word or two: `JSONRPC 1.0`, `tasks/send 0.1`, `execute`.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Interface {
+                binding, version, ..
+            } => format!("{binding} {version}"),
+            Self::TasksSend { .. } => format!("tasks/send {}", Version::V0_1),
+            Self::Execute { .. } => "execute".to_owned(),
+        }
+    }
+}
+
+impl Discovered {
+    /// Reads a card that was found at this address, whoever fetched it: a registry, a catalogue, a file.
+    ///
+    /// # Errors
+    /// [`DiscoveryError::NotACard`] and [`DiscoveryError::NoWayToSpeak`].
+    pub fn from_card(document: Value, found_at: Url) -> Result<Self, DiscoveryError> {
+        let (card, generation) = read(document, &found_at).map_err(|why| {
+            let url = found_at.clone();
+            DiscoveryError::NotACard { url, why }
+        })?;
+        let reach = reach(&card, &found_at)?;
+        let skills = card.skills.iter().map(Skill::from).collect();
+        Ok(Self {
+            card,
+            generation,
+            found_at,
+            reach,
+            skills,
+        })
+    }
+
+    /// The agent's address as the card's place suggests it; what is relative in the card is relative to it.
+    pub(crate) fn home(&self) -> Url {
+        places::base_of(&self.found_at)
+    }
+
+    /// The skill of this id, or else of this name: models mix them up.
+    pub fn skill(&self, id: &str) -> Option<&Skill> {
+        let named = |skill: &&Skill| skill.name == id;
+        let by_id = self.skills.iter().find(|skill| skill.id == id);
+        by_id.or_else(|| self.skills.iter().find(named))
+    }
+
+    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, its skills.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.card.name,
+            "description": self.card.description,
+            "version": self.card.version,
+            "card": self.found_at.as_str(),
+            "url": self.reach.url().as_str(),
+            "speaks": self.reach.name(),
+            "skills": self.skills.iter().map(Skill::to_json).collect::<Value>(),
+        })
+    }
+}
+
+/// Where A2A has no cards, one that does not say otherwise is of agents that take skills as methods.
+fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), FieldError> {
+    let is_theirs = found_at
+        .path()
+        .ends_with(&format!("/{}", execute::CARD_PATH));
+    let bare = is_theirs.then(|| execute::card::read_if_bare(&document));
+    match bare.flatten() {
+        Some(card) => Ok((card?, Generation::Execute)),
+        None => card::read(document),
+    }
+}
+
+/// The interface to use: the newest version of A2A, and of one version the binding that is read first here.
+fn reach(card: &AgentCard, found_at: &Url) -> Result<Reach, DiscoveryError> {
+    const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
+    let has_paths = v0_1::card::has_paths(card);
+    let mut usable = Vec::new();
+    for (place, interface) in card.supported_interfaces.iter().enumerate() {
+        let named = |binding: &&str| binding.eq_ignore_ascii_case(&interface.protocol_binding);
+        let binding = BINDINGS.iter().position(|binding| named(&binding));
+        let version = Version::of(&interface.protocol_version);
+        let is_execute = interface.protocol_binding == execute::BINDING;
+        let url = address(interface, place, found_at)?;
+        match (version, binding) {
+            _ if is_execute => usable.push((None, usize::MAX, Reach::Execute { base: url })),
+            (Some(Version::V0_1), _) if has_paths => {
+                usable.push((version, 0, Reach::TasksSend { base: url }));
+            }
+            (Some(version), Some(order)) => {
+                let binding = BINDINGS[order].to_owned();
+                let reach = Reach::Interface {
+                    url,
+                    binding,
+                    version,
+                };
+                usable.push((Some(version), order, reach));
+            }
+            (None, _) | (_, None) => {}
+        }
+    }
+    usable.sort_by_key(|(version, order, _)| (std::cmp::Reverse(*version), *order));
+    let best = usable.into_iter().next().map(|(_, _, reach)| reach);
+    best.ok_or_else(|| DiscoveryError::NoWayToSpeak {
+        url: found_at.clone(),
+        offered: offered(card),
+    })
+}
+
+/// An interface's address; cards may have it relative to their own.
+fn address(
+    interface: &AgentInterface,
+    place: usize,
+    found_at: &Url,
+) -> Result<Url, DiscoveryError> {
+    let joined = places::base_of(found_at).join(&interface.url);
+    joined.map_err(|error| {
+        let why = FieldError::new("a URL", error.to_string());
+        DiscoveryError::NotACard {
+            url: found_at.clone(),
+            why: why.inside("url").at(place).inside("supportedInterfaces"),
+        }
+    })
+}
+
+fn offered(card: &AgentCard) -> String {
+    let interfaces = card.supported_interfaces.iter();
+    let shown = interfaces.map(|one| format!("{} {}", one.protocol_binding, one.protocol_version));
+    match card.supported_interfaces.is_empty() {
+        true => "no interface".to_owned(),
+        false => shown.collect::<Vec<_>>().join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(card: Value) -> Discovered {
+        let place = "http://h/.well-known/agent-card.json";
+        Discovered::from_card(card, Url::parse(place).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_card_says_how_to_speak() {
+        for (card, name, url) in [
+            (
+                json!({"name": "n", "url": "http://a/x"}),
+                "JSONRPC 0.3",
+                "http://a/x",
+            ),
+            (
+                json!({"name": "n", "url": "/x"}),
+                "JSONRPC 0.3",
+                "http://h/x",
+            ),
+            (
+                json!({"name": "n", "base_url": "https://club"}),
+                "tasks/send 0.1",
+                "https://club/",
+            ),
+            (
+                json!({"name": "n", "url": "http://a", "authentication": {"schemes": []}}),
+                "JSONRPC 0.1",
+                "http://a/",
+            ),
+            (
+                json!({"name": "n", "url": "http://a", "skills": [{"id": "s", "input_schema": {}}]}),
+                "execute",
+                "http://a/",
+            ),
+            (
+                json!({"name": "n", "supportedInterfaces": [
+                    {"url": "http://a/0", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+                    {"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": "0.3"},
+                    {"url": "http://a/2", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+                    {"url": "http://a/3", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+                    {"url": "http://a/4", "protocolBinding": execute::BINDING, "protocolVersion": "1.0"},
+                ]}),
+                "JSONRPC 1.0",
+                "http://a/3",
+            ),
+        ] {
+            let found = found(card);
+            assert_eq!(
+                (found.reach.name().as_str(), found.reach.url().as_str()),
+                (name, url)
+            );
+        }
+    }
+
+    #[test]
+    fn a_card_without_a_way_to_speak_is_told() {
+        let card = json!({"name": "n", "supportedInterfaces": [
+            {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+        ]});
+        let error = Discovered::from_card(card, Url::parse("http://h/card.json").unwrap());
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "the card at http://h/card.json offers GRPC 1.0: expected JSONRPC, HTTP+JSON or execute"
+        );
+    }
+
+    #[test]
+    fn a_skill_is_found_by_id_and_else_by_name() {
+        let found = found(json!({"name": "n", "base_url": "http://a", "skills": [
+            {"id": "one", "name": "two", "parameters": {"type": "object"}},
+            {"id": "two", "description": "d"},
+        ]}));
+        assert_eq!(found.skill("two").unwrap().description, "d");
+        assert_eq!(
+            found.skill("one").unwrap().parameters_schema,
+            Some(json!({"type": "object"}))
+        );
+        assert_eq!(found.skills[1].name, "two");
+        assert_eq!(found.skill("three"), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! One place: asked, followed within its host, read within the limits.
+
+use std::sync::Arc;
+
+use reqwest::{
+    Response, StatusCode,
+    header::{ACCEPT, LOCATION},
+    redirect,
+};
+use url::Url;
+
+use super::{DiscoveryError, DiscoveryOptions};
+use crate::{
+    credentials::is_loopback,
+    guard::{self, NotPublic, PublicOnly},
+};
+
+/// Asks the places of one target.
+pub(super) struct Fetcher<'a> {
+    http: reqwest::Client,
+    target: &'a Url,
+    options: &'a DiscoveryOptions,
+}
+
+impl<'a> Fetcher<'a> {
+    pub(super) fn new(
+        target: &'a Url,
+        options: &'a DiscoveryOptions,
+    ) -> Result<Self, DiscoveryError> {
+        if !matches!(target.scheme(), "http" | "https") || target.host().is_none() {
+            let target = target.clone();
+            return Err(DiscoveryError::Scheme { target });
+        }
+        let builder = reqwest::Client::builder()
+            .connect_timeout(options.connect)
+            .redirect(redirect::Policy::none())
+            .tcp_nodelay(true);
+        let builder = match options.allow_private {
+            false => builder.dns_resolver(Arc::new(PublicOnly)).no_proxy(),
+            // A proxy of the environment is for the outside.
+            true if is_loopback(target) => builder.no_proxy(),
+            true => builder,
+        };
+        let http = builder
+            .build()
+            .map_err(|error| unreachable(target, &error))?;
+        Ok(Self {
+            http,
+            target,
+            options,
+        })
+    }
+
+    /// What is at a place, and where it really was; `None` if nothing is there.
+    pub(super) async fn get(&self, place: &Url) -> Result<Option<(Url, Vec<u8>)>, DiscoveryError> {
+        let limit = self.options.place;
+        let fetched = tokio::time::timeout(limit, self.follow(place)).await;
+        fetched.unwrap_or_else(|_| {
+            let url = place.clone();
+            Err(DiscoveryError::Timeout { url, limit })
+        })
+    }
+
+    async fn follow(&self, place: &Url) -> Result<Option<(Url, Vec<u8>)>, DiscoveryError> {
+        let mut url = place.clone();
+        for _ in 0..=self.options.redirects {
+            let reply = self.ask(&url).await?;
+            let status = reply.status();
+            if status.is_redirection() {
+                url = self.redirected(&url, &reply)?;
+            } else if status.is_success() {
+                let body = self.read(&url, reply).await?;
+                return Ok(Some((url, body)));
+            } else if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) {
+                return Ok(None);
+            } else {
+                let status = status.as_u16();
+                return Err(DiscoveryError::Status { url, status });
+            }
+        }
+        let limit = self.options.redirects;
+        Err(DiscoveryError::Redirects { url, limit })
+    }
+
+    async fn ask(&self, url: &Url) -> Result<Response, DiscoveryError> {
+        if !self.options.allow_private
+            && let Some(address) = guard::private_literal(url)
+        {
+            return Err(private(url, address.to_string()));
+        }
+        let request = self
+            .http
+            .get(url.clone())
+            .header(ACCEPT, "application/json");
+        let request = match self.options.credentials.check(self.target, url) {
+            Ok(()) => request.headers(self.options.credentials.headers()),
+            Err(_) => request,
+        };
+        request
+            .send()
+            .await
+            .map_err(|error| unreachable(url, &error))
+    }
+
+    fn redirected(&self, url: &Url, reply: &Response) -> Result<Url, DiscoveryError> {
+        let location = reply.headers().get(LOCATION);
+        let location = location.and_then(|value| value.to_str().ok());
+        let limit = self.options.redirects;
+        let to = location
+            .and_then(|location| url.join(location).ok())
+            .ok_or_else(|| DiscoveryError::Redirects {
+                url: url.clone(),
+                limit,
+            })?;
+        match self.options.allow_elsewhere || is_same_host(url, &to) {
+            true => Ok(to),
+            false => Err(DiscoveryError::Elsewhere {
+                url: url.clone(),
+                to,
+            }),
+        }
+    }
+
+    async fn read(&self, url: &Url, mut reply: Response) -> Result<Vec<u8>, DiscoveryError> {
+        let limit = self.options.size;
+        let mut body = Vec::new();
+        while let Some(chunk) = reply
+            .chunk()
+            .await
+            .map_err(|error| unreachable(url, &error))?
+        {
+            if body.len() + chunk.len() > limit {
+                return Err(DiscoveryError::TooLarge {
+                    url: url.clone(),
+                    limit,
+                });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    /// Refuses a card that leads where nobody may be led.
+    pub(super) async fn allow(&self, url: &Url) -> Result<(), DiscoveryError> {
+        if self.options.allow_private {
+            return Ok(());
+        }
+        match guard::private_address(url).await {
+            Some(address) => Err(private(url, address.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The same host and port, or the same host with https at its own port in place of http at its own.
+fn is_same_host(from: &Url, to: &Url) -> bool {
+    let is_secured = (from.scheme(), to.scheme()) == ("http", "https")
+        && from.port().is_none()
+        && to.port().is_none();
+    from.host() == to.host() && (from.origin() == to.origin() || is_secured)
+}
+
+fn private(url: &Url, address: String) -> DiscoveryError {
+    let url = url.clone();
+    DiscoveryError::Private { url, address }
+}
+
+/// The innermost error says what happened; of the guard's it says which address.
+fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
+    let mut inner: &dyn std::error::Error = error;
+    loop {
+        if let Some(refused) = inner.downcast_ref::<NotPublic>() {
+            return private(url, refused.address.to_string());
+        }
+        match inner.source() {
+            Some(source) => inner = source,
+            None => break,
+        }
+    }
+    DiscoveryError::Unreachable {
+        url: url.clone(),
+        cause: inner.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_stays_on_its_host() {
+        for (from, to, same) in [
+            ("http://h/a", "http://h/b", true),
+            ("http://h/a", "https://h/a", true),
+            ("https://h/a", "http://h/a", false),
+            ("http://h:1/a", "http://h:2/a", false),
+            ("http://h:1/a", "https://h/a", false),
+            ("http://h/a", "http://www.h/a", false),
+        ] {
+            let (one, other) = (Url::parse(from).unwrap(), Url::parse(to).unwrap());
+            assert_eq!(is_same_host(&one, &other), same, "{from} {to}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Skills as something that a model or a pipeline can call.
+
+use bridge_protocol::{
+    a2a::AgentSkill,
+    dialect::execute::{
+        SchemaError,
+        schema::{check, input_of, output_of},
+    },
+};
+use serde_json::{Map, Value, json};
+
+/// Something that an agent can be asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skill {
+    /// Unique within the card.
+    pub id: String,
+    /// For people; the id where the card has none.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// Keywords.
+    pub tags: Vec<String>,
+    /// The JSON Schema of its parameters, if the card has one.
+    pub parameters_schema: Option<Value>,
+    /// The JSON Schema of its result, if the card has one.
+    pub output_schema: Option<Value>,
+    /// Prompts that it can answer.
+    pub examples: Vec<String>,
+}
+
+impl Skill {
+    /// Checks parameters before they are sent; without a schema all of them fit.
+    ///
+    /// # Errors
+    /// [`SchemaError`], which names the fields.
+    pub fn check_parameters(&self, parameters: &Map<String, Value>) -> Result<(), SchemaError> {
+        check(
+            self.parameters_schema.as_ref(),
+            &Value::Object(parameters.clone()),
+        )
+    }
+
+    /// Checks what the agent gave as the skill's result.
+    ///
+    /// # Errors
+    /// [`SchemaError`], which names the fields.
+    pub fn check_output(&self, result: &Value) -> Result<(), SchemaError> {
+        check(self.output_schema.as_ref(), result)
+    }
+
+    /// The skill as JSON: the fields under their names here, schemas only where there are any.
+    pub fn to_json(&self) -> Value {
+        let mut skill = json!({
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "tags": self.tags,
+            "examples": self.examples,
+        });
+        for (key, schema) in [
+            ("parameters_schema", &self.parameters_schema),
+            ("output_schema", &self.output_schema),
+        ] {
+            if let Some(schema) = schema {
+                skill[key] = schema.clone();
+            }
+        }
+        skill
+    }
+}
+
+impl From<&AgentSkill> for Skill {
+    fn from(skill: &AgentSkill) -> Self {
+        let name = match skill.name.as_str() {
+            "" => &skill.id,
+            name => name,
+        };
+        Self {
+            id: skill.id.clone(),
+            name: name.to_owned(),
+            description: skill.description.clone(),
+            tags: skill.tags.clone(),
+            parameters_schema: input_of(skill).cloned(),
+            output_schema: output_of(skill).cloned(),
+            examples: skill.examples.clone(),
+        }
+    }
+}

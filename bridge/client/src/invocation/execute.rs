@@ -1,0 +1,39 @@
+//! A skill as a method, at `{base}/execute`.
+
+use bridge_protocol::{
+    dialect::execute::{EXECUTE_PATH, ExecuteError},
+    jsonrpc::{Id, Response},
+    wire::Wire as _,
+};
+
+use super::{Invocation, InvocationError, Outcome, post::Poster};
+use crate::{Fault, discovery::Discovered};
+
+/// What errors call the operation.
+const OPERATION: &str = "execute";
+
+/// Calls the skill. An execution that failed is an outcome; what the agent refuses is an error.
+pub(super) async fn call(
+    poster: &Poster,
+    agent: &Discovered,
+    invocation: &Invocation,
+) -> Result<Outcome, InvocationError> {
+    let id = Id::String(invocation.message_id.clone());
+    let request = invocation.call().to_request(id);
+    let answer = poster.post(EXECUTE_PATH, OPERATION, &request).await?;
+    let answer =
+        Response::read(answer).map_err(|error| poster.named(Fault::Invalid(error), OPERATION))?;
+    let error = match answer.outcome {
+        Ok(result) => return Ok(Outcome::with_result(result)),
+        Err(error) => ExecuteError::from_rpc(error),
+    };
+    match error {
+        ExecuteError::ExecutionFailed(why) => Ok(Outcome::failed(why)),
+        ExecuteError::UnknownSkill(_) => Err(agent.unknown(&invocation.skill_id)),
+        ExecuteError::InvalidParameters(why) => Err(InvocationError::Refused {
+            agent: agent.card.name.clone(),
+            skill: invocation.skill_id.clone(),
+            why,
+        }),
+    }
+}

@@ -1,0 +1,213 @@
+//! The calls of one agent, in steps.
+
+use std::time::Duration;
+
+use bridge_protocol::{
+    a2a::{CancelTaskRequest, GetTaskRequest, Metadata},
+    dialect::Version,
+};
+
+use super::{Invocation, InvocationError, Outcome, State, execute, post::Poster, tasks_send};
+use crate::{
+    Client, Options,
+    discovery::{Discovered, Reach},
+};
+
+/// How soon a task that goes on is asked about for the first time.
+const FIRST_POLL: Duration = Duration::from_millis(100);
+
+/// How long there may be between two questions about a task.
+const LONGEST_POLL: Duration = Duration::from_secs(5);
+
+/// Calls skills of one agent.
+#[derive(Debug)]
+pub struct Invoker<'a> {
+    agent: &'a Discovered,
+    way: Way,
+    limit: Duration,
+}
+
+/// How the agent is spoken to.
+#[derive(Debug)]
+enum Way {
+    Client(Box<Client>),
+    TasksSend(Poster),
+    Execute(Poster),
+}
+
+impl<'a> Invoker<'a> {
+    /// Prepares to call this agent; nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`InvocationError::Agent`] if the card has messages sent to where the credentials may not go, or
+    /// does not speak the version that is wanted.
+    pub fn new(agent: &'a Discovered, options: &Options) -> Result<Self, InvocationError> {
+        let home = agent.home();
+        let poster = |base| Poster::new(base, &home, options);
+        let way = match &agent.reach {
+            Reach::Interface { version, .. } => {
+                let options = speaking(options, *version);
+                let card = agent.card.clone();
+                Way::Client(Box::new(Client::for_card(card, &home, &options)?))
+            }
+            Reach::TasksSend { base } => Way::TasksSend(poster(base)?),
+            Reach::Execute { base } => Way::Execute(poster(base)?),
+        };
+        let limit = options.limits.reply;
+        Ok(Self { agent, way, limit })
+    }
+
+    /// Calls a skill and waits for what comes of it.
+    ///
+    /// # Errors
+    /// [`InvocationError`]. A task that failed is an [`Outcome`].
+    pub async fn invoke(&self, invocation: &Invocation) -> Result<Outcome, InvocationError> {
+        let outcome = self.send(invocation, false).await?;
+        self.ended(outcome).await
+    }
+
+    /// Calls a skill and does not wait, if the agent can work without being waited for: the state is then
+    /// [`State::Working`] and the task's id is known, to be waited for or canceled. Agents that speak 0.1 or
+    /// take skills as methods answer when they are done.
+    ///
+    /// # Errors
+    /// As [`invoke`](Self::invoke).
+    pub async fn begin(&self, invocation: &Invocation) -> Result<Outcome, InvocationError> {
+        self.send(invocation, true).await
+    }
+
+    /// Waits for a task that was begun, until it has ended or asks for something.
+    ///
+    /// # Errors
+    /// [`InvocationError::StillWorking`] when the limit for replies is over.
+    pub async fn wait(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+        let polled = tokio::time::timeout(self.limit, self.poll(task_id)).await;
+        polled.unwrap_or_else(|_| {
+            Err(InvocationError::StillWorking {
+                agent: self.agent.card.name.clone(),
+                task: task_id.to_owned(),
+                limit: self.limit,
+            })
+        })
+    }
+
+    /// Cancels a task and tells how it stands then.
+    ///
+    /// # Errors
+    /// [`InvocationError::Agent`] if the agent refuses, [`InvocationError::NoTasks`] if it has none.
+    pub async fn cancel(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+        let request = CancelTaskRequest {
+            tenant: None,
+            id: task_id.to_owned(),
+            metadata: None,
+            extra: Metadata::new(),
+        };
+        Ok(match &self.way {
+            Way::Client(client) => client.cancel_task(request).await?.into(),
+            Way::TasksSend(poster) => tasks_send::cancel(poster, request).await?.into(),
+            Way::Execute(_) => return Err(self.no_tasks()),
+        })
+    }
+
+    async fn send(
+        &self,
+        invocation: &Invocation,
+        at_once: bool,
+    ) -> Result<Outcome, InvocationError> {
+        self.check(invocation)?;
+        Ok(match &self.way {
+            Way::Client(client) => client
+                .send_message(invocation.request(at_once))
+                .await?
+                .into(),
+            Way::TasksSend(poster) => tasks_send::send(poster, invocation.request(false))
+                .await?
+                .into(),
+            Way::Execute(_) if invocation.task_id.is_some() => return Err(self.no_tasks()),
+            Way::Execute(poster) => execute::call(poster, self.agent, invocation).await?,
+        })
+    }
+
+    /// Refuses what the card says would be refused.
+    fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
+        let id = &invocation.skill_id;
+        let skill = self.agent.skills.iter().find(|skill| skill.id == *id);
+        let skill = skill.ok_or_else(|| self.agent.unknown(id))?;
+        let Some(parameters) = &invocation.parameters else {
+            return Ok(());
+        };
+        let checked = skill.check_parameters(parameters);
+        checked.map_err(|why| InvocationError::Parameters {
+            agent: self.agent.card.name.clone(),
+            skill: id.clone(),
+            why,
+        })
+    }
+
+    /// Agents may answer before they are done, although they were asked to wait.
+    async fn ended(&self, outcome: Outcome) -> Result<Outcome, InvocationError> {
+        match (outcome.state, &outcome.task_id) {
+            (State::Working, Some(task)) => self.wait(task).await,
+            (
+                State::Working
+                | State::Completed
+                | State::Failed
+                | State::Rejected
+                | State::Canceled
+                | State::InputRequired
+                | State::AuthRequired,
+                _,
+            ) => Ok(outcome),
+        }
+    }
+
+    async fn poll(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+        let mut pause = FIRST_POLL;
+        loop {
+            let outcome = self.get(task_id).await?;
+            if outcome.state != State::Working {
+                return Ok(outcome);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_POLL);
+        }
+    }
+
+    async fn get(&self, task_id: &str) -> Result<Outcome, InvocationError> {
+        let request = GetTaskRequest {
+            tenant: None,
+            id: task_id.to_owned(),
+            history_length: None,
+            extra: Metadata::new(),
+        };
+        Ok(match &self.way {
+            Way::Client(client) => client.get_task(request).await?.into(),
+            Way::TasksSend(poster) => tasks_send::get(poster, request).await?.into(),
+            Way::Execute(_) => return Err(self.no_tasks()),
+        })
+    }
+
+    fn no_tasks(&self) -> InvocationError {
+        let agent = self.agent.card.name.clone();
+        InvocationError::NoTasks { agent }
+    }
+}
+
+impl Discovered {
+    /// There is no such skill.
+    pub(super) fn unknown(&self, skill: &str) -> InvocationError {
+        InvocationError::UnknownSkill {
+            agent: self.card.name.clone(),
+            skill: skill.to_owned(),
+            known: self.skills.iter().map(|skill| skill.id.clone()).collect(),
+        }
+    }
+}
+
+/// The version that was discovered, unless another one is wanted: cards of 0.1 do not name theirs.
+fn speaking(options: &Options, version: Version) -> Options {
+    Options {
+        version: options.version.or(Some(version)),
+        ..options.clone()
+    }
+}

@@ -1,0 +1,162 @@
+//! What came of a call.
+
+use bridge_protocol::{
+    a2a::{Artifact, Message, SendMessageResponse, Task, TaskState},
+    dialect::execute::result::{data_of_message, data_of_task, text_of_task},
+};
+use serde_json::{Value, json};
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// How it stands.
+    pub state: State,
+    /// The result as data: the first data part of the artifacts, or else of what was said last.
+    pub result_data: Option<Value>,
+    /// What the agent said last: the answer, the reason, or the question.
+    pub text: String,
+    /// Everything that the task produced.
+    pub artifacts: Vec<Artifact>,
+    /// The task, unless the agent answered without one.
+    pub task_id: Option<String>,
+    /// The context that it belongs to.
+    pub context_id: Option<String>,
+}
+
+/// How a call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// It ended well.
+    Completed,
+    /// It ended badly.
+    Failed,
+    /// The agent did not accept it.
+    Rejected,
+    /// Somebody canceled it.
+    Canceled,
+    /// The agent asks for more; go on with the task's id.
+    InputRequired,
+    /// The agent asks for credentials; go on with the task's id when it has them.
+    AuthRequired,
+    /// It goes on.
+    Working,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Completed,
+        Self::Failed,
+        Self::Rejected,
+        Self::Canceled,
+        Self::InputRequired,
+        Self::AuthRequired,
+        Self::Working,
+    ];
+
+    /// Its name, as A2A 0.3 writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Rejected => "rejected",
+            Self::Canceled => "canceled",
+            Self::InputRequired => "input-required",
+            Self::AuthRequired => "auth-required",
+            Self::Working => "working",
+        }
+    }
+}
+
+impl From<&TaskState> for State {
+    fn from(state: &TaskState) -> Self {
+        match state {
+            TaskState::Completed => Self::Completed,
+            TaskState::Failed => Self::Failed,
+            TaskState::Rejected => Self::Rejected,
+            TaskState::Canceled => Self::Canceled,
+            TaskState::InputRequired => Self::InputRequired,
+            TaskState::AuthRequired => Self::AuthRequired,
+            TaskState::Unspecified
+            | TaskState::Submitted
+            | TaskState::Working
+            | TaskState::Unknown(_) => Self::Working,
+        }
+    }
+}
+
+impl Outcome {
+    /// The outcome as JSON, with the fields' names here and nothing that is absent.
+    pub fn to_json(&self) -> Value {
+        let mut outcome = json!({"state": self.state.as_str(), "text": self.text});
+        let artifacts = (!self.artifacts.is_empty()).then(|| json!(self.artifacts));
+        for (key, value) in [
+            ("result_data", self.result_data.clone()),
+            ("artifacts", artifacts),
+            ("task_id", self.task_id.clone().map(Value::from)),
+            ("context_id", self.context_id.clone().map(Value::from)),
+        ] {
+            if let Some(value) = value {
+                outcome[key] = value;
+            }
+        }
+        outcome
+    }
+
+    /// A call that ended with no more than a text.
+    pub(super) fn failed(why: String) -> Self {
+        Self {
+            state: State::Failed,
+            result_data: None,
+            text: why,
+            artifacts: Vec::new(),
+            task_id: None,
+            context_id: None,
+        }
+    }
+
+    /// A call that ended with a result object.
+    pub(super) fn with_result(result: Value) -> Self {
+        Self {
+            state: State::Completed,
+            result_data: Some(result),
+            ..Self::failed(String::new())
+        }
+    }
+}
+
+impl From<SendMessageResponse> for Outcome {
+    fn from(answer: SendMessageResponse) -> Self {
+        match answer {
+            SendMessageResponse::Task(task) => task.into(),
+            SendMessageResponse::Message(message) => message.into(),
+        }
+    }
+}
+
+impl From<Task> for Outcome {
+    fn from(task: Task) -> Self {
+        Self {
+            state: State::from(&task.status.state),
+            result_data: data_of_task(&task).cloned(),
+            text: text_of_task(&task),
+            artifacts: task.artifacts,
+            task_id: Some(task.id),
+            context_id: task.context_id,
+        }
+    }
+}
+
+/// A message without a task is a whole answer.
+impl From<Message> for Outcome {
+    fn from(message: Message) -> Self {
+        Self {
+            state: State::Completed,
+            result_data: data_of_message(&message).cloned(),
+            text: message.text(),
+            artifacts: Vec::new(),
+            task_id: message.task_id,
+            context_id: message.context_id,
+        }
+    }
+}

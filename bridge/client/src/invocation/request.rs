@@ -1,0 +1,88 @@
+//! What is asked of an agent.
+
+use bridge_protocol::{
+    a2a::{Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest},
+    dialect::execute::SkillCall,
+};
+
+/// A skill that is called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    /// The id of the message, one that was not used before: the same id from the same caller is the same
+    /// message (specification 4.1.4).
+    pub message_id: String,
+    /// The skill's id in the card.
+    pub skill_id: String,
+    /// Its parameters; if absent only the words are sent, for the agent to make of them what it can.
+    pub parameters: Option<Metadata>,
+    /// What the user said, for agents that read it and for their logs.
+    pub text: Option<String>,
+    /// The task that this goes on with: one that asked for input or credentials.
+    pub task_id: Option<String>,
+    /// The context that this belongs to.
+    pub context_id: Option<String>,
+}
+
+impl Invocation {
+    /// A call of a skill with these parameters, and nothing said beside them.
+    pub fn new(
+        message_id: impl Into<String>,
+        skill_id: impl Into<String>,
+        parameters: Metadata,
+    ) -> Self {
+        Self {
+            message_id: message_id.into(),
+            skill_id: skill_id.into(),
+            parameters: Some(parameters),
+            text: None,
+            task_id: None,
+            context_id: None,
+        }
+    }
+
+    /// With words beside the parameters.
+    #[must_use]
+    pub fn saying(self, text: impl Into<String>) -> Self {
+        let text = Some(text.into());
+        Self { text, ..self }
+    }
+
+    /// The call by itself.
+    pub(super) fn call(&self) -> SkillCall {
+        SkillCall {
+            skill_id: self.skill_id.clone(),
+            parameters: self.parameters.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The request for SendMessage. `at_once` asks the agent not to wait for the end.
+    pub(super) fn request(&self, at_once: bool) -> SendMessageRequest {
+        let message = Message {
+            task_id: self.task_id.clone(),
+            context_id: self.context_id.clone(),
+            ..self.message()
+        };
+        let configuration = SendMessageConfiguration {
+            accepted_output_modes: Vec::new(),
+            task_push_notification_config: None,
+            history_length: None,
+            return_immediately: true,
+            extra: Metadata::new(),
+        };
+        SendMessageRequest {
+            configuration: at_once.then_some(configuration),
+            ..SendMessageRequest::new(message)
+        }
+    }
+
+    fn message(&self) -> Message {
+        let text = self.text.as_deref();
+        match self.parameters {
+            Some(_) => self.call().to_message(&self.message_id, text),
+            None => {
+                let said = Part::text(text.unwrap_or_default());
+                Message::new(&self.message_id, Role::User, vec![said])
+            }
+        }
+    }
+}

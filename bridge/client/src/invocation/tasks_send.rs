@@ -1,0 +1,74 @@
+//! 0.1 with a path for each method: `{base}/tasks/send` takes the parameters alone and answers with a bare
+//! task; `tasks/get` and `tasks/cancel` take JSON-RPC.
+
+use bridge_protocol::{
+    a2a::{CancelTaskRequest, GetTaskRequest, SendMessageRequest, SendMessageResponse, Task},
+    dialect::{Call, Losses, Version},
+    jsonrpc::{Id, Request, Response, RpcError},
+    wire::{FieldError, Wire as _},
+};
+use serde_json::Value;
+
+use super::post::Poster;
+use crate::{ClientError, Fault};
+
+const VERSION: Version = Version::V0_1;
+
+pub(super) async fn send(
+    poster: &Poster,
+    request: SendMessageRequest,
+) -> Result<SendMessageResponse, ClientError> {
+    let call = Call::SendMessage(request);
+    let body = VERSION.params_from_v1(&call, &mut Losses::new());
+    let answer = exchange(poster, &call, &body).await?;
+    read(poster, &call, VERSION.send_result_to_v1(answer))
+}
+
+pub(super) async fn get(poster: &Poster, request: GetTaskRequest) -> Result<Task, ClientError> {
+    task(poster, Call::GetTask(request)).await
+}
+
+pub(super) async fn cancel(
+    poster: &Poster,
+    request: CancelTaskRequest,
+) -> Result<Task, ClientError> {
+    task(poster, Call::CancelTask(request)).await
+}
+
+async fn task(poster: &Poster, call: Call) -> Result<Task, ClientError> {
+    let params = VERSION.params_from_v1(&call, &mut Losses::new());
+    let request = Request::new(Id::Number(1.into()), path(&call), params);
+    let answer = exchange(poster, &call, &bridge_protocol::wire::to_value(&request)).await?;
+    read(poster, &call, VERSION.task_to_v1(answer))
+}
+
+async fn exchange(poster: &Poster, call: &Call, body: &Value) -> Result<Value, ClientError> {
+    let operation = call.operation().name();
+    let answer = poster.post(path(call), operation, body).await?;
+    open(answer).map_err(|fault| poster.named(fault, operation))
+}
+
+/// The path below the agent's address: the name of the method.
+fn path(call: &Call) -> &'static str {
+    VERSION.method(call.operation()).unwrap_or_default()
+}
+
+/// The result of an answer in the envelope of JSON-RPC, or of a bare one.
+fn open(answer: Value) -> Result<Value, Fault> {
+    if answer.get("jsonrpc").is_some() {
+        let response = Response::read(answer).map_err(Fault::Invalid)?;
+        return response.outcome.map_err(Fault::Rpc);
+    }
+    match answer.get("error") {
+        None | Some(Value::Null) => Ok(answer),
+        Some(Value::String(message)) => Err(Fault::Invalid(FieldError::new("a task", message))),
+        Some(error) => match RpcError::read(error.clone()) {
+            Ok(error) => Err(Fault::Rpc(error)),
+            Err(error) => Err(Fault::Invalid(error.inside("error"))),
+        },
+    }
+}
+
+fn read<T>(poster: &Poster, call: &Call, read: Result<T, FieldError>) -> Result<T, ClientError> {
+    read.map_err(|error| poster.named(Fault::Invalid(error), call.operation().name()))
+}

@@ -1,0 +1,116 @@
+//! A skill and its parameters, as a request and as the data part of a message.
+
+use alloc::{
+    string::{String, ToString as _},
+    vec::Vec,
+};
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    a2a::{Content, Message, Part, Role},
+    jsonrpc::{Id, Request},
+    wire::{FieldError, Metadata, Wire as _},
+};
+
+/// A skill that is asked for, and with what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SkillCall {
+    /// The skill's id in the card.
+    pub skill_id: String,
+    /// Its parameters.
+    pub parameters: Metadata,
+}
+
+impl SkillCall {
+    /// Reads what a JSON-RPC request asks for.
+    ///
+    /// # Errors
+    /// If the parameters are no object.
+    pub fn from_request(method: &str, params: Value) -> Result<Self, FieldError> {
+        Ok(Self {
+            skill_id: method.into(),
+            parameters: Map::read(params).map_err(|error| error.inside("params"))?,
+        })
+    }
+
+    /// The request of this call.
+    pub fn to_request(&self, id: Id) -> Request {
+        Request::new(id, &*self.skill_id, self.parameters.clone().into())
+    }
+
+    /// The call that a message holds: its first data part with a `skill_id`.
+    pub fn from_message(message: &Message) -> Option<Self> {
+        message.parts.iter().find_map(Self::from_part)
+    }
+
+    fn from_part(part: &Part) -> Option<Self> {
+        let Content::Data(data) = &part.content else {
+            return None;
+        };
+        let parameters = match data.get("parameters") {
+            None | Some(Value::Null) => Map::new(),
+            Some(parameters) => parameters.as_object()?.clone(),
+        };
+        Some(Self {
+            skill_id: data.get("skill_id")?.as_str()?.to_string(),
+            parameters,
+        })
+    }
+
+    /// The data part of this call: `{"skill_id", "parameters"}`.
+    pub fn to_part(&self) -> Part {
+        let data = json!({"skill_id": self.skill_id, "parameters": self.parameters});
+        Part {
+            media_type: Some("application/json".into()),
+            ..Part::data(data)
+        }
+    }
+
+    /// The message of this call; what is said in words stands before it.
+    pub fn to_message(&self, message_id: &str, text: Option<&str>) -> Message {
+        let text = text.map(Part::text).into_iter();
+        let parts: Vec<Part> = text.chain([self.to_part()]).collect();
+        Message::new(message_id, Role::User, parts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_comes_back_from_a_message() {
+        let call = SkillCall::from_request("plan", json!({"requirements": "r"})).unwrap();
+        let message = call.to_message("m-1", Some("Plan it"));
+        assert_eq!(message.text(), "Plan it");
+        assert_eq!(SkillCall::from_message(&message), Some(call));
+    }
+
+    #[test]
+    fn other_data_is_no_call() {
+        for (data, is_call) in [
+            (json!({"skill_id": "s"}), true),
+            (json!({"skill_id": "s", "parameters": null}), true),
+            (json!({"skill_id": "s", "parameters": []}), false),
+            (json!({"skill_id": 7}), false),
+            (json!([]), false),
+        ] {
+            let message = Message::new("m", Role::User, Vec::from([Part::data(data.clone())]));
+            assert_eq!(
+                SkillCall::from_message(&message).is_some(),
+                is_call,
+                "{data}"
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_are_an_object() {
+        let error = SkillCall::from_request("s", json!([1])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "params: expected an object, found a list"
+        );
+    }
+}

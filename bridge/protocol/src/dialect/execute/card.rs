@@ -1,0 +1,145 @@
+//! Cards of such agents: a name, one `url`, a version, and skills with schemas.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    BINDING,
+    schema::{input_of, output_of},
+};
+use crate::{
+    a2a::{AgentCard, AgentInterface, AgentSkill, Metadata},
+    dialect::v0_3,
+    wire::{FieldError, Fields},
+};
+
+/// What every generation of A2A says and these cards do not.
+const OF_A2A: [&str; 6] = [
+    "protocolVersion",
+    "preferredTransport",
+    "additionalInterfaces",
+    "capabilities",
+    "authentication",
+    "base_url",
+];
+
+/// Whether a card with a single address is one of these: a skill has a schema as they name it, and nothing
+/// says that A2A is spoken.
+pub(crate) fn is_like(fields: &Fields) -> bool {
+    const SCHEMAS: [&str; 2] = ["input_schema", "output_schema"];
+    let skills = fields.get("skills").and_then(Value::as_array);
+    let has_schema = |skill: &Value| SCHEMAS.iter().any(|key| skill.get(key).is_some());
+    let has_schemas = skills.is_some_and(|skills| skills.iter().any(has_schema));
+    has_schemas && is_bare(fields)
+}
+
+/// Whether a card does not say how its agent is spoken to, so that the place where it was found must.
+fn is_bare(fields: &Fields) -> bool {
+    fields.has("url") && !OF_A2A.iter().any(|key| fields.has(key))
+}
+
+/// Reads a card that was found at [`CARD_PATH`](super::CARD_PATH), where A2A has none: one that does not say
+/// otherwise is of this dialect, with schemas or without. `None` if it says otherwise.
+///
+/// # Errors
+/// As [`to_v1`].
+pub fn read_if_bare(value: &Value) -> Option<Result<AgentCard, FieldError>> {
+    let fields = Fields::of(value.clone()).ok()?;
+    is_bare(&fields).then(|| to_v1(value.clone()))
+}
+
+/// Reads a card. Only its name and address must be there.
+///
+/// # Errors
+/// If one of them is missing, or a field has a type that it cannot have.
+pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
+    let mut card = v0_3::card::to_v1(value)?;
+    for interface in &mut card.supported_interfaces {
+        *interface = interface_at(&interface.url);
+    }
+    Ok(card)
+}
+
+/// The interface of an agent at this address.
+pub fn interface_at(url: &str) -> AgentInterface {
+    AgentInterface {
+        url: url.into(),
+        protocol_binding: BINDING.into(),
+        tenant: None,
+        protocol_version: "1.0".into(),
+        extra: Metadata::new(),
+    }
+}
+
+/// Writes a card with this address.
+pub fn from_v1(card: &AgentCard, url: &str) -> Value {
+    json!({
+        "name": card.name,
+        "description": card.description,
+        "url": url,
+        "version": card.version,
+        "skills": card.skills.iter().map(skill_from_v1).collect::<Value>(),
+    })
+}
+
+fn skill_from_v1(skill: &AgentSkill) -> Value {
+    let mut object = Map::new();
+    object.insert("id".into(), skill.id.as_str().into());
+    object.insert("name".into(), skill.name.as_str().into());
+    object.insert("description".into(), skill.description.as_str().into());
+    object.insert("tags".into(), skill.tags.clone().into());
+    if !skill.examples.is_empty() {
+        object.insert("examples".into(), skill.examples.clone().into());
+    }
+    for (key, schema) in [
+        ("input_schema", input_of(skill)),
+        ("output_schema", output_of(skill)),
+    ] {
+        if let Some(schema) = schema {
+            object.insert(key.into(), schema.clone());
+        }
+    }
+    object.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::{Generation, card::read};
+
+    #[test]
+    fn a_card_is_told_by_its_schemas_and_by_what_it_leaves_out() {
+        for (more, generation) in [
+            (json!({}), Generation::Execute),
+            (
+                json!({"description": "d", "id": "plan"}),
+                Generation::Execute,
+            ),
+            (json!({"capabilities": {}}), Generation::V0_2),
+            (json!({"protocolVersion": "0.3.0"}), Generation::V0_3),
+            (
+                json!({"authentication": {"type": "none"}}),
+                Generation::V0_1,
+            ),
+        ] {
+            let mut card = json!({
+                "name": "n", "url": "u",
+                "skills": [{"id": "s", "input_schema": {"type": "object"}}],
+            });
+            for (key, value) in more.as_object().unwrap() {
+                card[key] = value.clone();
+            }
+            assert_eq!(read(card.clone()).unwrap().1, generation, "{card}");
+        }
+    }
+
+    #[test]
+    fn without_schemas_the_place_tells() {
+        let plain = json!({"name": "n", "url": "u", "skills": [{"id": "s"}]});
+        let card = read_if_bare(&plain).unwrap().unwrap();
+        assert_eq!(card.supported_interfaces, [interface_at("u")]);
+        assert_eq!(read(plain).unwrap().1, Generation::V0_2);
+        assert!(
+            read_if_bare(&json!({"name": "n", "url": "u", "protocolVersion": "0.3"})).is_none()
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! The result object that a task or message holds.
+
+use alloc::string::{String, ToString as _};
+
+use serde_json::{Value, json};
+
+use super::ExecuteError;
+use crate::a2a::{Content, Message, Part, SendMessageResponse, Task, TaskState};
+
+/// The data of a task's result: the first data part of its artifacts, or else of what was said last.
+pub fn data_of_task(task: &Task) -> Option<&Value> {
+    let artifacts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+    let said = task
+        .status
+        .message
+        .iter()
+        .flat_map(|message| &message.parts);
+    artifacts.chain(said).find_map(data_of_part)
+}
+
+/// The data of a message: its first data part.
+pub fn data_of_message(message: &Message) -> Option<&Value> {
+    message.parts.iter().find_map(data_of_part)
+}
+
+fn data_of_part(part: &Part) -> Option<&Value> {
+    match &part.content {
+        Content::Data(data) => Some(data),
+        Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
+    }
+}
+
+/// What a task says in words: what was said last, or else the text of its artifacts, a line a part.
+pub fn text_of_task(task: &Task) -> String {
+    let said = task.status.message.as_ref().map(Message::text);
+    said.filter(|text| !text.is_empty()).unwrap_or_else(|| {
+        let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+        let texts = parts.filter_map(Part::as_text);
+        texts.collect::<alloc::vec::Vec<_>>().join("\n")
+    })
+}
+
+/// The result of a call whose answer this is: its data, or `{"text"}` where there are only words.
+///
+/// # Errors
+/// [`ExecuteError::ExecutionFailed`] if the task has not ended well; such calls cannot be taken up again.
+pub fn from_answer(answer: &SendMessageResponse) -> Result<Value, ExecuteError> {
+    match answer {
+        SendMessageResponse::Message(message) => {
+            Ok(object(data_of_message(message), &message.text()))
+        }
+        SendMessageResponse::Task(task) => from_task(task),
+    }
+}
+
+fn from_task(task: &Task) -> Result<Value, ExecuteError> {
+    let text = text_of_task(task);
+    let or = |otherwise: &str| match text.as_str() {
+        "" => otherwise.to_string(),
+        said => said.to_string(),
+    };
+    let why = match &task.status.state {
+        TaskState::Completed => return Ok(object(data_of_task(task), &text)),
+        TaskState::Failed => or("the agent did not say why"),
+        TaskState::Rejected => or("the agent rejected it"),
+        TaskState::Canceled => or("it was canceled"),
+        TaskState::InputRequired => or("the agent asks for more than the parameters"),
+        TaskState::AuthRequired => or("the agent asks for credentials"),
+        TaskState::Unspecified
+        | TaskState::Submitted
+        | TaskState::Working
+        | TaskState::Unknown(_) => "it took longer than a turn may".to_string(),
+    };
+    Err(ExecuteError::ExecutionFailed(why))
+}
+
+/// Results are objects; other data stands in one.
+fn object(data: Option<&Value>, text: &str) -> Value {
+    match data {
+        Some(data @ Value::Object(_)) => data.clone(),
+        Some(other) => json!({"data": other}),
+        None => json!({"text": text}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Wire as _;
+
+    fn answer(task: Value) -> Result<Value, ExecuteError> {
+        from_answer(&SendMessageResponse::Task(Task::read(task).unwrap()))
+    }
+
+    #[test]
+    fn a_result_is_the_first_data() {
+        let said = |parts: Value| json!({"messageId": "m", "role": "ROLE_AGENT", "parts": parts});
+        for (task, result) in [
+            (
+                json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [
+                    {"artifactId": "a", "parts": [{"text": "x"}, {"data": {"plan": "p"}}]},
+                ]}),
+                json!({"plan": "p"}),
+            ),
+            (
+                json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED",
+                    "message": said(json!([{"data": [1]}]))}}),
+                json!({"data": [1]}),
+            ),
+            (
+                json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED",
+                    "message": said(json!([{"text": "done"}]))}}),
+                json!({"text": "done"}),
+            ),
+        ] {
+            assert_eq!(answer(task), Ok(result));
+        }
+    }
+
+    #[test]
+    fn what_did_not_end_well_is_a_failed_execution() {
+        for (state, why) in [
+            ("FAILED", "the agent did not say why"),
+            (
+                "INPUT_REQUIRED",
+                "the agent asks for more than the parameters",
+            ),
+            ("WORKING", "it took longer than a turn may"),
+        ] {
+            let state = alloc::format!("TASK_STATE_{state}");
+            let error = answer(json!({"id": "t", "status": {"state": state}})).unwrap_err();
+            assert_eq!(error, ExecuteError::ExecutionFailed(why.into()));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! JSON Schemas of skills, under every name that cards have for them, and what fits them.
+//!
+//! The specification has no field for them. Those who need them write `parameters`, `input_schema` and
+//! the like beside a skill's own fields.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use crate::a2a::AgentSkill;
+
+/// What cards call the schema of what goes in.
+const INPUT: [&str; 6] = [
+    "input_schema",
+    "inputSchema",
+    "parameters",
+    "parameters_schema",
+    "parametersSchema",
+    "params_schema",
+];
+
+/// What cards call the schema of what comes out.
+const OUTPUT: [&str; 2] = ["output_schema", "outputSchema"];
+
+/// How many violations are told at once; the first ones say what is wrong.
+const TOLD: usize = 5;
+
+/// The schema of a skill's parameters, if its card has one.
+pub fn input_of(skill: &AgentSkill) -> Option<&Value> {
+    first(skill, &INPUT)
+}
+
+/// The schema of a skill's result, if its card has one.
+pub fn output_of(skill: &AgentSkill) -> Option<&Value> {
+    first(skill, &OUTPUT)
+}
+
+fn first<'a>(skill: &'a AgentSkill, names: &[&str]) -> Option<&'a Value> {
+    let found = names.iter().filter_map(|name| skill.extra.get(*name));
+    found.into_iter().find(|schema| schema.is_object())
+}
+
+/// Why a value does not fit a schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// The value is not as the schema wants it.
+    #[error("{}", .0.join("; "))]
+    Violated(Vec<String>),
+    /// The schema itself is none: the card's fault, and nothing fits it.
+    #[error("the card's schema is not valid: {0}")]
+    Schema(String),
+}
+
+/// Checks a value against a schema; without one everything fits. References to other documents are never
+/// followed.
+///
+/// # Errors
+/// [`SchemaError`], with the first few violations.
+pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
+    let Some(schema) = schema else {
+        return Ok(());
+    };
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| SchemaError::Schema(error.to_string()))?;
+    let violations: Vec<String> = validator.iter_errors(value).take(TOLD).map(tell).collect();
+    match violations.is_empty() {
+        true => Ok(()),
+        false => Err(SchemaError::Violated(violations)),
+    }
+}
+
+/// A violation in a few words, and where it is.
+fn tell(error: jsonschema::ValidationError<'_>) -> String {
+    let what = match missing(&error) {
+        Some(name) => format!("missing required field '{name}'"),
+        None => error.to_string(),
+    };
+    match error.instance_path().as_str() {
+        "" => what,
+        place => format!("{place}: {what}"),
+    }
+}
+
+/// The field that is missing, if that is what is wrong.
+fn missing<'a>(error: &'a jsonschema::ValidationError<'_>) -> Option<&'a str> {
+    match error.kind() {
+        ValidationErrorKind::Required { property } => property.as_str(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Wire as _;
+    use serde_json::json;
+
+    #[test]
+    fn schemas_are_found_under_every_name() {
+        for name in INPUT {
+            let skill = json!({"id": "s", name: {"type": "object"}, "output_schema": {}});
+            let skill = AgentSkill::read(skill).unwrap();
+            assert_eq!(input_of(&skill), Some(&json!({"type": "object"})), "{name}");
+            assert_eq!(output_of(&skill), Some(&json!({})));
+        }
+        let none = AgentSkill::read(json!({"id": "s", "parameters": ["age"]})).unwrap();
+        assert_eq!(input_of(&none), None);
+    }
+
+    #[test]
+    fn violations_name_the_field() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "age": {"type": "integer"},
+                "team": {"type": "object", "required": ["name"]},
+            },
+            "required": ["age"],
+        });
+        for (value, told) in [
+            (json!({"age": 10}), ""),
+            (json!({}), "missing required field 'age'"),
+            (
+                json!({"age": "ten"}),
+                "/age: \"ten\" is not of type \"integer\"",
+            ),
+            (
+                json!({"age": 1, "team": {}}),
+                "/team: missing required field 'name'",
+            ),
+        ] {
+            let error =
+                check(Some(&schema), &value).map_or_else(|e| e.to_string(), |()| String::new());
+            assert_eq!(error, told);
+        }
+        assert_eq!(check(None, &json!(7)), Ok(()));
+    }
+
+    #[test]
+    fn a_schema_that_is_none_is_told_and_references_are_not_followed() {
+        for schema in [
+            json!({"type": 7}),
+            json!({"$ref": "http://127.0.0.1:1/schema.json"}),
+            json!({"$ref": "file:///etc/passwd"}),
+        ] {
+            let error = check(Some(&schema), &json!({})).unwrap_err();
+            assert!(matches!(error, SchemaError::Schema(_)), "{error}");
+        }
+    }
+}
