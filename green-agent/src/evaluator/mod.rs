@@ -32,9 +32,7 @@ pub use request::AssessmentRequest;
 pub use served::agent;
 pub use voice::Voice;
 
-use self::{
-    collect::assessment_of, episode::EpisodeEvaluator, pipeline::PipelineEvaluator,
-};
+use self::{collect::assessment_of, episode::EpisodeEvaluator, pipeline::PipelineEvaluator};
 use crate::{
     assessment::Assessment,
     scenario::model::{self, Green},

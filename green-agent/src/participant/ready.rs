@@ -384,8 +384,14 @@ mod tests {
         wait_answer("registry", &found, None, limit).await.unwrap();
         let error = wait_answer("registry", &url, None, Duration::from_millis(300)).await;
         let error = error.unwrap_err().to_string();
-        assert!(error.starts_with("registry did not answer GET http://"), "{error}");
-        assert!(error.contains("answered HTTP 404; it must listen"), "{error}");
+        assert!(
+            error.starts_with("registry did not answer GET http://"),
+            "{error}"
+        );
+        assert!(
+            error.contains("answered HTTP 404; it must listen"),
+            "{error}"
+        );
     }
 
     #[tokio::test]

@@ -181,9 +181,7 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
 pub(super) fn not_ready(error: &ReadyError) -> Problem {
     let kind = match error {
         ReadyError::AgentExited { .. } => ProblemKind::AgentCrashed,
-        ReadyError::NeverReady { .. } | ReadyError::NeverAnswered { .. } => {
-            ProblemKind::NeverReady
-        },
+        ReadyError::NeverReady { .. } | ReadyError::NeverAnswered { .. } => ProblemKind::NeverReady,
         ReadyError::Client(_) => ProblemKind::Harness,
     };
     kind.because(chain(error))

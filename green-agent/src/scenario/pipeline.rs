@@ -188,7 +188,9 @@ fn selects_one(path: &str) -> bool {
             Some(open) if c == open => quote = None,
             Some(_) => {}
             None if matches!(c, '\'' | '"') => quote = Some(c),
-            None if matches!(c, '*' | '?' | ',' | ':') || (c == '.' && last == '.') => return false,
+            None if matches!(c, '*' | '?' | ',' | ':') || (c == '.' && last == '.') => {
+                return false;
+            }
             None => {}
         }
         last = c;
@@ -244,7 +246,11 @@ mod tests {
         ] {
             let path = path(text);
             let source = first_name(&path).unwrap();
-            assert_eq!(Reference { source, path }.find(document), expected, "{text}");
+            assert_eq!(
+                Reference { source, path }.find(document),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -22,14 +22,14 @@ const LONGEST_POLL: Duration = Duration::from_secs(5);
 /// Calls skills of one agent.
 #[derive(Debug)]
 pub struct Invoker<'a> {
-    agent: &'a Discovered,
-    way: Way,
+    pub(super) agent: &'a Discovered,
+    pub(super) way: Way,
     limit: Duration,
 }
 
 /// How the agent is spoken to.
 #[derive(Debug)]
-enum Way {
+pub(super) enum Way {
     Client(Box<Client>),
     TasksSend(Poster),
     Execute(Poster),
@@ -129,7 +129,7 @@ impl<'a> Invoker<'a> {
     }
 
     /// Refuses what the card says would be refused.
-    fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
+    pub(super) fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
         let id = &invocation.skill_id;
         let skill = self.agent.skills.iter().find(|skill| skill.id == *id);
         let skill = skill.ok_or_else(|| self.agent.unknown(id))?;
@@ -145,7 +145,7 @@ impl<'a> Invoker<'a> {
     }
 
     /// Agents may answer before they are done, although they were asked to wait.
-    async fn ended(&self, outcome: Outcome) -> Result<Outcome, InvocationError> {
+    pub(super) async fn ended(&self, outcome: Outcome) -> Result<Outcome, InvocationError> {
         match (outcome.state, &outcome.task_id) {
             (State::Working, Some(task)) => self.wait(task).await,
             (

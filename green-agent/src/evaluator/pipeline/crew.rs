@@ -8,9 +8,9 @@ use super::error::Fault;
 /// Those among whom agents are found, by skill.
 #[async_trait]
 pub(super) trait Crew: Send + Sync {
-    /// Who is best at a skill, as things stand now: asked again before every attempt, so that an agent that was
-    /// replaced is found.
-    async fn find(&self, skill: &str) -> Result<Box<dyn Colleague>, Fault>;
+    /// Who is best at a skill; `anew` if what was found before has failed, so that an agent that was replaced
+    /// meanwhile is found.
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn Colleague>, Fault>;
 }
 
 /// An agent that has the skill that was looked for.

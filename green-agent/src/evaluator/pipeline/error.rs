@@ -64,7 +64,9 @@ pub(super) enum Fault {
         why: String,
     },
     /// It took too long.
-    #[error("it took longer than {limit:?}; give the step a longer timeout, or the agent less to do")]
+    #[error(
+        "it took longer than {limit:?}; give the step a longer timeout, or the agent less to do"
+    )]
     TimedOut {
         /// The step's limit.
         limit: Duration,

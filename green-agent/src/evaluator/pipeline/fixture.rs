@@ -21,9 +21,8 @@ use crate::scenario::{
 
 /// The pipeline of a file with this `[config]`.
 pub(super) fn pipeline(config: &str) -> Pipeline {
-    let text = format!(
-        "[green_agent]\n[config]\nevaluator = 'pipeline'\nagents = ['http://h']\n{config}"
-    );
+    let text =
+        format!("[green_agent]\n[config]\nevaluator = 'pipeline'\nagents = ['http://h']\n{config}");
     match scenario::parse(Path::new("a.toml"), &text).unwrap().green {
         Green::Builtin(Evaluator::Pipeline(pipeline)) => pipeline,
         other => panic!("the evaluator is a pipeline, not {other:?}"),
@@ -50,7 +49,10 @@ pub(super) enum Answer {
 impl Rehearsed {
     pub(super) fn with(self, skill: &str, answers: impl Into<Vec<Answer>>) -> Self {
         let answers = answers.into();
-        self.answers.lock().unwrap().insert(skill.to_owned(), answers);
+        self.answers
+            .lock()
+            .unwrap()
+            .insert(skill.to_owned(), answers);
         self
     }
 
@@ -71,7 +73,7 @@ impl Rehearsed {
 
 #[async_trait]
 impl Crew for Rehearsed {
-    async fn find(&self, skill: &str) -> Result<Box<dyn Colleague>, Fault> {
+    async fn find(&self, skill: &str, _anew: bool) -> Result<Box<dyn Colleague>, Fault> {
         if self.answers.lock().unwrap().contains_key(skill) {
             return Ok(Box::new(Actor {
                 skill: skill.to_owned(),
@@ -103,8 +105,12 @@ impl Colleague for Actor {
         self.crew.calls.lock().unwrap().push(call);
         match self.crew.next(&self.skill) {
             Answer::Gives(output) => Ok(output),
-            Answer::Fails(why) => Err(Fault::Failed { why: why.to_owned() }),
-            Answer::Refuses(why) => Err(Fault::Parameters { why: why.to_owned() }),
+            Answer::Fails(why) => Err(Fault::Failed {
+                why: why.to_owned(),
+            }),
+            Answer::Refuses(why) => Err(Fault::Parameters {
+                why: why.to_owned(),
+            }),
             Answer::Hangs => std::future::pending().await,
         }
     }

@@ -87,7 +87,10 @@ impl<'a> States<'a> {
     }
 
     fn to_json(&self) -> Value {
-        self.0.iter().map(|(step, state)| entry(step, state)).collect()
+        self.0
+            .iter()
+            .map(|(step, state)| entry(step, state))
+            .collect()
     }
 }
 

@@ -85,7 +85,7 @@ impl Performer<'_> {
         attempt: u32,
         agent: &mut Option<String>,
     ) -> Result<Result<Value, Fault>, AssessError> {
-        let colleague = match self.crew.find(&self.step.skill).await {
+        let colleague = match self.crew.find(&self.step.skill, attempt > 1).await {
             Ok(colleague) => colleague,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -112,7 +112,9 @@ impl Performer<'_> {
         attempt: u32,
     ) -> Result<(), AssessError> {
         let Step { id, skill, .. } = self.step;
-        let at = agent.map(|agent| format!(" at {agent}")).unwrap_or_default();
+        let at = agent
+            .map(|agent| format!(" at {agent}"))
+            .unwrap_or_default();
         let data = json!({
             "step": id, "skill": skill, "agent": agent, "state": state, "attempt": attempt,
         });
@@ -149,7 +151,9 @@ mod tests {
     };
 
     async fn perform(config: &str, crew: &Rehearsed) -> Result<Done, String> {
-        let pipeline = pipeline(&format!("[[config.step]]\nid = 'plan'\nskill = 'p'\n{config}"));
+        let pipeline = pipeline(&format!(
+            "[[config.step]]\nid = 'plan'\nskill = 'p'\n{config}"
+        ));
         let performer = Performer {
             step: &pipeline.steps[0],
             crew,

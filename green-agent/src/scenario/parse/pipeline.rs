@@ -150,7 +150,11 @@ fn reference(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<Reference> {
 }
 
 fn after(table: &mut Table<'_>, ids: &BTreeSet<String>) -> BTreeSet<String> {
-    let known = ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let known = ids
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     let expected = format!("the id of a step: {known}");
     let named = table.get("after").and_then(|list| {
         list.list_of(|node| {
