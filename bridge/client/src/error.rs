@@ -94,7 +94,7 @@ impl Fault {
 }
 
 /// The innermost error says what happened ("connection refused"); the outer ones say it again.
-fn root_cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
         inner = source;

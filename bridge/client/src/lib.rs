@@ -10,6 +10,7 @@
 //! - [`fetch_card`]: an agent's card, of any generation
 //! - [`discovery`]: what is known of a site becomes an agent with skills
 //! - [`invocation`]: a skill of such an agent is called, whatever it speaks
+//! - `registry`, a feature: agent cards in an OCI registry
 
 mod card;
 mod client;
@@ -19,6 +20,8 @@ mod error;
 mod guard;
 pub mod invocation;
 mod options;
+#[cfg(feature = "registry")]
+pub mod registry;
 mod rpc;
 mod stream;
 

@@ -3,8 +3,14 @@
 #[cfg(test)]
 mod credentials;
 #[cfg(test)]
+mod discovery;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod invocation;
+#[cfg(test)]
 mod server;
+#[cfg(test)]
+mod site;
 #[cfg(test)]
 mod versions;

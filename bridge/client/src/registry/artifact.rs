@@ -1,0 +1,120 @@
+//! What a card looks like in a registry.
+//!
+//! Written is one form; read is every form in which `oras` and its like push a single JSON file: a layer of
+//! our type, else one of a JSON type, else one whose title ends with `.json`. Several files are no card,
+//! unless one of them alone is of our type.
+
+use std::collections::BTreeMap;
+
+use bridge_protocol::a2a::AgentCard;
+use oci_client::{
+    client::{Config, ImageLayer},
+    manifest::{OciDescriptor, OciImageManifest},
+};
+
+/// The type of an artifact that is an agent card.
+pub const ARTIFACT_TYPE: &str = "application/vnd.a2a.agent-card.v1+json";
+
+const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
+const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
+const TITLE: &str = "org.opencontainers.image.title";
+
+/// Manifest, layer and config of a card whose JSON this is.
+pub(super) fn write(card: &AgentCard, json: Vec<u8>) -> (OciImageManifest, ImageLayer, Config) {
+    let title = BTreeMap::from([(TITLE.to_owned(), "agent-card.json".to_owned())]);
+    let layer = ImageLayer::new(json, "application/json".to_owned(), Some(title));
+    let config = Config::new("{}", EMPTY_TYPE.to_owned(), None);
+    let layers = [layer];
+    let manifest = OciImageManifest {
+        media_type: Some(MANIFEST_TYPE.to_owned()),
+        artifact_type: Some(ARTIFACT_TYPE.to_owned()),
+        ..OciImageManifest::build(&layers, &config, Some(annotations(card)))
+    };
+    let [layer] = layers;
+    (manifest, layer, config)
+}
+
+fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
+    let said = [
+        ("title", &card.name),
+        ("description", &card.description),
+        ("version", &card.version),
+    ];
+    let said = said.into_iter().filter(|(_, value)| !value.is_empty());
+    said.map(|(key, value)| (format!("org.opencontainers.image.{key}"), value.clone()))
+        .collect()
+}
+
+/// The layer that holds the card.
+///
+/// # Errors
+/// What was expected, if there is none.
+pub(super) fn card_layer(manifest: &OciImageManifest) -> Result<&OciDescriptor, String> {
+    let layers = &manifest.layers;
+    let tests: [fn(&OciDescriptor) -> bool; 3] = [is_ours, is_json, is_titled_json];
+    for is_card in tests {
+        let mut cards = layers.iter().filter(|layer| is_card(layer));
+        match (cards.next(), cards.next()) {
+            (Some(card), None) => return Ok(card),
+            (Some(_), Some(_)) => break,
+            (None, _) => {}
+        }
+    }
+    let types: Vec<&str> = layers.iter().map(|layer| layer.media_type.as_str()).collect();
+    Err(format!(
+        "expected one layer of JSON, found {} of {}",
+        layers.len(),
+        types.join(", ")
+    ))
+}
+
+fn is_ours(layer: &OciDescriptor) -> bool {
+    layer.media_type == ARTIFACT_TYPE
+}
+
+fn is_json(layer: &OciDescriptor) -> bool {
+    let kind = layer.media_type.split(';').next().unwrap_or_default();
+    kind == "application/json" || kind.ends_with("+json")
+}
+
+fn is_titled_json(layer: &OciDescriptor) -> bool {
+    let annotations = layer.annotations.as_ref();
+    let title = annotations.and_then(|annotations| annotations.get(TITLE));
+    title.is_some_and(|title| title.ends_with(".json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer((media_type, title): (&str, &str)) -> OciDescriptor {
+        OciDescriptor {
+            media_type: media_type.to_owned(),
+            digest: title.to_owned(),
+            annotations: Some(BTreeMap::from([(TITLE.to_owned(), title.to_owned())])),
+            ..OciDescriptor::default()
+        }
+    }
+
+    #[test]
+    fn a_card_is_found_in_every_form() {
+        const TAR: &str = "application/vnd.oci.image.layer.v1.tar";
+        for (layers, found) in [
+            (vec![("application/json", "card.json")], Some("card.json")),
+            (vec![(TAR, "plan_agent_card.json")], Some("plan_agent_card.json")),
+            (vec![(ARTIFACT_TYPE, "a")], Some("a")),
+            (vec![("application/json", "other.json"), (ARTIFACT_TYPE, "a")], Some("a")),
+            (vec![(TAR, "README.md"), ("application/a2a+json; v=1", "c")], Some("c")),
+            (vec![("application/json", "a.json"), ("application/json", "b.json")], None),
+            (vec![(TAR, "image.tar")], None),
+            (vec![], None),
+        ] {
+            let manifest = OciImageManifest {
+                layers: layers.iter().copied().map(layer).collect(),
+                ..OciImageManifest::default()
+            };
+            let card = card_layer(&manifest).map(|layer| layer.digest.as_str());
+            assert_eq!(card.ok(), found, "{layers:?}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The agent that has a skill.
+
+use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
+
+use bridge_protocol::dialect::execute::CARD_PATH;
+use url::Url;
+
+use super::{
+    Registry, RegistryError,
+    reference::host_of,
+    shelf::{Entry, Shelf},
+};
+use crate::discovery::{Discovered, Reach};
+
+/// An agent that was found in a registry.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The agent.
+    pub agent: Arc<Discovered>,
+    /// The repository of its card.
+    pub repository: String,
+    /// The tag of its card.
+    pub tag: String,
+    /// The digest of its card's manifest.
+    pub digest: String,
+    /// Why the registry could not be asked, if this is what was known before it went away.
+    pub stale: Option<RegistryError>,
+}
+
+impl Registry {
+    /// The agent that has a skill: of several the newest version that is healthy.
+    ///
+    /// What is known is used while it is fresh, and asked for anew if it has no such skill or nobody of it is
+    /// there. When the registry is gone, what was known before is used, and [`Found::stale`] says so.
+    ///
+    /// # Errors
+    /// [`RegistryError::NoSkill`] with everything that was looked at, [`RegistryError::NoneHealthy`] with
+    /// what is wrong with each candidate, and what is wrong with the registry if nothing is known yet.
+    pub async fn find(&self, skill: &str) -> Result<Found, RegistryError> {
+        let (candidates, was_asked, stale) = self.candidates(skill, false).await?;
+        match self.healthy(skill, &candidates).await {
+            Ok(found) => Ok(Found { stale, ..found }),
+            Err(error) if was_asked || stale.is_some() => Err(error),
+            Err(_) => {
+                let (candidates, _, stale) = self.candidates(skill, true).await?;
+                let found = self.healthy(skill, &candidates).await?;
+                Ok(Found { stale, ..found })
+            }
+        }
+    }
+
+    /// Every agent of the registry, of each repository the newest version.
+    ///
+    /// # Errors
+    /// What is wrong with the registry.
+    pub async fn agents(&self) -> Result<Vec<Found>, RegistryError> {
+        let mut shelf = self.shelf.lock().await;
+        self.restock(&mut shelf).await?;
+        let mut repositories = BTreeSet::new();
+        let newest = shelf.entries.iter();
+        let newest = newest.filter(|entry| repositories.insert(entry.repository.clone()));
+        Ok(newest.filter_map(found).collect())
+    }
+
+    /// The candidates for a skill, whether the registry was asked for them just now, and why it could not be.
+    async fn candidates(
+        &self,
+        skill: &str,
+        anew: bool,
+    ) -> Result<(Vec<Found>, bool, Option<RegistryError>), RegistryError> {
+        let mut shelf = self.shelf.lock().await;
+        let asked = shelf.asked;
+        let is_fresh = !anew && asked.is_some_and(|asked| asked.elapsed() < self.options.fresh);
+        let candidates = shelf.candidates(skill);
+        if is_fresh && !candidates.is_empty() {
+            return Ok((candidates, false, None));
+        }
+        match self.restock(&mut shelf).await {
+            Ok(()) => {}
+            Err(error) if candidates.is_empty() => return Err(error),
+            Err(error) => {
+                tracing::warn!(registry = %self.url, %error, "the registry is gone; using what was known");
+                return Ok((candidates, true, Some(error)));
+            }
+        }
+        let candidates = shelf.candidates(skill);
+        match candidates.is_empty() {
+            false => Ok((candidates, true, None)),
+            true => Err(RegistryError::NoSkill {
+                registry: host_of(&self.url),
+                skill: skill.to_owned(),
+                looked: shelf.entries.iter().map(Entry::described).collect(),
+            }),
+        }
+    }
+
+    /// The first candidate that is there.
+    async fn healthy(&self, skill: &str, candidates: &[Found]) -> Result<Found, RegistryError> {
+        let mut tried = Vec::new();
+        for candidate in candidates {
+            match self.check(&candidate.agent).await {
+                Ok(()) => return Ok(candidate.clone()),
+                Err(why) => {
+                    let Found { repository, tag, .. } = candidate;
+                    let url = candidate.agent.reach.url();
+                    tried.push(format!("{repository}:{tag} at {url}: {why}"));
+                }
+            }
+        }
+        let skill = skill.to_owned();
+        Err(RegistryError::NoneHealthy { skill, tried })
+    }
+
+    /// Whether anybody answers where the agent should be, whatever that is but an error of its own.
+    async fn check(&self, agent: &Discovered) -> Result<(), String> {
+        let asked = self.http.get(card_of(agent)).send().await;
+        match asked {
+            Ok(reply) if reply.status().is_server_error() => {
+                Err(format!("HTTP status {}", reply.status().as_u16()))
+            }
+            Ok(_) => Ok(()),
+            Err(error) if error.is_timeout() => {
+                Err(format!("no answer within {:?}", self.options.health))
+            }
+            Err(error) => Err(crate::error::root_cause(&error)),
+        }
+    }
+}
+
+impl Shelf {
+    /// The agents with a skill, the newest version first. Of several versions at one address only the
+    /// newest counts: the others are no longer there.
+    fn candidates(&self, skill: &str) -> Vec<Found> {
+        let mut addresses = BTreeSet::new();
+        let mut candidates = Vec::new();
+        for entry in &self.entries {
+            let Some(found) = found(entry) else {
+                continue;
+            };
+            let address = (entry.repository.clone(), found.agent.reach.url().clone());
+            let is_newest = addresses.insert(address);
+            if is_newest && found.agent.skills.iter().any(|one| one.id == skill) {
+                candidates.push((entry.version(), found));
+            }
+        }
+        candidates.sort_by_key(|(version, _)| Reverse(version.clone()));
+        candidates.into_iter().map(|(_, found)| found).collect()
+    }
+}
+
+fn found(entry: &Entry) -> Option<Found> {
+    Some(Found {
+        agent: entry.read.as_ref().ok()?.clone(),
+        repository: entry.repository.clone(),
+        tag: entry.tag.clone(),
+        digest: entry.digest.clone(),
+        stale: None,
+    })
+}
+
+/// Where the agent itself has its card.
+fn card_of(agent: &Discovered) -> Url {
+    let mut url = agent.reach.url().clone();
+    let path = match &agent.reach {
+        Reach::Execute { .. } => CARD_PATH,
+        Reach::Interface { .. } | Reach::TasksSend { .. } => ".well-known/agent-card.json",
+    };
+    url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
+    url
+}

@@ -1,0 +1,132 @@
+//! What is known of a registry: every card, and since when.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use semver::Version;
+use tokio::time::Instant;
+use url::Url;
+
+use super::{Registry, RegistryError, version};
+use crate::discovery::Discovered;
+
+/// How many requests go to a registry at the same time.
+const AT_ONCE: usize = 8;
+
+/// What an artifact is: an agent, or why it is none.
+type Read = Result<Arc<Discovered>, String>;
+
+/// The cards of a registry as they were when it was asked last.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    /// When that was.
+    pub(super) asked: Option<Instant>,
+    /// Every artifact, in the registry's order, of one repository the newest first.
+    pub(super) entries: Vec<Entry>,
+    /// What each digest is, which never changes.
+    known: BTreeMap<String, Read>,
+}
+
+/// An artifact.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) repository: String,
+    pub(super) tag: String,
+    pub(super) digest: String,
+    pub(super) read: Read,
+}
+
+impl Entry {
+    /// The version by the tag, or else by the card.
+    pub(super) fn version(&self) -> Option<Version> {
+        let of_card = || version::of_tag(&self.read.as_ref().ok()?.card.version);
+        version::of_tag(&self.tag).or_else(of_card)
+    }
+
+    /// What it is, in a few words for an error.
+    pub(super) fn described(&self) -> String {
+        let Self { repository, tag, .. } = self;
+        match &self.read {
+            Err(why) => format!("{repository}:{tag} ({why})"),
+            Ok(agent) => {
+                let skills: Vec<&str> = agent.skills.iter().map(|skill| skill.id.as_str()).collect();
+                format!("{repository}:{tag} ({})", skills.join(", "))
+            }
+        }
+    }
+}
+
+impl Registry {
+    /// Asks for everything anew. Cards of known digests are not pulled again; one artifact that cannot be
+    /// read does not hide the others.
+    pub(super) async fn restock(&self, shelf: &mut Shelf) -> Result<(), RegistryError> {
+        let repositories = stream::iter(self.list().await?);
+        let known = &shelf.known;
+        let entries = repositories.map(|repository| self.entries(repository, known));
+        let entries: Vec<Vec<Entry>> = entries.buffered(AT_ONCE).try_collect().await?;
+        shelf.entries = entries.into_iter().flatten().collect();
+        let kept = shelf.entries.iter();
+        shelf.known = kept.map(|entry| (entry.digest.clone(), entry.read.clone())).collect();
+        shelf.asked = Some(Instant::now());
+        Ok(())
+    }
+
+    async fn entries(
+        &self,
+        repository: String,
+        known: &BTreeMap<String, Read>,
+    ) -> Result<Vec<Entry>, RegistryError> {
+        let tags = match self.tags(&repository).await {
+            Ok(tags) => version::newest(tags, self.options.tags),
+            Err(error) if error.is_of_registry() => return Err(error),
+            // A repository whose tags are all gone is still listed.
+            Err(_) => Vec::new(),
+        };
+        let mut entries = Vec::new();
+        for tag in tags {
+            entries.push(self.entry(&repository, tag, known).await?);
+        }
+        Ok(entries)
+    }
+
+    async fn entry(
+        &self,
+        repository: &str,
+        tag: String,
+        known: &BTreeMap<String, Read>,
+    ) -> Result<Entry, RegistryError> {
+        let digest = match self.digest(repository, &tag).await {
+            Ok(digest) => digest,
+            Err(error) if error.is_of_registry() => return Err(error),
+            Err(_) => String::new(),
+        };
+        let read = match known.get(&digest) {
+            Some(read) => read.clone(),
+            None => self.read(repository, &tag).await?,
+        };
+        Ok(Entry {
+            repository: repository.to_owned(),
+            tag,
+            digest,
+            read,
+        })
+    }
+
+    async fn read(&self, repository: &str, tag: &str) -> Result<Read, RegistryError> {
+        let card = match self.pull(repository, tag).await {
+            Ok(pulled) => pulled.card,
+            Err(error) if error.is_of_registry() => return Err(error),
+            Err(RegistryError::NotACard { why, .. }) => return Ok(Err(why)),
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let agent = Discovered::from_card(card, self.manifest(repository, tag));
+        Ok(agent.map(Arc::new).map_err(|error| error.to_string()))
+    }
+
+    /// Where an artifact's manifest is.
+    fn manifest(&self, repository: &str, tag: &str) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(&format!("/v2/{repository}/manifests/{tag}"));
+        url
+    }
+}

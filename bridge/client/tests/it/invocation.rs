@@ -1,0 +1,308 @@
+//! Skills called at agents of every kind, and what comes of it.
+
+use bridge_client::{
+    Credentials, Options,
+    discovery::{Discovered, DiscoveryOptions, discover},
+    invocation::{Invocation, InvocationError, Invoker, Outcome, State, invoke},
+};
+use serde_json::{Map, Value, json};
+
+use crate::site::{Answer, Site, json as card, site};
+
+const CARD: &str = "GET /.well-known/agent-card.json";
+
+async fn agent(answers: &[(&str, Answer)]) -> (Site, Discovered) {
+    let site = site(answers).await;
+    let options = DiscoveryOptions {
+        allow_private: true,
+        ..DiscoveryOptions::default()
+    };
+    let found = discover(&site.url, &options).await.unwrap();
+    (site, found)
+}
+
+fn skills() -> Value {
+    json!([{"id": "check", "parameters": {
+        "type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"],
+    }}])
+}
+
+fn card_1_0() -> Answer {
+    card(
+        &json!({"name": "New", "skills": skills(), "supportedInterfaces": [
+            {"url": "URL/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+        ]}),
+    )
+}
+
+fn card_0_1() -> Answer {
+    card(&json!({"name": "Club", "base_url": "URL", "skills": skills()}))
+}
+
+fn card_execute() -> Answer {
+    card(&json!({"name": "Plan", "url": "URL", "skills": [
+        {"id": "check", "input_schema": skills()[0]["parameters"]},
+    ]}))
+}
+
+fn of_age(age: Value) -> Invocation {
+    let parameters = Map::from_iter([("age".to_owned(), age)]);
+    Invocation::new("m-1", "check", parameters).saying("Can my son join?")
+}
+
+fn rpc(outcome: &str, value: Value) -> Answer {
+    card(&json!({"jsonrpc": "2.0", "id": 1, outcome: value}))
+}
+
+fn task(state: &str, more: Value) -> Value {
+    let mut task = json!({"id": "t-1", "contextId": "c-1",
+        "status": {"state": format!("TASK_STATE_{state}")}});
+    if let (Value::Object(task), Value::Object(more)) = (&mut task, more) {
+        task.extend(more);
+    }
+    task
+}
+
+fn said(text: &str) -> Value {
+    json!({"messageId": "a-1", "role": "ROLE_AGENT", "parts": [{"text": text}]})
+}
+
+async fn called(answers: &[(&str, Answer)]) -> (Site, Result<Outcome, InvocationError>) {
+    let (site, agent) = agent(answers).await;
+    let outcome = invoke(&agent, &of_age(json!(10)), &Options::default()).await;
+    (site, outcome)
+}
+
+#[tokio::test]
+async fn a_skill_is_called_in_1_0() {
+    let result = json!({"has_vacancy": true});
+    let done = task(
+        "COMPLETED",
+        json!({"artifacts": [
+            {"artifactId": "a", "parts": [{"text": "Yes"}, {"data": result}]},
+        ]}),
+    );
+    let answer = rpc("result", json!({"task": done}));
+    let (site, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
+    let outcome = outcome.unwrap();
+    assert_eq!(
+        (outcome.state, outcome.result_data),
+        (State::Completed, Some(result))
+    );
+    assert_eq!(outcome.text, "Yes");
+    assert_eq!(outcome.task_id.as_deref(), Some("t-1"));
+    let asked = site.asked().pop().unwrap();
+    assert_eq!(
+        asked.body["params"]["message"]["parts"],
+        json!([
+            {"text": "Can my son join?"},
+            {"data": {"skill_id": "check", "parameters": {"age": 10}}, "mediaType": "application/json"},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn a_skill_is_called_by_tasks_send() {
+    let answer = card(
+        &json!({"id": "t-1", "status": {"state": "completed", "message": {
+            "role": "agent", "parts": [{"type": "data", "data": {"has_vacancy": true}}],
+        }}}),
+    );
+    let places = [
+        ("GET /.well-known/agent.json", card_0_1()),
+        ("POST /tasks/send", answer),
+    ];
+    let (site, outcome) = called(&places).await;
+    assert_eq!(
+        outcome.unwrap().result_data,
+        Some(json!({"has_vacancy": true}))
+    );
+    let asked = site.asked().pop().unwrap();
+    assert_eq!(asked.body["id"], "m-1");
+    assert_eq!(
+        asked.body["message"]["parts"][1]["data"]["skill_id"],
+        "check"
+    );
+}
+
+#[tokio::test]
+async fn a_skill_is_called_as_a_method() {
+    let plan = rpc("result", json!({"plan": "p"}));
+    let (site, outcome) =
+        called(&[("GET /agent-card", card_execute()), ("POST /execute", plan)]).await;
+    assert_eq!(outcome.unwrap().result_data, Some(json!({"plan": "p"})));
+    assert_eq!(
+        site.asked().pop().unwrap().body,
+        json!({"jsonrpc": "2.0", "id": "m-1", "method": "check", "params": {"age": 10}})
+    );
+}
+
+#[tokio::test]
+async fn errors_of_methods_are_told_apart() {
+    for (code, message, told) in [
+        (
+            -32601,
+            "Unknown skill: check",
+            "Plan has no skill \"check\": expected one of check",
+        ),
+        (
+            -32603,
+            "Invalid parameters: missing required field 'name'",
+            "Plan refused the parameters for check: missing required field 'name'",
+        ),
+        (
+            -32603,
+            "Execution failed: Claude API timeout",
+            "Claude API timeout",
+        ),
+    ] {
+        let answer = rpc("error", json!({"code": code, "message": message}));
+        let (_, outcome) = called(&[
+            ("GET /agent-card", card_execute()),
+            ("POST /execute", answer),
+        ])
+        .await;
+        let said = outcome.map_or_else(
+            |error| error.to_string(),
+            |outcome| {
+                assert_eq!(outcome.state, State::Failed);
+                outcome.text
+            },
+        );
+        assert_eq!(said, told);
+    }
+}
+
+#[tokio::test]
+async fn parameters_that_do_not_fit_are_not_sent() {
+    let (site, agent) = agent(&[(CARD, card_1_0())]).await;
+    for (invocation, told) in [
+        (
+            of_age(json!("ten")),
+            "invalid parameters for check of New: /age: \"ten\" is not of type \"integer\"",
+        ),
+        (
+            Invocation::new("m", "check", Map::new()),
+            "invalid parameters for check of New: missing required field 'age'",
+        ),
+        (
+            Invocation::new("m", "shout", Map::new()),
+            "New has no skill \"shout\": expected one of check",
+        ),
+    ] {
+        let error = invoke(&agent, &invocation, &Options::default())
+            .await
+            .unwrap_err();
+        assert_eq!(error.to_string(), told);
+    }
+    assert_eq!(site.lines(), [CARD]);
+}
+
+#[tokio::test]
+async fn every_end_and_every_question_is_an_outcome() {
+    for (name, state) in [
+        ("FAILED", State::Failed),
+        ("REJECTED", State::Rejected),
+        ("CANCELED", State::Canceled),
+        ("INPUT_REQUIRED", State::InputRequired),
+        ("AUTH_REQUIRED", State::AuthRequired),
+    ] {
+        let status = json!({"state": format!("TASK_STATE_{name}"), "message": said("Which team?")});
+        let answer = rpc(
+            "result",
+            json!({"task": task(name, json!({"status": status}))}),
+        );
+        let (_, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
+        let outcome = outcome.unwrap();
+        assert_eq!(
+            (outcome.state, outcome.text.as_str()),
+            (state, "Which team?")
+        );
+        assert_eq!(outcome.to_json()["state"], state.as_str());
+    }
+}
+
+#[tokio::test]
+async fn a_message_is_a_whole_answer() {
+    let answer = rpc("result", json!({"message": said("hi")}));
+    let (_, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
+    let outcome = outcome.unwrap();
+    assert_eq!(
+        (outcome.state, outcome.text.as_str()),
+        (State::Completed, "hi")
+    );
+    assert_eq!(
+        outcome.to_json(),
+        json!({"state": "completed", "text": "hi"})
+    );
+}
+
+#[tokio::test]
+async fn what_goes_on_is_asked_about_until_it_has_ended() {
+    let (site, outcome) = called(&[
+        (CARD, card_1_0()),
+        (
+            "POST /rpc",
+            rpc("result", json!({"task": task("SUBMITTED", json!({}))})),
+        ),
+        ("POST /rpc", rpc("result", task("WORKING", json!({})))),
+        ("POST /rpc", rpc("result", task("COMPLETED", json!({})))),
+    ])
+    .await;
+    assert_eq!(outcome.unwrap().state, State::Completed);
+    let methods: Vec<Value> = site.asked()[1..]
+        .iter()
+        .map(|one| one.body["method"].clone())
+        .collect();
+    assert_eq!(methods, ["SendMessage", "GetTask", "GetTask"]);
+}
+
+#[tokio::test]
+async fn a_call_is_begun_and_canceled() {
+    let (site, agent) = agent(&[
+        (CARD, card_1_0()),
+        (
+            "POST /rpc",
+            rpc("result", json!({"task": task("WORKING", json!({}))})),
+        ),
+        ("POST /rpc", rpc("result", task("CANCELED", json!({})))),
+    ])
+    .await;
+    let options = Options::default();
+    let invoker = Invoker::new(&agent, &options).unwrap();
+    let begun = invoker.begin(&of_age(json!(10))).await.unwrap();
+    assert_eq!(begun.state, State::Working);
+    let ended = invoker.cancel(&begun.task_id.unwrap()).await.unwrap();
+    assert_eq!(ended.state, State::Canceled);
+    let sent = &site.asked()[1].body["params"]["configuration"];
+    assert_eq!(sent["returnImmediately"], true);
+}
+
+#[tokio::test]
+async fn credentials_stay_where_the_card_was() {
+    let elsewhere =
+        card(&json!({"name": "Club", "base_url": "https://elsewhere.test", "skills": skills()}));
+    let (site, agent) = agent(&[("GET /.well-known/agent.json", elsewhere)]).await;
+    let options = Options {
+        credentials: Credentials::default().bearer("hunter2").unwrap(),
+        ..Options::default()
+    };
+    let error = invoke(&agent, &of_age(json!(10)), &options)
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("https://elsewhere.test/"),
+        "{error}"
+    );
+    assert!(!format!("{error:?}").contains("hunter2"));
+    assert_eq!(site.lines().len(), 2);
+}
+
+#[tokio::test]
+async fn methods_have_no_tasks() {
+    let (_, agent) = agent(&[("GET /agent-card", card_execute())]).await;
+    let options = Options::default();
+    let invoker = Invoker::new(&agent, &options).unwrap();
+    let error = invoker.cancel("t-1").await.unwrap_err();
+    assert!(matches!(error, InvocationError::NoTasks { .. }), "{error}");
+}
