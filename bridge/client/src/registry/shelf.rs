@@ -60,10 +60,16 @@ impl Registry {
     /// Asks for everything anew. Cards of known digests are not pulled again; one artifact that cannot be
     /// read does not hide the others.
     pub(super) async fn restock(&self, shelf: &mut Shelf) -> Result<(), RegistryError> {
-        let repositories = stream::iter(self.list().await?);
+        let repositories = self.list().await?.into_iter();
         let known = &shelf.known;
-        let entries = repositories.map(|repository| self.entries(repository, known));
-        let entries: Vec<Vec<Entry>> = entries.buffered(AT_ONCE).try_collect().await?;
+        // Made before they run: a closure inside the stream would not be known to be Send.
+        let asking: Vec<_> = repositories
+            .map(|repository| self.entries(repository, known))
+            .collect();
+        let entries: Vec<Vec<Entry>> = stream::iter(asking)
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await?;
         shelf.entries = entries.into_iter().flatten().collect();
         let kept = shelf.entries.iter();
         shelf.known = kept.map(|entry| (entry.digest.clone(), entry.read.clone())).collect();

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use bridge_client::{
-    Limits, Options,
+    Options,
     discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover},
 };
 use futures_util::{StreamExt as _, stream};
@@ -45,17 +45,18 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    pub(super) fn new(listed: Vec<Listed>, limits: Limits, goodbyes: Goodbyes) -> Self {
-        let options = Options {
-            limits,
-            ..Options::default()
-        };
+    pub(super) fn new(listed: Vec<Listed>, options: Options, goodbyes: Goodbyes) -> Self {
         Self {
             listed,
             options,
             goodbyes,
             known: Mutex::default(),
         }
+    }
+
+    /// Whether there is no address to look at.
+    pub(super) fn is_empty(&self) -> bool {
+        self.listed.is_empty()
     }
 
     /// Everybody who is there, in the order of the addresses, and what is wrong with the others.
@@ -174,7 +175,7 @@ mod tests {
     }
 
     async fn found(listed: Vec<Listed>, skill: &str) -> Result<String, Fault> {
-        let directory = Directory::new(listed, Limits::default(), Goodbyes::default());
+        let directory = Directory::new(listed, Options::default(), Goodbyes::default());
         let found = directory.find(skill, false).await?;
         Ok(found.name().to_owned())
     }

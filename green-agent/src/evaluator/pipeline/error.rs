@@ -88,6 +88,19 @@ impl Fault {
         }
     }
 
+    /// This and what was found in looking on elsewhere.
+    pub(super) fn and(self, there: Self) -> Self {
+        match (self, there) {
+            (Self::Nobody { looked: here }, Self::Nobody { looked: there }) => Self::Nobody {
+                looked: format!("{here}; {there}"),
+            },
+            (Self::Nobody { .. }, there) => there,
+            (here, there) => Self::Lost {
+                why: format!("{here}; {there}"),
+            },
+        }
+    }
+
     /// Whether it says nothing about the agents, but that they or their registry are out of reach.
     pub(super) fn is_infrastructure(&self) -> bool {
         match self {

@@ -8,7 +8,8 @@
 //! - [`router`](fn@router): that agent, at one address
 //! - `schedule`, `document`: which step may begin, and with what
 //! - `run`, `step`: the steps in that order, each as often as it may be tried
-//! - `crew`: the seam to the agents; behind it `directory`, which finds them, and `agent`, one at work
+//! - `crew`: the seam to the agents; behind it `directory` and `registered`, by which they are found, and
+//!   `agent`, one at work
 //! - `asked`: what a message asks for
 //! - `result`, `error`: what came of it, and why not more
 
@@ -20,16 +21,21 @@ mod document;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod registered;
 mod result;
 mod router;
 mod run;
 mod schedule;
 mod step;
 
-use std::time::Duration;
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use bridge_client::Limits;
+use bridge_client::{Limits, Options, registry::Registry};
 use bridge_protocol::a2a::{AgentCard, Message};
 use serde_json::Value;
 use url::Url;
@@ -37,6 +43,7 @@ use url::Url;
 use self::{
     agent::Goodbyes,
     directory::{Directory, Listed},
+    registered::Everybody,
     run::Course,
 };
 use super::{
@@ -51,16 +58,25 @@ pub use router::router;
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Leads agents through a pipeline, each time it is asked.
-#[derive(Clone, Debug)]
 pub struct PipelineEvaluator {
     pipeline: Pipeline,
-    limits: Limits,
+    options: Options,
+    /// The registry, so that what was known before it went away is known still.
+    registry: Mutex<Option<(Url, Arc<Registry>)>>,
 }
 
 impl PipelineEvaluator {
     /// An evaluator with these limits of a call to an agent; the pipeline's own are tighter.
     pub fn new(pipeline: Pipeline, limits: Limits) -> Self {
-        Self { pipeline, limits }
+        let options = Options {
+            limits,
+            ..Options::default()
+        };
+        Self {
+            pipeline,
+            options,
+            registry: Mutex::default(),
+        }
     }
 
     /// The longest that an evaluation takes.
@@ -74,42 +90,69 @@ impl PipelineEvaluator {
         participants: &[(String, Url)],
         voice: &Voice,
     ) -> Result<Verdict, AssessError> {
-        let goodbyes = Goodbyes::default();
-        let listed = self.listed(participants)?;
-        let directory = Directory::new(listed, self.limits, goodbyes.clone());
+        let crew = self.crew(participants)?;
         let course = Course {
             pipeline: &self.pipeline,
-            crew: &directory,
+            crew: &crew,
             voice,
         };
         let played = course.run(requirements).await?;
-        goodbyes.said().await;
+        crew.goodbyes.said().await;
         played.verdict()
     }
 
-    /// Where agents are looked for: where the file says, and else among the participants.
-    fn listed(&self, participants: &[(String, Url)]) -> Result<Vec<Listed>, AssessError> {
-        let listed = |role: &String, url: &Url| Listed {
+    /// Everybody among whom agents are looked for: where the file says, and else the participants.
+    fn crew(&self, participants: &[(String, Url)]) -> Result<Everybody, AssessError> {
+        let agents = &self.pipeline.agents;
+        let named = |(role, url): &(String, Url)| Listed {
             name: role.clone(),
             url: url.clone(),
         };
-        if self.pipeline.agents.is_empty() {
-            return Ok(participants
-                .iter()
-                .map(|(role, url)| listed(role, url))
-                .collect());
-        }
-        let place = |place: &Place| match place {
-            Place::Url(url) => Ok(listed(&url.to_string(), url)),
-            Place::Role(role) => {
-                let named = participants.iter().find(|(name, _)| name == role);
-                let missing = || format!("participants: expected {role:?}, where agents are found");
-                let (role, url) = named.ok_or_else(|| AssessError::Rejected(missing()))?;
-                Ok(listed(role, url))
+        let listed = match agents.is_empty() {
+            true => participants.iter().map(named).collect(),
+            false => {
+                let listed = agents.listed.iter();
+                let listed = listed.map(|place| listed_at(place, participants));
+                listed.collect::<Result<_, _>>()?
             }
         };
-        self.pipeline.agents.listed.iter().map(place).collect()
+        let registry = agents.registry.as_ref();
+        let registry = registry.map(|place| self.registry(&listed_at(place, participants)?.url));
+        let (options, goodbyes) = (self.options.clone(), Goodbyes::default());
+        Ok(Everybody {
+            directory: Directory::new(listed, options.clone(), goodbyes.clone()),
+            registry: registry.transpose()?,
+            options,
+            goodbyes,
+        })
     }
+
+    fn registry(&self, url: &Url) -> Result<Arc<Registry>, AssessError> {
+        let mut known = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, registry)) = known.as_ref().filter(|(known, _)| known == url) {
+            return Ok(registry.clone());
+        }
+        let registry = registered::registry(url);
+        let registry = registry.map_err(|fault| AssessError::Rejected(fault.to_string()))?;
+        let registry = Arc::new(registry);
+        *known = Some((url.clone(), registry.clone()));
+        Ok(registry)
+    }
+}
+
+/// An address with what it is called in messages.
+fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<Listed, AssessError> {
+    let (name, url) = match place {
+        Place::Url(url) => (url.to_string(), url.clone()),
+        Place::Role(role) => {
+            let named = participants.iter().find(|(name, _)| name == role);
+            let missing = || format!("participants: expected {role:?}, where agents are found");
+            named
+                .cloned()
+                .ok_or_else(|| AssessError::Rejected(missing()))?
+        }
+    };
+    Ok(Listed { name, url })
 }
 
 #[async_trait]
@@ -133,5 +176,13 @@ impl Evaluator for PipelineEvaluator {
     async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
         let requirements = asked::requirements(message)?;
         self.lead(requirements, &[], voice).await
+    }
+}
+
+impl fmt::Debug for PipelineEvaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipelineEvaluator")
+            .field("pipeline", &self.pipeline)
+            .finish_non_exhaustive()
     }
 }
