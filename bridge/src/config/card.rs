@@ -86,6 +86,27 @@ pub struct SkillConfig {
     /// What it needs beyond the card's.
     #[serde(default)]
     pub security: Vec<BTreeMap<String, Vec<String>>>,
+    /// The JSON Schema of what goes in, as cards with input_schema have it.
+    pub input_schema: Option<BTreeMap<String, Value>>,
+    /// The same, as cards with parameters have it.
+    pub parameters: Option<BTreeMap<String, Value>>,
+    /// The JSON Schema of what comes out.
+    pub output_schema: Option<BTreeMap<String, Value>>,
+}
+
+impl SkillConfig {
+    /// The schemas with their names in cards.
+    pub(super) fn schemas(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let schemas = [
+            ("input_schema", &self.input_schema),
+            ("parameters", &self.parameters),
+            ("output_schema", &self.output_schema),
+        ];
+        schemas.into_iter().filter_map(|(name, schema)| {
+            let schema = schema.clone()?;
+            Some((name, schema.into_iter().collect()))
+        })
+    }
 }
 
 impl CardConfig {
@@ -145,7 +166,10 @@ fn skill(said: &SkillConfig) -> AgentSkill {
         input_modes: said.input_modes.clone(),
         output_modes: said.output_modes.clone(),
         security_requirements: said.security.iter().map(requirement).collect(),
-        extra: Metadata::new(),
+        extra: said
+            .schemas()
+            .map(|(name, schema)| (name.to_owned(), schema))
+            .collect(),
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use bridge_protocol::dialect::execute::{SchemaError, schema};
+use serde_json::Value;
 use toml::Spanned;
 
 use super::{
-    AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, locate::position, secret::Places,
+    AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, SkillConfig, locate::position,
+    secret::Places,
 };
 
 /// What is wrong, with where it stands in the text.
@@ -81,6 +84,28 @@ fn check_agent(agent: &AgentConfig, builtins: &[&'static str], found: &mut Found
             }
         }
         (None, None) | (Some(_), Some(_)) => found.push((at, Problem::NeitherOrBoth)),
+    }
+    for skill in agent.card.skills.iter().flatten() {
+        check_schemas(skill, at, found);
+    }
+}
+
+/// Schemas that are none would only be seen by whoever calls the skill.
+fn check_schemas(said: &SkillConfig, at: usize, found: &mut Found) {
+    let skill = said.id.clone();
+    if said.input_schema.is_some() && said.parameters.is_some() {
+        found.push((
+            at,
+            Problem::TwoSchemas {
+                skill: skill.clone(),
+            },
+        ));
+    }
+    for (key, schema) in said.schemas() {
+        if let Err(SchemaError::Schema(why)) = schema::check(Some(&schema), &Value::Null) {
+            let skill = skill.clone();
+            found.push((at, Problem::Schema { skill, key, why }));
+        }
     }
 }
 
@@ -184,6 +209,14 @@ mod tests {
             (
                 "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[agents.card.security_schemes.b]\nhttpAuthSecurityScheme = {}",
                 "4:14: agents[0].card.security_schemes.b: httpAuthSecurityScheme.scheme: expected a string, found nothing",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[[agents.card.skills]]\nid = 's'\ndescription = 'd'\ninput_schema = { type = 7 }",
+                "2:8: agents[0].name: expected a JSON Schema in input_schema of the skill \"s\": ",
+            ),
+            (
+                "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n[[agents.card.skills]]\nid = 's'\ndescription = 'd'\ninput_schema = {}\nparameters = {}",
+                "2:8: agents[0].name: expected either input_schema or parameters in the skill \"s\"",
             ),
             (
                 "[[agents]]\nname = 'a'\nbot = 'http://h'\n[agents.accept.token]\nissuer = 'i'\naudience = 'a'",

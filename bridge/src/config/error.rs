@@ -80,6 +80,22 @@ pub enum Problem {
         /// Its key.
         key: &'static str,
     },
+    /// A skill's schema that is none.
+    #[error("expected a JSON Schema in {key} of the skill {skill:?}: {why}")]
+    Schema {
+        /// The skill's id.
+        skill: String,
+        /// Which of its schemas.
+        key: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What goes in is said twice.
+    #[error("expected either input_schema or parameters in the skill {skill:?}: they are the same")]
+    TwoSchemas {
+        /// The skill's id.
+        skill: String,
+    },
     /// There is no such place to keep tasks.
     #[error("expected memory or sled:FOLDER, found {found:?}")]
     Store {

@@ -14,10 +14,10 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Metadata},
-    dialect::{Version, card},
+    dialect::{Version, card, execute::schema::untyped},
     wire::to_value,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{Endpoint, Origin, render, version};
@@ -37,23 +37,6 @@ pub(super) async fn current(
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
     serve(endpoint.document(named, origin.as_deref()), &headers)
-}
-
-/// The cards of all agents, in the order in which they were named: `{"agents": [CARD, ...]}`.
-pub(super) async fn catalogue(
-    State(endpoints): State<Arc<[Endpoint]>>,
-    origin: Option<Extension<Origin>>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Response {
-    let named = match version::named(&headers, &uri) {
-        Ok(named) => named,
-        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
-    };
-    let cards = endpoints
-        .iter()
-        .filter_map(|one| one.document(named, origin.as_deref()));
-    serve(Some(json!({"agents": cards.collect::<Vec<_>>()})), &headers)
 }
 
 /// The card at `/.well-known/agent.json` and `/agent.json`, where 0.2 and 0.1 look for it.
@@ -77,19 +60,34 @@ pub(super) async fn legacy(
 
 impl Endpoint {
     /// The agent's card as a version has it; for those who name none as all of them have it.
-    fn document(&self, named: Option<Version>, origin: Option<&Origin>) -> Option<Value> {
-        let mine = self.card(origin)?;
+    pub(super) fn document(
+        &self,
+        named: Option<Version>,
+        origin: Option<&Origin>,
+    ) -> Option<Value> {
+        let mut mine = self.card(origin)?;
         Some(match named {
-            Some(Version::V1_0) => to_value(&mine),
+            Some(Version::V1_0) => {
+                mine.skills.iter_mut().for_each(untyped);
+                to_value(&mine)
+            }
             Some(Version::V0_1 | Version::V0_3) | None => card::combined(&mine),
         })
     }
 
     /// The agent's card with where it is reached.
     fn card(&self, origin: Option<&Origin>) -> Option<AgentCard> {
-        let url = origin.map_or(&self.public_url, |Origin(origin)| origin);
         let card = self.service.card(&self.agent)?;
-        Some(self.reachable_at(url, card))
+        Some(self.reachable_at(self.outside(origin), card))
+    }
+
+    /// The agent's address, as its client knows it.
+    pub(super) fn address(&self, origin: Option<&Origin>) -> String {
+        format!("{}{}", self.outside(origin), self.home)
+    }
+
+    fn outside<'a>(&'a self, origin: Option<&'a Origin>) -> &'a str {
+        origin.map_or(&self.public_url, |Origin(origin)| origin)
     }
 
     /// A card of the agent with where it is reached, for those whose address of it nobody knows better.
@@ -113,7 +111,7 @@ impl Endpoint {
     }
 }
 
-fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
+pub(super) fn serve(document: Option<Value>, headers: &HeaderMap) -> Response {
     let Some(document) = document else {
         return StatusCode::NOT_FOUND.into_response();
     };

@@ -5,6 +5,8 @@
 //! everybody is anonymous without it.
 
 mod card;
+mod catalogue;
+mod execute;
 mod health;
 mod jsonrpc;
 mod legacy;
@@ -49,11 +51,12 @@ pub struct Endpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(pub String);
 
-/// Where the cards of all agents are.
+/// Where the cards of all agents are: as a list at `path`, and as links at `/.well-known/api-catalog`.
 pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
     let endpoints: Arc<[Endpoint]> = endpoints.into();
     Router::new()
-        .route(path, get(card::catalogue))
+        .route(path, get(catalogue::cards))
+        .route("/.well-known/api-catalog", get(catalogue::links))
         .with_state(endpoints)
 }
 
@@ -65,6 +68,8 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         .route(&at("/.well-known/agent-card.json"), get(card::current))
         .route(&at("/.well-known/agent.json"), get(card::legacy))
         .route(&at("/agent.json"), get(card::legacy))
+        .route(&at("/agent-card"), get(execute::card))
+        .route(&at("/execute"), post(execute::post))
         .route(&at("/tasks/send"), post(legacy::send))
         .route(&at("/tasks/get"), post(legacy::call))
         .route(&at("/tasks/cancel"), post(legacy::call));

@@ -37,7 +37,7 @@ pub(super) fn message_result(
 /// An error in the body of a response that is otherwise in order.
 pub(super) fn error(id: Id, error: Error) -> Response {
     let outcome: Result<(), RpcError> = Err(error.into());
-    body(&RpcResponse { id, outcome })
+    response(&RpcResponse { id, outcome })
 }
 
 /// One item of a stream as a JSON-RPC response.
@@ -86,10 +86,11 @@ pub(super) fn translated(write: impl FnOnce(&mut Losses) -> Value) -> Value {
 /// A result in its envelope.
 pub(super) fn json<T: Serialize>(id: Id, result: T) -> Response {
     let outcome: Result<T, RpcError> = Ok(result);
-    body(&RpcResponse { id, outcome })
+    response(&RpcResponse { id, outcome })
 }
 
-fn body<T: Serialize>(response: &RpcResponse<T>) -> Response {
+/// A response in its envelope, whatever came of the request.
+pub(super) fn response<T: Serialize>(response: &RpcResponse<T>) -> Response {
     let mut http = HttpResponse::new(Body::from(text(response)));
     *http.status_mut() = StatusCode::OK;
     let json = axum::http::HeaderValue::from_static("application/json");

@@ -15,6 +15,8 @@ mod crash_program;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod execute;
+#[cfg(test)]
 mod guarded;
 #[cfg(test)]
 mod interop;

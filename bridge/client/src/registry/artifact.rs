@@ -60,7 +60,10 @@ pub(super) fn card_layer(manifest: &OciImageManifest) -> Result<&OciDescriptor, 
             (None, _) => {}
         }
     }
-    let types: Vec<&str> = layers.iter().map(|layer| layer.media_type.as_str()).collect();
+    let types: Vec<&str> = layers
+        .iter()
+        .map(|layer| layer.media_type.as_str())
+        .collect();
     Err(format!(
         "expected one layer of JSON, found {} of {}",
         layers.len(),
@@ -101,11 +104,26 @@ mod tests {
         const TAR: &str = "application/vnd.oci.image.layer.v1.tar";
         for (layers, found) in [
             (vec![("application/json", "card.json")], Some("card.json")),
-            (vec![(TAR, "plan_agent_card.json")], Some("plan_agent_card.json")),
+            (
+                vec![(TAR, "plan_agent_card.json")],
+                Some("plan_agent_card.json"),
+            ),
             (vec![(ARTIFACT_TYPE, "a")], Some("a")),
-            (vec![("application/json", "other.json"), (ARTIFACT_TYPE, "a")], Some("a")),
-            (vec![(TAR, "README.md"), ("application/a2a+json; v=1", "c")], Some("c")),
-            (vec![("application/json", "a.json"), ("application/json", "b.json")], None),
+            (
+                vec![("application/json", "other.json"), (ARTIFACT_TYPE, "a")],
+                Some("a"),
+            ),
+            (
+                vec![(TAR, "README.md"), ("application/a2a+json; v=1", "c")],
+                Some("c"),
+            ),
+            (
+                vec![
+                    ("application/json", "a.json"),
+                    ("application/json", "b.json"),
+                ],
+                None,
+            ),
             (vec![(TAR, "image.tar")], None),
             (vec![], None),
         ] {

@@ -104,7 +104,9 @@ impl Registry {
         let (manifest, layer, config) = artifact::write(&read, json);
         let auth = &self.options.auth;
         let layers = [layer];
-        let pushed = self.oci.push(&reference, &layers, config, auth, Some(manifest));
+        let pushed = self
+            .oci
+            .push(&reference, &layers, config, auth, Some(manifest));
         self.answer(&self.shown(repository, tag), pushed).await?;
         self.digest(repository, tag).await
     }
@@ -119,7 +121,9 @@ impl Registry {
         let page = async |last: Option<String>| {
             let (auth, size) = (&self.options.auth, Some(self.options.page));
             let asked = self.oci.catalog(&any, auth, size, last.as_deref());
-            let answer = self.answer(&format!("{}/v2/_catalog", self.host), asked).await?;
+            let answer = self
+                .answer(&format!("{}/v2/_catalog", self.host), asked)
+                .await?;
             Ok(answer.repositories)
         };
         pages(page).await
@@ -134,7 +138,9 @@ impl Registry {
         let page = async |last: Option<String>| {
             let (auth, size) = (&self.options.auth, Some(self.options.page));
             let asked = self.oci.list_tags(&any, auth, size, last.as_deref());
-            let answer = self.answer(&format!("{}/{repository}", self.host), asked).await?;
+            let answer = self
+                .answer(&format!("{}/{repository}", self.host), asked)
+                .await?;
             Ok(answer.tags)
         };
         pages(page).await
@@ -154,7 +160,9 @@ impl Registry {
             why,
         };
         let OciManifest::Image(manifest) = manifest else {
-            return Err(not_a_card("expected one layer of JSON, found an index of images".into()));
+            return Err(not_a_card(
+                "expected one layer of JSON, found an index of images".into(),
+            ));
         };
         let layer = artifact::card_layer(&manifest).map_err(not_a_card)?;
         if usize::try_from(layer.size).map_or(true, |size| size > self.options.size) {
@@ -166,9 +174,15 @@ impl Registry {
     }
 
     /// The digest that a tag names now.
-    pub(super) async fn digest(&self, repository: &str, tag: &str) -> Result<String, RegistryError> {
+    pub(super) async fn digest(
+        &self,
+        repository: &str,
+        tag: &str,
+    ) -> Result<String, RegistryError> {
         let reference = self.reference(repository, tag)?;
-        let asked = self.oci.fetch_manifest_digest(&reference, &self.options.auth);
+        let asked = self
+            .oci
+            .fetch_manifest_digest(&reference, &self.options.auth);
         self.answer(&self.shown(repository, tag), asked).await
     }
 
@@ -233,7 +247,10 @@ async fn pages(
     let mut all: Vec<String> = Vec::new();
     for _ in 0..MOST_PAGES {
         let next = page(all.last().cloned()).await?;
-        let new: Vec<String> = next.into_iter().filter(|item| !all.contains(item)).collect();
+        let new: Vec<String> = next
+            .into_iter()
+            .filter(|item| !all.contains(item))
+            .collect();
         if new.is_empty() {
             break;
         }
@@ -267,7 +284,9 @@ mod tests {
             ),
             (
                 "oci://registry.test",
-                Some("expected a registry such as https://HOST or http://localhost:5000, found \"oci://registry.test\""),
+                Some(
+                    "expected a registry such as https://HOST or http://localhost:5000, found \"oci://registry.test\"",
+                ),
             ),
         ] {
             let made = Registry::new(&Url::parse(url).unwrap(), RegistryOptions::default());

@@ -96,6 +96,9 @@ pub enum RegistryError {
     },
 }
 
+/// As many characters of an answer belong into an error.
+const TOLD: usize = 300;
+
 fn looked_at(looked: &[String]) -> String {
     match looked.is_empty() {
         true => "it is empty".to_owned(),
@@ -137,7 +140,10 @@ impl RegistryError {
         };
         match error {
             OciDistributionError::UnauthorizedError { .. }
-            | OciDistributionError::AuthenticationFailure(_) => Self::Unauthorized { registry },
+            | OciDistributionError::AuthenticationFailure(_)
+            | OciDistributionError::ServerError {
+                code: 401 | 403, ..
+            } => Self::Unauthorized { registry },
             OciDistributionError::ImageManifestNotFoundError(_) => Self::NotFound { reference },
             OciDistributionError::ServerError { code: 404, .. } => Self::NotFound { reference },
             OciDistributionError::RegistryError { envelope, .. }
@@ -153,7 +159,7 @@ impl RegistryError {
             }
             other => Self::Refused {
                 reference,
-                cause: root_cause(other),
+                cause: root_cause(other).chars().take(TOLD).collect(),
             },
         }
     }

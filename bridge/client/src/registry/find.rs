@@ -101,7 +101,9 @@ impl Registry {
             match self.check(&candidate.agent).await {
                 Ok(()) => return Ok(candidate.clone()),
                 Err(why) => {
-                    let Found { repository, tag, .. } = candidate;
+                    let Found {
+                        repository, tag, ..
+                    } = candidate;
                     let url = candidate.agent.reach.url();
                     tried.push(format!("{repository}:{tag} at {url}: {why}"));
                 }

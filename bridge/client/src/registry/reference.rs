@@ -26,7 +26,9 @@ impl FromStr for CardReference {
     /// [`RegistryError::Reference`] if there is no host, no repository or no version, or one of them has
     /// characters that it cannot have.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bad = || RegistryError::Reference { text: text.to_owned() };
+        let bad = || RegistryError::Reference {
+            text: text.to_owned(),
+        };
         let (host, rest) = text.split_once('/').ok_or_else(bad)?;
         let (repository, version) = match rest.split_once('@') {
             Some(parts) => parts,
@@ -104,13 +106,31 @@ mod tests {
     fn a_reference_has_three_parts() {
         let digest = format!("sha256:{}", "0".repeat(64));
         for (text, registry, repository, version) in [
-            ("localhost:5000/agents/plan:v1", "http://localhost:5000/", "agents/plan", "v1"),
-            ("registry.test/plan:1.0.0", "https://registry.test/", "plan", "1.0.0"),
-            (&format!("127.0.0.1:5000/plan@{digest}"), "http://127.0.0.1:5000/", "plan", &digest),
+            (
+                "localhost:5000/agents/plan:v1",
+                "http://localhost:5000/",
+                "agents/plan",
+                "v1",
+            ),
+            (
+                "registry.test/plan:1.0.0",
+                "https://registry.test/",
+                "plan",
+                "1.0.0",
+            ),
+            (
+                &format!("127.0.0.1:5000/plan@{digest}"),
+                "http://127.0.0.1:5000/",
+                "plan",
+                &digest,
+            ),
         ] {
             let read: CardReference = text.parse().unwrap();
             assert_eq!(read.registry.as_str(), registry);
-            assert_eq!((read.repository.as_str(), read.version.as_str()), (repository, version));
+            assert_eq!(
+                (read.repository.as_str(), read.version.as_str()),
+                (repository, version)
+            );
             assert_eq!(read.to_string(), text);
         }
     }
@@ -126,7 +146,10 @@ mod tests {
             "localhost:5000/plan:v 1",
         ] {
             let read = text.parse::<CardReference>();
-            assert!(matches!(read, Err(RegistryError::Reference { .. })), "{text}: {read:?}");
+            assert!(
+                matches!(read, Err(RegistryError::Reference { .. })),
+                "{text}: {read:?}"
+            );
         }
     }
 }

@@ -45,11 +45,14 @@ impl Entry {
 
     /// What it is, in a few words for an error.
     pub(super) fn described(&self) -> String {
-        let Self { repository, tag, .. } = self;
+        let Self {
+            repository, tag, ..
+        } = self;
         match &self.read {
             Err(why) => format!("{repository}:{tag} ({why})"),
             Ok(agent) => {
-                let skills: Vec<&str> = agent.skills.iter().map(|skill| skill.id.as_str()).collect();
+                let skills: Vec<&str> =
+                    agent.skills.iter().map(|skill| skill.id.as_str()).collect();
                 format!("{repository}:{tag} ({})", skills.join(", "))
             }
         }
@@ -72,7 +75,9 @@ impl Registry {
             .await?;
         shelf.entries = entries.into_iter().flatten().collect();
         let kept = shelf.entries.iter();
-        shelf.known = kept.map(|entry| (entry.digest.clone(), entry.read.clone())).collect();
+        shelf.known = kept
+            .map(|entry| (entry.digest.clone(), entry.read.clone()))
+            .collect();
         shelf.asked = Some(Instant::now());
         Ok(())
     }

@@ -8,6 +8,8 @@ mod discovery;
 mod faults;
 #[cfg(test)]
 mod invocation;
+#[cfg(all(test, feature = "registry"))]
+mod registry;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

@@ -40,7 +40,8 @@ pub fn text_of_task(task: &Task) -> String {
     })
 }
 
-/// The result of a call whose answer this is: its data, or `{"text"}` where there are only words.
+/// The result of a call whose answer this is: its data, or `{"text"}` where there are only words. A task that
+/// leaves the word to its caller has a result if it gave data: a caller of methods has no more to say.
 ///
 /// # Errors
 /// [`ExecuteError::ExecutionFailed`] if the task has not ended well; such calls cannot be taken up again.
@@ -54,13 +55,14 @@ pub fn from_answer(answer: &SendMessageResponse) -> Result<Value, ExecuteError> 
 }
 
 fn from_task(task: &Task) -> Result<Value, ExecuteError> {
-    let text = text_of_task(task);
+    let (text, data) = (text_of_task(task), data_of_task(task));
     let or = |otherwise: &str| match text.as_str() {
         "" => otherwise.to_string(),
         said => said.to_string(),
     };
     let why = match &task.status.state {
-        TaskState::Completed => return Ok(object(data_of_task(task), &text)),
+        TaskState::Completed => return Ok(object(data, &text)),
+        TaskState::InputRequired if data.is_some() => return Ok(object(data, &text)),
         TaskState::Failed => or("the agent did not say why"),
         TaskState::Rejected => or("the agent rejected it"),
         TaskState::Canceled => or("it was canceled"),
@@ -111,6 +113,11 @@ mod tests {
                 json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED",
                     "message": said(json!([{"text": "done"}]))}}),
                 json!({"text": "done"}),
+            ),
+            (
+                json!({"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED",
+                    "message": said(json!([{"text": "More?"}, {"data": {"plan": "p"}}]))}}),
+                json!({"plan": "p"}),
             ),
         ] {
             assert_eq!(answer(task), Ok(result));

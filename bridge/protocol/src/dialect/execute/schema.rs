@@ -40,6 +40,18 @@ pub fn output_of(skill: &AgentSkill) -> Option<&Value> {
     first(skill, &OUTPUT)
 }
 
+/// Whether a skill says what goes in or what comes out.
+pub fn is_typed(skill: &AgentSkill) -> bool {
+    input_of(skill).is_some() || output_of(skill).is_some()
+}
+
+/// A skill as the specification has it, without the schemas that it has no place for.
+pub fn untyped(skill: &mut AgentSkill) {
+    for name in INPUT.iter().chain(&OUTPUT) {
+        skill.extra.remove(*name);
+    }
+}
+
 fn first<'a>(skill: &'a AgentSkill, names: &[&str]) -> Option<&'a Value> {
     let found = names.iter().filter_map(|name| skill.extra.get(*name));
     found.into_iter().find(|schema| schema.is_object())
@@ -107,6 +119,9 @@ mod tests {
             let skill = AgentSkill::read(skill).unwrap();
             assert_eq!(input_of(&skill), Some(&json!({"type": "object"})), "{name}");
             assert_eq!(output_of(&skill), Some(&json!({})));
+            let mut plain = skill.clone();
+            untyped(&mut plain);
+            assert!(is_typed(&skill) && !is_typed(&plain) && plain.extra.is_empty());
         }
         let none = AgentSkill::read(json!({"id": "s", "parameters": ["age"]})).unwrap();
         assert_eq!(input_of(&none), None);

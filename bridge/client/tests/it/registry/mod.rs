@@ -1,0 +1,395 @@
+//! Cards in a real registry, and agents found there.
+
+mod oras;
+mod program;
+
+use std::time::Duration;
+
+use bridge_client::{
+    discovery::Reach,
+    registry::{CardReference, Found, Registry, RegistryAuth, RegistryError, RegistryOptions},
+};
+use serde_json::{Value, json};
+
+use crate::site::{Site, json as answer, site};
+use program::Program;
+
+/// `registry` with the password `hunter2`.
+const HTPASSWD: &str = "registry:$2b$04$k6XB6.tpyRFnQ07A6gZgj.TJ32q3x4ium8zkbGSPKq3d/8OYpqgoC\n";
+
+fn registry(program: &Program, fresh: Duration) -> Registry {
+    let options = RegistryOptions {
+        fresh,
+        ..RegistryOptions::default()
+    };
+    Registry::new(&program.url, options).unwrap()
+}
+
+/// A registry that is asked every time.
+async fn asked_always() -> (Program, Registry) {
+    let program = Program::start().await;
+    let registry = registry(&program, Duration::ZERO);
+    (program, registry)
+}
+
+fn card(name: &str, version: &str, skill: &str, url: &str) -> Value {
+    json!({"name": name, "url": url, "version": version, "skills": [
+        {"id": skill, "description": "d", "input_schema": {"type": "object"}},
+    ]})
+}
+
+/// An agent that is there.
+async fn agent() -> Site {
+    site(&[("GET /agent-card", answer(&json!({})))]).await
+}
+
+fn url_of(found: &Found) -> &str {
+    let Reach::Execute { base } = &found.agent.reach else {
+        panic!("{:?}", found.agent.reach);
+    };
+    base.as_str()
+}
+
+#[tokio::test]
+async fn a_card_is_pushed_listed_and_pulled_by_tag_and_by_digest() {
+    let (_program, registry) = asked_always().await;
+    assert_eq!(registry.list().await.unwrap(), Vec::<String>::new());
+    let plan = card(
+        "plan-agent",
+        "1.0.0",
+        "create_plan",
+        "http://localhost:8001",
+    );
+    let digest = registry.push("agents/plan", "v1", &plan).await.unwrap();
+    let again = registry.push("agents/plan", "1.0.0", &plan).await.unwrap();
+    assert_eq!(digest, again, "the same card is the same artifact");
+    assert_eq!(registry.list().await.unwrap(), ["agents/plan"]);
+    let mut tags = registry.tags("agents/plan").await.unwrap();
+    tags.sort();
+    assert_eq!(tags, ["1.0.0", "v1"]);
+    for version in ["v1", &digest] {
+        let pulled = registry.pull("agents/plan", version).await.unwrap();
+        assert_eq!(
+            (pulled.card, pulled.digest),
+            (plan.clone(), digest.clone()),
+            "{version}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn lists_have_pages() {
+    let program = Program::start().await;
+    let options = RegistryOptions {
+        page: 2,
+        ..RegistryOptions::default()
+    };
+    let registry = Registry::new(&program.url, options).unwrap();
+    for index in 0..5 {
+        let card = card("n", "1.0.0", "s", "http://localhost:1");
+        registry
+            .push(&format!("agents/a{index}"), "v1", &card)
+            .await
+            .unwrap();
+    }
+    let all: Vec<String> = (0..5).map(|index| format!("agents/a{index}")).collect();
+    assert_eq!(registry.list().await.unwrap(), all);
+}
+
+#[tokio::test]
+async fn what_is_not_there_or_no_card_is_told() {
+    let (_program, registry) = asked_always().await;
+    let host = registry_host(&registry);
+    let error = registry.pull("agents/plan", "v1").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("there is no {host}/agents/plan:v1 in the registry")
+    );
+    let error = registry.tags("agents/plan").await.unwrap_err();
+    assert!(matches!(error, RegistryError::NotFound { .. }), "{error}");
+    let error = registry
+        .push("agents/plan", "v1", &json!({"url": "u"}))
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("name: expected a string, found nothing"),
+        "{error}"
+    );
+    let error = registry.push("Agents", "v1", &json!({})).await.unwrap_err();
+    assert!(matches!(error, RegistryError::Reference { .. }), "{error}");
+    oras::push(
+        &registry_url(&registry),
+        "image",
+        "v1",
+        &oras::TAR,
+        b"not json",
+    )
+    .await;
+    let error = registry.pull("image", "v1").await.unwrap_err();
+    assert!(matches!(error, RegistryError::NotACard { .. }), "{error}");
+}
+
+fn registry_url(registry: &Registry) -> String {
+    format!("{registry:?}")
+        .split('"')
+        .nth(1)
+        .unwrap()
+        .trim_end_matches('/')
+        .to_owned()
+}
+
+fn registry_host(registry: &Registry) -> String {
+    registry_url(registry)
+        .trim_start_matches("http://")
+        .to_owned()
+}
+
+#[tokio::test]
+async fn cards_of_oras_and_ours_are_found_alike() {
+    let (_program, registry) = asked_always().await;
+    let here = agent().await;
+    for (index, form) in oras::FORMS.iter().enumerate() {
+        let (repository, skill) = (format!("agents/a{index}"), format!("skill_{index}"));
+        let card = card("n", "1.0.0", &skill, here.url.as_str()).to_string();
+        oras::push(
+            &registry_url(&registry),
+            &repository,
+            "v1",
+            form,
+            card.as_bytes(),
+        )
+        .await;
+        let found = registry.find(&skill).await.unwrap();
+        assert_eq!((found.repository, found.tag.as_str()), (repository, "v1"));
+    }
+    let card = card("n", "1.0.0", "ours", here.url.as_str());
+    registry.push("agents/ours", "v1", &card).await.unwrap();
+    assert_eq!(
+        registry.find("ours").await.unwrap().repository,
+        "agents/ours"
+    );
+    let mut manifest = oras::manifest(&registry_url(&registry), "agents/ours", "v1").await;
+    // The card names a port that is another one each time.
+    for key in ["digest", "size"] {
+        manifest["layers"][0][key] = "of the card".into();
+    }
+    insta::assert_json_snapshot!(manifest);
+}
+
+#[tokio::test]
+async fn the_newest_version_that_is_healthy_is_found() {
+    let (_program, registry) = asked_always().await;
+    let (old, new, broken) = (
+        agent().await,
+        agent().await,
+        site(&[("GET /agent-card", (503, None, String::new()))]).await,
+    );
+    registry
+        .push(
+            "agents/plan",
+            "v1",
+            &card("n", "1.0.0", "plan", old.url.as_str()),
+        )
+        .await
+        .unwrap();
+    registry
+        .push(
+            "agents/other",
+            "v0.9",
+            &card("n", "9.0.0", "plan", old.url.as_str()),
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        url_of(&registry.find("plan").await.unwrap()),
+        old.url.as_str()
+    );
+    // Replaced at runtime: nobody is started anew.
+    registry
+        .push(
+            "agents/plan",
+            "v2",
+            &card("n", "2.0.0", "plan", new.url.as_str()),
+        )
+        .await
+        .unwrap();
+    let found = registry.find("plan").await.unwrap();
+    assert_eq!(
+        (url_of(&found), found.tag.as_str()),
+        (new.url.as_str(), "v2")
+    );
+    registry
+        .push(
+            "agents/plan",
+            "v10",
+            &card("n", "10.0.0", "plan", broken.url.as_str()),
+        )
+        .await
+        .unwrap();
+    let found = registry.find("plan").await.unwrap();
+    assert_eq!(
+        (url_of(&found), found.tag.as_str()),
+        (new.url.as_str(), "v2")
+    );
+}
+
+#[tokio::test]
+async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
+    let (_program, registry) = asked_always().await;
+    let host = registry_host(&registry);
+    let error = registry.find("plan").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("no agent in {host} has the skill \"plan\": it is empty")
+    );
+    let broken = site(&[("GET /agent-card", (503, None, String::new()))]).await;
+    registry
+        .push(
+            "agents/plan",
+            "v1",
+            &card("n", "1.0.0", "plan", broken.url.as_str()),
+        )
+        .await
+        .unwrap();
+    oras::push(&registry_url(&registry), "image", "v1", &oras::TAR, b"x").await;
+    let error = registry.find("review").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "no agent in {host} has the skill \"review\": looked at agents/plan:v1 (plan); \
+             image:v1 (expected one layer of JSON, found 1 of application/vnd.oci.image.layer.v1.tar)"
+        )
+    );
+    let error = registry.find("plan").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "no agent with the skill \"plan\" is healthy: agents/plan:v1 at {}: HTTP status 503",
+            broken.url
+        )
+    );
+}
+
+#[tokio::test]
+async fn what_is_known_is_used_while_it_is_fresh_and_asked_anew_when_it_does_not_do() {
+    let program = Program::start().await;
+    let registry = registry(&program, Duration::from_secs(3600));
+    let (old, new) = (agent().await, agent().await);
+    registry
+        .push(
+            "agents/plan",
+            "v1",
+            &card("n", "1.0.0", "plan", old.url.as_str()),
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        url_of(&registry.find("plan").await.unwrap()),
+        old.url.as_str()
+    );
+    registry
+        .push(
+            "agents/plan",
+            "v2",
+            &card("n", "2.0.0", "plan", new.url.as_str()),
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        url_of(&registry.find("plan").await.unwrap()),
+        old.url.as_str(),
+        "still fresh"
+    );
+    registry
+        .push(
+            "agents/build",
+            "v1",
+            &card("n", "1.0.0", "build", new.url.as_str()),
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        url_of(&registry.find("build").await.unwrap()),
+        new.url.as_str(),
+        "asked anew"
+    );
+    assert_eq!(
+        url_of(&registry.find("plan").await.unwrap()),
+        new.url.as_str()
+    );
+}
+
+#[tokio::test]
+async fn a_registry_that_is_gone_is_told_and_survived() {
+    let (program, registry) = asked_always().await;
+    let here = agent().await;
+    registry
+        .push(
+            "agents/plan",
+            "v1",
+            &card("n", "1.0.0", "plan", here.url.as_str()),
+        )
+        .await
+        .unwrap();
+    assert_eq!(registry.find("plan").await.unwrap().stale, None);
+    let stopped = program.stop().await;
+    let found = registry.find("plan").await.unwrap();
+    assert_eq!(url_of(&found), here.url.as_str());
+    let why = found.stale.unwrap();
+    assert!(matches!(why, RegistryError::Unreachable { .. }), "{why}");
+    let error = registry.find("build").await.unwrap_err();
+    assert!(
+        matches!(error, RegistryError::Unreachable { .. }),
+        "{error}"
+    );
+    let _program = stopped.start().await;
+    assert_eq!(registry.find("plan").await.unwrap().stale, None);
+}
+
+#[tokio::test]
+async fn credentials_are_shown_to_those_who_ask_for_them() {
+    let program = Program::guarded(HTPASSWD).await;
+    let with = |auth| {
+        let options = RegistryOptions {
+            auth,
+            ..RegistryOptions::default()
+        };
+        Registry::new(&program.url, options).unwrap()
+    };
+    let password = |password: &str| RegistryAuth::Basic("registry".into(), password.into());
+    let plan = card("n", "1.0.0", "plan", "http://localhost:1");
+    for auth in [RegistryAuth::Anonymous, password("wrong")] {
+        let registry = with(auth);
+        let error = registry.list().await.unwrap_err();
+        assert!(
+            matches!(error, RegistryError::Unauthorized { .. }),
+            "{error}"
+        );
+        let error = registry.push("plan", "v1", &plan).await.unwrap_err();
+        assert!(
+            matches!(error, RegistryError::Unauthorized { .. }),
+            "{error}"
+        );
+    }
+    let registry = with(password("hunter2"));
+    registry.push("plan", "v1", &plan).await.unwrap();
+    assert_eq!(registry.list().await.unwrap(), ["plan"]);
+    assert!(!format!("{:?}", password("hunter2")).contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_reference_names_its_registry() {
+    let (program, registry) = asked_always().await;
+    let plan = card("n", "1.0.0", "plan", "http://localhost:1");
+    let digest = registry.push("agents/plan", "v1", &plan).await.unwrap();
+    let host = registry_host(&registry);
+    let reference: CardReference = format!("{host}/agents/plan@{digest}").parse().unwrap();
+    assert_eq!(reference.registry, program.url);
+    let pulled = registry
+        .pull(&reference.repository, &reference.version)
+        .await
+        .unwrap();
+    assert_eq!(pulled.card, plan);
+}

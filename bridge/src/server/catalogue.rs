@@ -1,0 +1,76 @@
+//! The catalogue: which agents there are, as their cards and as links to them.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    extract::State,
+    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::{Value, json};
+
+use super::{Endpoint, Origin, card::serve, version};
+
+/// What the catalogue of RFC 9727 is (section 4.1): links as JSON (RFC 9264) with that profile.
+const LINKS: &str =
+    r#"application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727""#;
+
+/// The cards of all agents, in the order in which they were named: `{"agents": [CARD, ...]}`. With
+/// `?skill=ID` only those that have a skill of this id; of several such parameters any will do.
+pub(super) async fn cards(
+    State(endpoints): State<Arc<[Endpoint]>>,
+    origin: Option<Extension<Origin>>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
+    let named = match version::named(&headers, &uri) {
+        Ok(named) => named,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    let wanted = wanted(&uri);
+    let cards = endpoints
+        .iter()
+        .filter(|one| one.can_any(&wanted))
+        .filter_map(|one| one.document(named, origin.as_deref()));
+    serve(Some(json!({"agents": cards.collect::<Vec<_>>()})), &headers)
+}
+
+/// The ids of the skills that are asked for; all agents are if there are none.
+fn wanted(uri: &Uri) -> Vec<String> {
+    let pairs = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    pairs
+        .filter(|(name, _)| name == "skill")
+        .map(|(_, id)| id.into_owned())
+        .collect()
+}
+
+impl Endpoint {
+    fn can_any(&self, wanted: &[String]) -> bool {
+        let card = self.service.card(&self.agent);
+        wanted.is_empty()
+            || card.is_some_and(|card| card.skills.iter().any(|skill| wanted.contains(&skill.id)))
+    }
+}
+
+/// Links to all agents and their cards (RFC 9727, `api-catalog`).
+pub(super) async fn links(
+    State(endpoints): State<Arc<[Endpoint]>>,
+    origin: Option<Extension<Origin>>,
+) -> Response {
+    let origin = origin.as_deref();
+    let agents = endpoints
+        .iter()
+        .filter(|one| one.service.card(&one.agent).is_some());
+    let linkset: Vec<Value> = agents
+        .map(|one| {
+            let address = one.address(origin);
+            json!({"anchor": address, "service-desc": [{
+                "href": format!("{address}/.well-known/agent-card.json"),
+                "type": "application/json",
+            }]})
+        })
+        .collect();
+    let body = json!({"linkset": linkset}).to_string();
+    ([(CONTENT_TYPE, LINKS)], body).into_response()
+}

@@ -1,0 +1,175 @@
+//! `GET {base}/agent-card` and `POST {base}/execute`: an agent's skills as methods, for callers who know no
+//! tasks (see [`bridge_protocol::dialect::execute`]).
+//!
+//! Both are there for agents whose card has a schema of what goes into a skill or comes out of it.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse as _, Response},
+};
+use bridge_protocol::{
+    a2a::{
+        AgentCard, AgentSkill, CancelTaskRequest, Error, ErrorKind, Metadata, SendMessageRequest,
+        SendMessageResponse, Task,
+    },
+    dialect::{
+        Call,
+        execute::{
+            self, ExecuteError, SchemaError, SkillCall,
+            schema::{check, input_of, is_typed, output_of},
+        },
+    },
+    jsonrpc::{BadRequest, Id, Request, Response as RpcResponse},
+};
+use serde_json::Value;
+
+use super::{Asker, Endpoint, Origin, card::serve, render};
+use crate::{
+    caller::Caller,
+    clock,
+    service::{Context, Reply},
+};
+
+/// The card with its schemas.
+pub(super) async fn card(
+    State(endpoint): State<Arc<Endpoint>>,
+    origin: Option<Extension<Origin>>,
+    headers: HeaderMap,
+) -> Response {
+    let address = endpoint.address(origin.as_deref());
+    let card = endpoint.typed_card();
+    serve(
+        card.map(|card| execute::card::from_v1(&card, &address)),
+        &headers,
+    )
+}
+
+/// Calls a skill and answers with its result. The HTTP status is 200 whatever comes of it: the error is in
+/// the body.
+pub(super) async fn post(
+    State(endpoint): State<Arc<Endpoint>>,
+    Asker(caller): Asker,
+    body: Bytes,
+) -> Response {
+    let Some(card) = endpoint.typed_card() else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let Request { id, method, params } = match Request::from_slice(&body) {
+        Ok(request) => request,
+        Err(BadRequest { id, error }) => {
+            endpoint.service.refused(&endpoint.agent, &error);
+            return render::error(id, error);
+        }
+    };
+    // Nobody waits for the answer to a notification, and a skill is called for nothing else.
+    let Some(id) = id else {
+        return StatusCode::ACCEPTED.into_response();
+    };
+    let called = match read(&card, &method, params) {
+        Ok((skill, call)) => endpoint.call_skill(caller, skill, &call).await,
+        Err(error) => {
+            endpoint.service.refused(&endpoint.agent, &counted(&error));
+            Err(error)
+        }
+    };
+    answer(id, called)
+}
+
+fn answer(id: Id, called: Result<Value, ExecuteError>) -> Response {
+    let outcome = called.map_err(|error| error.to_rpc());
+    render::response(&RpcResponse { id, outcome })
+}
+
+/// The kind of error under which a refusal is counted.
+fn counted(error: &ExecuteError) -> Error {
+    let kind = match error {
+        ExecuteError::UnknownSkill(_) => ErrorKind::MethodNotFound,
+        ExecuteError::InvalidParameters(_) => ErrorKind::InvalidParams,
+        ExecuteError::ExecutionFailed(_) => ErrorKind::Internal,
+    };
+    kind.into()
+}
+
+/// The skill that is called, and with what, once that fits its schema.
+fn read<'a>(
+    card: &'a AgentCard,
+    method: &str,
+    params: Value,
+) -> Result<(&'a AgentSkill, SkillCall), ExecuteError> {
+    let skill = card.skills.iter().find(|skill| skill.id == method);
+    let skill = skill.ok_or_else(|| ExecuteError::UnknownSkill(method.to_owned()))?;
+    let invalid = |why: String| ExecuteError::InvalidParameters(why);
+    check(input_of(skill), &params).map_err(|error| match error {
+        SchemaError::Violated(_) => invalid(error.to_string()),
+        SchemaError::Schema(_) => ExecuteError::ExecutionFailed(error.to_string()),
+    })?;
+    let call = SkillCall::from_request(method, params);
+    Ok((skill, call.map_err(|error| invalid(error.to_string()))?))
+}
+
+impl Endpoint {
+    /// The agent's card, if a skill of it has a schema.
+    fn typed_card(&self) -> Option<AgentCard> {
+        let card = self.service.card(&self.agent)?;
+        card.skills.iter().any(is_typed).then_some(card)
+    }
+
+    async fn call_skill(
+        &self,
+        caller: Caller,
+        skill: &AgentSkill,
+        call: &SkillCall,
+    ) -> Result<Value, ExecuteError> {
+        let context = Context::new(self.agent.clone(), caller);
+        let message = call.to_message(&clock::new_id(), None);
+        let send = Call::SendMessage(SendMessageRequest::new(message));
+        let answered = self.service.call(&context, send).await;
+        let failed = |why: String| ExecuteError::ExecutionFailed(why);
+        let answer = match answered.map_err(|error| failed(error.message))? {
+            Reply::Message(answer) => whole(answer),
+            Reply::Task(_)
+            | Reply::Tasks(_)
+            | Reply::Stream(_)
+            | Reply::PushConfig(_)
+            | Reply::PushConfigs(_)
+            | Reply::Deleted
+            | Reply::Card(_) => return Err(failed(ErrorKind::Internal.text().to_owned())),
+        };
+        self.close(&context, &answer).await;
+        let result = execute::result::from_answer(&answer)?;
+        check(output_of(skill), &result)
+            .map_err(|error| failed(format!("the result is not as the card says: {error}")))?;
+        Ok(result)
+    }
+
+    /// Nobody knows the task but this call, so nobody else could end it.
+    async fn close(&self, context: &Context, answer: &SendMessageResponse) {
+        let SendMessageResponse::Task(task) = answer else {
+            return;
+        };
+        if task.status.state.is_terminal() {
+            return;
+        }
+        let cancel = Call::CancelTask(CancelTaskRequest {
+            tenant: None,
+            id: task.id.clone(),
+            metadata: None,
+            extra: Metadata::new(),
+        });
+        if let Err(error) = self.service.call(context, cancel).await {
+            tracing::debug!(task = task.id, %error, "a call's task could not be ended");
+        }
+    }
+}
+
+fn whole(answer: SendMessageResponse<Arc<Task>>) -> SendMessageResponse {
+    match answer {
+        SendMessageResponse::Task(task) => SendMessageResponse::Task(Arc::unwrap_or_clone(task)),
+        SendMessageResponse::Message(message) => SendMessageResponse::Message(message),
+    }
+}
