@@ -87,12 +87,7 @@ fn sections(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> Ve
     sections
 }
 
-fn section(
-    hop: &Hop,
-    entries: &[&Entry],
-    names: &Names,
-    settings: &SnapshotSettings,
-) -> Section {
+fn section(hop: &Hop, entries: &[&Entry], names: &Names, settings: &SnapshotSettings) -> Section {
     let collapsed = exchange::collapse(exchange::group(entries));
     let exchanges = registry::tidy(collapsed.exchanges, &names.origins);
     let blocks = mcp::fold(exchanges).into_iter();

@@ -118,15 +118,16 @@ impl Registry {
     pub async fn list(&self) -> Result<Vec<String>, RegistryError> {
         // The name stands only for the registry: the catalogue has none of its own.
         let any = self.reference("catalog", "latest")?;
-        let page = async |last: Option<String>| {
-            let (auth, size) = (&self.options.auth, Some(self.options.page));
-            let asked = self.oci.catalog(&any, auth, size, last.as_deref());
+        let (auth, size) = (&self.options.auth, Some(self.options.page));
+        let mut pages = Pages::default();
+        while pages.go_on() {
+            let asked = self.oci.catalog(&any, auth, size, pages.last());
             let answer = self
                 .answer(&format!("{}/v2/_catalog", self.host), asked)
                 .await?;
-            Ok(answer.repositories)
-        };
-        pages(page).await
+            pages.add(answer.repositories);
+        }
+        Ok(pages.items)
     }
 
     /// The tags of a repository, on all pages.
@@ -135,15 +136,16 @@ impl Registry {
     /// [`RegistryError::NotFound`] if there is no such repository.
     pub async fn tags(&self, repository: &str) -> Result<Vec<String>, RegistryError> {
         let any = self.reference(repository, "latest")?;
-        let page = async |last: Option<String>| {
-            let (auth, size) = (&self.options.auth, Some(self.options.page));
-            let asked = self.oci.list_tags(&any, auth, size, last.as_deref());
+        let (auth, size) = (&self.options.auth, Some(self.options.page));
+        let mut pages = Pages::default();
+        while pages.go_on() {
+            let asked = self.oci.list_tags(&any, auth, size, pages.last());
             let answer = self
                 .answer(&format!("{}/{repository}", self.host), asked)
                 .await?;
-            Ok(answer.tags)
-        };
-        pages(page).await
+            pages.add(answer.tags);
+        }
+        Ok(pages.items)
     }
 
     /// Pulls a card by tag or by digest. What arrives is checked against its digests.
@@ -241,22 +243,31 @@ impl std::fmt::Debug for Registry {
 
 /// All pages of a list (distribution specification, "Listing Tags"): each begins after the last item of the
 /// one before, until one is empty or brings nothing new.
-async fn pages(
-    page: impl AsyncFn(Option<String>) -> Result<Vec<String>, RegistryError>,
-) -> Result<Vec<String>, RegistryError> {
-    let mut all: Vec<String> = Vec::new();
-    for _ in 0..MOST_PAGES {
-        let next = page(all.last().cloned()).await?;
-        let new: Vec<String> = next
-            .into_iter()
-            .filter(|item| !all.contains(item))
-            .collect();
-        if new.is_empty() {
-            break;
-        }
-        all.extend(new);
+#[derive(Default)]
+struct Pages {
+    items: Vec<String>,
+    asked: usize,
+    ended: bool,
+}
+
+impl Pages {
+    /// Whether another page is to be asked for.
+    fn go_on(&self) -> bool {
+        !self.ended && self.asked < MOST_PAGES
     }
-    Ok(all)
+
+    /// The item after which it begins.
+    fn last(&self) -> Option<&str> {
+        self.items.last().map(String::as_str)
+    }
+
+    fn add(&mut self, page: Vec<String>) {
+        let known = |item: &String| !self.items.contains(item);
+        let new: Vec<String> = page.into_iter().filter(known).collect();
+        self.asked += 1;
+        self.ended = new.is_empty();
+        self.items.extend(new);
+    }
 }
 
 /// The crate's TLS has no provider of its own; whoever set one already is left with it.
@@ -294,16 +305,38 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn pages_are_asked_for_until_one_brings_nothing_new() {
-        let all = ["a", "b", "c"].map(String::from);
-        let page = async |last: Option<String>| {
-            let after = |item: &&String| last.as_ref().is_none_or(|last| *item > last);
-            Ok(all.iter().filter(after).take(2).cloned().collect())
+    #[test]
+    fn pages_are_asked_for_until_one_brings_nothing_new() {
+        let all = ["a", "b", "c"];
+        let after = |last: Option<&str>| {
+            let after = all
+                .iter()
+                .filter(|item| last.is_none_or(|last| **item > last));
+            after.take(2).map(ToString::to_string).collect()
         };
-        assert_eq!(pages(page).await.unwrap(), all);
         // One that knows no pages gives everything each time.
-        let whole = async |_| Ok(all.to_vec());
-        assert_eq!(pages(whole).await.unwrap(), all);
+        let whole = |_: Option<&str>| all.map(str::to_owned).to_vec();
+        let servers: [(&dyn Fn(Option<&str>) -> Vec<String>, usize); 2] =
+            [(&after, 3), (&whole, 2)];
+        for (server, asked) in servers {
+            let mut pages = Pages::default();
+            while pages.go_on() {
+                let page = server(pages.last());
+                pages.add(page);
+            }
+            assert_eq!(
+                (pages.items, pages.asked),
+                (all.map(str::to_owned).to_vec(), asked)
+            );
+        }
+    }
+
+    /// Whoever finds agents does it among other things, on whatever thread.
+    #[test]
+    fn finding_can_be_sent_between_threads() {
+        fn sent(_: &(impl Send + ?Sized)) {}
+        let url = Url::parse("http://localhost:5000").unwrap();
+        let registry = Registry::new(&url, RegistryOptions::default()).unwrap();
+        sent(&registry.find("x"));
     }
 }

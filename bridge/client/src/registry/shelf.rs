@@ -69,10 +69,7 @@ impl Registry {
         let asking: Vec<_> = repositories
             .map(|repository| self.entries(repository, known))
             .collect();
-        let entries: Vec<Vec<Entry>> = stream::iter(asking)
-            .buffered(AT_ONCE)
-            .try_collect()
-            .await?;
+        let entries: Vec<Vec<Entry>> = stream::iter(asking).buffered(AT_ONCE).try_collect().await?;
         shelf.entries = entries.into_iter().flatten().collect();
         let kept = shelf.entries.iter();
         shelf.known = kept

@@ -56,7 +56,10 @@ fn answer(entry: &Entry) -> String {
     match &entry.content {
         Content::Reply { status, body, .. } => {
             let body = body.as_ref().and_then(|body| body.json());
-            format!("{status} {}", body.map(ToString::to_string).unwrap_or_default())
+            format!(
+                "{status} {}",
+                body.map(ToString::to_string).unwrap_or_default()
+            )
         }
         Content::Failure { error } => text::failure(error),
         Content::Request { .. } | Content::Event { .. } | Content::End => String::new(),
