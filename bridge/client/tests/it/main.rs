@@ -7,6 +7,8 @@ mod discovery;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod follow;
+#[cfg(test)]
 mod invocation;
 #[cfg(all(test, feature = "registry"))]
 mod registry;
