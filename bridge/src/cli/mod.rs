@@ -3,7 +3,9 @@
 mod bot;
 mod chat;
 mod config;
+mod discover;
 mod doctor;
+mod registry;
 mod serve;
 mod store;
 
@@ -34,6 +36,7 @@ Examples:
   bridge serve --config bridge.toml            host what the file says; bridge config new writes one
   bridge doctor http://localhost:3979/api/messages           look at a running bot
   bridge chat http://localhost:3978/a2a        talk to an agent
+  bridge discover http://localhost:3978        see who is there and what they can do
 
 Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong.
 The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
@@ -48,6 +51,10 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
+    /// See who is at an address and what they can be asked for
+    Discover(discover::Discover),
+    /// Push, list and pull agent cards in an OCI registry
+    Registry(registry::RegistryCommand),
 }
 
 /// What the program does, from its arguments to its exit code.
@@ -59,6 +66,8 @@ pub fn main() -> ExitCode {
         Command::Config(config) => config.execute(),
         Command::Doctor(doctor) => doctor.execute(),
         Command::Chat(chat) => chat.execute(),
+        Command::Discover(discover) => discover.execute(),
+        Command::Registry(registry) => registry.execute(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

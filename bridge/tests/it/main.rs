@@ -13,6 +13,8 @@ mod crash;
 #[cfg(test)]
 mod crash_program;
 #[cfg(test)]
+mod discover;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod execute;

@@ -2,11 +2,13 @@
 //! something.
 //!
 //! - [`discover`]: the agent at an address
+//! - [`discover_all`]: the agents of a catalogue
 //! - [`Discovered`]: its card, where that was, how to speak to it, and its skills
 //! - [`Skill`]: something that it can be asked for, with the schema of what it takes
 //! - [`DiscoveryOptions`]: limits, and what is allowed
 //! - [`DiscoveryError`]: why there is none; [`DiscoveryError::NotFound`] if nothing broke
 
+mod catalogue;
 mod discovered;
 mod error;
 mod fetch;
@@ -17,6 +19,7 @@ mod skill;
 use bridge_protocol::wire::FieldError;
 use url::Url;
 
+pub use catalogue::discover_all;
 pub use discovered::{Discovered, Reach};
 pub use error::DiscoveryError;
 pub use options::DiscoveryOptions;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_client::{
     Credentials,
-    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover},
+    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all},
 };
 use bridge_protocol::dialect::Generation;
 use serde_json::{Value, json};
@@ -251,4 +251,40 @@ async fn what_is_private_is_not_reached_unless_that_is_allowed() {
         );
     }
     assert!(site.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_catalogue_has_several_agents() {
+    let one = |name: &str| json!({"name": name, "url": format!("URL/{name}")});
+    let cards = card(&json!({"agents": [one("a"), one("b")]}));
+    let site = site(&[
+        ("GET /a2a/catalog", cards),
+        ("GET /lone/agent.json", card(&one("lone"))),
+        (
+            "GET /bad",
+            card(&json!({"agents": [one("a"), {"name": "b"}]})),
+        ),
+    ])
+    .await;
+    for (path, names) in [
+        ("/a2a/catalog?skill=x", vec!["a", "b"]),
+        ("/", vec!["a", "b"]),
+        ("/nowhere", vec!["a", "b"]),
+        ("/lone", vec!["lone"]),
+    ] {
+        let found = discover_all(&site.url.join(path).unwrap(), &here())
+            .await
+            .unwrap();
+        let found: Vec<&str> = found.iter().map(|agent| agent.card.name.as_str()).collect();
+        assert_eq!(found, names, "{path}");
+    }
+    let error = discover_all(&site.url.join("/bad").unwrap(), &here())
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("is no agent card: agents[1]: expected"),
+        "{error}"
+    );
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 /// What the agent is shown.
 #[derive(Clone, Debug, Default, Args)]
-pub(super) struct Shown {
+pub(in crate::cli) struct Shown {
     /// Show the bearer token that this variable of the environment holds
     #[arg(long, value_name = "NAME")]
     bearer_env: Option<String>,
@@ -17,7 +17,7 @@ pub(super) struct Shown {
 
 /// Why the agent cannot be shown what it should.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ShownError {
+pub(in crate::cli) enum ShownError {
     #[error("expected a value in the environment variable {0}: set it, and export it")]
     Missing(String),
     #[error("environment variable {name}: {source}")]
@@ -29,7 +29,7 @@ pub(super) enum ShownError {
 
 impl Shown {
     /// The secrets themselves, looked up in `environment`.
-    pub(super) fn credentials(
+    pub(in crate::cli) fn credentials(
         &self,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Credentials, ShownError> {

@@ -5,7 +5,7 @@
 //! - `file`: files to send along
 //! - `credentials`: what the agent is shown
 
-mod credentials;
+pub(super) mod credentials;
 mod file;
 mod session;
 mod show;

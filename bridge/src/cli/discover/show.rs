@@ -1,0 +1,118 @@
+//! Agents as a table for people: one line an agent, one line a skill.
+
+use std::fmt::Write as _;
+
+use bridge_client::discovery::Skill;
+use serde_json::Value;
+
+use super::Listed;
+
+/// How wide a description may be.
+const WIDTH: usize = 60;
+
+/// All agents with their skills.
+pub(super) fn table(agents: &[Listed]) -> String {
+    let mut text = String::new();
+    if agents.is_empty() {
+        return "no agents\n".to_owned();
+    }
+    for (index, listed) in agents.iter().enumerate() {
+        if index > 0 {
+            text.push('\n');
+        }
+        let agent = &listed.agent;
+        let (name, version) = (&agent.card.name, &agent.card.version);
+        let (speaks, url) = (agent.reach.name(), agent.reach.url());
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{name} {version}  speaks {speaks} at {url}");
+        let place = listed.card.as_deref().unwrap_or(agent.found_at.as_str());
+        let _ = writeln!(text, "  card at {place}");
+        text.push_str(&skills(&agent.skills));
+    }
+    text
+}
+
+fn skills(skills: &[Skill]) -> String {
+    if skills.is_empty() {
+        return "  no skills\n".to_owned();
+    }
+    let mut rows = vec![["SKILL", "TAKES", "GIVES", "WHAT IT DOES"].map(String::from)];
+    rows.extend(skills.iter().map(|skill| {
+        [
+            skill.id.clone(),
+            fields(skill.parameters_schema.as_ref()),
+            fields(skill.output_schema.as_ref()),
+            cut(&skill.description),
+        ]
+    }));
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths = [0, 1, 2].map(|column| width(column).unwrap_or_default());
+    let line = |row: &[String; 4]| {
+        let [id, takes, gives, does] = row;
+        let [a, b, c] = widths;
+        let line = format!("  {id:a$}  {takes:b$}  {gives:c$}  {does}");
+        format!("{}\n", line.trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// The fields of a schema with their types; those that may be missing have a question mark.
+fn fields(schema: Option<&Value>) -> String {
+    let Some(schema) = schema else {
+        return "text".to_owned();
+    };
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
+    let fields = properties.into_iter().flatten().map(|(name, field)| {
+        let mark = if is_required(name) { "" } else { "?" };
+        match field.get("type").and_then(Value::as_str) {
+            Some(kind) => format!("{name}{mark}: {kind}"),
+            None => format!("{name}{mark}"),
+        }
+    });
+    match fields.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "any JSON".to_owned(),
+        fields => fields,
+    }
+}
+
+/// The first line, as far as there is room.
+fn cut(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.chars().count() > WIDTH {
+        true => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+        false => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_client::discovery::Discovered;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_agent_is_a_table() {
+        let card = json!({"name": "plan-agent", "version": "1.0.0", "url": "http://localhost:8001", "skills": [
+            {
+                "id": "create_plan",
+                "description": "Creates structured implementation plans\nfrom requirements",
+                "input_schema": {
+                    "type": "object",
+                    "properties": {"requirements": {"type": "string"}, "depth": {"enum": [1, 2]}},
+                    "required": ["requirements"],
+                },
+                "output_schema": {"type": "object"},
+            },
+            {"id": "talk", "description": "x".repeat(61)},
+        ]});
+        let place = "http://localhost:8001/agent-card".parse().unwrap();
+        let agent = Discovered::from_card(card, place).unwrap();
+        let listed = Listed { agent, card: None };
+        insta::assert_snapshot!(table(&[listed]));
+        assert_eq!(table(&[]), "no agents\n");
+    }
+}

@@ -1,0 +1,92 @@
+//! What kind of address it is: an agent, a site, a catalogue, a registry.
+
+use std::error::Error;
+
+use bridge_client::discovery::{Discovered, DiscoveryError, discover_all};
+use url::Url;
+
+use super::{Discover, Listed};
+use crate::cli::registry;
+
+impl Discover {
+    /// The agents there, those with the wanted skill.
+    pub(super) async fn find(&self) -> Result<Vec<Listed>, Box<dyn Error>> {
+        if let Some(host) = self.target.strip_prefix("oci://") {
+            let registry = self.login.open(host)?;
+            return registry::agents(&registry, self.skill.as_deref())
+                .await
+                .map(list);
+        }
+        let target = Url::parse(&self.target).map_err(|error| {
+            format!(
+                "{:?} is no address: {error}; expected one such as http://localhost:3978 or \
+                 oci://localhost:5000",
+                self.target
+            )
+        })?;
+        let found = match discover_all(&target, &self.options()?).await {
+            Ok(found) => found,
+            Err(error) => return Err(self.advised(&target, error)),
+        };
+        self.wanted(found)
+    }
+
+    /// Those that have the skill, if one is wanted.
+    fn wanted(&self, found: Vec<Discovered>) -> Result<Vec<Listed>, Box<dyn Error>> {
+        let Some(skill) = &self.skill else {
+            return Ok(list(found.into_iter().map(|agent| (agent, None)).collect()));
+        };
+        let looked: Vec<String> = found.iter().map(described).collect();
+        let has = |agent: &Discovered| agent.skills.iter().any(|one| one.id == *skill);
+        let found: Vec<_> = found
+            .into_iter()
+            .filter(has)
+            .map(|agent| (agent, None))
+            .collect();
+        match found.is_empty() {
+            false => Ok(list(found)),
+            true => Err(format!(
+                "no agent at {} has the skill {skill:?}: looked at {}",
+                self.target,
+                looked.join("; ")
+            )
+            .into()),
+        }
+    }
+
+    /// What went wrong, and what to do next.
+    fn advised(&self, target: &Url, error: DiscoveryError) -> Box<dyn Error> {
+        let host = target.authority();
+        let advice = match &error {
+            DiscoveryError::NotFound { .. } => format!(
+                "\nif an agent is at a path of its own, name the path; if it is a registry, oci://{host}"
+            ),
+            DiscoveryError::Unreachable { .. } => {
+                "\nis it running, and is the port right?".to_owned()
+            }
+            DiscoveryError::Timeout { .. } => "\n--timeout SECONDS waits longer".to_owned(),
+            DiscoveryError::Elsewhere { .. } => "\n--follow follows it".to_owned(),
+            DiscoveryError::Status {
+                status: 401 | 403, ..
+            } => "\n--bearer-env NAME or --header-env HEADER=NAME shows it a secret".to_owned(),
+            DiscoveryError::Scheme { .. }
+            | DiscoveryError::TooLarge { .. }
+            | DiscoveryError::Status { .. }
+            | DiscoveryError::NotACard { .. }
+            | DiscoveryError::Redirects { .. }
+            | DiscoveryError::Private { .. }
+            | DiscoveryError::NoWayToSpeak { .. } => String::new(),
+        };
+        format!("{error}{advice}").into()
+    }
+}
+
+fn list(found: Vec<(Discovered, Option<String>)>) -> Vec<Listed> {
+    let listed = found.into_iter();
+    listed.map(|(agent, card)| Listed { agent, card }).collect()
+}
+
+fn described(agent: &Discovered) -> String {
+    let skills: Vec<&str> = agent.skills.iter().map(|skill| skill.id.as_str()).collect();
+    format!("{} ({})", agent.card.name, skills.join(", "))
+}

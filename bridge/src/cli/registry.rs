@@ -1,0 +1,197 @@
+//! `bridge registry`: agent cards in an OCI registry, and the registries of `bridge discover`.
+
+use std::{error::Error, fs, path::PathBuf};
+
+use bridge_client::{
+    discovery::Discovered,
+    registry::{CardReference, Found, Registry, RegistryAuth, RegistryOptions},
+};
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use url::Url;
+
+const HELP: &str = "\
+Examples:
+  bridge registry push card.json localhost:5000/agents/plan:v1
+  bridge registry list localhost:5000
+  bridge registry pull localhost:5000/agents/plan:v1
+Cards that were pushed with oras are the same: oras push localhost:5000/agents/plan:v1 card.json";
+
+/// Push, list and pull agent cards in an OCI registry
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(super) struct RegistryCommand {
+    #[command(subcommand)]
+    what: What,
+    #[command(flatten)]
+    login: RegistryLogin,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Push a card, and print the digest that names it for ever
+    Push {
+        /// The card, a JSON file of any generation
+        card: PathBuf,
+        /// Where to: HOST/REPOSITORY:TAG
+        reference: CardReference,
+    },
+    /// Print the agents of a registry, of each repository the newest
+    List {
+        /// The registry, such as localhost:5000
+        registry: String,
+    },
+    /// Print a card
+    Pull {
+        /// Where from: HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST
+        reference: CardReference,
+    },
+}
+
+/// Who asks a registry. The password comes from the environment: arguments are seen by everybody.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct RegistryLogin {
+    /// The user by whose name a registry is asked
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        requires = "registry_password_env"
+    )]
+    registry_user: Option<String>,
+    /// The variable of the environment that holds that user's password
+    #[arg(long, global = true, value_name = "NAME", requires = "registry_user")]
+    registry_password_env: Option<String>,
+}
+
+impl RegistryCommand {
+    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(self.run())
+    }
+
+    async fn run(&self) -> Result<(), Box<dyn Error>> {
+        match &self.what {
+            What::Push { card, reference } => {
+                let registry = self.login.at(&reference.registry)?;
+                let card = read(card)?;
+                let (repository, tag) = (&reference.repository, &reference.version);
+                println!("{}", registry.push(repository, tag, &card).await?);
+            }
+            What::List { registry } => {
+                let registry = self.login.open(registry)?;
+                for found in registry.agents().await? {
+                    let name = &found.agent.card.name;
+                    println!(
+                        "{}:{}  {name}  {}",
+                        found.repository, found.tag, found.digest
+                    );
+                }
+            }
+            What::Pull { reference } => {
+                let registry = self.login.at(&reference.registry)?;
+                let pulled = registry
+                    .pull(&reference.repository, &reference.version)
+                    .await?;
+                println!("{}", serde_json::to_string_pretty(&pulled.card)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Value, Box<dyn Error>> {
+    let named = |error: &dyn Error| format!("{}: {error}", path.display());
+    let text = fs::read(path).map_err(|error| named(&error))?;
+    Ok(serde_json::from_slice(&text).map_err(|error| named(&error))?)
+}
+
+impl RegistryLogin {
+    /// The registry on a host, or at an address: http on this machine, https elsewhere.
+    pub(super) fn open(&self, host: &str) -> Result<Registry, Box<dyn Error>> {
+        let url = match host.contains("://") {
+            true => Url::parse(host)?,
+            // The reader of references knows which host is this machine.
+            false => {
+                format!("{}/any:any", host.trim_end_matches('/'))
+                    .parse::<CardReference>()?
+                    .registry
+            }
+        };
+        self.at(&url)
+    }
+
+    fn at(&self, url: &Url) -> Result<Registry, Box<dyn Error>> {
+        let options = RegistryOptions {
+            auth: self.auth(&|name| std::env::var(name).ok())?,
+            ..RegistryOptions::default()
+        };
+        Ok(Registry::new(url, options)?)
+    }
+
+    fn auth(
+        &self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<RegistryAuth, Box<dyn Error>> {
+        let (Some(user), Some(name)) = (&self.registry_user, &self.registry_password_env) else {
+            return Ok(RegistryAuth::Anonymous);
+        };
+        let password = environment(name).filter(|password| !password.is_empty());
+        let password = password.ok_or_else(|| {
+            format!("expected a password in the variable {name}: set and export it")
+        })?;
+        Ok(RegistryAuth::Basic(user.clone(), password))
+    }
+}
+
+/// The agents of a registry, or the one that has a skill, each with where its card is.
+pub(super) async fn agents(
+    registry: &Registry,
+    skill: Option<&str>,
+) -> Result<Vec<(Discovered, Option<String>)>, Box<dyn Error>> {
+    let found = match skill {
+        Some(skill) => vec![registry.find(skill).await?],
+        None => registry.agents().await?,
+    };
+    let place = |found: &Found| format!("{}:{}@{}", found.repository, found.tag, found.digest);
+    let listed = found
+        .iter()
+        .map(|found| ((*found.agent).clone(), Some(place(found))));
+    Ok(listed.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_comes_from_the_environment() {
+        let login = |name: &str| RegistryLogin {
+            registry_user: Some("me".to_owned()),
+            registry_password_env: Some(name.to_owned()),
+        };
+        let environment = |name: &str| (name == "WORD").then(|| "hunter2".to_owned());
+        let auth = login("WORD").auth(&environment).unwrap();
+        assert_eq!(auth, RegistryAuth::Basic("me".into(), "hunter2".into()));
+        let error = login("NONE").auth(&environment).unwrap_err();
+        assert!(error.to_string().contains("NONE"), "{error}");
+        let nobody = RegistryLogin::default().auth(&environment).unwrap();
+        assert_eq!(nobody, RegistryAuth::Anonymous);
+    }
+
+    #[test]
+    fn a_registry_is_named_by_its_host_or_address() {
+        for (named, is_one) in [
+            ("localhost:5000", true),
+            ("http://localhost:5000", true),
+            ("registry.test/", true),
+            ("http://registry.test", false),
+            ("a b", false),
+        ] {
+            let opened = RegistryLogin::default().open(named);
+            assert_eq!(opened.is_ok(), is_one, "{named}");
+        }
+    }
+}
