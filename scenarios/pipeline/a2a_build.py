@@ -1,5 +1,4 @@
-"""Writes code as an A2A agent: the skill generate_code on PyPI's a2a-sdk. With --slow it only works once it is
-canceled, and says so.
+"""Writes code as an A2A agent: the skill generate_code on PyPI's a2a-sdk. With --slow it takes a minute.
 
     python scenarios/pipeline/a2a_build.py --port 8002
 
@@ -47,7 +46,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--slow", action="store_true")
     args = parser.parse_args()
-    skill = AgentSkill(id="generate_code", name="Generate code", description="Writes code that follows a plan", tags=["code"])
+    skill = AgentSkill(
+        id="generate_code", name="Generate code", description="Writes code that follows a plan", tags=["code"]
+    )
     card = AgentCard(
         name="a2a-build-agent",
         description="Writes code",

@@ -94,11 +94,11 @@ def command_line(doc):
     return parser
 
 
-def serve(name, functions, args):
-    """Serves until SIGTERM."""
+def serve(name, functions, args, forgotten=()):
+    """Serves until SIGTERM. What is forgotten stands on the card, and that is all."""
     url = (args.url or f"http://localhost:{args.port}").rstrip("/")
-    skills = {function.__name__: function for function in functions}
-    card = {"name": name, "url": url, "version": args.version, "skills": [one.card for one in skills.values()]}
+    skills = {function.__name__: function for function in functions if function not in forgotten}
+    card = {"name": name, "url": url, "version": args.version, "skills": [one.card for one in functions]}
     if args.registry:
         registry_client.push(args.registry, f"agents/{name.removesuffix('-agent')}", "v1", card)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -1,6 +1,7 @@
 //! Those among whom agents are found: participants and other addresses.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -8,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_client::{
     Options,
-    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover},
+    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all},
 };
 use futures_util::{StreamExt as _, stream};
 use url::Url;
@@ -29,10 +30,15 @@ pub(super) struct Listed {
     pub(super) name: String,
     /// Where it is.
     pub(super) url: Url,
+    /// Whether a catalogue of several agents may be there.
+    pub(super) many: bool,
 }
 
-/// An address and what is there.
-type Looked<'a> = (&'a Listed, Result<Arc<Discovered>, DiscoveryError>);
+/// The agents at an address.
+type Found = Vec<Arc<Discovered>>;
+
+/// An address and who is there.
+type Looked<'a> = (&'a Listed, Result<Found, DiscoveryError>);
 
 /// Agents at addresses that are known.
 #[derive(Debug)]
@@ -41,7 +47,7 @@ pub(super) struct Directory {
     options: Options,
     goodbyes: Goodbyes,
     /// What was found, by address, until somebody wants to know it anew.
-    known: Mutex<BTreeMap<String, Arc<Discovered>>>,
+    known: Mutex<BTreeMap<String, Found>>,
 }
 
 impl Directory {
@@ -72,26 +78,30 @@ impl Directory {
     async fn look_at<'a>(&self, listed: &'a Listed, anew: bool) -> Looked<'a> {
         let found = match self.known(&listed.url).filter(|_| !anew) {
             Some(found) => Ok(found),
-            None => self.discover(&listed.url).await,
+            None => self.discover(listed).await,
         };
         (listed, found)
     }
 
-    fn known(&self, url: &Url) -> Option<Arc<Discovered>> {
+    fn known(&self, url: &Url) -> Option<Found> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(url.as_str()).cloned()
     }
 
-    async fn discover(&self, url: &Url) -> Result<Arc<Discovered>, DiscoveryError> {
+    async fn discover(&self, listed: &Listed) -> Result<Found, DiscoveryError> {
         // Whoever wrote the file, and nobody else, says where to look: this machine is as good as any.
         let options = DiscoveryOptions {
             connect: self.options.limits.connect,
             allow_private: true,
             ..DiscoveryOptions::default()
         };
-        let found = Arc::new(discover(url, &options).await?);
+        let found = match listed.many {
+            true => discover_all(&listed.url, &options).await?,
+            false => vec![discover(&listed.url, &options).await?],
+        };
+        let found: Found = found.into_iter().map(Arc::new).collect();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(url.to_string(), found.clone());
+        known.insert(listed.url.to_string(), found.clone());
         Ok(found)
     }
 }
@@ -103,9 +113,10 @@ impl Crew for Directory {
         let with_skill = looked
             .iter()
             .filter_map(|(_, found)| found.as_ref().ok())
+            .flatten()
             .filter(|found| found.skills.iter().any(|one| one.id == skill));
-        // Of several the newest; of those the first, since the last of equals is what `max` gives.
-        let best = with_skill.rev().max_by_key(|found| version(found));
+        // Of several the newest, and of equally new ones the first.
+        let best = with_skill.min_by_key(|found| Reverse(version(found)));
         let named = best.and_then(|found| Some((found, found.skill(skill)?)));
         match named {
             Some((found, named)) => Ok(Box::new(Agent {
@@ -142,8 +153,9 @@ fn nobody(looked: &[Looked<'_>]) -> Fault {
     }
 }
 
-fn skills(found: &Discovered) -> String {
-    let ids: Vec<&str> = found.skills.iter().map(|skill| skill.id.as_str()).collect();
+fn skills(found: &[Arc<Discovered>]) -> String {
+    let skills = found.iter().flat_map(|agent| &agent.skills);
+    let ids: Vec<&str> = skills.map(|skill| skill.id.as_str()).collect();
     match ids.is_empty() {
         true => "no skills".to_owned(),
         false => ids.join(", "),
@@ -166,6 +178,7 @@ mod tests {
         Listed {
             name: "somebody".to_owned(),
             url: url.parse().unwrap(),
+            many: false,
         }
     }
 
@@ -198,10 +211,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_catalogue_has_several_agents() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/a2a/catalog", listener.local_addr().unwrap());
+        let all = json!({"agents": [card("one", "1.0.0", "a"), card("two", "1.0.0", "b")]});
+        let app = Router::new().route("/a2a/catalog", get(async move || Json(all)));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let listed = vec![Listed {
+            name: "hosts".to_owned(),
+            url: url.parse().unwrap(),
+            many: true,
+        }];
+        assert_eq!(found(listed.clone(), "b").await.unwrap(), "two");
+        let nobody = found(listed, "c").await.unwrap_err().to_string();
+        assert_eq!(nobody, "nobody has the skill; hosts has a, b");
+    }
+
+    #[tokio::test]
     async fn who_cannot_be_asked_is_told() {
         let gone = Listed {
             name: "gone".to_owned(),
             url: "http://127.0.0.1:1/".parse().unwrap(),
+            many: true,
         };
         let listed = vec![served(card("a", "1.0.0", "a")).await, gone];
         assert_eq!(found(listed.clone(), "a").await.unwrap(), "a");

@@ -107,6 +107,7 @@ impl PipelineEvaluator {
         let named = |(role, url): &(String, Url)| Listed {
             name: role.clone(),
             url: url.clone(),
+            many: false,
         };
         let listed = match agents.is_empty() {
             true => participants.iter().map(named).collect(),
@@ -152,7 +153,11 @@ fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<Listed, As
                 .ok_or_else(|| AssessError::Rejected(missing()))?
         }
     };
-    Ok(Listed { name, url })
+    Ok(Listed {
+        name,
+        url,
+        many: true,
+    })
 }
 
 #[async_trait]

@@ -132,14 +132,22 @@ impl<'a> Course<'a> {
                 None => Some(name.as_str()),
             };
             if source == Some(step.id.as_str()) {
-                let part = match value {
-                    Value::String(text) => Part::text(text),
-                    other => Part::data(other),
-                };
-                self.voice.show(&name, vec![part]).await?;
+                self.voice.show(&name, vec![part(value)]).await?;
             }
         }
         Ok(())
+    }
+}
+
+/// A piece of the result as a text, JSON too: the one data part of the task is its whole result, which is what
+/// those who call the pipeline as a skill look for.
+fn part(value: Value) -> Part {
+    match value {
+        Value::String(text) => Part::text(text),
+        other => Part {
+            media_type: Some("application/json".to_owned()),
+            ..Part::text(other.to_string())
+        },
     }
 }
 
