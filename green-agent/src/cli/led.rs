@@ -43,7 +43,8 @@ impl Led {
         Ok(router(evaluator, public_url).await?)
     }
 
-    /// The file's pipeline, with agents that can be found without the file's participants.
+    /// The file's pipeline. Nobody starts the file's participants here: agents are where the flags or the file say,
+    /// or in the requests of those who name participants.
     fn read(&self) -> Result<Pipeline, Box<dyn Error>> {
         let path = self.pipeline.clone().unwrap_or_default();
         let Green::Builtin(Evaluator::Pipeline(mut pipeline)) = parse::read(&path)?.green else {
@@ -56,12 +57,6 @@ impl Led {
                 registry: self.registry.clone().map(Place::Url),
             };
         }
-        let is_url = |place: &Place| matches!(place, Place::Url(_));
-        match pipeline.agents.is_empty() || !pipeline.agents.places().all(is_url) {
-            false => Ok(pipeline),
-            true => Err("nobody starts the file's participants here: say where agents are with --agent URL, \
-                         or --registry URL"
-                .into()),
-        }
+        Ok(pipeline)
     }
 }

@@ -91,6 +91,11 @@ impl PipelineEvaluator {
         voice: &Voice,
     ) -> Result<Verdict, AssessError> {
         let crew = self.crew(participants)?;
+        if crew.is_empty() {
+            let why = "no agents are known here: expected participants in the request, or to be served with \
+                       --agent URL or --registry URL";
+            return Err(AssessError::Rejected(why.to_owned()));
+        }
         let course = Course {
             pipeline: &self.pipeline,
             crew: &crew,
@@ -189,5 +194,49 @@ impl fmt::Debug for PipelineEvaluator {
         f.debug_struct("PipelineEvaluator")
             .field("pipeline", &self.pipeline)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Part, Role};
+    use serde_json::Map;
+
+    use super::*;
+    use crate::scenario::pipeline::Agents;
+
+    fn evaluator(agents: Agents) -> PipelineEvaluator {
+        let pipeline = fixture::pipeline("[[config.step]]\nid = 'a'\nskill = 'x'\n");
+        PipelineEvaluator::new(Pipeline { agents, ..pipeline }, Limits::default())
+    }
+
+    #[tokio::test]
+    async fn somebody_must_be_named_before_anything_begins() {
+        let voice = Voice::to(Arc::new(|_: &str| ()));
+        let fib = Message::new("m", Role::User, vec![Part::text("fib")]);
+        let nobody = evaluator(Agents::default()).welcome(&fib, &voice).await;
+        let said = nobody.unwrap_err().to_string();
+        assert!(said.starts_with("no agents are known here: "), "{said}");
+        let agents = Agents {
+            listed: vec![Place::Role("plan".to_owned())],
+            registry: None,
+        };
+        let request = AssessmentRequest {
+            participants: Vec::new(),
+            config: Map::new(),
+        };
+        let missing = evaluator(agents).assess(&request, &voice).await;
+        assert_eq!(
+            missing.unwrap_err().to_string(),
+            "participants: expected \"plan\", where agents are found"
+        );
+    }
+
+    #[test]
+    fn a_registry_is_kept_between_two_evaluations() {
+        let url = || Url::parse("http://127.0.0.1:5000/").unwrap();
+        let evaluator = evaluator(Agents::default());
+        let first = evaluator.registry(&url()).unwrap();
+        assert!(Arc::ptr_eq(&first, &evaluator.registry(&url()).unwrap()));
     }
 }

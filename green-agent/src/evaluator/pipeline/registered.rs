@@ -55,6 +55,11 @@ impl Crew for Everybody {
 }
 
 impl Everybody {
+    /// Whether there is nowhere to look.
+    pub(super) fn is_empty(&self) -> bool {
+        self.directory.is_empty() && self.registry.is_none()
+    }
+
     async fn registered(
         &self,
         registry: &Registry,
