@@ -1,16 +1,26 @@
 //! `bridge discover` and `bridge registry`, as people and programs see them.
 
+#[expect(
+    dead_code,
+    reason = "the client's own tests stop it and start it again"
+)]
 #[path = "../../client/tests/it/registry/program.rs"]
 mod registry_program;
 
 use std::{fs, time::Duration};
 
-use serde_json::{Value, json};
+use bridge_client::{
+    Options,
+    discovery::{DiscoveryOptions, discover},
+    invocation::{Invocation, State, invoke},
+};
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use crate::{
     program::{Bridge, run},
     terminal::bridge,
+    venv,
 };
 use registry_program::Program;
 
@@ -159,4 +169,87 @@ async fn cards_go_to_a_registry_and_are_found_there() {
         !done && said.contains("looked at agents/plan:v1 (create_plan)"),
         "{said}"
     );
+}
+
+/// What the SDK does to a message is in KNOWN.md.
+#[tokio::test]
+async fn agents_of_python_a2a_are_discovered_and_invoked() {
+    let python = venv::with(&["python-a2a==0.5.10"]).await.join("bin/python");
+    let program = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/interop/python_a2a_server.py"
+    );
+    let server = Bridge::listening(std::process::Command::new(python).arg(program));
+    let options = DiscoveryOptions {
+        allow_private: true,
+        ..DiscoveryOptions::default()
+    };
+    let club = discover(&server.url().parse().unwrap(), &options)
+        .await
+        .unwrap();
+    assert_eq!(club.reach.name(), "tasks/send 0.1");
+    let skill = "check_team_availability_v1";
+    let call = |id: &str, parameters| Invocation::new(id, skill, parameters);
+    let age = |age: Value| Map::from_iter([("age".to_owned(), age)]);
+
+    let asked = call("m-1", age(json!(10))).saying("Can my 10-year-old son Seb join?");
+    let answered = invoke(&club, &asked, &Options::default()).await.unwrap();
+    let lions =
+        json!({"has_vacancy": true, "team_name": "U10 Lions", "contact": "coach@example.com"});
+    assert_eq!(
+        (answered.state, answered.result_data),
+        (State::Completed, Some(lions))
+    );
+
+    let told = Invocation {
+        parameters: None,
+        ..call("m-2", Map::new())
+    }
+    .saying("Can my son join?");
+    let answered = invoke(&club, &told, &Options::default()).await.unwrap();
+    assert_eq!(answered.text, "How old is the child?");
+
+    let wrong = call("m-3", age(json!("ten")));
+    let error = invoke(&club, &wrong, &Options::default())
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("/age: \"ten\" is not of type"),
+        "{error}"
+    );
+}
+
+/// The Python program of the `oras` project pushes and pulls as its other programs do.
+#[tokio::test]
+async fn cards_that_oras_pushed_are_found_and_ours_are_pulled_by_it() {
+    let registry = Program::start().await;
+    let host = registry.url.authority();
+    let folder = tempfile::tempdir().unwrap();
+    let card = json!({"name": "plan-agent", "url": "http://localhost:8001", "version": "1.0.0", "skills": [
+        {"id": "create_plan", "description": "d", "input_schema": {"type": "object"}},
+    ]});
+    fs::write(folder.path().join("plan_agent_card.json"), card.to_string()).unwrap();
+    let python = venv::with(&["oras==0.2.43"]).await.join("bin/python");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/oras_cards.py");
+    let oras = async |arguments: &[&str]| {
+        let mut command = tokio::process::Command::new(&python);
+        let command = command.arg(program).args(arguments);
+        let (done, said) = run(command.current_dir(folder.path()), LIMIT).await;
+        assert!(done, "{said}");
+    };
+    let (theirs, ours) = (
+        format!("{host}/agents/plan:v1"),
+        format!("{host}/agents/ours:v1"),
+    );
+    oras(&["push", &theirs, "plan_agent_card.json"]).await;
+    let (done, pulled) = said(&["registry", "pull", &theirs]).await;
+    assert!(done, "{pulled}");
+    assert_eq!(serde_json::from_str::<Value>(&pulled).unwrap(), card);
+
+    let file = folder.path().join("plan_agent_card.json");
+    let (done, pushed) = said(&["registry", "push", file.to_str().unwrap(), &ours]).await;
+    assert!(done, "{pushed}");
+    oras(&["pull", &ours]).await;
+    let pulled = fs::read(folder.path().join("agent-card.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&pulled).unwrap(), card);
 }

@@ -34,6 +34,7 @@ const CLIENT: Rooms = &[
         "invocation",
         &["client", "discovery", "error", "options", "rpc"],
     ),
+    ("registry", &["credentials", "discovery", "error"]),
     ("discovery", &["credentials", "guard"]),
     ("guard", &[]),
     (

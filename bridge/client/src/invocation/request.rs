@@ -1,8 +1,8 @@
 //! What is asked of an agent.
 
 use bridge_protocol::{
-    a2a::{Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest},
-    dialect::execute::SkillCall,
+    a2a::{AgentCard, Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest},
+    dialect::{execute::SkillCall, v0_1::card::is_pythons},
 };
 
 /// A skill that is called.
@@ -56,11 +56,11 @@ impl Invocation {
     }
 
     /// The request for SendMessage. `at_once` asks the agent not to wait for the end.
-    pub(super) fn request(&self, at_once: bool) -> SendMessageRequest {
+    pub(super) fn request(&self, card: &AgentCard, at_once: bool) -> SendMessageRequest {
         let message = Message {
             task_id: self.task_id.clone(),
             context_id: self.context_id.clone(),
-            ..self.message()
+            ..self.message(is_pythons(card))
         };
         let configuration = SendMessageConfiguration {
             accepted_output_modes: Vec::new(),
@@ -75,9 +75,10 @@ impl Invocation {
         }
     }
 
-    fn message(&self) -> Message {
+    fn message(&self, for_python: bool) -> Message {
         let text = self.text.as_deref();
         match self.parameters {
+            Some(_) if for_python => self.call().to_python_message(&self.message_id, text),
             Some(_) => self.call().to_message(&self.message_id, text),
             None => {
                 let said = Part::text(text.unwrap_or_default());

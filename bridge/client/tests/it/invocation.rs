@@ -306,3 +306,23 @@ async fn methods_have_no_tasks() {
     let error = invoker.cancel("t-1").await.unwrap_err();
     assert!(matches!(error, InvocationError::NoTasks { .. }), "{error}");
 }
+
+/// Whoever serves several callers has them on several threads.
+#[tokio::test]
+async fn what_waits_may_wait_on_any_thread() {
+    fn sent<T: Send>(waiting: T) -> T {
+        waiting
+    }
+    let (site, agent) = agent(&[("GET /agent-card", card_execute())]).await;
+    let options = DiscoveryOptions {
+        allow_private: true,
+        ..DiscoveryOptions::default()
+    };
+    sent(discover(&site.url, &options)).await.unwrap();
+    let (call, options) = (of_age(json!(10)), Options::default());
+    let called = sent(invoke(&agent, &call, &options)).await;
+    assert!(
+        matches!(called, Err(InvocationError::Agent(_))),
+        "nothing is at /execute"
+    );
+}

@@ -4,6 +4,7 @@
 
 mod activity;
 mod documents;
+mod execute;
 mod names;
 mod translate;
 mod v0_1;

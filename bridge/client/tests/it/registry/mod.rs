@@ -333,7 +333,12 @@ async fn a_registry_that_is_gone_is_told_and_survived() {
         )
         .await
         .unwrap();
-    assert_eq!(registry.find("plan").await.unwrap().stale, None);
+    let found = tokio::spawn(async move {
+        let found = registry.find("plan").await.unwrap();
+        (registry, found)
+    });
+    let (registry, found) = found.await.unwrap();
+    assert_eq!(found.stale, None);
     let stopped = program.stop().await;
     let found = registry.find("plan").await.unwrap();
     assert_eq!(url_of(&found), here.url.as_str());

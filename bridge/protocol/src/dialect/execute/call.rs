@@ -67,6 +67,27 @@ impl SkillCall {
         }
     }
 
+    /// The same part for agents built with python-a2a, which know calls as `function_call` and nothing else.
+    fn to_python_part(&self) -> Part {
+        let one = |(name, value): (&String, &Value)| json!({"name": name, "value": value});
+        let parameters: Vec<Value> = self.parameters.iter().map(one).collect();
+        let mut part = self.to_part();
+        if let Content::Data(data) = &mut part.content {
+            data["function_call"] = json!({"name": self.skill_id, "parameters": parameters});
+        }
+        part
+    }
+
+    /// The message of this call for agents built with python-a2a: they read one part, so that what is said
+    /// in words stands after it.
+    pub fn to_python_message(&self, message_id: &str, text: Option<&str>) -> Message {
+        let text = text.map(Part::text);
+        let parts: Vec<Part> = core::iter::once(self.to_python_part())
+            .chain(text)
+            .collect();
+        Message::new(message_id, Role::User, parts)
+    }
+
     /// The message of this call; what is said in words stands before it.
     pub fn to_message(&self, message_id: &str, text: Option<&str>) -> Message {
         let text = text.map(Part::text).into_iter();
@@ -84,6 +105,18 @@ mod tests {
         let call = SkillCall::from_request("plan", json!({"requirements": "r"})).unwrap();
         let message = call.to_message("m-1", Some("Plan it"));
         assert_eq!(message.text(), "Plan it");
+        assert_eq!(SkillCall::from_message(&message), Some(call));
+    }
+
+    #[test]
+    fn python_a2a_reads_the_first_part() {
+        let call = SkillCall::from_request("plan", json!({"a": 1})).unwrap();
+        let message = call.to_python_message("m-1", Some("Plan it"));
+        let Content::Data(data) = &message.parts[0].content else {
+            panic!("{message:?}");
+        };
+        let function = json!({"name": "plan", "parameters": [{"name": "a", "value": 1}]});
+        assert_eq!(data["function_call"], function);
         assert_eq!(SkillCall::from_message(&message), Some(call));
     }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::ExecuteError;
 use crate::a2a::{Content, Message, Part, SendMessageResponse, Task, TaskState};
 
-/// The data of a task's result: the first data part of its artifacts, or else of what was said last.
+/// The data of a task's result: the first data part of its artifacts, or else of what was said last. Of
+/// python-a2a's `function_response` it is the response.
 pub fn data_of_task(task: &Task) -> Option<&Value> {
     let artifacts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
     let said = task
@@ -25,7 +26,7 @@ pub fn data_of_message(message: &Message) -> Option<&Value> {
 
 fn data_of_part(part: &Part) -> Option<&Value> {
     match &part.content {
-        Content::Data(data) => Some(data),
+        Content::Data(data) => Some(data.pointer("/function_response/response").unwrap_or(data)),
         Content::Text(_) | Content::Raw(_) | Content::Url(_) | Content::Unknown => None,
     }
 }
@@ -108,6 +109,11 @@ mod tests {
                 json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED",
                     "message": said(json!([{"data": [1]}]))}}),
                 json!({"data": [1]}),
+            ),
+            (
+                json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED",
+                    "message": said(json!([{"data": {"function_response": {"name": "s", "response": {"a": 1}}}}]))}}),
+                json!({"a": 1}),
             ),
             (
                 json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED",

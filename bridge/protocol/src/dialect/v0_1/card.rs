@@ -41,8 +41,13 @@ pub(crate) fn is_like(fields: &Fields) -> bool {
 /// Whether each method of the agent has a path of its own, such as `{url}/tasks/send`. Such agents take
 /// the parameters alone or in the envelope of JSON-RPC, and answer in kind.
 pub fn has_paths(card: &AgentCard) -> bool {
+    card.extra.contains_key("base_url") || is_pythons(card)
+}
+
+/// Whether the agent is built with python-a2a, which has forms of its own for messages.
+pub fn is_pythons(card: &AgentCard) -> bool {
     let flags = &card.capabilities.extra;
-    card.extra.contains_key("base_url") || PYTHON_FLAGS.iter().any(|key| flags.contains_key(*key))
+    PYTHON_FLAGS.iter().any(|key| flags.contains_key(*key))
 }
 
 /// Reads a card. Only its name and address must be there.
