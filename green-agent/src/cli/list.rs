@@ -58,6 +58,7 @@ fn agents(scenario: &Scenario) -> String {
         Green::Agent(agent) => &agent.role,
         Green::Builtin(Evaluator::Conversation(_)) => "conversation",
         Green::Builtin(Evaluator::Episode(episode)) => &episode.environment,
+        Green::Builtin(Evaluator::Pipeline(_)) => "pipeline",
     };
     let roles = scenario
         .participants

@@ -1,6 +1,7 @@
 //! The command line: one command, one file. Flags become options; the library does the work.
 
 mod check;
+mod led;
 mod list;
 mod new;
 mod run;
@@ -48,7 +49,7 @@ Of several, 4 wins over 3 over 1 over 0. The log's level is set by RUST_LOG, suc
 enum Command {
     /// Run scenarios and judge them
     Run(run::Run),
-    /// Be a green agent over A2A that evaluates whoever asks for it in an environment
+    /// Be a green agent over A2A: evaluate whoever asks for it, or lead others through a pipeline
     Serve(serve::Serve),
     /// Read scenarios and say what is wrong with them, without running anything
     Check(Paths),

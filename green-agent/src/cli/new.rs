@@ -24,6 +24,8 @@ enum Kind {
     Conversation,
     /// An environment that a participant works in over MCP, offered by the built-in evaluator
     Episode,
+    /// Steps that agents do who are found by skill, led by the built-in evaluator
+    Pipeline,
     /// A green agent that assesses participants, as AgentBeats has it
     Agentbeats,
 }
@@ -33,6 +35,7 @@ impl New {
         let template = match self.kind {
             Kind::Conversation => Template::Conversation,
             Kind::Episode => Template::Episode,
+            Kind::Pipeline => Template::Pipeline,
             Kind::Agentbeats => Template::AgentBeats,
         };
         let written = fs::File::create_new(&self.path)

@@ -2,6 +2,7 @@
 
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
+use axum::Router;
 use bridge::{serve, serve_until};
 use clap::{Args, builder::PossibleValue};
 use mcp_tools::{
@@ -11,7 +12,7 @@ use mcp_tools::{
 use tokio::net::TcpListener;
 use url::Url;
 
-use super::{complain, stop};
+use super::{complain, led::Led, stop};
 use crate::{
     evaluator::episode::{EpisodeEvaluator, MCP_PATH, Reach, router},
     exit::Exit,
@@ -26,21 +27,25 @@ use crate::{
 const EXAMPLES: &str = "\
 Examples:
   green-agent serve --environment shop --seed 7
+  green-agent serve --pipeline plan_build_test.toml --registry http://127.0.0.1:5000
   purple-agent run --green http://127.0.0.1:3980        ask it for an evaluation
 
-It answers AgentBeats' assessment request too, whose config may name environment, seed, details, transport,
-token, limits and acknowledge.";
+An environment's evaluator answers AgentBeats' assessment request too, whose config may name environment, seed, details, transport,
+token, limits and acknowledge. A pipeline takes requirements, as a text or as data, and gives what
+[config.result] says as artifacts.";
 
 /// The most evaluations at a time.
 const EPISODES: usize = 256;
 
-/// Be a green agent over A2A that evaluates whoever asks for it in an environment
+/// Be a green agent over A2A: evaluate whoever asks for it in an environment, or lead others through a pipeline
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
     /// The environment that is worked in
-    #[arg(long, value_name = "NAME", value_parser = environments())]
-    environment: String,
+    #[arg(long, value_name = "NAME", value_parser = environments(), required_unless_present = "pipeline")]
+    environment: Option<String>,
+    #[command(flatten)]
+    pipeline: Led,
     /// What environments are made from: the same seed gives the same ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -120,6 +125,20 @@ impl Serve {
             Some(url) => url.clone(),
             None => Url::parse(&format!("http://{address}/"))?,
         };
+        let app = match &self.environment {
+            Some(environment) => self.evaluator(environment, &public_url).await?,
+            None => self.pipeline.app(&public_url).await?,
+        };
+        eprintln!("listening on http://{address}");
+        serve_until(stop, |stop| serve(listener, app, stop)).await?;
+        Ok(())
+    }
+
+    async fn evaluator(
+        &self,
+        environment: &str,
+        public_url: &Url,
+    ) -> Result<Router, Box<dyn Error>> {
         let mcp_url = match &self.mcp_url {
             Some(url) => url.clone(),
             None => public_url.join(MCP_PATH)?,
@@ -131,14 +150,12 @@ impl Serve {
             url: mcp_url,
         };
         let episodes = Episodes::new(EPISODES);
-        let evaluator = EpisodeEvaluator::new(self.episode(), self.seed, episodes, reach);
-        let app = router(Arc::new(evaluator), &public_url).await?;
-        eprintln!("listening on http://{address}");
-        serve_until(stop, |stop| serve(listener, app, stop)).await?;
-        Ok(())
+        let episode = self.episode(environment);
+        let evaluator = EpisodeEvaluator::new(episode, self.seed, episodes, reach);
+        Ok(router(Arc::new(evaluator), public_url).await?)
     }
 
-    fn episode(&self) -> Episode {
+    fn episode(&self, environment: &str) -> Episode {
         let acknowledge = self.acknowledge_after.map(|after| Acknowledge {
             after,
             resend: self.resend,
@@ -156,7 +173,7 @@ impl Serve {
                 time: self.time,
             },
             acknowledge,
-            ..Episode::new(self.environment.as_str())
+            ..Episode::new(environment)
         }
     }
 }

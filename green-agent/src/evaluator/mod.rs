@@ -4,6 +4,7 @@
 //! - [`Evaluator`]: the trait, for whoever writes one; [`agent()`] serves it over A2A
 //! - [`AssessmentRequest`], [`Voice`], [`Verdict`]: what it is asked, how it speaks, what it answers
 //! - [`episode`]: the one that has participants work in an environment
+//! - [`pipeline`]: the one that has agents, found by skill, work one after the other
 //! - `conversation`, `external`, `heard`: scripted turns; a Green agent that is called; one that was only
 //!   listened to
 
@@ -13,6 +14,7 @@ pub mod episode;
 mod external;
 mod heard;
 mod own;
+pub mod pipeline;
 mod request;
 mod served;
 mod voice;
@@ -30,7 +32,7 @@ pub use request::AssessmentRequest;
 pub use served::agent;
 pub use voice::Voice;
 
-use self::{collect::assessment_of, episode::EpisodeEvaluator};
+use self::{collect::assessment_of, episode::EpisodeEvaluator, pipeline::PipelineEvaluator};
 use crate::{
     assessment::Assessment,
     scenario::model::{self, Green},
@@ -77,6 +79,9 @@ pub enum EvaluationError {
         /// How it ended.
         how: String,
     },
+    /// Somebody whom the built-in evaluator needs, such as a registry, could not be reached.
+    #[error("{0}")]
+    OutOfReach(String),
     /// The built-in evaluator could not do its work.
     #[error("the evaluator could not do its work: {0}")]
     Evaluator(String),
@@ -99,7 +104,11 @@ impl Evaluation<'_> {
                 conversation::assess(self, turns, listener).await
             }
             (Green::Builtin(model::Evaluator::Episode(_)), _, Some(evaluator)) => {
-                self.assess_episode(evaluator, listener).await
+                self.assess_own(&**evaluator, listener).await
+            }
+            (Green::Builtin(model::Evaluator::Pipeline(pipeline)), _, _) => {
+                let evaluator = PipelineEvaluator::new(pipeline.clone(), self.limits());
+                self.assess_own(&evaluator, listener).await
             }
             (Green::Builtin(model::Evaluator::Episode(episode)), _, None) => {
                 let environment = &episode.environment;
@@ -111,9 +120,9 @@ impl Evaluation<'_> {
         }
     }
 
-    async fn assess_episode(
+    async fn assess_own(
         &self,
-        evaluator: &EpisodeEvaluator,
+        evaluator: &dyn Evaluator,
         listener: &Listener,
     ) -> Result<Assessment, EvaluationError> {
         let voice = Voice::to(listener.clone());
@@ -124,6 +133,7 @@ impl Evaluation<'_> {
                 let source = *source;
                 Err(EvaluationError::Participant { role, source })
             }
+            Err(AssessError::OutOfReach(why)) => Err(EvaluationError::OutOfReach(why)),
             Err(error) => Err(EvaluationError::Evaluator(error.to_string())),
         }
     }

@@ -81,6 +81,9 @@ pub enum AssessError {
         #[source]
         source: Box<ClientError>,
     },
+    /// Somebody else whom it needs, such as a registry, could not be reached; says who and why.
+    #[error("{0}")]
+    OutOfReach(String),
     /// Whoever asked for it is gone, or has canceled it.
     #[error("nobody hears it any more: {0}")]
     Unheard(#[source] Box<EmitError>),

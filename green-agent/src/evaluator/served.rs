@@ -190,9 +190,11 @@ async fn work(evaluator: &dyn Evaluator, message: &Message, voice: &Voice) -> Ve
             [vec![result], end].concat()
         }
         Err(AssessError::Rejected(why)) => ends(TaskState::Rejected, why),
-        Err(error @ (AssessError::Failed(_) | AssessError::Participant { .. })) => {
-            ends(TaskState::Failed, error.to_string())
-        }
+        Err(
+            error @ (AssessError::Failed(_)
+            | AssessError::Participant { .. }
+            | AssessError::OutOfReach(_)),
+        ) => ends(TaskState::Failed, error.to_string()),
         Err(AssessError::Unheard(_)) => Vec::new(),
     }
 }

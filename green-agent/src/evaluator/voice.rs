@@ -76,6 +76,16 @@ impl Voice {
         }
     }
 
+    /// Shows an artifact, whole, under a name that is its id too, while the evaluation goes on. Only a task
+    /// has artifacts: where there is none, the result says everything.
+    pub async fn show(&self, name: &str, parts: Vec<Part>) -> Result<(), AssessError> {
+        let Some(task) = &self.0.task else {
+            return Ok(());
+        };
+        task.emit(vec![Update::artifact(name, name, parts)]).await?;
+        Ok(())
+    }
+
     /// Whether the peer has acknowledged the message of this id.
     pub fn has_acknowledged(&self, message_id: &str) -> bool {
         lock(&self.0.acknowledged).contains(message_id)

@@ -9,8 +9,12 @@ use url::Url;
 
 use super::{exit::AgentExit, process::AgentProcess};
 
-/// Where cards are, in the order of trying: since A2A 0.3, and before.
-const CARD_PATHS: [&str; 2] = [".well-known/agent-card.json", ".well-known/agent.json"];
+/// Where cards are, in the order of trying: since A2A 0.3, before, and where skills are executed plainly.
+const CARD_PATHS: [&str; 3] = [
+    ".well-known/agent-card.json",
+    ".well-known/agent.json",
+    "agent-card",
+];
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -337,6 +341,7 @@ mod tests {
             "/.well-known/agent-card.json",
             "/.well-known/agent.json",
             "/a/.well-known/agent.json",
+            "/agent-card",
         ];
         for place in places {
             let endpoint = served(Router::new().route(place, get(card))).await;

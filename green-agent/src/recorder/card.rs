@@ -88,7 +88,7 @@ fn follow(
             rewritten.changed |= *url != on_recorder;
             *url = on_recorder;
         }
-        Leads::Here => {}
+        Leads::Here | Leads::Recorded => {}
         Leads::Upstream(_) | Leads::Elsewhere => rewritten.elsewhere.push(url.clone()),
     }
 }

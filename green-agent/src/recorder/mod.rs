@@ -31,7 +31,7 @@ mod tests;
 mod wrapper;
 
 use std::{
-    collections::{BTreeMap, btree_map},
+    collections::{BTreeMap, BTreeSet, btree_map},
     io,
     net::Ipv4Addr,
     sync::Arc,
@@ -146,15 +146,22 @@ impl Recorder {
             servers: JoinSet::new(),
             drain: options.drain,
         };
+        let mut standing = Vec::new();
         for HopSpec { hop, upstream } in hops {
             let (listener, origins) = listen(&hop, &upstream).await?;
             match recorder.urls.entry(hop.clone()) {
                 btree_map::Entry::Vacant(entry) => entry.insert(origins.endpoint()),
                 btree_map::Entry::Occupied(_) => return Err(RecorderError::Twice { hop }),
             };
+            standing.push((hop, listener, origins));
+        }
+        let ours = recorder.urls.values();
+        let ours: BTreeSet<_> = ours.map(|url| url.origin().ascii_serialization()).collect();
+        let ours = Arc::new(ours);
+        for (hop, listener, origins) in standing {
             let proxy = Proxy {
                 book: Arc::new(recorder.book(hop, &transcript, &masker)),
-                origins,
+                origins: origins.among(ours.clone()),
                 client: client.clone(),
                 permits: Arc::new(Semaphore::new(options.exchanges)),
                 body_limit: options.body_limit,

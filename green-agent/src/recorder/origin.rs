@@ -1,5 +1,7 @@
 //! The two origins of a hop: the upstream's own, and the one under which the recorder stands for it.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use url::{Position, Url};
 
 /// The hosts by which servers call themselves when they know no better.
@@ -12,6 +14,8 @@ const THIS_MACHINE: [&str; 5] = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]", "
 pub(super) struct Origins {
     upstream: Url,
     recorder: Url,
+    /// The origins of the recorder on all hops.
+    ours: Arc<BTreeSet<String>>,
 }
 
 /// Where a URL leads, seen from a caller that reaches the upstream through the recorder.
@@ -21,6 +25,8 @@ pub(super) enum Leads {
     Upstream(String),
     /// Back to wherever it was read: it is relative, and so stays on the recorder by itself.
     Here,
+    /// To the recorder, on this hop or another: somebody was told that address.
+    Recorded,
     /// Somewhere else, where the recorder does not follow.
     Elsewhere,
 }
@@ -37,7 +43,13 @@ impl Origins {
         Ok(Self {
             upstream: upstream.clone(),
             recorder,
+            ours: Arc::default(),
         })
+    }
+
+    /// Among the recorder's origins on all hops, this one included.
+    pub(super) fn among(self, ours: Arc<BTreeSet<String>>) -> Self {
+        Self { ours, ..self }
     }
 
     /// The recorder's address for the upstream's endpoint, with the endpoint's path and query.
@@ -65,6 +77,9 @@ impl Origins {
             Err(url::ParseError::RelativeUrlWithoutBase) if is_path(url) => return Leads::Here,
             Err(_) => return Leads::Elsewhere,
         };
+        if self.ours.contains(&url.origin().ascii_serialization()) {
+            return Leads::Recorded;
+        }
         let same_port = url.port_or_known_default() == self.upstream.port_or_known_default();
         let same_host = url.host_str().is_some_and(|host| {
             Some(host) == self.upstream.host_str() || THIS_MACHINE.contains(&host)
@@ -127,7 +142,8 @@ mod tests {
 
     #[test]
     fn urls_are_followed_by_host_and_port() {
-        let origins = origins("http://agent.example:9109/a2a");
+        let ours = ["http://127.0.0.1:4000", "http://127.0.0.1:4001"].map(str::to_owned);
+        let origins = origins("http://agent.example:9109/a2a").among(Arc::new(ours.into()));
         let recorder = |path: &str| Leads::Upstream(format!("http://127.0.0.1:4000{path}"));
         for (url, expected) in [
             ("http://agent.example:9109", recorder("/")),
@@ -136,6 +152,7 @@ mod tests {
             ("http://[::1]:9109/", recorder("/")),
             ("http://[::]:9109/", recorder("/")),
             ("http://agent.example:9110/", Leads::Elsewhere),
+            ("http://127.0.0.1:4001/a2a", Leads::Recorded),
             ("http://other.example:9109/", Leads::Elsewhere),
             ("/v1", Leads::Here),
             ("v1/card?at=12:30", Leads::Here),

@@ -143,7 +143,9 @@ impl Cast {
 fn ground(scenario: &Scenario) -> Result<Option<Booth>, Problem> {
     match &scenario.green {
         Green::Builtin(Evaluator::Episode(_)) => booth().map(Some),
-        Green::Builtin(Evaluator::Conversation(_)) | Green::Agent(_) => Ok(None),
+        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) | Green::Agent(_) => {
+            Ok(None)
+        }
     }
 }
 
@@ -206,7 +208,8 @@ impl Stage<'_> {
             Green::Builtin(Evaluator::Episode(episode)) => {
                 episode.direction == Direction::PurpleCalls
             }
-            Green::Builtin(Evaluator::Conversation(_)) | Green::Agent(_) => false,
+            Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_))
+            | Green::Agent(_) => false,
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) fn to_green(role: &str) -> Hop {
 pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
     let asks = match &scenario.green {
         Green::Builtin(Evaluator::Episode(episode)) => episode.direction == Direction::PurpleCalls,
-        Green::Builtin(Evaluator::Conversation(_)) => false,
+        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => false,
         Green::Agent(_) => scenario
             .participants
             .iter()
@@ -50,7 +50,7 @@ pub(super) fn hops(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
     let mut hops: Vec<HopSpec> = cast
         .players
         .iter()
-        .filter(|player| player.listens == Listens::Agent)
+        .filter(|player| player.listens == Listens::Agent || scenario.asks(&player.role))
         .filter_map(|player| {
             let upstream = player.endpoint.clone()?;
             let hop = hop_to(scenario, &player.role);
@@ -60,6 +60,15 @@ pub(super) fn hops(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
     hops.extend(of_participant(scenario, cast));
     hops.extend(among_participants(scenario, cast));
     hops
+}
+
+/// The hop over which a participant reaches another; its own role stands for the way on which the evaluator
+/// reaches it, which an agent that makes itself known tells others.
+pub(super) fn known_to(scenario: &Scenario, from: &str, role: &str) -> Hop {
+    match from == role {
+        true => hop_to(scenario, role),
+        false => Hop::new(from, role),
+    }
 }
 
 /// The hops over which participants use each other: whoever names a role is told where it is.
@@ -109,7 +118,7 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
             // What passes over standard streams is told to the recorder by a wrapper.
             McpTransport::Stdio => None,
         },
-        Green::Builtin(Evaluator::Conversation(_)) => None,
+        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => None,
         Green::Agent(agent) => {
             let named = match &agent.start {
                 Start::Program { cmd, .. } => cmd.iter().any(|word| word.contains(ENVIRONMENT)),

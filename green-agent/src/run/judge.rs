@@ -201,6 +201,7 @@ pub(super) fn no_assessment(error: &EvaluationError) -> Problem {
             _ => ProblemKind::Protocol,
         },
         EvaluationError::NotAsked { .. } => ProblemKind::EvaluationFailed,
+        EvaluationError::OutOfReach(_) => ProblemKind::Protocol,
         EvaluationError::Evaluator(_) | EvaluationError::NoSuchRole(_) => ProblemKind::Harness,
     };
     kind.because(error)

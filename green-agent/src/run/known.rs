@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::{
     cast::{Part, Player},
+    hops,
     hosted::Hosted,
 };
 use crate::{
@@ -60,7 +61,7 @@ pub(super) fn tell(
     url: impl Fn(&Hop) -> Option<Url>,
 ) {
     for other in &scenario.participants {
-        let Some(url) = url(&Hop::new(&player.role, &other.role)) else {
+        let Some(url) = url(&hops::known_to(scenario, &player.role, &other.role)) else {
             continue;
         };
         match &mut player.part {

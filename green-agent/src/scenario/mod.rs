@@ -1,6 +1,7 @@
 //! Scenario files: `scenario.toml` as AgentBeats has it, plus the table `[harness]`.
 //!
-//! - [`model`], [`episode`], [`expectation`]: what a file says, as types
+//! - [`model`], [`episode`], [`pipeline`], [`expectation`]: what a file says, as types
+//! - [`placeholder`]: addresses that commands ask for
 //! - [`parse`](mod@parse): from text to model
 //! - `reader`: TOML with positions, on which `parse` and `expected` stand
 //! - [`error`]: what is wrong with a file, and where
@@ -18,6 +19,7 @@ pub mod expected;
 pub mod files;
 pub mod model;
 pub mod parse;
+pub mod pipeline;
 pub mod placeholder;
 mod reader;
 pub mod schema;

@@ -7,7 +7,12 @@ use url::Url;
 
 use mcp_tools::allowed::Allowed;
 
-use super::{episode::Episode, expectation::Expectation, placeholder};
+use super::{
+    episode::Episode,
+    expectation::Expectation,
+    pipeline::{Pipeline, Place},
+    placeholder,
+};
 
 /// One scenario file.
 #[derive(Clone, Debug)]
@@ -35,6 +40,16 @@ impl Scenario {
         };
         self.participants.iter().chain(green)
     }
+
+    /// Whether the evaluator is told by name to ask the participant in this role, be it an agent or not.
+    pub fn asks(&self, role: &str) -> bool {
+        let named = |place: &Place| matches!(place, Place::Role(named) if named == role);
+        match &self.green {
+            Green::Builtin(Evaluator::Pipeline(pipeline)) => pipeline.agents.places().any(named),
+            Green::Builtin(Evaluator::Conversation(_) | Evaluator::Episode(_))
+            | Green::Agent(_) => false,
+        }
+    }
 }
 
 /// The evaluator of a scenario.
@@ -53,6 +68,8 @@ pub enum Evaluator {
     Conversation(Vec<Turn>),
     /// An environment that is worked in over MCP.
     Episode(Episode),
+    /// Steps that agents do who are found by skill.
+    Pipeline(Pipeline),
 }
 
 /// An agent and how it comes to be there.
@@ -161,6 +178,14 @@ impl Start {
     /// Whether the agent calls the green one and is called by nobody.
     pub fn is_client(&self) -> bool {
         matches!(self, Self::Client { .. })
+    }
+
+    /// The words of the command that starts it; none where there is no command.
+    pub fn words(&self) -> &[String] {
+        match self {
+            Self::Program { cmd, .. } | Self::Client { cmd } => cmd,
+            Self::Running { .. } | Self::Builtin { .. } | Self::Policy(_) => &[],
+        }
     }
 }
 

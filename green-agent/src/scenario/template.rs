@@ -7,19 +7,27 @@ pub enum Template {
     Conversation,
     /// An environment that a participant works in, offered by the built-in evaluator.
     Episode,
+    /// Steps that agents do who are found by skill, led by the built-in evaluator.
+    Pipeline,
     /// A green agent and the participants it assesses, as in AgentBeats' tutorial.
     AgentBeats,
 }
 
 impl Template {
     /// Every template.
-    pub const ALL: [Self; 3] = [Self::Conversation, Self::Episode, Self::AgentBeats];
+    pub const ALL: [Self; 4] = [
+        Self::Conversation,
+        Self::Episode,
+        Self::Pipeline,
+        Self::AgentBeats,
+    ];
 
     /// What it is called on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
             Self::Episode => "episode",
+            Self::Pipeline => "pipeline",
             Self::AgentBeats => "agentbeats",
         }
     }
@@ -29,6 +37,7 @@ impl Template {
         match self {
             Self::Conversation => include_str!("template/conversation.toml"),
             Self::Episode => include_str!("template/episode.toml"),
+            Self::Pipeline => include_str!("template/pipeline.toml"),
             Self::AgentBeats => include_str!("template/agentbeats.toml"),
         }
     }

@@ -17,7 +17,8 @@
 //! Order is kept per hop: those to the evaluator first, the runner's before others, then the evaluator's
 //! to the participants as the scenario lists them, then others by name; in a hop the exchanges in order of
 //! their requests, each with its answers. How hops and exchanges interleaved does not show.
-//! Card fetches, polls and keep-alives collapse ([`exchange`]), as do MCP's handshakes ([`mcp`]); ids,
+//! Card fetches, polls and keep-alives collapse ([`exchange`]), as do MCP's handshakes ([`mcp`]) and what is
+//! read from a registry again and again ([`registry`]); ids,
 //! times, ports and tokens become names ([`rename`]), numbered as they appear; headers and stream ids
 //! are left out.
 
@@ -25,6 +26,7 @@ mod exchange;
 mod line;
 mod mcp;
 mod redact;
+mod registry;
 mod rename;
 mod text;
 
@@ -79,15 +81,16 @@ fn sections(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> Ve
     }
     let mut sections: Vec<Section> = hops
         .into_iter()
-        .map(|(hop, entries)| section(hop, &entries, settings))
+        .map(|(hop, entries)| section(hop, &entries, names, settings))
         .collect();
     sections.sort_by_cached_key(|section| rank(&section.hop, names));
     sections
 }
 
-fn section(hop: &Hop, entries: &[&Entry], settings: &SnapshotSettings) -> Section {
+fn section(hop: &Hop, entries: &[&Entry], names: &Names, settings: &SnapshotSettings) -> Section {
     let collapsed = exchange::collapse(exchange::group(entries));
-    let blocks = mcp::fold(collapsed.exchanges).into_iter();
+    let exchanges = registry::tidy(collapsed.exchanges, &names.origins);
+    let blocks = mcp::fold(exchanges).into_iter();
     Section {
         hop: hop.clone(),
         card: collapsed.card,

@@ -4,10 +4,11 @@
 
 /// Whether a request fetches an agent card from one of the places where cards have been.
 pub fn is_card(method: &str, path: &str) -> bool {
-    const PLACES: [&str; 3] = [
+    const PLACES: [&str; 4] = [
         "/.well-known/agent-card.json",
         "/.well-known/agent.json",
         "/agent.json",
+        "/agent-card",
     ];
     method == "GET" && PLACES.iter().any(|place| bare(path).ends_with(place))
 }
@@ -117,6 +118,7 @@ mod tests {
     fn cards_and_task_ids_are_found_in_paths() {
         assert!(is_card("GET", "/a2a/echo/.well-known/agent-card.json"));
         assert!(is_card("GET", "/agent.json"));
+        assert!(is_card("GET", "/agent-card"));
         assert!(!is_card("POST", "/.well-known/agent.json"));
         assert_eq!(task_id("/v1/tasks/7:cancel?x=1"), Some("7"));
         assert_eq!(task_id("/tasks/7/pushNotificationConfigs"), Some("7"));

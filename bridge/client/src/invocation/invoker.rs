@@ -22,14 +22,14 @@ const LONGEST_POLL: Duration = Duration::from_secs(5);
 /// Calls skills of one agent.
 #[derive(Debug)]
 pub struct Invoker<'a> {
-    agent: &'a Discovered,
-    way: Way,
+    pub(super) agent: &'a Discovered,
+    pub(super) way: Way,
     limit: Duration,
 }
 
 /// How the agent is spoken to.
 #[derive(Debug)]
-enum Way {
+pub(super) enum Way {
     Client(Box<Client>),
     TasksSend(Poster),
     Execute(Poster),
@@ -43,7 +43,7 @@ impl<'a> Invoker<'a> {
     /// does not speak the version that is wanted.
     pub fn new(agent: &'a Discovered, options: &Options) -> Result<Self, InvocationError> {
         let home = agent.home();
-        let poster = |base| Poster::new(base, &home, options);
+        let poster = |base| Poster::new(base, &agent.card, &home, options);
         let way = match &agent.reach {
             Reach::Interface { version, .. } => {
                 let options = speaking(options, *version);
@@ -130,7 +130,7 @@ impl<'a> Invoker<'a> {
     }
 
     /// Refuses what the card says would be refused.
-    fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
+    pub(super) fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
         let id = &invocation.skill_id;
         let has_methods = matches!(self.way, Way::Execute(_));
         if id.is_empty() && invocation.parameters.is_none() && !has_methods {
@@ -150,7 +150,7 @@ impl<'a> Invoker<'a> {
     }
 
     /// Agents may answer before they are done, although they were asked to wait.
-    async fn ended(&self, outcome: Outcome) -> Result<Outcome, InvocationError> {
+    pub(super) async fn ended(&self, outcome: Outcome) -> Result<Outcome, InvocationError> {
         match (outcome.state, &outcome.task_id) {
             (State::Working, Some(task)) => self.wait(task).await,
             (

@@ -13,6 +13,7 @@
 
 mod error;
 mod execute;
+mod follow;
 mod invoker;
 mod outcome;
 mod post;

@@ -1,6 +1,6 @@
 //! A JSON body posted below an agent's address, for the dialects that have paths.
 
-use bridge_protocol::{dialect::Version, wire::FieldError};
+use bridge_protocol::{a2a::AgentCard, dialect::Version, wire::FieldError};
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
@@ -17,7 +17,12 @@ pub(super) struct Poster(Endpoint);
 
 impl Poster {
     /// Posts below `base` what is meant for the agent whose card was at `home`.
-    pub(super) fn new(base: &Url, home: &Url, options: &Options) -> Result<Self, ClientError> {
+    pub(super) fn new(
+        base: &Url,
+        card: &AgentCard,
+        home: &Url,
+        options: &Options,
+    ) -> Result<Self, ClientError> {
         let named = |fault: Fault| fault.of(base.as_str(), "card");
         options.credentials.check(home, base).map_err(named)?;
         Ok(Self(Endpoint {
@@ -26,7 +31,7 @@ impl Poster {
             // These dialects came before versions had names.
             version: Version::V0_1,
             limits: options.limits,
-            credentials: options.credentials.clone(),
+            credentials: options.credentials.chosen(card).map_err(named)?,
             extensions: Vec::new(),
         }))
     }

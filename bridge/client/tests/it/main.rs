@@ -13,6 +13,8 @@ mod discovery;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod follow;
+#[cfg(test)]
 mod invocation;
 #[cfg(test)]
 #[cfg(feature = "registry")]

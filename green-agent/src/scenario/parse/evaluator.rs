@@ -1,6 +1,6 @@
 //! The built-in evaluators, chosen by `config.evaluator`.
 
-use super::{cast::Cast, episode, turns};
+use super::{cast::Cast, episode, pipeline, turns};
 use crate::scenario::{
     model::Evaluator,
     reader::{Node, Table},
@@ -12,12 +12,16 @@ pub(in crate::scenario) const CONVERSATION: &str = "conversation";
 /// The evaluator that has participants work in an environment.
 pub(in crate::scenario) const EPISODE: &str = "episode";
 
+/// The evaluator that has agents, found by skill, work one after the other.
+pub(in crate::scenario) const PIPELINE: &str = "pipeline";
+
 type Read = fn(&mut Table<'_>, &Cast) -> Option<Evaluator>;
 
 /// The built-in evaluators by name, and what reads their `[config]`.
-const EVALUATORS: [(&str, Read); 2] = [
+const EVALUATORS: [(&str, Read); 3] = [
     (CONVERSATION, turns::conversation),
     (EPISODE, episode::episode),
+    (PIPELINE, pipeline::pipeline),
 ];
 
 /// Reads which evaluator `[config]` chooses, and what it says to it.
@@ -50,7 +54,7 @@ mod tests {
             ),
             (
                 "[config]\nevaluator = 'x'\n",
-                "a.toml:3:13: config.evaluator: expected a built-in evaluator: conversation, episode, found \"x\"",
+                "a.toml:3:13: config.evaluator: expected a built-in evaluator: conversation, episode, pipeline, found \"x\"",
             ),
             (
                 "[config]\nevaluator = 'conversation'\n",

@@ -137,7 +137,7 @@ fn status(node: &Node<'_>, number: &str) -> Option<Target> {
     }
 }
 
-fn value_path(node: &Node<'_>) -> Option<ValuePath> {
+pub(super) fn value_path(node: &Node<'_>) -> Option<ValuePath> {
     let text = node.text()?;
     if text.starts_with('$') {
         return match JsonPath::parse(text) {

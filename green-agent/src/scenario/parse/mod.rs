@@ -1,7 +1,7 @@
 //! From the text of a scenario file to its model.
 //!
 //! Keys that nobody knows are tolerated as AgentBeats tolerates them, except inside `[harness]`, a
-//! conversation's turns and an episode's `[config]`, which are ours: there a misspelt key would be a check
+//! conversation's turns and the `[config]` of an episode or a pipeline, which are ours: there a misspelt key would be a check
 //! that never ran.
 
 mod agents;
@@ -12,6 +12,7 @@ mod evaluator;
 mod expect;
 mod harness;
 mod part;
+mod pipeline;
 mod policy;
 mod start;
 mod turns;
@@ -21,9 +22,10 @@ use std::{fs, path::Path};
 
 pub(super) use self::{
     check::names as check_names,
-    evaluator::{CONVERSATION, EPISODE},
+    evaluator::{CONVERSATION, EPISODE, PIPELINE},
     harness::VERSION,
     part::CONTENTS,
+    pipeline::PARALLEL,
     turns::STATES,
 };
 

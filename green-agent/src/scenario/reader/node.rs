@@ -154,8 +154,22 @@ impl<'a> Node<'a> {
 
     /// Whether it is a text with nothing in it, without a report if it is no text.
     pub(in crate::scenario) fn is_blank(&self) -> bool {
-        let text = self.value.get_ref().as_str();
-        text.is_some_and(|text| text.trim().is_empty())
+        self.as_text().is_some_and(|text| text.trim().is_empty())
+    }
+
+    /// The text that it is, without a report if it is none.
+    pub(in crate::scenario) fn as_text(&self) -> Option<&'a str> {
+        self.value.get_ref().as_str()
+    }
+
+    /// Whether it is a table, without a report if it is none.
+    pub(in crate::scenario) fn is_table(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Table(_))
+    }
+
+    /// Whether it is a list, without a report if it is none.
+    pub(in crate::scenario) fn is_list(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Array(_))
     }
 
     /// The value as a message shows it.

@@ -74,7 +74,7 @@ pub(super) struct Participant {
     /// The command that starts it, split into words as a shell would, without a shell. Without it the agent
     /// runs already. A command that names {green} starts an agent that calls the green one, whose URL is put
     /// in its place, and that listens nowhere. {ROLE} in it, in env and in settings becomes the URL of the
-    /// participant in that role, as the recorder has it.
+    /// participant in that role, as the recorder has it; of its own role that at which the evaluator reaches it.
     cmd: Option<String>,
     /// Its id on agentbeats.org, which stands in the results file.
     agentbeats_id: Option<String>,

@@ -9,6 +9,7 @@ mod conversation;
 mod episode;
 mod expect;
 mod harness;
+mod pipeline;
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
@@ -18,6 +19,7 @@ use self::{
     conversation::Conversation,
     episode::Episode,
     harness::Harness,
+    pipeline::Pipeline,
 };
 
 /// The schema, draft 2020-12; `scenarios/scenario.schema.json` holds it.
@@ -46,13 +48,15 @@ struct ScenarioFile {
     harness: Option<Harness>,
 }
 
-/// What the evaluator is told: a conversation or an episode for the built-in ones, anything for another one.
+/// What the evaluator is told: a conversation, an episode or a pipeline for the built-in ones,
+/// anything for another one.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its shape is used")]
 enum Config {
     Conversation(Conversation),
     Episode(Episode),
+    Pipeline(Pipeline),
     Other(Map<String, Value>),
 }
 
@@ -68,7 +72,7 @@ fn with_builtin() -> Value {
         "required": ["config"],
         "if": episode::named(),
         "then": config("Episode"),
-        "else": config("Conversation"),
+        "else": {"if": pipeline::named(), "then": config("Pipeline"), "else": config("Conversation")},
     })
 }
 

@@ -49,6 +49,22 @@ limits = { zz = 1 }
 acknowledge = { zz = 1 }
 ";
 
+/// And for the one that orchestrates. An unknown key of a parameter is told with its table's key.
+const UNKNOWN_KEYS_OF_PIPELINES: &str = "
+[green_agent]
+[[participants]]
+role = 'a'
+endpoint = 'http://h'
+[config]
+evaluator = 'pipeline'
+zz = 1
+[[config.step]]
+id = 'a'
+skill = 'x'
+zz = 1
+input = { a = { value = 1, zz = 1 } }
+";
+
 /// The text of a TOML file as the JSON that a schema judges.
 fn to_json(text: &str) -> Value {
     let table: toml::Table = text.parse().unwrap();
@@ -82,18 +98,27 @@ fn the_schema_is_a_schema() {
 /// The parser's known keys are those it asks for, so that this compares the schema with the code itself.
 #[test]
 fn parser_and_schema_know_the_same_keys() {
-    let errors = [UNKNOWN_KEYS, UNKNOWN_KEYS_OF_EPISODES]
-        .map(|text| parse(Path::new("a.toml"), text).unwrap_err().0);
+    let files = [
+        (UNKNOWN_KEYS, "Conversation"),
+        (UNKNOWN_KEYS_OF_EPISODES, "Episode"),
+        (UNKNOWN_KEYS_OF_PIPELINES, "Pipeline"),
+    ];
+    let errors = files.iter().flat_map(|(text, evaluator)| {
+        let errors = parse(Path::new("a.toml"), text).unwrap_err().0;
+        errors.into_iter().map(move |error| (error, *evaluator))
+    });
     let schema = schema();
     let mut compared = 0;
-    for error in errors.into_iter().flatten() {
+    for (error, evaluator) in errors {
         let Problem::UnknownKey { known, .. } = error.problem else {
             panic!("only keys are wrong here: {error}");
         };
         let definition = match error.key.as_str() {
             "config.turn[0].zz" => "Turn",
             "config.turn[0].parts[0].zz" => "Part",
-            "config.zz" => "Episode",
+            "config.zz" => evaluator,
+            "config.step[0].zz" => "Step",
+            "config.step[0].input.a.zz" => "Literal",
             "config.limits.zz" => "Limits",
             "config.acknowledge.zz" => "Resending",
             "harness.zz" => "Harness",
@@ -109,7 +134,7 @@ fn parser_and_schema_know_the_same_keys() {
         assert_eq!(described, known.into_iter().collect(), "{definition}");
         compared += 1;
     }
-    assert_eq!(compared, 9);
+    assert_eq!(compared, 12);
 }
 
 #[test]
@@ -155,6 +180,7 @@ fn typical_mistakes_are_not() {
         ("/participants/0", "settings", json!({})),
         ("/config", "evaluator", json!("talk")),
         ("/config", "evaluator", json!("episode")),
+        ("/config", "evaluator", json!("pipeline")),
         ("/config", "turn", json!([])),
         ("/config/turn/0", "parts", json!([{"text": "x"}])),
         ("/config/turn/0", "state", json!("done")),

@@ -391,3 +391,39 @@ proptest! {
         prop_assert_eq!(canonical(&entries, &names, &SnapshotSettings::default()), expected);
     }
 }
+
+#[test]
+fn what_is_read_from_a_registry_is_shown_once_and_in_order() {
+    let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
+    let get = |path: &str| request("GET", path, None);
+    let tags = |name: &str| reply(200, json!({"name": name, "tags": ["v1"]}));
+    let mut script = Script::default();
+    script.exchange("green -> registry", [get("/v2/"), reply(200, json!({}))]);
+    script.exchange("green -> registry", [get("/v2/b/tags/list"), tags("b")]);
+    script.exchange("green -> registry", [get("/v2/a/tags/list"), tags("a")]);
+    let blob = format!("/v2/a/blobs/{}", digest("0"));
+    script.exchange(
+        "green -> registry",
+        [get(&blob), reply(200, json!({"name": "A"}))],
+    );
+    let upload = request("POST", "/v2/a/blobs/uploads/", None);
+    script.exchange("green -> registry", [upload, reply(202, json!({}))]);
+    let manifest = json!({"layers": [{"digest": digest("0")}]});
+    let pushed = request("PUT", "/v2/a/manifests/v2", Some(manifest));
+    script.exchange("green -> registry", [pushed, reply(201, json!({}))]);
+    let mut otherwise = Script::default();
+    let manifest = json!({"layers": [{"digest": digest("f")}]});
+    let pushed = request("PUT", "/v2/a/manifests/v2", Some(manifest));
+    otherwise.exchange("green -> registry", [pushed, reply(201, json!({}))]);
+    let blob = format!("/v2/a/blobs/{}", digest("f"));
+    otherwise.exchange(
+        "green -> registry",
+        [get(&blob), reply(200, json!({"name": "A"}))],
+    );
+    for _ in 0..2 {
+        otherwise.exchange("green -> registry", [get("/v2/a/tags/list"), tags("a")]);
+        otherwise.exchange("green -> registry", [get("/v2/b/tags/list"), tags("b")]);
+    }
+    assert_eq!(plain(&script), plain(&otherwise));
+    insta::assert_snapshot!(plain(&script));
+}

@@ -1,0 +1,60 @@
+//! A call that is followed event by event, so that its task is known, and can be canceled, from the beginning.
+
+use bridge_protocol::a2a::{SendMessageRequest, StreamResponse, Task};
+use futures_util::StreamExt as _;
+
+use super::{Invocation, InvocationError, Invoker, Outcome, invoker::Way};
+use crate::{Client, ClientError, Fault};
+
+impl Invoker<'_> {
+    /// Calls a skill and waits for what comes of it, as [`invoke`](Self::invoke) does. `begun` hears the task's id
+    /// as soon as the agent says it, for whoever may not wait to the end: at once from agents that stream or
+    /// answer before they are done, and only at the end from those that speak 0.1 without streams. Agents that
+    /// take skills as methods have no tasks.
+    ///
+    /// # Errors
+    /// As [`invoke`](Self::invoke).
+    pub async fn follow(
+        &self,
+        invocation: &Invocation,
+        mut begun: impl FnMut(&str) + Send,
+    ) -> Result<Outcome, InvocationError> {
+        let outcome = match &self.way {
+            Way::Client(client) if client.card().capabilities.streams() => {
+                self.check(invocation)?;
+                let heard = stream(client, invocation.request(false), &mut begun).await?;
+                heard.ok_or_else(|| self.nothing_said())?
+            }
+            Way::Client(_) | Way::TasksSend(_) | Way::Execute(_) => self.begin(invocation).await?,
+        };
+        outcome.task_id.iter().for_each(|id| begun(id));
+        self.ended(outcome).await
+    }
+
+    fn nothing_said(&self) -> ClientError {
+        let fault = Fault::StreamBroken("it ended before anything was said".to_owned());
+        fault.of(self.agent.reach.url().as_str(), "SendStreamingMessage")
+    }
+}
+
+/// What the agent says until its stream ends, or the message that it says in the place of a task. Nothing if
+/// the stream ends before anything was said.
+async fn stream(
+    client: &Client,
+    request: SendMessageRequest,
+    begun: &mut impl FnMut(&str),
+) -> Result<Option<Outcome>, ClientError> {
+    let mut events = client.send_streaming_message(request).await?;
+    let mut heard: Option<Task> = None;
+    while let Some(item) = events.next().await {
+        match (item?, &mut heard) {
+            (StreamResponse::Message(message), _) => return Ok(Some(message.into())),
+            (item, Some(task)) => task.apply(item),
+            (item, none) => {
+                *none = Task::begun_by(item);
+                none.iter().for_each(|task| begun(&task.id));
+            }
+        }
+    }
+    Ok(heard.map(Outcome::from))
+}

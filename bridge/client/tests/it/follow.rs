@@ -1,0 +1,98 @@
+//! Calls that are followed, so that their task is known before they end.
+
+use axum::{body::Body, http::Response};
+use bridge_client::{
+    Options,
+    discovery::{DiscoveryOptions, discover},
+    invocation::{Invocation, InvocationError, Invoker, Outcome, State},
+};
+use serde_json::{Map, Value, json};
+
+use crate::server::{Answer, reply, result, serve};
+
+const CARD: &str = "/.well-known/agent-card.json";
+
+/// The task's ids in the order in which they were heard, and what came of the call.
+async fn followed(
+    streams: bool,
+    answer: Answer,
+) -> (Vec<String>, Result<Outcome, InvocationError>) {
+    let card = json!({
+        "name": "New", "skills": [{"id": "check"}], "capabilities": {"streaming": streams},
+        "supportedInterfaces": [{"url": "URL", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+    });
+    let (url, _) = serve(CARD, card, answer).await;
+    let options = DiscoveryOptions {
+        allow_private: true,
+        ..DiscoveryOptions::default()
+    };
+    let found = discover(&url, &options).await.unwrap();
+    let invoker = Invoker::new(&found, &Options::default()).unwrap();
+    let invocation = Invocation::new("m-1", "check", Map::new());
+    let mut begun = Vec::new();
+    let outcome = invoker
+        .follow(&invocation, |id| begun.push(id.to_owned()))
+        .await;
+    (begun, outcome)
+}
+
+fn events(items: &[Value]) -> Response<Body> {
+    let event = |item: &Value| {
+        let envelope = json!({"jsonrpc": "2.0", "id": 1, "result": item});
+        format!("data: {envelope}\n\n")
+    };
+    reply(
+        200,
+        "text/event-stream",
+        &items.iter().map(event).collect::<String>(),
+    )
+}
+
+fn status(state: &str) -> Value {
+    json!({"statusUpdate": {"taskId": "t-1", "contextId": "c-1", "status": {"state": state}}})
+}
+
+#[tokio::test]
+async fn a_stream_tells_its_task_at_once() {
+    let answer = || {
+        let artifact = json!({"artifactId": "a", "parts": [{"data": {"plan": "p"}}]});
+        events(&[
+            status("TASK_STATE_WORKING"),
+            json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-1", "artifact": artifact}}),
+            status("TASK_STATE_COMPLETED"),
+        ])
+    };
+    let (begun, outcome) = followed(true, answer).await;
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.state, State::Completed);
+    assert_eq!(outcome.result_data, Some(json!({"plan": "p"})));
+    assert_eq!(begun, ["t-1", "t-1"]);
+}
+
+#[tokio::test]
+async fn a_message_is_a_whole_answer_and_silence_is_none() {
+    let message = || {
+        let said = json!({"messageId": "a-1", "role": "ROLE_AGENT", "parts": [{"text": "hi"}]});
+        events(&[json!({ "message": said })])
+    };
+    let (begun, outcome) = followed(true, message).await;
+    assert_eq!((begun.len(), outcome.unwrap().text.as_str()), (0, "hi"));
+    let (_, outcome) = followed(true, || events(&[])).await;
+    let error = outcome.unwrap_err().to_string();
+    assert!(
+        error.ends_with("the stream broke: it ended before anything was said"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn who_does_not_stream_answers_before_it_is_done() {
+    let answer = || {
+        result(&json!({"task": {
+            "id": "t-2", "status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [],
+        }}))
+    };
+    let (begun, outcome) = followed(false, answer).await;
+    assert_eq!(begun, ["t-2"]);
+    assert_eq!(outcome.unwrap().state, State::Completed);
+}

@@ -1,0 +1,244 @@
+//! Those among whom agents are found: participants and other addresses.
+
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use bridge_client::{
+    Options,
+    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all},
+};
+use futures_util::{StreamExt as _, stream};
+use url::Url;
+
+use super::{
+    agent::{Agent, Goodbyes},
+    crew::{Colleague, Crew},
+    error::Fault,
+};
+
+/// How many addresses are asked for their cards at a time.
+const AT_A_TIME: usize = 8;
+
+/// An address at which agents are looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    /// What it is called in messages: a role, or the address itself.
+    pub(super) name: String,
+    /// Where it is.
+    pub(super) url: Url,
+    /// Whether a catalogue of several agents may be there.
+    pub(super) many: bool,
+}
+
+/// The agents at an address.
+type Found = Vec<Arc<Discovered>>;
+
+/// An address and who is there.
+type Looked<'a> = (&'a Listed, Result<Found, DiscoveryError>);
+
+/// Agents at addresses that are known.
+#[derive(Debug)]
+pub(super) struct Directory {
+    listed: Vec<Listed>,
+    options: Options,
+    goodbyes: Goodbyes,
+    /// What was found, by address, until somebody wants to know it anew.
+    known: Mutex<BTreeMap<String, Found>>,
+}
+
+impl Directory {
+    pub(super) fn new(listed: Vec<Listed>, options: Options, goodbyes: Goodbyes) -> Self {
+        Self {
+            listed,
+            options,
+            goodbyes,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Whether there is no address to look at.
+    pub(super) fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    /// Everybody who is there, in the order of the addresses, and what is wrong with the others.
+    async fn look(&self, anew: bool) -> Vec<Looked<'_>> {
+        let looking: Vec<_> = self
+            .listed
+            .iter()
+            .map(|one| self.look_at(one, anew))
+            .collect();
+        stream::iter(looking).buffered(AT_A_TIME).collect().await
+    }
+
+    async fn look_at<'a>(&self, listed: &'a Listed, anew: bool) -> Looked<'a> {
+        let found = match self.known(&listed.url).filter(|_| !anew) {
+            Some(found) => Ok(found),
+            None => self.discover(listed).await,
+        };
+        (listed, found)
+    }
+
+    fn known(&self, url: &Url) -> Option<Found> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(url.as_str()).cloned()
+    }
+
+    async fn discover(&self, listed: &Listed) -> Result<Found, DiscoveryError> {
+        // Whoever wrote the file, and nobody else, says where to look: this machine is as good as any.
+        let options = DiscoveryOptions {
+            connect: self.options.limits.connect,
+            allow_private: true,
+            ..DiscoveryOptions::default()
+        };
+        let found = match listed.many {
+            true => discover_all(&listed.url, &options).await?,
+            false => vec![discover(&listed.url, &options).await?],
+        };
+        let found: Found = found.into_iter().map(Arc::new).collect();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(listed.url.to_string(), found.clone());
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl Crew for Directory {
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn Colleague>, Fault> {
+        let looked = self.look(anew).await;
+        let with_skill = looked
+            .iter()
+            .filter_map(|(_, found)| found.as_ref().ok())
+            .flatten()
+            .filter(|found| found.skills.iter().any(|one| one.id == skill));
+        // Of several the newest, and of equally new ones the first.
+        let best = with_skill.min_by_key(|found| Reverse(version(found)));
+        let named = best.and_then(|found| Some((found, found.skill(skill)?)));
+        match named {
+            Some((found, named)) => Ok(Box::new(Agent {
+                found: found.clone(),
+                skill: named.clone(),
+                options: self.options.clone(),
+                goodbyes: self.goodbyes.clone(),
+            })),
+            None => Err(nobody(&looked)),
+        }
+    }
+}
+
+/// The version that a card says; one that says none, or no semantic one, is older than all others.
+fn version(found: &Discovered) -> Option<semver::Version> {
+    semver::Version::parse(&found.card.version).ok()
+}
+
+/// Why nobody was found: somebody could not be asked, or nobody has the skill.
+fn nobody(looked: &[Looked<'_>]) -> Fault {
+    let line = |(listed, found): &Looked<'_>| match found {
+        Ok(found) => format!("{} has {}", listed.name, skills(found)),
+        Err(error) => format!("{}: {error}", listed.name),
+    };
+    let lines: Vec<String> = looked.iter().map(line).collect();
+    let broken = |(_, found): &Looked<'_>| {
+        let error = found.as_ref().err();
+        error.is_some_and(|error| !error.is_not_found())
+    };
+    let said = lines.join("; ");
+    match looked.iter().any(broken) {
+        true => Fault::Lost { why: said },
+        false => Fault::Nobody { looked: said },
+    }
+}
+
+fn skills(found: &[Arc<Discovered>]) -> String {
+    let skills = found.iter().flat_map(|agent| &agent.skills);
+    let ids: Vec<&str> = skills.map(|skill| skill.id.as_str()).collect();
+    match ids.is_empty() {
+        true => "no skills".to_owned(),
+        false => ids.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{Json, Router, routing::get};
+    use serde_json::{Value, json};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn served(card: Value) -> Listed {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let app = Router::new().route("/agent-card", get(async move || Json(card)));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Listed {
+            name: "somebody".to_owned(),
+            url: url.parse().unwrap(),
+            many: false,
+        }
+    }
+
+    fn card(name: &str, version: &str, skill: &str) -> Value {
+        json!({"name": name, "url": "http://127.0.0.1:9", "version": version,
+               "skills": [{"id": skill, "description": "", "input_schema": {"type": "object"}}]})
+    }
+
+    async fn found(listed: Vec<Listed>, skill: &str) -> Result<String, Fault> {
+        let directory = Directory::new(listed, Options::default(), Goodbyes::default());
+        let found = directory.find(skill, false).await?;
+        Ok(found.name().to_owned())
+    }
+
+    #[tokio::test]
+    async fn the_newest_of_those_with_the_skill_is_found() {
+        let listed = vec![
+            served(card("plain", "new", "a")).await,
+            served(card("old", "1.9.0", "a")).await,
+            served(card("first", "1.10.0", "a")).await,
+            served(card("second", "1.10.0", "a")).await,
+            served(card("other", "2.0.0", "b")).await,
+        ];
+        assert_eq!(found(listed.clone(), "a").await.unwrap(), "first");
+        assert_eq!(found(listed[..1].to_vec(), "a").await.unwrap(), "plain");
+        let nobody = found(listed[3..].to_vec(), "c").await.unwrap_err();
+        let said = "nobody has the skill; somebody has a; somebody has b";
+        assert_eq!(nobody.to_string(), said);
+        assert!(!nobody.is_infrastructure());
+    }
+
+    #[tokio::test]
+    async fn a_catalogue_has_several_agents() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/a2a/catalog", listener.local_addr().unwrap());
+        let all = json!({"agents": [card("one", "1.0.0", "a"), card("two", "1.0.0", "b")]});
+        let app = Router::new().route("/a2a/catalog", get(async move || Json(all)));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let listed = vec![Listed {
+            name: "hosts".to_owned(),
+            url: url.parse().unwrap(),
+            many: true,
+        }];
+        assert_eq!(found(listed.clone(), "b").await.unwrap(), "two");
+        let nobody = found(listed, "c").await.unwrap_err().to_string();
+        assert_eq!(nobody, "nobody has the skill; hosts has a, b");
+    }
+
+    #[tokio::test]
+    async fn who_cannot_be_asked_is_told() {
+        let gone = Listed {
+            name: "gone".to_owned(),
+            url: "http://127.0.0.1:1/".parse().unwrap(),
+            many: true,
+        };
+        let listed = vec![served(card("a", "1.0.0", "a")).await, gone];
+        assert_eq!(found(listed.clone(), "a").await.unwrap(), "a");
+        let lost = found(listed, "b").await.unwrap_err();
+        assert!(lost.is_infrastructure());
+        let said = lost.to_string();
+        assert!(said.contains("gone: http://127.0.0.1:1/"), "{said}");
+    }
+}

@@ -1,0 +1,117 @@
+//! What the tests of this room share: pipelines as files say them, and agents who need no network.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::{
+    crew::{Colleague, Crew},
+    error::Fault,
+};
+use crate::scenario::{
+    self,
+    model::{Evaluator, Green},
+    pipeline::Pipeline,
+};
+
+/// The pipeline of a file with this `[config]`.
+pub(super) fn pipeline(config: &str) -> Pipeline {
+    let text =
+        format!("[green_agent]\n[config]\nevaluator = 'pipeline'\nagents = ['http://h']\n{config}");
+    match scenario::parse(Path::new("a.toml"), &text).unwrap().green {
+        Green::Builtin(Evaluator::Pipeline(pipeline)) => pipeline,
+        other => panic!("the evaluator is a pipeline, not {other:?}"),
+    }
+}
+
+/// Agents by skill, each with what it answers, one call after the other; the last answer stays.
+#[derive(Clone, Default)]
+pub(super) struct Rehearsed {
+    answers: Arc<Mutex<BTreeMap<String, Vec<Answer>>>>,
+    /// The skills and inputs of all calls, in the order in which they began.
+    pub(super) calls: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+/// What an agent does with a call.
+#[derive(Clone, Debug)]
+pub(super) enum Answer {
+    Gives(Value),
+    Fails(&'static str),
+    Refuses(&'static str),
+    Hangs,
+}
+
+impl Rehearsed {
+    pub(super) fn with(self, skill: &str, answers: impl Into<Vec<Answer>>) -> Self {
+        let answers = answers.into();
+        self.answers
+            .lock()
+            .unwrap()
+            .insert(skill.to_owned(), answers);
+        self
+    }
+
+    pub(super) fn called(&self) -> Vec<String> {
+        let calls = self.calls.lock().unwrap();
+        calls.iter().map(|(skill, _)| skill.clone()).collect()
+    }
+
+    fn next(&self, skill: &str) -> Answer {
+        let mut answers = self.answers.lock().unwrap();
+        let answers = answers.get_mut(skill).unwrap();
+        match answers.len() {
+            1 => answers[0].clone(),
+            _ => answers.remove(0),
+        }
+    }
+}
+
+#[async_trait]
+impl Crew for Rehearsed {
+    async fn find(&self, skill: &str, _anew: bool) -> Result<Box<dyn Colleague>, Fault> {
+        if self.answers.lock().unwrap().contains_key(skill) {
+            return Ok(Box::new(Actor {
+                skill: skill.to_owned(),
+                name: format!("{skill}-agent"),
+                crew: self.clone(),
+            }));
+        }
+        Err(Fault::Nobody {
+            looked: "nobody was there".to_owned(),
+        })
+    }
+}
+
+struct Actor {
+    skill: String,
+    name: String,
+    crew: Rehearsed,
+}
+
+#[async_trait]
+impl Colleague for Actor {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn work(&self, input: &Map<String, Value>) -> Result<Value, Fault> {
+        let input = Value::Object(input.clone());
+        let call = (self.skill.clone(), input);
+        self.crew.calls.lock().unwrap().push(call);
+        match self.crew.next(&self.skill) {
+            Answer::Gives(output) => Ok(output),
+            Answer::Fails(why) => Err(Fault::Failed {
+                why: why.to_owned(),
+            }),
+            Answer::Refuses(why) => Err(Fault::Parameters {
+                why: why.to_owned(),
+            }),
+            Answer::Hangs => std::future::pending().await,
+        }
+    }
+}

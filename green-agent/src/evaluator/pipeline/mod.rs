@@ -1,0 +1,242 @@
+//! The evaluator `pipeline`: agents who are found by skill work one after the other, and side by side where
+//! neither needs the other.
+//!
+//! Nobody's address stands in a pipeline. Before every step it is looked for who has the skill: among the
+//! scenario's participants, at other addresses, or in a registry.
+//!
+//! - [`PipelineEvaluator`]: an [`Evaluator`], in the runner and as an agent
+//! - [`router`](fn@router): that agent, at one address
+//! - `schedule`, `document`: which step may begin, and with what
+//! - `run`, `step`: the steps in that order, each as often as it may be tried
+//! - `crew`: the seam to the agents; behind it `directory` and `registered`, by which they are found, and
+//!   `agent`, one at work
+//! - `asked`: what a message asks for
+//! - `result`, `error`: what came of it, and why not more
+
+mod agent;
+mod asked;
+mod crew;
+mod directory;
+mod document;
+mod error;
+#[cfg(test)]
+mod fixture;
+mod registered;
+mod result;
+mod router;
+mod run;
+mod schedule;
+mod step;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_client::{Limits, Options, registry::Registry};
+use bridge_protocol::a2a::{AgentCard, Message};
+use serde_json::Value;
+use url::Url;
+
+use self::{
+    agent::Goodbyes,
+    directory::{Directory, Listed},
+    registered::Everybody,
+    run::Course,
+};
+use super::{
+    own::{AssessError, Evaluator, Verdict},
+    request::AssessmentRequest,
+    voice::Voice,
+};
+use crate::scenario::pipeline::{Pipeline, Place, REQUIREMENTS};
+pub use router::router;
+
+/// What may be left to do once a pipeline's own time is over.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// Leads agents through a pipeline, each time it is asked.
+pub struct PipelineEvaluator {
+    pipeline: Pipeline,
+    options: Options,
+    /// The registry, so that what was known before it went away is known still.
+    registry: Mutex<Option<(Url, Arc<Registry>)>>,
+}
+
+impl PipelineEvaluator {
+    /// An evaluator with these limits of a call to an agent; the pipeline's own are tighter.
+    pub fn new(pipeline: Pipeline, limits: Limits) -> Self {
+        let options = Options {
+            limits,
+            ..Options::default()
+        };
+        Self {
+            pipeline,
+            options,
+            registry: Mutex::default(),
+        }
+    }
+
+    /// The longest that an evaluation takes.
+    pub fn longest(&self) -> Duration {
+        self.pipeline.timeout + LAST_WORDS
+    }
+
+    async fn lead(
+        &self,
+        requirements: Value,
+        participants: &[(String, Url)],
+        voice: &Voice,
+    ) -> Result<Verdict, AssessError> {
+        let crew = self.crew(participants)?;
+        if crew.is_empty() {
+            let why = "no agents are known here: expected participants in the request, or to be served with \
+                       --agent URL or --registry URL";
+            return Err(AssessError::Rejected(why.to_owned()));
+        }
+        let course = Course {
+            pipeline: &self.pipeline,
+            crew: &crew,
+            voice,
+        };
+        let played = course.run(requirements).await?;
+        crew.goodbyes.said().await;
+        played.verdict()
+    }
+
+    /// Everybody among whom agents are looked for: where the file says, and else the participants.
+    fn crew(&self, participants: &[(String, Url)]) -> Result<Everybody, AssessError> {
+        let agents = &self.pipeline.agents;
+        let named = |(role, url): &(String, Url)| Listed {
+            name: role.clone(),
+            url: url.clone(),
+            many: false,
+        };
+        let listed = match agents.is_empty() {
+            true => participants.iter().map(named).collect(),
+            false => {
+                let listed = agents.listed.iter();
+                let listed = listed.map(|place| listed_at(place, participants));
+                listed.collect::<Result<_, _>>()?
+            }
+        };
+        let registry = agents.registry.as_ref();
+        let registry = registry.map(|place| self.registry(&listed_at(place, participants)?.url));
+        let (options, goodbyes) = (self.options.clone(), Goodbyes::default());
+        Ok(Everybody {
+            directory: Directory::new(listed, options.clone(), goodbyes.clone()),
+            registry: registry.transpose()?,
+            options,
+            goodbyes,
+        })
+    }
+
+    fn registry(&self, url: &Url) -> Result<Arc<Registry>, AssessError> {
+        let mut known = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, registry)) = known.as_ref().filter(|(known, _)| known == url) {
+            return Ok(registry.clone());
+        }
+        let registry = registered::registry(url);
+        let registry = registry.map_err(|fault| AssessError::Rejected(fault.to_string()))?;
+        let registry = Arc::new(registry);
+        *known = Some((url.clone(), registry.clone()));
+        Ok(registry)
+    }
+}
+
+/// An address with what it is called in messages.
+fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<Listed, AssessError> {
+    let (name, url) = match place {
+        Place::Url(url) => (url.to_string(), url.clone()),
+        Place::Role(role) => {
+            let named = participants.iter().find(|(name, _)| name == role);
+            let missing = || format!("participants: expected {role:?}, where agents are found");
+            named
+                .cloned()
+                .ok_or_else(|| AssessError::Rejected(missing()))?
+        }
+    };
+    Ok(Listed {
+        name,
+        url,
+        many: true,
+    })
+}
+
+#[async_trait]
+impl Evaluator for PipelineEvaluator {
+    fn card(&self, card: AgentCard) -> AgentCard {
+        asked::card(&self.pipeline, card)
+    }
+
+    /// The request's `config.requirements` goes before the file's.
+    async fn assess(
+        &self,
+        request: &AssessmentRequest,
+        voice: &Voice,
+    ) -> Result<Verdict, AssessError> {
+        let asked = request.config.get(REQUIREMENTS);
+        let requirements = asked.or(self.pipeline.requirements.as_ref());
+        let requirements = requirements.cloned().unwrap_or_default();
+        self.lead(requirements, &request.participants, voice).await
+    }
+
+    async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
+        let requirements = asked::requirements(message)?;
+        self.lead(requirements, &[], voice).await
+    }
+}
+
+impl fmt::Debug for PipelineEvaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipelineEvaluator")
+            .field("pipeline", &self.pipeline)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::a2a::{Part, Role};
+    use serde_json::Map;
+
+    use super::*;
+    use crate::scenario::pipeline::Agents;
+
+    fn evaluator(agents: Agents) -> PipelineEvaluator {
+        let pipeline = fixture::pipeline("[[config.step]]\nid = 'a'\nskill = 'x'\n");
+        PipelineEvaluator::new(Pipeline { agents, ..pipeline }, Limits::default())
+    }
+
+    #[tokio::test]
+    async fn somebody_must_be_named_before_anything_begins() {
+        let voice = Voice::to(Arc::new(|_: &str| ()));
+        let fib = Message::new("m", Role::User, vec![Part::text("fib")]);
+        let nobody = evaluator(Agents::default()).welcome(&fib, &voice).await;
+        let said = nobody.unwrap_err().to_string();
+        assert!(said.starts_with("no agents are known here: "), "{said}");
+        let agents = Agents {
+            listed: vec![Place::Role("plan".to_owned())],
+            registry: None,
+        };
+        let request = AssessmentRequest {
+            participants: Vec::new(),
+            config: Map::new(),
+        };
+        let missing = evaluator(agents).assess(&request, &voice).await;
+        assert_eq!(
+            missing.unwrap_err().to_string(),
+            "participants: expected \"plan\", where agents are found"
+        );
+    }
+
+    #[test]
+    fn a_registry_is_kept_between_two_evaluations() {
+        let url = || Url::parse("http://127.0.0.1:5000/").unwrap();
+        let evaluator = evaluator(Agents::default());
+        let first = evaluator.registry(&url()).unwrap();
+        assert!(Arc::ptr_eq(&first, &evaluator.registry(&url()).unwrap()));
+    }
+}

@@ -1,0 +1,142 @@
+//! Those whose cards are in a registry, and everybody together.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_client::{
+    Options,
+    registry::{Registry, RegistryError, RegistryOptions},
+};
+use url::Url;
+
+use super::{
+    agent::{Agent, Goodbyes},
+    crew::{Colleague, Crew},
+    directory::Directory,
+    error::Fault,
+};
+
+/// The registry at this address. It is asked before every step, so that a newer card is found at once; what is
+/// known by its digest is not pulled again, and is used while the registry is gone.
+pub(super) fn registry(url: &Url) -> Result<Registry, Fault> {
+    let options = RegistryOptions {
+        fresh: Duration::ZERO,
+        ..RegistryOptions::default()
+    };
+    Registry::new(url, options).map_err(fault)
+}
+
+/// Everybody among whom agents are looked for.
+pub(super) struct Everybody {
+    /// Those at addresses that are known, who come first.
+    pub(super) directory: Directory,
+    pub(super) registry: Option<Arc<Registry>>,
+    pub(super) options: Options,
+    pub(super) goodbyes: Goodbyes,
+}
+
+#[async_trait]
+impl Crew for Everybody {
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn Colleague>, Fault> {
+        let Some(registry) = &self.registry else {
+            return self.directory.find(skill, anew).await;
+        };
+        if self.directory.is_empty() {
+            return self.registered(registry, skill).await;
+        }
+        match self.directory.find(skill, anew).await {
+            Ok(found) => Ok(found),
+            Err(here) => {
+                let there = self.registered(registry, skill).await;
+                there.map_err(|there| here.and(there))
+            }
+        }
+    }
+}
+
+impl Everybody {
+    /// Whether there is nowhere to look.
+    pub(super) fn is_empty(&self) -> bool {
+        self.directory.is_empty() && self.registry.is_none()
+    }
+
+    async fn registered(
+        &self,
+        registry: &Registry,
+        skill: &str,
+    ) -> Result<Box<dyn Colleague>, Fault> {
+        let found = registry.find(skill).await.map_err(fault)?.agent;
+        let named = found.skill(skill).cloned();
+        let skill = named.ok_or_else(|| Fault::Nobody {
+            looked: format!("{} has lost it", found.card.name),
+        })?;
+        Ok(Box::new(Agent {
+            found,
+            skill,
+            options: self.options.clone(),
+            goodbyes: self.goodbyes.clone(),
+        }))
+    }
+}
+
+fn fault(error: RegistryError) -> Fault {
+    match error {
+        RegistryError::NoSkill {
+            registry, looked, ..
+        } => Fault::Nobody {
+            looked: match looked.is_empty() {
+                true => format!("the registry {registry} is empty"),
+                false => format!("the registry {registry} has {}", looked.join("; ")),
+            },
+        },
+        RegistryError::NoneHealthy { tried, .. } => Fault::Unreachable {
+            why: format!("nobody with the skill is there: {}", tried.join("; ")),
+        },
+        RegistryError::Address(_)
+        | RegistryError::PlainHttp { .. }
+        | RegistryError::Reference { .. }
+        | RegistryError::Unreachable { .. }
+        | RegistryError::Timeout { .. }
+        | RegistryError::Unauthorized { .. }
+        | RegistryError::NotFound { .. }
+        | RegistryError::Refused { .. }
+        | RegistryError::NotACard { .. }
+        | RegistryError::TooLarge { .. } => Fault::Lost {
+            why: error.to_string(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_that_is_gone_is_no_fault_of_the_agents() {
+        let url: Url = "http://127.0.0.1:1/".parse().unwrap();
+        let gone = fault(RegistryError::Unreachable {
+            registry: "127.0.0.1:1".to_owned(),
+            cause: "connection refused".to_owned(),
+        });
+        assert!(gone.is_infrastructure());
+        assert!(registry(&url).is_ok());
+        let remote = registry(&"http://registry.example/".parse().unwrap()).unwrap_err();
+        assert!(remote.to_string().contains("use https://registry.example"));
+    }
+
+    #[test]
+    fn who_was_looked_through_is_told() {
+        let nobody = fault(RegistryError::NoSkill {
+            registry: "h:1".to_owned(),
+            skill: "x".to_owned(),
+            looked: vec!["agents/plan:v1 (create_plan)".to_owned()],
+        });
+        let here = Fault::Nobody {
+            looked: "plan has nothing".to_owned(),
+        };
+        assert_eq!(
+            here.and(nobody).to_string(),
+            "nobody has the skill; plan has nothing; the registry h:1 has agents/plan:v1 (create_plan)"
+        );
+    }
+}

@@ -1,0 +1,278 @@
+//! Runs a pipeline: begins what may begin, as many at a time as may run, and stops at the first failure.
+
+use bridge_protocol::a2a::Part;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use super::{
+    crew::Crew,
+    document::Document,
+    error::{Failure, Fault, StepFailure},
+    result::{State, States},
+    schedule::Schedule,
+    step::Performer,
+};
+use crate::{
+    evaluator::{own::AssessError, voice::Voice},
+    scenario::pipeline::{Pipeline, Step},
+};
+
+/// A pipeline and who works in it.
+pub(super) struct Course<'a> {
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) crew: &'a dyn Crew,
+    pub(super) voice: &'a Voice,
+}
+
+/// How far a pipeline came.
+#[derive(Debug)]
+pub(super) struct Played<'a> {
+    /// How it stands with each step.
+    pub(super) states: States<'a>,
+    /// What the file makes of the outputs.
+    pub(super) result: Map<String, Value>,
+    /// Why it went no further.
+    pub(super) failure: Option<Failure>,
+}
+
+/// Why a pipeline goes no further.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// It failed.
+    Failure(Failure),
+    /// Nobody hears it any more.
+    Unheard(AssessError),
+}
+
+impl From<AssessError> for Ended {
+    fn from(error: AssessError) -> Self {
+        Self::Unheard(error)
+    }
+}
+
+impl From<StepFailure> for Ended {
+    fn from(failure: StepFailure) -> Self {
+        Self::Failure(Failure::Step(failure))
+    }
+}
+
+impl<'a> Course<'a> {
+    /// Runs it to its end. A step that fails ends the others, which are canceled at their agents.
+    ///
+    /// # Errors
+    /// If whoever asked for it is gone.
+    pub(super) async fn run(&self, requirements: Value) -> Result<Played<'a>, AssessError> {
+        let mut states = States::new(&self.pipeline.steps);
+        let mut document = Document::new(requirements);
+        let limit = self.pipeline.timeout;
+        let playing = self.play(&mut document, &mut states);
+        let failure = match timeout(limit, playing).await {
+            Ok(Ok(())) => None,
+            Ok(Err(Ended::Failure(failure))) => Some(failure),
+            Ok(Err(Ended::Unheard(error))) => return Err(error),
+            Err(_over) => {
+                let running = states.working();
+                Some(Failure::TimedOut { limit, running })
+            }
+        };
+        if let Some(Failure::Step(failure)) = &failure {
+            states.failed(failure);
+        }
+        states.canceled();
+        Ok(Played {
+            states,
+            result: document.result(&self.pipeline.result),
+            failure,
+        })
+    }
+
+    async fn play(&self, document: &mut Document, states: &mut States<'a>) -> Result<(), Ended> {
+        let mut schedule = Schedule::new(&self.pipeline.steps);
+        let mut running = FuturesUnordered::new();
+        loop {
+            while running.len() < self.pipeline.parallel
+                && let Some(step) = schedule.next()
+            {
+                let input = document.input(step);
+                let input = input.map_err(|fault| not_begun(step, fault))?;
+                states.set(&step.id, State::Working);
+                running.push(self.perform(step, input));
+            }
+            let Some(ended) = running.next().await else {
+                return Ok(());
+            };
+            let (step, done) = ended?;
+            let (agent, attempts) = (done.agent, done.attempts);
+            states.set(&step.id, State::Completed { agent, attempts });
+            document.add(&step.id, done.output);
+            schedule.done(step);
+            self.show(step, document).await?;
+        }
+    }
+
+    async fn perform(
+        &self,
+        step: &'a Step,
+        input: Map<String, Value>,
+    ) -> Result<(&'a Step, super::step::Done), Ended> {
+        let performer = Performer {
+            step,
+            crew: self.crew,
+            voice: self.voice,
+        };
+        Ok((step, performer.perform(&input).await?))
+    }
+
+    /// Shows what of the result this step has given, so that nobody has to wait for the last step.
+    async fn show(&self, step: &Step, document: &Document) -> Result<(), AssessError> {
+        for (name, value) in document.result(&self.pipeline.result) {
+            let source = match self.pipeline.result.get(&name) {
+                Some(reference) => reference.step(),
+                None => Some(name.as_str()),
+            };
+            if source == Some(step.id.as_str()) {
+                self.voice.show(&name, vec![part(value)]).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A piece of the result as a text, JSON too: the one data part of the task is its whole result, which is what
+/// those who call the pipeline as a skill look for.
+fn part(value: Value) -> Part {
+    match value {
+        Value::String(text) => Part::text(text),
+        other => Part {
+            media_type: Some("application/json".to_owned()),
+            ..Part::text(other.to_string())
+        },
+    }
+}
+
+fn not_begun(step: &Step, fault: Fault) -> StepFailure {
+    StepFailure {
+        step: step.id.clone(),
+        skill: step.skill.clone(),
+        agent: None,
+        attempts: 0,
+        fault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::evaluator::pipeline::fixture::{Answer, Rehearsed, pipeline};
+
+    const PLAN_BUILD_TEST: &str = "timeout = '1m'\n\
+        [[config.step]]\nid = 'plan'\nskill = 'create_plan'\ninput = { requirements = '/requirements' }\n\
+        [[config.step]]\nid = 'code'\nskill = 'generate_code'\ninput = { plan = '/plan/plan' }\n\
+        [[config.step]]\nid = 'review'\nskill = 'review_code'\ninput = { code = '/code/code' }\n\
+        [config.result]\nplan = '/plan/plan'\ncode = '/code/code'\nreview = '/review'\n";
+
+    fn crew() -> Rehearsed {
+        Rehearsed::default()
+            .with("create_plan", [Answer::Gives(json!({"plan": "p"}))])
+            .with("generate_code", [Answer::Gives(json!({"code": "c"}))])
+            .with("review_code", [Answer::Gives(json!({"review": "r"}))])
+    }
+
+    /// The verdict's result and failure.
+    async fn run(config: &str, crew: &Rehearsed) -> (Value, Option<String>) {
+        let pipeline = pipeline(config);
+        let course = Course {
+            pipeline: &pipeline,
+            crew,
+            voice: &Voice::to(Arc::new(|_: &str| ())),
+        };
+        let played = course.run(json!("fib")).await.unwrap();
+        let verdict = played.verdict().unwrap();
+        (verdict.result, verdict.failure)
+    }
+
+    #[tokio::test]
+    async fn what_one_step_gives_is_what_the_next_one_needs() {
+        let crew = crew();
+        let (result, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        assert_eq!(failure, None);
+        assert_eq!(result["score"], 1.0);
+        assert_eq!(
+            [&result["plan"], &result["code"], &result["review"]],
+            [&json!("p"), &json!("c"), &json!({"review": "r"})]
+        );
+        let calls = crew.calls.lock().unwrap();
+        let inputs: Vec<&Value> = calls.iter().map(|(_, input)| input).collect();
+        assert_eq!(
+            inputs,
+            [
+                &json!({"requirements": "fib"}),
+                &json!({"plan": "p"}),
+                &json!({"code": "c"})
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_failure_keeps_what_was_done_before() {
+        let crew = crew().with("generate_code", [Answer::Fails("no idea")]);
+        let (result, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        assert_eq!(
+            failure.unwrap(),
+            "step code, generate_code at generate_code-agent: no idea"
+        );
+        insta::assert_json_snapshot!("failed_half_way", result);
+        assert_eq!(crew.called(), ["create_plan", "generate_code"]);
+    }
+
+    #[tokio::test]
+    async fn a_reference_that_leads_nowhere_ends_it_before_anybody_is_asked() {
+        let crew = crew().with("create_plan", [Answer::Gives(json!({"steps": []}))]);
+        let (_, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        assert_eq!(
+            failure.unwrap(),
+            "step code, generate_code: input.plan: nothing at /plan/plan; plan has steps"
+        );
+        assert_eq!(crew.called(), ["create_plan"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_steps_together_have_a_limit() {
+        let crew = crew().with("generate_code", [Answer::Hangs]);
+        let (result, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        assert_eq!(
+            failure.unwrap(),
+            "the pipeline took longer than 60s (config.timeout), running: code"
+        );
+        assert_eq!(result["steps"][1]["state"], "canceled");
+        assert_eq!(result["steps"][2]["state"], "not-begun");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_needs_nothing_of_each_other_runs_at_the_same_time() {
+        const FAN: &str = "[[config.step]]\nid = 'plan'\nskill = 'create_plan'\n\
+            [[config.step]]\nid = 'code'\nskill = 'generate_code'\ninput = { plan = '/plan' }\n\
+            [[config.step]]\nid = 'docs'\nskill = 'write_docs'\ninput = { plan = '/plan' }\n";
+        let crew = crew()
+            .with("generate_code", [Answer::Hangs])
+            .with("write_docs", [Answer::Fails("no words")]);
+        let (result, failure) = run(FAN, &crew).await;
+        assert_eq!(
+            failure.unwrap(),
+            "step docs, write_docs at write_docs-agent: no words"
+        );
+        assert_eq!(result["steps"][1]["state"], "canceled");
+        assert_eq!(
+            crew.called(),
+            ["create_plan", "generate_code", "write_docs"]
+        );
+        // One at a time, the first never lets the other begin.
+        let (_, failure) = run(&format!("parallel = 1\ntimeout = '9s'\n{FAN}"), &crew).await;
+        assert!(failure.unwrap().ends_with("running: code"));
+    }
+}

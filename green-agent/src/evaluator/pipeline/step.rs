@@ -1,0 +1,219 @@
+//! One step, tried as often as it may be.
+
+use std::time::Duration;
+
+use bridge_protocol::a2a::Part;
+use serde_json::{Map, Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::{
+    crew::Crew,
+    error::{Fault, StepFailure},
+    run::Ended,
+};
+use crate::{
+    evaluator::{own::AssessError, voice::Voice},
+    scenario::pipeline::Step,
+};
+
+/// A step that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Done {
+    /// Who did it.
+    pub(super) agent: String,
+    /// At which attempt.
+    pub(super) attempts: u32,
+    /// What it gave.
+    pub(super) output: Value,
+}
+
+/// Somebody who does a step: finds an agent, has it work, and tries again if that fails.
+pub(super) struct Performer<'a> {
+    pub(super) step: &'a Step,
+    pub(super) crew: &'a dyn Crew,
+    pub(super) voice: &'a Voice,
+}
+
+impl Performer<'_> {
+    /// Does the step. An agent is looked for before every attempt: one that failed may be replaced meanwhile.
+    pub(super) async fn perform(&self, input: &Map<String, Value>) -> Result<Done, Ended> {
+        let mut pause = self.step.backoff;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let mut agent = None;
+            let fault = match self.within_limit(input, attempts, &mut agent).await? {
+                Ok(output) => {
+                    let agent = agent.unwrap_or_default();
+                    self.tell("completed", Some(&agent), attempts).await?;
+                    return Ok(Done {
+                        agent,
+                        attempts,
+                        output,
+                    });
+                }
+                Err(fault) => fault,
+            };
+            if attempts > self.step.retries || !fault.may_pass() {
+                return Err(self.failure(agent, attempts, fault).into());
+            }
+            self.tell_again(&fault, attempts, pause).await?;
+            sleep(pause).await;
+            pause = pause.saturating_mul(2);
+        }
+    }
+
+    async fn within_limit(
+        &self,
+        input: &Map<String, Value>,
+        attempt: u32,
+        agent: &mut Option<String>,
+    ) -> Result<Result<Value, Fault>, AssessError> {
+        let trying = self.attempt(input, attempt, agent);
+        match self.step.timeout {
+            None => trying.await,
+            Some(limit) => match timeout(limit, trying).await {
+                Ok(tried) => tried,
+                Err(_over) => Ok(Err(Fault::TimedOut { limit })),
+            },
+        }
+    }
+
+    async fn attempt(
+        &self,
+        input: &Map<String, Value>,
+        attempt: u32,
+        agent: &mut Option<String>,
+    ) -> Result<Result<Value, Fault>, AssessError> {
+        let colleague = match self.crew.find(&self.step.skill, attempt > 1).await {
+            Ok(colleague) => colleague,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let name = agent.insert(colleague.name().to_owned());
+        self.tell("working", Some(name), attempt).await?;
+        Ok(colleague.work(input).await)
+    }
+
+    fn failure(&self, agent: Option<String>, attempts: u32, fault: Fault) -> StepFailure {
+        StepFailure {
+            step: self.step.id.clone(),
+            skill: self.step.skill.clone(),
+            agent,
+            attempts,
+            fault,
+        }
+    }
+
+    /// Says how it stands with the step, for people and for programs.
+    async fn tell(
+        &self,
+        state: &str,
+        agent: Option<&str>,
+        attempt: u32,
+    ) -> Result<(), AssessError> {
+        let Step { id, skill, .. } = self.step;
+        let at = agent
+            .map(|agent| format!(" at {agent}"))
+            .unwrap_or_default();
+        let data = json!({
+            "step": id, "skill": skill, "agent": agent, "state": state, "attempt": attempt,
+        });
+        let text = format!("step {id}, {skill}{at}: {state}");
+        let parts = vec![Part::text(text), Part::data(data)];
+        self.voice.send(parts).await.map(|_| ())
+    }
+
+    async fn tell_again(
+        &self,
+        fault: &Fault,
+        attempt: u32,
+        pause: Duration,
+    ) -> Result<(), AssessError> {
+        let Step {
+            id, skill, retries, ..
+        } = self.step;
+        let text = format!(
+            "step {id}, {skill}: attempt {attempt} of {} failed: {fault}; again in {pause:?}",
+            retries + 1
+        );
+        self.voice.say(text).await.map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::evaluator::pipeline::{
+        error::Failure,
+        fixture::{Answer, Rehearsed, pipeline},
+    };
+
+    async fn perform(config: &str, crew: &Rehearsed) -> Result<Done, String> {
+        let pipeline = pipeline(&format!(
+            "[[config.step]]\nid = 'plan'\nskill = 'p'\n{config}"
+        ));
+        let performer = Performer {
+            step: &pipeline.steps[0],
+            crew,
+            voice: &Voice::to(Arc::new(|_: &str| ())),
+        };
+        performer
+            .perform(&Map::new())
+            .await
+            .map_err(|ended| match ended {
+                Ended::Failure(Failure::Step(failure)) => failure.to_string(),
+                other => panic!("the step fails, and not {other:?}"),
+            })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_is_tried_again_until_it_is_done() {
+        let crew = Rehearsed::default().with(
+            "p",
+            [
+                Answer::Fails("too hot"),
+                Answer::Hangs,
+                Answer::Gives(json!(7)),
+            ],
+        );
+        let config = "retries = 3\nbackoff = '1s'\ntimeout = '5s'\n";
+        let begun = tokio::time::Instant::now();
+        let done = perform(config, &crew).await.unwrap();
+        assert_eq!((done.attempts, done.output), (3, json!(7)));
+        assert_eq!(done.agent, "p-agent");
+        // A failure at once and 1 s, a timeout after 5 s and 2 s.
+        assert_eq!(begun.elapsed(), Duration::from_secs(8));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_names_step_skill_and_agent() {
+        for (config, answer, expected) in [
+            (
+                "retries = 1\n",
+                Answer::Fails("too hot"),
+                "step plan, p at p-agent, 2 attempts: too hot",
+            ),
+            (
+                "retries = 5\n",
+                Answer::Refuses("/plan: expected a text"),
+                "step plan, p at p-agent: its input is not what the skill takes: /plan: expected a text",
+            ),
+            (
+                "timeout = '2s'\n",
+                Answer::Hangs,
+                "step plan, p at p-agent: it took longer than 2s; give the step a longer timeout",
+            ),
+        ] {
+            let crew = Rehearsed::default().with("p", [answer]);
+            let error = perform(config, &crew).await.unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let error = perform("", &Rehearsed::default()).await.unwrap_err();
+        assert_eq!(
+            error,
+            "step plan, p: nobody has the skill; nobody was there"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! The traffic of an OCI registry: what is read there is behaviour, when and how often it is read is not.
+
+use std::collections::BTreeMap;
+
+use super::{exchange::Exchange, text};
+use crate::transcript::{Content, Entry};
+
+/// The paths of the OCI distribution specification.
+const ROOT: &str = "/v2/";
+
+/// Leaves out how bodies are uploaded, puts what is pushed in front of what is read, and of that shows each
+/// answer once, in the order of paths. Other exchanges stay where they are, in front.
+pub(super) fn tidy<'a>(
+    exchanges: Vec<Exchange<'a>>,
+    origins: &BTreeMap<String, String>,
+) -> Vec<Exchange<'a>> {
+    let (mut reads, mut shown): (Vec<_>, Vec<_>) = exchanges
+        .into_iter()
+        .filter(|exchange| !is_transport(exchange))
+        .partition(is_read);
+    reads.sort_by_cached_key(|exchange| key(exchange, origins));
+    reads.dedup_by_key(|exchange| key(exchange, origins));
+    shown.extend(reads);
+    shown
+}
+
+/// Method and path of a request to a registry.
+fn asked<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a str)> {
+    match &exchange.request?.content {
+        Content::Request { method, path, .. } if path.starts_with(ROOT) => Some((method, path)),
+        Content::Request { .. }
+        | Content::Reply { .. }
+        | Content::Event { .. }
+        | Content::End
+        | Content::Failure { .. } => None,
+    }
+}
+
+/// Whether it only carries what another request names, or asks whether anybody is there.
+fn is_transport(exchange: &Exchange<'_>) -> bool {
+    asked(exchange).is_some_and(|(_, path)| path == ROOT || path.contains("/blobs/uploads/"))
+}
+
+fn is_read(exchange: &Exchange<'_>) -> bool {
+    asked(exchange).is_some_and(|(method, _)| matches!(method, "GET" | "HEAD"))
+}
+
+/// What is read, as it is in every run.
+fn key(exchange: &Exchange<'_>, origins: &BTreeMap<String, String>) -> String {
+    let (method, path) = asked(exchange).unwrap_or_default();
+    let answers: Vec<String> = exchange.answers.iter().map(|entry| answer(entry)).collect();
+    text::steady(&format!("{path} {method} {}", answers.join(" ")), origins)
+}
+
+fn answer(entry: &Entry) -> String {
+    match &entry.content {
+        Content::Reply { status, body, .. } => {
+            let body = body.as_ref().and_then(|body| body.json());
+            format!(
+                "{status} {}",
+                body.map(ToString::to_string).unwrap_or_default()
+            )
+        }
+        Content::Failure { error } => text::failure(error),
+        Content::Request { .. } | Content::Event { .. } | Content::End => String::new(),
+    }
+}
