@@ -30,7 +30,7 @@ pub struct PushConfig {
     pub per_task: Option<NonZeroU16>,
     /// How long a webhook may take to answer; 15s if absent.
     pub timeout: Option<Period>,
-    /// How often one event is tried; 16 times if absent.
+    /// How often one event is tried, ever more seldom; 40 times if absent, which takes more than a day.
     pub attempts: Option<NonZeroU32>,
     /// How long one event is tried; 24h if absent.
     pub max_age: Option<Period>,

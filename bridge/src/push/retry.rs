@@ -47,6 +47,13 @@ mod tests {
     }
 
     #[test]
+    fn by_default_a_day_passes_before_an_event_is_given_up() {
+        let retry = RetrySettings::default();
+        let pauses = (1..retry.attempts).map(|failures| retry.pause(failures, None, 1_000));
+        assert!(pauses.sum::<Duration>() > retry.age);
+    }
+
+    #[test]
     fn lots_scatter_pauses_within_their_half() {
         let retry = RetrySettings::default();
         let drawn = [0, 7, 500, 999, u64::MAX].map(|lot| retry.pause(4, None, lot));

@@ -51,8 +51,8 @@ impl Default for RetrySettings {
     fn default() -> Self {
         Self {
             first: Duration::from_secs(1),
-            longest: Duration::from_secs(10 * 60),
-            attempts: 16,
+            longest: Duration::from_secs(60 * 60),
+            attempts: 40,
             age: Duration::from_secs(24 * 60 * 60),
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn change_once(rng: &mut Rng, text: &mut Vec<u8>, seeds: &[Vec<u8>]) 
         0 if at < text.len() => text[at] ^= 1 << rng.below(8),
         1 if at < text.len() => text[at] = u8::try_from(rng.below(256)).unwrap_or_default(),
         2 => drop(text.drain(at..end)),
-        3 => insert(text, at, *rng.pick(&WORDS)),
+        3 => insert(text, at, WORDS[rng.below(WORDS.len())]),
         4 => {
             let piece = text[at..end].repeat(1 + rng.below(64));
             insert(text, at, &piece);

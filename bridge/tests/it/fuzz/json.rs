@@ -161,8 +161,8 @@ fn change_list(rng: &mut Rng, items: &mut Vec<Value>) {
 
 fn change_text(rng: &mut Rng, text: &mut String) {
     match rng.below(3) {
-        0 => (*rng.pick(&TEXTS)).clone_into(text),
-        1 => text.push_str(*rng.pick(&TEXTS)),
+        0 => TEXTS[rng.below(TEXTS.len())].clone_into(text),
+        1 => text.push_str(TEXTS[rng.below(TEXTS.len())]),
         _ => {
             let mut raw = std::mem::take(text).into_bytes();
             bytes::change_once(rng, &mut raw, &[Vec::new()]);

@@ -153,12 +153,7 @@ fn activities() {
         else {
             return Ok(());
         };
-        comes_back(
-            "an activity",
-            to_value(&activity),
-            Activity::read,
-            |activity| to_value(activity),
-        )?;
+        comes_back("an activity", to_value(&activity), Activity::read, to_value)?;
         before.push(activity);
         let verdict = turn(&before);
         if before.len() == 4 {
