@@ -178,7 +178,7 @@ mod tests {
         assert_eq!((seen.key_id.as_str(), seen.key_set), ("sdk-key", None));
         let nameless = Signers::keys([Jwk { kid: None, ..key }]);
         assert!(nameless.verify(&card, &none()).is_ok());
-        let mut older = card.clone();
+        let mut older = card;
         older["url"] = "http://localhost/".into();
         assert!(signers.verify(&older, &none()).is_ok(), "0.3 is not signed");
     }

@@ -109,3 +109,81 @@ impl AccessLayer {
         Some(refusal.response(self.binding, &headers))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use bridge_protocol::{a2a::AgentCard, wire::Wire as _};
+    use serde_json::json;
+    use tower::{ServiceExt as _, service_fn};
+
+    use super::*;
+    use crate::{
+        access::{Check, Secrets},
+        auth::Secret,
+        caller::Caller,
+    };
+
+    fn access() -> Access {
+        let card = json!({
+            "name": "a", "supportedInterfaces": [],
+            "securitySchemes": {"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
+            "securityRequirements": [{"schemes": {"s": {"list": []}}}],
+        });
+        let check = Check {
+            secrets: Secrets::default().with("me", &Secret::new("100%")).unwrap(),
+            ..Check::default()
+        };
+        let checks = BTreeMap::from([("s".to_owned(), check)]);
+        Access::new(&AgentCard::read(card).unwrap(), "a", checks).unwrap()
+    }
+
+    /// Asks a service whose bodies are texts and numbers, which says who asks.
+    async fn ask(binding: Binding, token: &str) -> Response<Body> {
+        let inner = service_fn(async |request: Request<u8>| {
+            let caller = request.extensions().get::<Caller>().cloned();
+            Ok::<_, String>(Response::new(caller.map_or_else(String::new, |one| one.id)))
+        });
+        let request = Request::get("/").header("authorization", format!("Bearer {token}"));
+        let guarded = access().layer(binding).layer(inner);
+        guarded.oneshot(request.body(7).unwrap()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn any_service_stands_behind_it() {
+        for (binding, status, grpc, body) in [
+            (Binding::JsonRpc, 401, None, r#""code":-32001"#),
+            (
+                Binding::HttpJson,
+                401,
+                None,
+                r#""status":"UNAUTHENTICATED""#,
+            ),
+            (Binding::Grpc, 200, Some("16"), ""),
+        ] {
+            let refused = ask(binding, "guess").await;
+            assert_eq!(refused.status().as_u16(), status);
+            let headers = refused.headers();
+            assert!(
+                headers["www-authenticate"]
+                    .to_str()
+                    .unwrap()
+                    .contains("invalid_token")
+            );
+            let code = headers
+                .get("grpc-status")
+                .map(|code| code.to_str().unwrap());
+            assert_eq!(code, grpc);
+            let text = axum::body::to_bytes(refused.into_body(), 4096)
+                .await
+                .unwrap();
+            assert!(String::from_utf8_lossy(&text).contains(body), "{text:?}");
+            let let_in = ask(binding, "100%").await;
+            let text = axum::body::to_bytes(let_in.into_body(), 4096)
+                .await
+                .unwrap();
+            assert_eq!(text, "me");
+        }
+    }
+}

@@ -14,6 +14,7 @@
 mod certificate;
 mod check;
 mod decision;
+mod declared;
 mod layer;
 mod plan;
 mod refusal;
@@ -22,7 +23,8 @@ mod shown;
 
 pub use certificate::{Certificates, PeerCertificate};
 pub use check::{Check, TokenCheck};
+pub use declared::AccessError;
 pub use layer::{AccessLayer, Guarded};
-pub use plan::{Access, AccessError};
+pub use plan::Access;
 pub use refusal::Binding;
 pub use secrets::{SecretError, Secrets};

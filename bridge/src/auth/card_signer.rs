@@ -2,29 +2,23 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use axum::{Json, Router, http::header::CACHE_CONTROL, routing::get};
-use base64::{
-    Engine as _,
-    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
-};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bridge_protocol::{
     a2a::{AgentCardSignature, Metadata},
     signing::{self, Header},
 };
-use ring::{
-    rand::SystemRandom,
-    signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _},
-};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Algorithm, Jwk, Jwks, not_private};
+use super::{
+    CardKeyError, Jwk, Jwks,
+    card_key::{PrivateKey, thumbprint},
+};
 
 /// Where the keys are that cards are signed with, below the bridge's address.
 pub const CARD_KEYS: &str = "/.well-known/agent-card-keys.json";
@@ -43,45 +37,6 @@ pub struct CardSigner {
     made: Mutex<BTreeMap<Vec<u8>, AgentCardSignature>>,
 }
 
-enum PrivateKey {
-    Ecdsa(EcdsaKeyPair),
-    Ed25519(Ed25519KeyPair),
-}
-
-/// Why cards cannot be signed.
-#[derive(Debug, thiserror::Error)]
-pub enum CardKeyError {
-    /// The file cannot be read.
-    #[error("the key for cards in {path}: {error}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        error: io::Error,
-    },
-    /// Others could sign.
-    #[error(
-        "the key for cards in {path} can be read by others (mode {mode:03o}): expected a file of its owner \
-         alone; run chmod 600 {path}"
-    )]
-    NotPrivate {
-        /// The file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// The file holds something else.
-    #[error(
-        "the key for cards in {path}: expected a P-256 or Ed25519 key as PKCS #8 in PEM, as openssl genpkey \
-         -algorithm ed25519 writes it"
-    )]
-    NoKey {
-        /// The file.
-        path: PathBuf,
-    },
-}
-
 impl std::fmt::Debug for CardSigner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "CardSigner({})", self.key_id())
@@ -94,22 +49,7 @@ impl CardSigner {
     /// # Errors
     /// If the file cannot be read, others can read it, or it holds no key of a known kind.
     pub fn read(path: &Path, key_id: Option<&str>) -> Result<Self, CardKeyError> {
-        let unreadable = |error| CardKeyError::Io {
-            path: path.to_owned(),
-            error,
-        };
-        let file = File::open(path).map_err(unreadable)?;
-        if let Some(mode) = not_private(&file).map_err(unreadable)? {
-            return Err(CardKeyError::NotPrivate {
-                path: path.to_owned(),
-                mode,
-            });
-        }
-        let text = io::read_to_string(file).map_err(unreadable)?;
-        let key = pem(&text).and_then(|der| PrivateKey::of(&der));
-        let key = key.ok_or_else(|| CardKeyError::NoKey {
-            path: path.to_owned(),
-        })?;
+        let key = PrivateKey::read(path)?;
         Ok(Self::with(key, key_id))
     }
 
@@ -173,89 +113,6 @@ impl CardSigner {
     }
 }
 
-impl PrivateKey {
-    fn of(pkcs8: &[u8]) -> Option<Self> {
-        let random = SystemRandom::new();
-        let ecdsa = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random);
-        let ecdsa = ecdsa.ok().map(Self::Ecdsa);
-        // openssl writes these keys without their public half.
-        let edwards = || {
-            Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8)
-                .ok()
-                .map(Self::Ed25519)
-        };
-        ecdsa.or_else(edwards)
-    }
-
-    fn algorithm(&self) -> Algorithm {
-        match self {
-            Self::Ecdsa(_) => Algorithm::Es256,
-            Self::Ed25519(_) => Algorithm::EdDsa,
-        }
-    }
-
-    /// The signature; empty, and so never right, if the system gives no randomness.
-    fn sign(&self, message: &[u8]) -> Vec<u8> {
-        match self {
-            Self::Ecdsa(key) => key
-                .sign(&SystemRandom::new(), message)
-                .map_or_else(|_| Vec::new(), |signature| signature.as_ref().to_vec()),
-            Self::Ed25519(key) => key.sign(message).as_ref().to_vec(),
-        }
-    }
-
-    fn public(&self) -> Jwk {
-        let encode = |bytes: &[u8]| Some(URL_SAFE_NO_PAD.encode(bytes));
-        let common = Jwk {
-            key_use: Some("sig".to_owned()),
-            alg: Some(self.algorithm().name().to_owned()),
-            ..Jwk::default()
-        };
-        match self {
-            Self::Ecdsa(key) => {
-                // A byte that says that both coordinates follow, then those.
-                let (x, y) = key.public_key().as_ref()[1..].split_at(32);
-                Jwk {
-                    kty: "EC".to_owned(),
-                    crv: Some("P-256".to_owned()),
-                    x: encode(x),
-                    y: encode(y),
-                    ..common
-                }
-            }
-            Self::Ed25519(key) => Jwk {
-                kty: "OKP".to_owned(),
-                crv: Some("Ed25519".to_owned()),
-                x: encode(key.public_key().as_ref()),
-                ..common
-            },
-        }
-    }
-}
-
-/// The name of a key that follows from the key itself (RFC 7638): of its required members, in order.
-fn thumbprint(key: &Jwk) -> String {
-    let members = [
-        ("crv", key.crv.as_ref()),
-        ("kty", Some(&key.kty)),
-        ("x", key.x.as_ref()),
-        ("y", key.y.as_ref()),
-    ];
-    let there = members
-        .into_iter()
-        .filter_map(|(name, value)| Some(format!(r#""{name}":"{}""#, value?)));
-    let text = format!("{{{}}}", there.collect::<Vec<_>>().join(","));
-    URL_SAFE_NO_PAD.encode(Sha256::digest(text))
-}
-
-/// The first private key of a file in PEM (RFC 7468).
-fn pem(text: &str) -> Option<Vec<u8>> {
-    let (_, rest) = text.split_once("-----BEGIN PRIVATE KEY-----")?;
-    let (body, _) = rest.split_once("-----END PRIVATE KEY-----")?;
-    let encoded: String = body.split_whitespace().collect();
-    STANDARD.decode(encoded).ok()
-}
-
 /// The keys that cards are signed with, where their signatures say that they are.
 pub fn card_keys(signer: &Arc<CardSigner>) -> Router {
     let keys = signer.jwks();
@@ -266,6 +123,7 @@ pub fn card_keys(signer: &Arc<CardSigner>) -> Router {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Algorithm;
     use serde_json::json;
     use std::{fs, os::unix::fs::PermissionsExt as _};
 

@@ -16,6 +16,7 @@
 //! is not RSA.
 
 mod bearer;
+mod card_key;
 mod card_signer;
 mod claims;
 mod fetch;
@@ -35,7 +36,8 @@ mod verifier;
 
 pub use bearer::bearer;
 pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
-pub use card_signer::{CARD_KEYS, CardKeyError, CardSigner, card_keys};
+pub use card_key::CardKeyError;
+pub use card_signer::{CARD_KEYS, CardSigner, card_keys};
 pub use fetch::FetchError;
 pub(crate) use fetch::document;
 pub use issuer::{Issuer, IssuerSettings, Subject};

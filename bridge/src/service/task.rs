@@ -9,6 +9,7 @@ use bridge_protocol::a2a::{
 use super::{
     Context, Items, Position, Service, error, events,
     history::{self, with_history},
+    tenant,
 };
 use crate::{store::Head, turns::TurnError};
 
@@ -86,6 +87,7 @@ impl Service {
 
     /// Whether a client knows a task of this agent under an id of its own (A2A 0.1).
     pub async fn knows_client_task(&self, context: &Context, id: &str) -> Result<bool, Error> {
+        let context = tenant::settled(context)?;
         let store = self.turns.store();
         let found = store
             .find_client_task(&context.caller, &context.agent, id)

@@ -167,11 +167,6 @@ impl<'a> Node<'a> {
         matches!(self.value.get_ref(), DeValue::Table(_))
     }
 
-    /// Whether it is a list, without a report if it is none.
-    pub(in crate::scenario) fn is_list(&self) -> bool {
-        matches!(self.value.get_ref(), DeValue::Array(_))
-    }
-
     /// The value as a message shows it.
     fn found(&self) -> String {
         match self.value.get_ref() {

@@ -1,0 +1,140 @@
+//! A scheme that a card declares, with the means to check it.
+
+use axum::http::HeaderName;
+use bridge_protocol::a2a::SecurityScheme;
+
+use super::{Check, shown::Place};
+
+/// A declared scheme.
+#[derive(Debug)]
+pub(super) struct Scheme {
+    pub(super) place: Place,
+    pub(super) check: Check,
+}
+
+/// Why a card's demands cannot be kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AccessError {
+    /// The card declares what nobody could check.
+    #[error(
+        "the card declares the security scheme {scheme:?}, and nothing says how to check it: expected {needed}"
+    )]
+    Unchecked {
+        /// The scheme's name in the card.
+        scheme: String,
+        /// What has to be added.
+        needed: String,
+    },
+    /// A check that nothing in the card leads to.
+    #[error("there is a check for the security scheme {scheme:?}, which the card does not declare")]
+    Undeclared {
+        /// The name.
+        scheme: String,
+    },
+    /// The card requires a scheme that it does not have.
+    #[error(
+        "the card requires the security scheme {scheme:?}, which is not among its security schemes"
+    )]
+    Unknown {
+        /// The name.
+        scheme: String,
+    },
+    /// The scheme is of a kind that is not known here, or wrongly declared.
+    #[error("the security scheme {scheme:?}: expected {expected}, found {found:?}")]
+    Declared {
+        /// The scheme's name in the card.
+        scheme: String,
+        /// What is known here.
+        expected: &'static str,
+        /// What the card says.
+        found: String,
+    },
+    /// Only tokens carry scopes.
+    #[error(
+        "the card requires scopes of the security scheme {scheme:?}, and only signed tokens carry any: expected {scheme} = []"
+    )]
+    Scopes {
+        /// The scheme's name in the card.
+        scheme: String,
+    },
+}
+
+impl Scheme {
+    /// A declared scheme with its check.
+    pub(super) fn new(
+        name: &str,
+        declared: &SecurityScheme,
+        check: Check,
+    ) -> Result<Self, AccessError> {
+        let place = place(name, declared)?;
+        match needed(&place, &check, name) {
+            Some(needed) => Err(AccessError::Unchecked {
+                scheme: name.to_owned(),
+                needed,
+            }),
+            None => Ok(Self { place, check }),
+        }
+    }
+
+    /// What is let in, in a few words.
+    pub(super) fn how(&self) -> String {
+        let secrets = self.check.secrets.names().count();
+        let ways = [
+            self.check
+                .token
+                .as_ref()
+                .map(|_| "a signed token".to_owned()),
+            (secrets > 0).then(|| format!("one of {secrets} secrets")),
+            self.check
+                .certificates
+                .as_ref()
+                .map(|_| "a certificate".to_owned()),
+        ];
+        ways.into_iter().flatten().collect::<Vec<_>>().join(" or ")
+    }
+}
+
+/// Where a declared scheme's credential stands.
+fn place(name: &str, declared: &SecurityScheme) -> Result<Place, AccessError> {
+    let wrong = |expected: &'static str, found: &str| AccessError::Declared {
+        scheme: name.to_owned(),
+        expected,
+        found: found.to_owned(),
+    };
+    match declared {
+        SecurityScheme::ApiKey(key) => match key.location.as_str() {
+            "header" => HeaderName::from_bytes(key.name.as_bytes())
+                .map(Place::Header)
+                .map_err(|_| wrong("the name of a header", &key.name)),
+            "query" => Ok(Place::Query(key.name.clone())),
+            "cookie" => Ok(Place::Cookie(key.name.clone())),
+            other => Err(wrong("the location header, query or cookie", other)),
+        },
+        SecurityScheme::HttpAuth(http) => match http.scheme.to_ascii_lowercase().as_str() {
+            "bearer" => Ok(Place::Bearer),
+            "basic" => Ok(Place::Basic),
+            other => Err(wrong("the HTTP scheme Bearer or Basic", other)),
+        },
+        SecurityScheme::OAuth2(_) | SecurityScheme::OpenIdConnect(_) => Ok(Place::Bearer),
+        SecurityScheme::MutualTls(_) => Ok(Place::Connection),
+    }
+}
+
+/// What a check lacks to be one for this place.
+fn needed(place: &Place, check: &Check, name: &str) -> Option<String> {
+    let at = format!("[agents.access.{name}]");
+    let (is_there, needed) = match place {
+        Place::Bearer => (
+            check.token.is_some() || !check.secrets.is_empty(),
+            format!("{at} with token or secrets"),
+        ),
+        Place::Basic | Place::Header(_) | Place::Query(_) | Place::Cookie(_) => {
+            (!check.secrets.is_empty(), format!("{at} with secrets"))
+        }
+        Place::Connection => (
+            check.certificates.is_some(),
+            format!("{at} with certificates, and client_ca in the table tls"),
+        ),
+    };
+    (!is_there).then_some(needed)
+}
