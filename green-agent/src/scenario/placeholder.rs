@@ -30,7 +30,7 @@ mod tests {
             roles_in(text).collect::<Vec<_>>(),
             ["plan", "code review", ""]
         );
-        let filled = fill_in(text, |role| (role != "").then(|| role.to_uppercase()));
+        let filled = fill_in(text, |role| (!role.is_empty()).then(|| role.to_uppercase()));
         assert_eq!(filled, "--a PLAN --b=CODE REVIEW/v2/ {agent:} {agent:open");
     }
 }
