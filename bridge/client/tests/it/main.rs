@@ -10,7 +10,8 @@ mod faults;
 mod follow;
 #[cfg(test)]
 mod invocation;
-#[cfg(all(test, feature = "registry"))]
+#[cfg(test)]
+#[cfg(feature = "registry")]
 mod registry;
 #[cfg(test)]
 mod server;
