@@ -22,12 +22,7 @@ impl Invoker<'_> {
         let outcome = match &self.way {
             Way::Client(client) if client.card().capabilities.streams() => {
                 self.check(invocation)?;
-                let heard = stream(
-                    client,
-                    invocation.request(&self.agent.card, false),
-                    &mut begun,
-                )
-                .await?;
+                let heard = stream(client, invocation.request(false), &mut begun).await?;
                 heard.ok_or_else(|| self.nothing_said())?
             }
             Way::Client(_) | Way::TasksSend(_) | Way::Execute(_) => self.begin(invocation).await?,
