@@ -50,7 +50,7 @@ enum Command {
     /// Run scenarios and judge them
     Run(run::Run),
     /// Be a green agent over A2A: evaluate whoever asks for it, or lead others through a pipeline
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Read scenarios and say what is wrong with them, without running anything
     Check(Paths),
     /// List scenarios with their agents, requirements and snapshots
