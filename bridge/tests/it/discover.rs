@@ -130,7 +130,7 @@ async fn what_went_wrong_is_told_with_what_to_do() {
 #[tokio::test]
 async fn cards_go_to_a_registry_and_are_found_there() {
     let registry = Program::start().await;
-    let host = registry.url.authority();
+    let host = registry.host();
     let (folder, server) = serve();
     let card = folder.path().join("card.json");
     let address = format!("{}/a2a/plan", server.url());
@@ -223,7 +223,7 @@ async fn agents_of_python_a2a_are_discovered_and_invoked() {
 #[tokio::test]
 async fn cards_that_oras_pushed_are_found_and_ours_are_pulled_by_it() {
     let registry = Program::start().await;
-    let host = registry.url.authority();
+    let host = registry.host();
     let folder = tempfile::tempdir().unwrap();
     let card = json!({"name": "plan-agent", "url": "http://localhost:8001", "version": "1.0.0", "skills": [
         {"id": "create_plan", "description": "d", "input_schema": {"type": "object"}},

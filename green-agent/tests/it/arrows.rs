@@ -25,7 +25,8 @@ const PROTOCOL: Rooms = &[
     ("a2a", &["wire"]),
     ("activity", &["wire"]),
     ("jsonrpc", &["a2a", "wire"]),
-    ("dialect", &["a2a", "wire"]),
+    // Skills as methods are JSON-RPC and nothing else.
+    ("dialect", &["a2a", "jsonrpc", "wire"]),
     ("translate", &["a2a", "activity", "wire"]),
 ];
 

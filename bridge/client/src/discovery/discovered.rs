@@ -1,5 +1,7 @@
 //! An agent that was found.
 
+use std::cmp::Reverse;
+
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface},
     dialect::{Generation, Version, card, execute, v0_1},
@@ -77,7 +79,7 @@ impl Discovered {
     /// [`DiscoveryError::NotACard`] and [`DiscoveryError::NoWayToSpeak`].
     pub fn from_card(document: Value, found_at: Url) -> Result<Self, DiscoveryError> {
         let (card, generation) = read(document, &found_at).map_err(|why| {
-            let url = found_at.clone();
+            let url = found_at.to_string();
             DiscoveryError::NotACard { url, why }
         })?;
         let reach = reach(&card, &found_at)?;
@@ -129,40 +131,60 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
     }
 }
 
-/// The interface to use: the newest version of A2A, and of one version the binding that is read first here.
-fn reach(card: &AgentCard, found_at: &Url) -> Result<Reach, DiscoveryError> {
-    const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
-    let has_paths = v0_1::card::has_paths(card);
-    let mut usable = Vec::new();
-    for (place, interface) in card.supported_interfaces.iter().enumerate() {
-        let named = |binding: &&str| binding.eq_ignore_ascii_case(&interface.protocol_binding);
-        let binding = BINDINGS.iter().position(|binding| named(&binding));
-        let version = Version::of(&interface.protocol_version);
-        let is_execute = interface.protocol_binding == execute::BINDING;
-        let url = address(interface, place, found_at)?;
-        match (version, binding) {
-            _ if is_execute => usable.push((None, usize::MAX, Reach::Execute { base: url })),
-            (Some(Version::V0_1), _) if has_paths => {
-                usable.push((version, 0, Reach::TasksSend { base: url }));
-            }
-            (Some(version), Some(order)) => {
-                let binding = BINDINGS[order].to_owned();
-                let reach = Reach::Interface {
-                    url,
-                    binding,
-                    version,
-                };
-                usable.push((Some(version), order, reach));
-            }
-            (None, _) | (_, None) => {}
+/// A manner of speaking that this client has; the preferred one is the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Manner {
+    /// The newest version, then the binding by its place in [`BINDINGS`].
+    Interface(Reverse<Version>, usize),
+    TasksSend,
+    Execute,
+}
+
+/// The bindings of A2A that this client has, the preferred one first.
+const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
+
+impl Manner {
+    fn of(card: &AgentCard, interface: &AgentInterface) -> Option<Self> {
+        let spoken = interface.protocol_binding.as_str();
+        if spoken == execute::BINDING {
+            return Some(Self::Execute);
+        }
+        let version = Version::of(&interface.protocol_version)?;
+        if version == Version::V0_1 && v0_1::card::has_paths(card) {
+            return Some(Self::TasksSend);
+        }
+        let mut bindings = BINDINGS.iter();
+        let binding = bindings.position(|one| one.eq_ignore_ascii_case(spoken))?;
+        Some(Self::Interface(Reverse(version), binding))
+    }
+
+    fn at(self, url: Url) -> Reach {
+        match self {
+            Self::Interface(Reverse(version), binding) => Reach::Interface {
+                url,
+                binding: BINDINGS[binding].to_owned(),
+                version,
+            },
+            Self::TasksSend => Reach::TasksSend { base: url },
+            Self::Execute => Reach::Execute { base: url },
         }
     }
-    usable.sort_by_key(|(version, order, _)| (std::cmp::Reverse(*version), *order));
-    let best = usable.into_iter().next().map(|(_, _, reach)| reach);
-    best.ok_or_else(|| DiscoveryError::NoWayToSpeak {
-        url: found_at.clone(),
-        offered: offered(card),
-    })
+}
+
+/// The best of the card's interfaces.
+fn reach(card: &AgentCard, found_at: &Url) -> Result<Reach, DiscoveryError> {
+    let interfaces = card.supported_interfaces.iter().enumerate();
+    let usable = interfaces
+        .filter_map(|(place, interface)| Some((Manner::of(card, interface)?, place, interface)));
+    let Some((manner, place, interface)) =
+        usable.min_by_key(|(manner, place, _)| (*manner, *place))
+    else {
+        return Err(DiscoveryError::NoWayToSpeak {
+            url: found_at.to_string(),
+            offered: offered(card),
+        });
+    };
+    Ok(manner.at(address(interface, place, found_at)?))
 }
 
 /// An interface's address; cards may have it relative to their own.
@@ -175,7 +197,7 @@ fn address(
     joined.map_err(|error| {
         let why = FieldError::new("a URL", error.to_string());
         DiscoveryError::NotACard {
-            url: found_at.clone(),
+            url: found_at.to_string(),
             why: why.inside("url").at(place).inside("supportedInterfaces"),
         }
     })

@@ -12,7 +12,7 @@ pub enum DiscoveryError {
     #[error("there is no agent card at {target}: {} places were looked at, the last {}", .tried.len(), last(.tried))]
     NotFound {
         /// Where an agent was looked for.
-        target: Url,
+        target: String,
         /// The places, in order.
         tried: Vec<Url>,
     },
@@ -20,13 +20,13 @@ pub enum DiscoveryError {
     #[error("expected an address that begins with http:// or https://, found {target}")]
     Scheme {
         /// The address.
-        target: Url,
+        target: String,
     },
     /// Nobody answered.
     #[error("{url} cannot be reached: {cause}")]
     Unreachable {
         /// Who was asked.
-        url: Url,
+        url: String,
         /// Why not.
         cause: String,
     },
@@ -34,7 +34,7 @@ pub enum DiscoveryError {
     #[error("no answer from {url} within {limit:?}")]
     Timeout {
         /// Who was asked.
-        url: Url,
+        url: String,
         /// The limit.
         limit: Duration,
     },
@@ -42,7 +42,7 @@ pub enum DiscoveryError {
     #[error("the answer of {url} is larger than {limit} bytes")]
     TooLarge {
         /// Who was asked.
-        url: Url,
+        url: String,
         /// The limit.
         limit: usize,
     },
@@ -50,7 +50,7 @@ pub enum DiscoveryError {
     #[error("{url} answered with HTTP status {status}")]
     Status {
         /// Who was asked.
-        url: Url,
+        url: String,
         /// The status.
         status: u16,
     },
@@ -58,7 +58,7 @@ pub enum DiscoveryError {
     #[error("what is at {url} is no agent card: {why}")]
     NotACard {
         /// Where it is.
-        url: Url,
+        url: String,
         /// What was expected.
         why: FieldError,
     },
@@ -66,15 +66,15 @@ pub enum DiscoveryError {
     #[error("{url} redirects to {to}, another host: discover that one if it is meant")]
     Elsewhere {
         /// Who redirects.
-        url: Url,
+        url: String,
         /// Where to.
-        to: Url,
+        to: String,
     },
     /// A redirect leads to one redirect too many, or says no address.
     #[error("{url} redirects once too often, after {limit} times, or without an address")]
     Redirects {
         /// Who redirects last.
-        url: Url,
+        url: String,
         /// The limit.
         limit: usize,
     },
@@ -82,7 +82,7 @@ pub enum DiscoveryError {
     #[error("{url} is at {address}, which is not of the public internet and so is not reached")]
     Private {
         /// The address that was asked for.
-        url: Url,
+        url: String,
         /// Where that is.
         address: String,
     },
@@ -90,7 +90,7 @@ pub enum DiscoveryError {
     #[error("the card at {url} offers {offered}: expected JSONRPC, HTTP+JSON or execute")]
     NoWayToSpeak {
         /// Where the card is.
-        url: Url,
+        url: String,
         /// What it offers.
         offered: String,
     },

@@ -28,7 +28,7 @@ impl<'a> Fetcher<'a> {
         options: &'a DiscoveryOptions,
     ) -> Result<Self, DiscoveryError> {
         if !matches!(target.scheme(), "http" | "https") || target.host().is_none() {
-            let target = target.clone();
+            let target = target.to_string();
             return Err(DiscoveryError::Scheme { target });
         }
         let builder = reqwest::Client::builder()
@@ -56,7 +56,7 @@ impl<'a> Fetcher<'a> {
         let limit = self.options.place;
         let fetched = tokio::time::timeout(limit, self.follow(place)).await;
         fetched.unwrap_or_else(|_| {
-            let url = place.clone();
+            let url = place.to_string();
             Err(DiscoveryError::Timeout { url, limit })
         })
     }
@@ -75,10 +75,12 @@ impl<'a> Fetcher<'a> {
                 return Ok(None);
             } else {
                 let status = status.as_u16();
+                let url = url.to_string();
                 return Err(DiscoveryError::Status { url, status });
             }
         }
         let limit = self.options.redirects;
+        let url = url.to_string();
         Err(DiscoveryError::Redirects { url, limit })
     }
 
@@ -109,14 +111,14 @@ impl<'a> Fetcher<'a> {
         let to = location
             .and_then(|location| url.join(location).ok())
             .ok_or_else(|| DiscoveryError::Redirects {
-                url: url.clone(),
+                url: url.to_string(),
                 limit,
             })?;
         match self.options.allow_elsewhere || is_same_host(url, &to) {
             true => Ok(to),
             false => Err(DiscoveryError::Elsewhere {
-                url: url.clone(),
-                to,
+                url: url.to_string(),
+                to: to.to_string(),
             }),
         }
     }
@@ -131,7 +133,7 @@ impl<'a> Fetcher<'a> {
         {
             if body.len() + chunk.len() > limit {
                 return Err(DiscoveryError::TooLarge {
-                    url: url.clone(),
+                    url: url.to_string(),
                     limit,
                 });
             }
@@ -161,7 +163,7 @@ fn is_same_host(from: &Url, to: &Url) -> bool {
 }
 
 fn private(url: &Url, address: String) -> DiscoveryError {
-    let url = url.clone();
+    let url = url.to_string();
     DiscoveryError::Private { url, address }
 }
 
@@ -178,7 +180,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
         }
     }
     DiscoveryError::Unreachable {
-        url: url.clone(),
+        url: url.to_string(),
         cause: inner.to_string(),
     }
 }

@@ -43,7 +43,7 @@ pub async fn discover(
     let looked = tokio::time::timeout(options.total, looked).await;
     looked.unwrap_or_else(|_| {
         Err(DiscoveryError::Timeout {
-            url: target.clone(),
+            url: target.to_string(),
             limit: options.total,
         })
     })
@@ -62,7 +62,7 @@ async fn look(target: &Url, options: &DiscoveryOptions) -> Result<Discovered, Di
             Err(error) => broken = broken.or(Some(error)),
         }
     }
-    let target = target.clone();
+    let target = target.to_string();
     Err(broken.unwrap_or(DiscoveryError::NotFound { target, tried }))
 }
 
@@ -71,7 +71,7 @@ async fn card_at(fetcher: &Fetcher<'_>, place: &Url) -> Result<Option<Discovered
         return Ok(None);
     };
     let document = serde_json::from_slice(&body).map_err(|error| DiscoveryError::NotACard {
-        url: url.clone(),
+        url: url.to_string(),
         why: FieldError::new("JSON", error.to_string()),
     })?;
     let found = Discovered::from_card(document, url)?;

@@ -115,10 +115,15 @@ impl<'a> Invoker<'a> {
         at_once: bool,
     ) -> Result<Outcome, InvocationError> {
         self.check(invocation)?;
-        let request = |at_once| invocation.request(&self.agent.card, at_once);
         Ok(match &self.way {
-            Way::Client(client) => client.send_message(request(at_once)).await?.into(),
-            Way::TasksSend(poster) => tasks_send::send(poster, request(false)).await?.into(),
+            Way::Client(client) => {
+                let request = invocation.request(at_once);
+                client.send_message(request).await?.into()
+            }
+            Way::TasksSend(poster) => {
+                let request = invocation.request_by_path(&self.agent.card);
+                tasks_send::send(poster, request).await?.into()
+            }
             Way::Execute(_) if invocation.task_id.is_some() => return Err(self.no_tasks()),
             Way::Execute(poster) => execute::call(poster, self.agent, invocation).await?,
         })

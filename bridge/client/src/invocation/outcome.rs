@@ -43,17 +43,6 @@ pub enum State {
 }
 
 impl State {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Completed,
-        Self::Failed,
-        Self::Rejected,
-        Self::Canceled,
-        Self::InputRequired,
-        Self::AuthRequired,
-        Self::Working,
-    ];
-
     /// Its name, as A2A 0.3 writes it.
     pub fn as_str(self) -> &'static str {
         match self {

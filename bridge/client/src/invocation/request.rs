@@ -64,11 +64,11 @@ impl Invocation {
     }
 
     /// The request for SendMessage. `at_once` asks the agent not to wait for the end.
-    pub(super) fn request(&self, card: &AgentCard, at_once: bool) -> SendMessageRequest {
-        let message = Message {
-            task_id: self.task_id.clone(),
-            context_id: self.context_id.clone(),
-            ..self.message(is_pythons(card))
+    pub(super) fn request(&self, at_once: bool) -> SendMessageRequest {
+        let text = self.text.as_deref();
+        let message = match self.parameters {
+            Some(_) => self.call().to_message(&self.message_id, text),
+            None => self.words(),
         };
         let configuration = SendMessageConfiguration {
             accepted_output_modes: Vec::new(),
@@ -79,19 +79,30 @@ impl Invocation {
         };
         SendMessageRequest {
             configuration: at_once.then_some(configuration),
-            ..SendMessageRequest::new(message)
+            ..self.belonging(message)
         }
     }
 
-    fn message(&self, for_python: bool) -> Message {
-        let text = self.text.as_deref();
-        match self.parameters {
-            Some(_) if for_python => self.call().to_python_message(&self.message_id, text),
-            Some(_) => self.call().to_message(&self.message_id, text),
-            None => {
-                let said = Part::text(text.unwrap_or_default());
-                Message::new(&self.message_id, Role::User, vec![said])
-            }
+    /// The request for `{base}/tasks/send`, where agents built with python-a2a have a form of their own.
+    pub(super) fn request_by_path(&self, card: &AgentCard) -> SendMessageRequest {
+        if self.parameters.is_none() || !is_pythons(card) {
+            return self.request(false);
         }
+        let text = self.text.as_deref();
+        self.belonging(self.call().to_python_message(&self.message_id, text))
+    }
+
+    fn words(&self) -> Message {
+        let said = Part::text(self.text.as_deref().unwrap_or_default());
+        Message::new(&self.message_id, Role::User, vec![said])
+    }
+
+    /// A request that says this in the task and context that the call belongs to.
+    fn belonging(&self, message: Message) -> SendMessageRequest {
+        SendMessageRequest::new(Message {
+            task_id: self.task_id.clone(),
+            context_id: self.context_id.clone(),
+            ..message
+        })
     }
 }

@@ -305,29 +305,29 @@ mod tests {
         }
     }
 
+    const ALL: [&str; 3] = ["a", "b", "c"];
+
+    fn paged(last: Option<&str>) -> Vec<String> {
+        let after = ALL
+            .iter()
+            .filter(|item| last.is_none_or(|last| **item > last));
+        after.take(2).map(ToString::to_string).collect()
+    }
+
+    /// One that knows no pages gives everything each time.
+    fn whole(_: Option<&str>) -> Vec<String> {
+        ALL.map(str::to_owned).to_vec()
+    }
+
     #[test]
     fn pages_are_asked_for_until_one_brings_nothing_new() {
-        let all = ["a", "b", "c"];
-        let after = |last: Option<&str>| {
-            let after = all
-                .iter()
-                .filter(|item| last.is_none_or(|last| **item > last));
-            after.take(2).map(ToString::to_string).collect()
-        };
-        // One that knows no pages gives everything each time.
-        let whole = |_: Option<&str>| all.map(str::to_owned).to_vec();
-        let servers: [(&dyn Fn(Option<&str>) -> Vec<String>, usize); 2] =
-            [(&after, 3), (&whole, 2)];
-        for (server, asked) in servers {
+        for (server, asked) in [(paged as fn(Option<&str>) -> Vec<String>, 3), (whole, 2)] {
             let mut pages = Pages::default();
             while pages.go_on() {
                 let page = server(pages.last());
                 pages.add(page);
             }
-            assert_eq!(
-                (pages.items, pages.asked),
-                (all.map(str::to_owned).to_vec(), asked)
-            );
+            assert_eq!((pages.items, pages.asked), (whole(None), asked));
         }
     }
 

@@ -50,7 +50,7 @@ fn of_age(age: Value) -> Invocation {
     Invocation::new("m-1", "check", parameters).saying("Can my son join?")
 }
 
-fn rpc(outcome: &str, value: Value) -> Answer {
+fn rpc(outcome: &str, value: &Value) -> Answer {
     card(&json!({"jsonrpc": "2.0", "id": 1, outcome: value}))
 }
 
@@ -82,7 +82,7 @@ async fn a_skill_is_called_in_1_0() {
             {"artifactId": "a", "parts": [{"text": "Yes"}, {"data": result}]},
         ]}),
     );
-    let answer = rpc("result", json!({"task": done}));
+    let answer = rpc("result", &json!({"task": done}));
     let (site, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
     let outcome = outcome.unwrap();
     assert_eq!(
@@ -127,7 +127,7 @@ async fn a_skill_is_called_by_tasks_send() {
 
 #[tokio::test]
 async fn a_skill_is_called_as_a_method() {
-    let plan = rpc("result", json!({"plan": "p"}));
+    let plan = rpc("result", &json!({"plan": "p"}));
     let (site, outcome) =
         called(&[("GET /agent-card", card_execute()), ("POST /execute", plan)]).await;
     assert_eq!(outcome.unwrap().result_data, Some(json!({"plan": "p"})));
@@ -156,7 +156,7 @@ async fn errors_of_methods_are_told_apart() {
             "Claude API timeout",
         ),
     ] {
-        let answer = rpc("error", json!({"code": code, "message": message}));
+        let answer = rpc("error", &json!({"code": code, "message": message}));
         let (_, outcome) = called(&[
             ("GET /agent-card", card_execute()),
             ("POST /execute", answer),
@@ -210,7 +210,7 @@ async fn every_end_and_every_question_is_an_outcome() {
         let status = json!({"state": format!("TASK_STATE_{name}"), "message": said("Which team?")});
         let answer = rpc(
             "result",
-            json!({"task": task(name, json!({"status": status}))}),
+            &json!({"task": task(name, json!({"status": status}))}),
         );
         let (_, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
         let outcome = outcome.unwrap();
@@ -224,7 +224,7 @@ async fn every_end_and_every_question_is_an_outcome() {
 
 #[tokio::test]
 async fn a_message_is_a_whole_answer() {
-    let answer = rpc("result", json!({"message": said("hi")}));
+    let answer = rpc("result", &json!({"message": said("hi")}));
     let (_, outcome) = called(&[(CARD, card_1_0()), ("POST /rpc", answer)]).await;
     let outcome = outcome.unwrap();
     assert_eq!(
@@ -243,10 +243,10 @@ async fn what_goes_on_is_asked_about_until_it_has_ended() {
         (CARD, card_1_0()),
         (
             "POST /rpc",
-            rpc("result", json!({"task": task("SUBMITTED", json!({}))})),
+            rpc("result", &json!({"task": task("SUBMITTED", json!({}))})),
         ),
-        ("POST /rpc", rpc("result", task("WORKING", json!({})))),
-        ("POST /rpc", rpc("result", task("COMPLETED", json!({})))),
+        ("POST /rpc", rpc("result", &task("WORKING", json!({})))),
+        ("POST /rpc", rpc("result", &task("COMPLETED", json!({})))),
     ])
     .await;
     assert_eq!(outcome.unwrap().state, State::Completed);
@@ -263,9 +263,9 @@ async fn a_call_is_begun_and_canceled() {
         (CARD, card_1_0()),
         (
             "POST /rpc",
-            rpc("result", json!({"task": task("WORKING", json!({}))})),
+            rpc("result", &json!({"task": task("WORKING", json!({}))})),
         ),
-        ("POST /rpc", rpc("result", task("CANCELED", json!({})))),
+        ("POST /rpc", rpc("result", &task("CANCELED", json!({})))),
     ])
     .await;
     let options = Options::default();

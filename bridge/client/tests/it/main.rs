@@ -8,7 +8,8 @@ mod discovery;
 mod faults;
 #[cfg(test)]
 mod invocation;
-#[cfg(all(test, feature = "registry"))]
+#[cfg(test)]
+#[cfg(feature = "registry")]
 mod registry;
 #[cfg(test)]
 mod server;

@@ -26,7 +26,7 @@ impl Discover {
         })?;
         let found = match discover_all(&target, &self.options()?).await {
             Ok(found) => found,
-            Err(error) => return Err(self.advised(&target, error)),
+            Err(error) => return Err(Self::advised(&target, &error)),
         };
         self.wanted(found)
     }
@@ -55,9 +55,9 @@ impl Discover {
     }
 
     /// What went wrong, and what to do next.
-    fn advised(&self, target: &Url, error: DiscoveryError) -> Box<dyn Error> {
+    fn advised(target: &Url, error: &DiscoveryError) -> Box<dyn Error> {
         let host = target.authority();
-        let advice = match &error {
+        let advice = match error {
             DiscoveryError::NotFound { .. } => format!(
                 "\nif an agent is at a path of its own, name the path; if it is a registry, oci://{host}"
             ),

@@ -98,8 +98,8 @@ async fn lists_have_pages() {
 
 #[tokio::test]
 async fn what_is_not_there_or_no_card_is_told() {
-    let (_program, registry) = asked_always().await;
-    let host = registry_host(&registry);
+    let (program, registry) = asked_always().await;
+    let host = program.host();
     let error = registry.pull("agents/plan", "v1").await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -119,48 +119,19 @@ async fn what_is_not_there_or_no_card_is_told() {
     );
     let error = registry.push("Agents", "v1", &json!({})).await.unwrap_err();
     assert!(matches!(error, RegistryError::Reference { .. }), "{error}");
-    oras::push(
-        &registry_url(&registry),
-        "image",
-        "v1",
-        &oras::TAR,
-        b"not json",
-    )
-    .await;
+    oras::push(&program.url, "image", "v1", &oras::TAR, b"not json").await;
     let error = registry.pull("image", "v1").await.unwrap_err();
     assert!(matches!(error, RegistryError::NotACard { .. }), "{error}");
 }
 
-fn registry_url(registry: &Registry) -> String {
-    format!("{registry:?}")
-        .split('"')
-        .nth(1)
-        .unwrap()
-        .trim_end_matches('/')
-        .to_owned()
-}
-
-fn registry_host(registry: &Registry) -> String {
-    registry_url(registry)
-        .trim_start_matches("http://")
-        .to_owned()
-}
-
 #[tokio::test]
 async fn cards_of_oras_and_ours_are_found_alike() {
-    let (_program, registry) = asked_always().await;
+    let (program, registry) = asked_always().await;
     let here = agent().await;
     for (index, form) in oras::FORMS.iter().enumerate() {
         let (repository, skill) = (format!("agents/a{index}"), format!("skill_{index}"));
         let card = card("n", "1.0.0", &skill, here.url.as_str()).to_string();
-        oras::push(
-            &registry_url(&registry),
-            &repository,
-            "v1",
-            form,
-            card.as_bytes(),
-        )
-        .await;
+        oras::push(&program.url, &repository, "v1", form, card.as_bytes()).await;
         let found = registry.find(&skill).await.unwrap();
         assert_eq!((found.repository, found.tag.as_str()), (repository, "v1"));
     }
@@ -170,7 +141,7 @@ async fn cards_of_oras_and_ours_are_found_alike() {
         registry.find("ours").await.unwrap().repository,
         "agents/ours"
     );
-    let mut manifest = oras::manifest(&registry_url(&registry), "agents/ours", "v1").await;
+    let mut manifest = oras::manifest(&program.url, "agents/ours", "v1").await;
     // The card names a port that is another one each time.
     for key in ["digest", "size"] {
         manifest["layers"][0][key] = "of the card".into();
@@ -237,8 +208,8 @@ async fn the_newest_version_that_is_healthy_is_found() {
 
 #[tokio::test]
 async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
-    let (_program, registry) = asked_always().await;
-    let host = registry_host(&registry);
+    let (program, registry) = asked_always().await;
+    let host = program.host();
     let error = registry.find("plan").await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -253,7 +224,7 @@ async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
         )
         .await
         .unwrap();
-    oras::push(&registry_url(&registry), "image", "v1", &oras::TAR, b"x").await;
+    oras::push(&program.url, "image", "v1", &oras::TAR, b"x").await;
     let error = registry.find("review").await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -389,7 +360,7 @@ async fn a_reference_names_its_registry() {
     let (program, registry) = asked_always().await;
     let plan = card("n", "1.0.0", "plan", "http://localhost:1");
     let digest = registry.push("agents/plan", "v1", &plan).await.unwrap();
-    let host = registry_host(&registry);
+    let host = program.host();
     let reference: CardReference = format!("{host}/agents/plan@{digest}").parse().unwrap();
     assert_eq!(reference.registry, program.url);
     let pulled = registry

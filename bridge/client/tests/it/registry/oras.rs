@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use url::Url;
 
 /// A way of pushing: the manifest's own members, and the layer's type and title.
 pub(super) struct Form {
@@ -52,7 +53,7 @@ pub(super) const FORMS: [Form; 4] = [
 ];
 
 /// Pushes one file.
-pub(super) async fn push(registry: &str, repository: &str, tag: &str, form: &Form, file: &[u8]) {
+pub(super) async fn push(registry: &Url, repository: &str, tag: &str, form: &Form, file: &[u8]) {
     let layer = blob(registry, repository, file).await;
     let config = blob(registry, repository, form.config).await;
     let mut manifest = json!({
@@ -69,17 +70,17 @@ pub(super) async fn push(registry: &str, repository: &str, tag: &str, form: &For
         manifest["artifactType"] = kind.into();
     }
     let put = reqwest::Client::new()
-        .put(format!("{registry}/v2/{repository}/manifests/{tag}"))
+        .put(format!("{registry}v2/{repository}/manifests/{tag}"))
         .header("content-type", "application/vnd.oci.image.manifest.v1+json")
         .body(manifest.to_string());
     put.send().await.unwrap().error_for_status().unwrap();
 }
 
 /// Uploads a blob and gives its digest.
-async fn blob(registry: &str, repository: &str, data: &[u8]) -> String {
+async fn blob(registry: &Url, repository: &str, data: &[u8]) -> String {
     let digest = format!("sha256:{:x}", Sha256::digest(data));
     let http = reqwest::Client::new();
-    let begun = http.post(format!("{registry}/v2/{repository}/blobs/uploads/"));
+    let begun = http.post(format!("{registry}v2/{repository}/blobs/uploads/"));
     let begun = begun.send().await.unwrap().error_for_status().unwrap();
     let place = begun.headers()["location"].to_str().unwrap().to_owned();
     let put = http.put(place).query(&[("digest", &digest)]);
@@ -91,9 +92,9 @@ async fn blob(registry: &str, repository: &str, data: &[u8]) -> String {
 }
 
 /// A manifest as the registry has it.
-pub(super) async fn manifest(registry: &str, repository: &str, tag: &str) -> Value {
+pub(super) async fn manifest(registry: &Url, repository: &str, tag: &str) -> Value {
     let get = reqwest::Client::new()
-        .get(format!("{registry}/v2/{repository}/manifests/{tag}"))
+        .get(format!("{registry}v2/{repository}/manifests/{tag}"))
         .header("accept", "application/vnd.oci.image.manifest.v1+json");
     let text = get.send().await.unwrap().text().await.unwrap();
     serde_json::from_str(&text).unwrap()

@@ -73,6 +73,11 @@ impl Program {
         }
     }
 
+    /// Host and port, as references have them.
+    pub(super) fn host(&self) -> &str {
+        self.url.authority()
+    }
+
     /// Ends it; what it holds stays.
     pub(super) async fn stop(mut self) -> Stopped {
         self.child.kill().await.unwrap();

@@ -79,7 +79,8 @@ pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
     };
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| SchemaError::Schema(error.to_string()))?;
-    let violations: Vec<String> = validator.iter_errors(value).take(TOLD).map(tell).collect();
+    let violations = validator.iter_errors(value).take(TOLD);
+    let violations: Vec<String> = violations.map(|error| tell(&error)).collect();
     match violations.is_empty() {
         true => Ok(()),
         false => Err(SchemaError::Violated(violations)),
@@ -87,8 +88,8 @@ pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
 }
 
 /// A violation in a few words, and where it is.
-fn tell(error: jsonschema::ValidationError<'_>) -> String {
-    let what = match missing(&error) {
+fn tell(error: &jsonschema::ValidationError<'_>) -> String {
+    let what = match missing(error) {
         Some(name) => format!("missing required field '{name}'"),
         None => error.to_string(),
     };
