@@ -34,8 +34,12 @@ class Club(A2AServer):
         self.database = database
 
     def handle_task(self, task):
-        # Of a message the SDK keeps no more than its first text, so the words have to do.
-        age = skills.age_told(task.message["content"]["text"])
+        # The SDK makes of a message one content: the call of a function, or the first text.
+        content = task.message["content"]
+        if "parameters" in content:
+            age = {one["name"]: one["value"] for one in content["parameters"]}["age"]
+        else:
+            age = skills.age_told(content["text"])
         result, words = skills.check_team_availability(self.database, age)
         task.artifacts = [{"parts": [{"type": "text", "text": words}, {"type": "data", "data": result}]}]
         task.status = TaskStatus(state=TaskState.COMPLETED)
