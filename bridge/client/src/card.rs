@@ -1,6 +1,10 @@
 //! An agent's card: where it lies, and how it is read.
 
-use bridge_protocol::{a2a::AgentCard, dialect::card, wire};
+use bridge_protocol::{
+    a2a::AgentCard,
+    dialect::{Version, card},
+    wire,
+};
 use reqwest::header::IF_NONE_MATCH;
 use url::Url;
 
@@ -52,6 +56,11 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
     let limits = &options.limits;
     let kept = options.cards.get(url.as_str());
     let request = options.credentials.show(http.get(url.clone()));
+    // Who speaks 1.0 is shown a card of 1.0, which is the one that is signed (3.6, 8.4).
+    let request = match options.version {
+        None | Some(Version::V1_0) => request.header("A2A-Version", Version::V1_0.as_str()),
+        Some(Version::V0_1 | Version::V0_3) => request,
+    };
     let request = match &kept {
         Some(kept) => request.header(IF_NONE_MATCH, &kept.etag),
         None => request,

@@ -11,7 +11,7 @@ use crate::Binding;
 #[error("{operation} at {agent}{}: {fault}", over(*.binding))]
 pub struct ClientError {
     /// The agent's address.
-    pub agent: String,
+    pub agent: Box<str>,
     /// The operation's name in 1.0, or `card`.
     pub operation: &'static str,
     /// How the call was carried; nothing until the card has said it.
@@ -108,7 +108,7 @@ impl Fault {
     /// Names the agent and the operation.
     pub(crate) fn of(self, agent: &str, operation: &'static str) -> ClientError {
         ClientError {
-            agent: agent.to_owned(),
+            agent: agent.into(),
             operation,
             binding: None,
             fault: self,

@@ -6,6 +6,7 @@ use std::{path::PathBuf, time::Duration};
 use tokio::process::Command;
 
 use crate::{
+    node,
     program::{Bridge, run, target},
     venv,
 };
@@ -29,6 +30,23 @@ async fn a2a_sdk_speaks_0_3() {
 #[tokio::test]
 async fn python_a2a_speaks_0_1() {
     converse("python_a2a_0_1.py", &["python-a2a==0.5.10"]).await;
+}
+
+#[tokio::test]
+async fn the_js_sdk_speaks_1_0() {
+    let modules = node::with(&["@a2a-js/sdk@1.3.0", "express@5.2.1"]).await;
+    for transport in ["JSONRPC"] {
+        let mut command = Command::new("node");
+        command.arg(interop("a2a_js_sdk_1_0.mjs"));
+        // The bridge's address comes before the transport.
+        let bridge = serve();
+        command
+            .env("NODE_PATH", &modules)
+            .arg(bridge.url())
+            .arg(transport);
+        let (passed, said) = run(&mut command, LIMIT).await;
+        assert!(passed, "over {transport}:\n{said}");
+    }
 }
 
 #[tokio::test]

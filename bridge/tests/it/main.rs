@@ -19,6 +19,8 @@ mod grpc;
 #[cfg(all(test, feature = "grpc"))]
 mod grpc_client;
 #[cfg(test)]
+mod foreign;
+#[cfg(test)]
 mod guarded;
 #[cfg(test)]
 mod interop;

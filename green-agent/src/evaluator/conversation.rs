@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, pin::pin};
 
-use bridge_client::{Client, ClientError, Options};
+use bridge_client::{Binding, Client, ClientError, Options};
 use bridge_protocol::{
     a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, StreamResponse},
     dialect::Version,
@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{Evaluation, EvaluationError, Listener, collect::Collected};
 use crate::{
     assessment::Assessment,
-    scenario::model::{ProtocolVersion, Turn},
+    scenario::model::{ProtocolBinding, ProtocolVersion, Turn},
 };
 
 /// How long the stream of a canceled task may go on.
@@ -99,6 +99,7 @@ async fn say(
     let (_, url) = url.ok_or_else(|| EvaluationError::NoSuchRole(turn.to.clone()))?;
     let options = Options {
         version: turn.version.map(version),
+        binding: turn.binding.map(binding),
         limits: evaluation.limits(),
         ..Options::default()
     };
@@ -117,6 +118,14 @@ fn version(version: ProtocolVersion) -> Version {
         ProtocolVersion::V0_1 => Version::V0_1,
         ProtocolVersion::V0_3 => Version::V0_3,
         ProtocolVersion::V1_0 => Version::V1_0,
+    }
+}
+
+fn binding(binding: ProtocolBinding) -> Binding {
+    match binding {
+        ProtocolBinding::JsonRpc => Binding::JsonRpc,
+        ProtocolBinding::Rest => Binding::HttpJson,
+        ProtocolBinding::Grpc => Binding::Grpc,
     }
 }
 

@@ -135,6 +135,8 @@ pub struct Turn {
     pub parts: Vec<Value>,
     /// The protocol version to speak; what the card offers if absent.
     pub version: Option<ProtocolVersion>,
+    /// How calls are carried; what the card offers if absent.
+    pub binding: Option<ProtocolBinding>,
     /// Use the streaming operation.
     pub stream: bool,
     /// Cancel the task; without parts this is the whole turn, with parts it comes while the turn runs.
@@ -159,6 +161,17 @@ pub enum ProtocolVersion {
     V0_3,
     /// `1.0`
     V1_0,
+}
+
+/// The ways to carry calls that a turn can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolBinding {
+    /// `jsonrpc`
+    JsonRpc,
+    /// `rest`: HTTP+JSON
+    Rest,
+    /// `grpc`
+    Grpc,
 }
 
 /// What a scenario needs on this machine.

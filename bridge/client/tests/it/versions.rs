@@ -2,12 +2,15 @@
 
 use bridge_client::{Client, Fault, Options};
 use bridge_protocol::{
-    a2a::{ListTasksRequest, Metadata, SendMessageResponse},
+    a2a::{
+        DeleteTaskPushNotificationConfigRequest, ListTasksRequest, Metadata, SendMessageResponse,
+    },
     dialect::Version,
+    wire::Wire as _,
 };
 use serde_json::{Value, json};
 
-use crate::server::{card_0_3, card_1_0, hello, result, serve};
+use crate::server::{card_0_3, card_1_0, hello, reply, result, serve};
 
 const CARD: &str = "/.well-known/agent-card.json";
 
@@ -121,4 +124,16 @@ async fn what_a_version_lacks_is_not_asked() {
     let error = client.list_tasks(request).await.unwrap_err();
     assert!(matches!(error.fault, Fault::NotInVersion("0.3")), "{error}");
     assert!(asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_setting_is_gone_when_nothing_is_said_of_it() {
+    let nothing = || reply(200, "application/json", r#"{"jsonrpc":"2.0","id":1}"#);
+    let (url, _) = serve(CARD, card_0_3(), nothing).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    let named = DeleteTaskPushNotificationConfigRequest::read(json!({"taskId": "t", "id": "p"}));
+    let deleted = client.delete_task_push_notification_config(named.unwrap());
+    assert!(deleted.await.is_ok());
+    // Whatever else is asked must be answered.
+    assert!(client.send_message(hello()).await.is_err());
 }

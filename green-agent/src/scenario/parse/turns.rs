@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{cast::Cast, part, values};
 use crate::scenario::{
     error::Problem,
-    model::{Evaluator, ProtocolVersion, Turn},
+    model::{Evaluator, ProtocolBinding, ProtocolVersion, Turn},
     reader::{Node, Table},
 };
 
@@ -54,6 +54,7 @@ fn turn(table: &mut Table<'_>, cast: &Cast) -> Option<Turn> {
         to: to.unwrap_or_default(),
         parts: parts(table),
         version: table.get("version").and_then(|node| version(&node)),
+        binding: table.get("binding").and_then(|node| binding(&node)),
         stream: table.flag("stream"),
         cancel: table.flag("cancel"),
         after: table.get("after").and_then(|node| values::duration(&node)),
@@ -92,6 +93,16 @@ fn version(node: &Node<'_>) -> Option<ProtocolVersion> {
     })
 }
 
+fn binding(node: &Node<'_>) -> Option<ProtocolBinding> {
+    const EXPECTED: &str = "the text \"jsonrpc\", \"rest\" or \"grpc\"";
+    node.read(EXPECTED, |text| match text {
+        "jsonrpc" => Some(ProtocolBinding::JsonRpc),
+        "rest" => Some(ProtocolBinding::Rest),
+        "grpc" => Some(ProtocolBinding::Grpc),
+        _ => None,
+    })
+}
+
 fn state(node: &Node<'_>) -> Option<String> {
     let expected = format!("one of {}", STATES.join(", "));
     node.read(&expected, |text| {
@@ -123,16 +134,17 @@ mod tests {
     #[test]
     fn a_turn_is_read_with_all_its_keys() {
         let turns = turns_of(scenario_of(&format!(
-            "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nstream = true\ncancel = true\n\
+            "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nbinding = 'rest'\nstream = true\ncancel = true\n\
              after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = 'bye'\n\
              [[config.turn]]\nto = 'a'\ncancel = true\n"
         )));
         let [first, second] = &turns[..] else {
             panic!("there are two turns");
         };
-        assert_eq!((first.line, second.line), (7, 17));
+        assert_eq!((first.line, second.line), (7, 18));
         assert_eq!(first.parts, [json!({"text": "hi"})]);
         assert_eq!(first.version, Some(ProtocolVersion::V0_3));
+        assert_eq!(first.binding, Some(ProtocolBinding::Rest));
         assert!(first.stream && first.cancel && first.fresh);
         assert_eq!(first.after, Some(Duration::from_secs(2)));
         assert_eq!(first.state.as_deref(), Some("canceled"));

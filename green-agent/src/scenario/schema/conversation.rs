@@ -35,6 +35,8 @@ struct Turn {
     parts: Option<Vec<Part>>,
     /// The A2A version to speak; what the agent's card offers if absent.
     version: Option<Version>,
+    /// How calls are carried: JSON-RPC, HTTP+JSON (rest) or gRPC; what the agent's card offers if absent.
+    binding: Option<Binding>,
     /// Use the streaming operation.
     #[schemars(extend("default" = false))]
     stream: Option<bool>,
@@ -79,10 +81,22 @@ struct Part {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
 enum Version {
+    #[schemars(rename = "0.1")]
+    V0_1,
     #[schemars(rename = "0.3")]
     V0_3,
     #[schemars(rename = "1.0")]
     V1_0,
+}
+
+/// A way to carry calls.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Binding {
+    JsonRpc,
+    Rest,
+    Grpc,
 }
 
 fn says_something() -> Value {

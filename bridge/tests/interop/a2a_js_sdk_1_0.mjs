@@ -1,0 +1,115 @@
+// A2A 1.0 as npm @a2a-js/sdk 1.3.0 speaks it, through every kind of conversation. Like the clients in Python
+// beside it, it gets the bridge's address, prints a line per check and ends with 1 if one failed. The second
+// argument is the transport: JSONRPC or HTTP+JSON.
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { randomUUID } from 'node:crypto';
+
+// Modules are not looked for in NODE_PATH, whose packages the test has installed; `require` does.
+const require = createRequire(import.meta.url);
+const load = (name) => import(pathToFileURL(require.resolve(name).replace(/\.cjs$/, '.js')));
+const { Role, TaskState } = await load('@a2a-js/sdk');
+const { ClientFactory, ClientFactoryOptions } = await load('@a2a-js/sdk/client');
+
+const [base, transport] = process.argv.slice(2);
+const STREAMED =
+  'A task is a log of what was said and done. Whoever follows it sees the same events in the same order [1].';
+const checks = { passed: 0, failed: 0 };
+
+function equal(what, expected, seen) {
+  if (JSON.stringify(expected) === JSON.stringify(seen)) {
+    checks.passed += 1;
+    console.log(`ok    ${what}`);
+  } else {
+    checks.failed += 1;
+    console.log(`WRONG ${what}\n      expected ${JSON.stringify(expected)}\n      seen     ${JSON.stringify(seen)}`);
+  }
+}
+
+async function refused(what, error, asked) {
+  const seen = await asked.then(() => 'no error', (raised) => raised.name ?? raised.constructor.name);
+  equal(what, error, seen);
+}
+
+async function agent(name) {
+  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { preferredTransports: [transport] });
+  return new ClientFactory(options).createFromUrl(`${base}/a2a/${name}/`, '.well-known/agent-card.json');
+}
+
+const part = (text) => ({ content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' });
+const words = (parts) => parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('');
+const request = (text, task, returnImmediately = false) => ({
+  tenant: '',
+  message: {
+    messageId: randomUUID(), role: Role.ROLE_USER, parts: [part(text)], taskId: task?.id ?? '',
+    contextId: task?.contextId ?? '', metadata: undefined, extensions: [], referenceTaskIds: [],
+  },
+  configuration: { acceptedOutputModes: [], taskPushNotificationConfig: undefined, historyLength: undefined, returnImmediately },
+  metadata: undefined,
+});
+const ask = async (client, ...said) => {
+  const answer = await client.sendMessage(request(...said));
+  return answer.payload?.value ?? answer;
+};
+const said = (task) => [TaskState[task.status.state], words(task.status.message?.parts ?? [])];
+
+async function turns(client) {
+  const echo = await ask(client, 'hi');
+  equal('an echo ends its task', ['TASK_STATE_COMPLETED', 'You said: hi'], said(echo));
+  const got = await client.getTask({ tenant: '', id: echo.id, historyLength: undefined });
+  equal('a task is got as it was answered', said(echo), said(got));
+  const task = await ask(client, '-multi');
+  equal('-multi asks for input', 'TASK_STATE_INPUT_REQUIRED', said(task)[0]);
+  const again = await ask(client, 'one', task);
+  equal('each turn answers in its task', [task.id, 'You said: one'], [again.id, said(again)[1]]);
+  const ended = await ask(client, 'end', task);
+  equal('end completes the task', ['TASK_STATE_COMPLETED', 'All done.'], said(ended));
+  return ended;
+}
+
+async function stream(client) {
+  let [text, kinds, last] = ['', [], undefined];
+  for await (const { payload } of client.sendMessageStream(request('-stream'))) {
+    kinds.push(payload.$case);
+    if (payload.$case === 'artifactUpdate') {
+      const piece = words(payload.value.artifact.parts);
+      text = payload.value.append ? text + piece : piece;
+    }
+    if (payload.$case === 'statusUpdate') last = payload.value.status;
+  }
+  equal('a stream begins with the task', 'task', kinds[0]);
+  equal('its pieces make up the text', STREAMED, text);
+  equal('it ends with the task', 'TASK_STATE_COMPLETED', TaskState[last.state]);
+}
+
+async function subscribe(client) {
+  const task = await ask(client, 'hi', undefined, true);
+  const states = [];
+  for await (const { payload } of client.resubscribeTask({ tenant: '', id: task.id })) {
+    states.push([payload.$case, TaskState[payload.value.status.state]]);
+    if (payload.$case === 'task') await client.cancelTask({ tenant: '', id: task.id, metadata: undefined });
+  }
+  equal('a subscription begins with the task', ['task', 'TASK_STATE_WORKING'], states[0]);
+  equal('it ends when the task is canceled', ['statusUpdate', 'TASK_STATE_CANCELED'], states.at(-1));
+}
+
+async function errors(client, ended) {
+  await refused('an unknown task is not found', 'TaskNotFoundError', client.getTask({ tenant: '', id: 'unknown' }));
+  await refused('an ended task takes no message', 'UnsupportedOperationError', ask(client, 'more', ended));
+  const cancel = client.cancelTask({ tenant: '', id: ended.id, metadata: undefined });
+  await refused('an ended task is not canceled', 'TaskNotCancelableError', cancel);
+}
+
+const sample = await agent('sample');
+equal('the transport is the wanted one', transport, sample.transport.protocolName);
+const ended = await turns(sample);
+await stream(sample);
+await subscribe(await agent('hanging'));
+const listed = await sample.listTasks?.({
+  tenant: '', contextId: ended.contextId, status: TaskState.TASK_STATE_UNSPECIFIED, pageSize: 5, pageToken: '',
+  historyLength: undefined, statusTimestampAfter: undefined, includeArtifacts: false,
+});
+equal("a context's tasks are listed", [ended.id], listed?.tasks.map(({ id }) => id));
+await errors(sample, ended);
+console.log(`${checks.passed} passed, ${checks.failed} failed`);
+process.exit(checks.failed ? 1 : 0);

@@ -1,0 +1,134 @@
+//! Our client against agents that are built on the SDKs of others: each goes through the whole life of a
+//! task, over every binding that its card names. The agents stand in `tests/interop/servers/`; what of
+//! their behaviour is a fault of theirs in `KNOWN.md` beside it.
+
+mod life;
+
+use std::{path::PathBuf, process::Command, time::Duration};
+
+use bridge_client::{Binding, Client, Options};
+use bridge_protocol::dialect::Version;
+use url::Url;
+
+use self::life::{Life, live};
+use crate::{
+    node,
+    program::{Bridge, run, target},
+    venv,
+};
+
+/// How long it may take to build an agent.
+const BUILD: Duration = Duration::from_secs(900);
+
+/// What every agent of 1.0 can do.
+const WHOLE: Life = Life {
+    streams: true,
+    tells_cancel: true,
+    lists: true,
+    pushes: true,
+    lists_pushes: true,
+    extends: true,
+};
+
+#[tokio::test]
+async fn a2a_sdk_is_spoken_to_in_1_0() {
+    let packages = ["a2a-sdk[http-server]==1.3.0", "uvicorn==0.54.0"];
+    let agent = python("a2a_sdk_1_0.py", &packages).await;
+    speak(&agent, Version::V1_0, Binding::JsonRpc, WHOLE).await;
+    speak(&agent, Version::V1_0, Binding::HttpJson, WHOLE).await;
+}
+
+#[tokio::test]
+async fn a2a_sdk_is_spoken_to_in_0_3() {
+    let packages = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
+    let agent = python("a2a_sdk_0_3.py", &packages).await;
+    let life = Life {
+        tells_cancel: false,
+        lists: false,
+        ..WHOLE
+    };
+    speak(&agent, Version::V0_3, Binding::JsonRpc, life).await;
+    let life = Life {
+        lists_pushes: false,
+        ..life
+    };
+    speak(&agent, Version::V0_3, Binding::HttpJson, life).await;
+}
+
+#[tokio::test]
+async fn the_js_sdk_is_spoken_to_in_1_0() {
+    let modules = node::with(&["@a2a-js/sdk@1.3.0", "express@5.2.1"]).await;
+    let mut node = Command::new("node");
+    node.arg(interop("a2a_js_sdk.mjs"))
+        .env("NODE_PATH", modules);
+    let agent = Bridge::listening(&mut node);
+    let life = Life {
+        extends: false,
+        ..WHOLE
+    };
+    speak(&agent, Version::V1_0, Binding::JsonRpc, life).await;
+    speak(&agent, Version::V1_0, Binding::HttpJson, life).await;
+}
+
+#[tokio::test]
+async fn python_a2a_is_spoken_to_in_0_1() {
+    let packages = ["python-a2a==0.5.10"];
+    let agent = python("python_a2a_0_1.py", &packages).await;
+    let life = Life {
+        streams: false,
+        tells_cancel: false,
+        lists: false,
+        pushes: false,
+        lists_pushes: false,
+        extends: false,
+    };
+    speak(&agent, Version::V0_1, Binding::JsonRpc, life).await;
+}
+
+/// The official Rust server is built for this test alone, once, with the client: see its `Cargo.toml`.
+#[tokio::test]
+async fn a2a_server_lf_is_spoken_to_in_1_0() {
+    let built = target().join("interop-rust");
+    let manifest = interop("../a2a_client_lf/Cargo.toml");
+    let mut cargo = tokio::process::Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--locked", "--manifest-path"]);
+    cargo.arg(manifest).arg("--target-dir").arg(&built);
+    let (done, said) = run(&mut cargo, BUILD).await;
+    assert!(done, "the official Rust server cannot be built:\n{said}");
+    let agent = Bridge::listening(&mut Command::new(built.join("debug/a2a_server_lf")));
+    let life = Life {
+        pushes: false,
+        lists_pushes: false,
+        extends: false,
+        ..WHOLE
+    };
+    speak(&agent, Version::V1_0, Binding::JsonRpc, life).await;
+    speak(&agent, Version::V1_0, Binding::HttpJson, life).await;
+}
+
+/// Starts an agent in Python with these packages.
+async fn python(agent: &str, packages: &[&str]) -> Bridge {
+    let python = venv::with(packages).await.join("bin/python");
+    let mut command = Command::new(python);
+    // What it compiles stays out of the tree.
+    Bridge::listening(command.arg("-B").arg(interop(agent)))
+}
+
+async fn speak(agent: &Bridge, version: Version, binding: Binding, life: Life) {
+    let options = Options {
+        version: Some(version),
+        binding: Some(binding),
+        ..Options::default()
+    };
+    let url = Url::parse(agent.url()).unwrap();
+    let client = Client::connect(&url, &options).await.unwrap();
+    assert_eq!((client.version(), client.binding()), (version, binding));
+    let name = &client.card().name;
+    let lived = tokio::time::timeout(Duration::from_secs(60), live(&client, life)).await;
+    assert!(lived.is_ok(), "{name} took too long over {binding}");
+}
+
+fn interop(file: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/servers");
+    PathBuf::from(folder).join(file)
+}
