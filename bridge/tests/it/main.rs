@@ -14,12 +14,14 @@ mod crash;
 mod crash_program;
 #[cfg(test)]
 mod examples;
-#[cfg(all(test, feature = "grpc"))]
-mod grpc;
-#[cfg(all(test, feature = "grpc"))]
-mod grpc_client;
 #[cfg(test)]
 mod foreign;
+#[cfg(test)]
+#[cfg(feature = "grpc")]
+mod grpc;
+#[cfg(test)]
+#[cfg(feature = "grpc")]
+mod grpc_client;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
