@@ -20,16 +20,18 @@ mod crash_program;
 mod discover;
 #[cfg(test)]
 mod examples;
-#[cfg(all(test, feature = "grpc"))]
-mod grpc;
-#[cfg(all(test, feature = "grpc"))]
-mod grpc_client;
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
 mod execute;
 #[cfg(test)]
 mod fuzz;
+#[cfg(feature = "grpc")]
+#[cfg(test)]
+mod grpc;
+#[cfg(feature = "grpc")]
+#[cfg(test)]
+mod grpc_client;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
