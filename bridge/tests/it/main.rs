@@ -21,9 +21,9 @@ mod discover;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
-mod foreign;
-#[cfg(test)]
 mod execute;
+#[cfg(test)]
+mod foreign;
 #[cfg(test)]
 mod fuzz;
 #[cfg(feature = "grpc")]

@@ -91,8 +91,8 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "access", "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging", "push",
-            "serve", "server", "store", "tls",
+            "access", "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging",
+            "push", "serve", "server", "store", "tls",
         ],
     ),
     ("tls", &["access", "serve"]),
