@@ -20,7 +20,7 @@ use tower::service_fn;
 use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
 use crate::{
     caller::Caller,
-    server::{Asker, BODY_LIMIT, Endpoint, version},
+    server::{Asker, BODY_LIMIT, Endpoint, extensions, preamble::Preamble},
     service::{Context, Reply},
 };
 
@@ -77,7 +77,15 @@ impl Asked {
                 grpc.unary(one, request).await
             }
         };
-        response.map(Body::new)
+        extensions::naming(response.map(Body::new), Version::V1_0, asked.active())
+    }
+
+    /// The extensions that the request has in use.
+    fn active(&self) -> BTreeSet<String> {
+        let context = self.context.as_ref().ok();
+        context.map_or_else(BTreeSet::new, |context| {
+            self.endpoint.service.activated(context)
+        })
     }
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
@@ -105,14 +113,12 @@ impl Asked {
             service.refused(agent, &error);
             status::of(&error)
         };
-        let context = self
-            .context
-            .as_ref()
-            .map_err(|error| refused(error.clone()))?;
+        let mut context = self.context.clone().map_err(refused)?;
         let call = read_call(self.operation, message).map_err(Error::from);
         let mut call = call.map_err(refused)?;
         agents::without_name(&mut call, agent);
-        let reply = service.call(context, call).await;
+        context.heed(&call).map_err(refused)?;
+        let reply = service.call(&context, call).await;
         reply.map_err(|error| status::of(&error))
     }
 
@@ -145,31 +151,15 @@ fn context(
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Context, Error> {
-    let mut context = Context::new(endpoint.agent.clone(), caller);
-    match version::named(headers, uri)? {
+    let preamble = Preamble::read(headers, uri)?;
+    match preamble.named {
         None | Some(Version::V1_0) => {}
         Some(version @ (Version::V0_1 | Version::V0_3)) => {
             let message = format!("A2A {version} is not spoken over gRPC: send a2a-version 1.0");
             return Err(Error::new(ErrorKind::VersionNotSupported, message));
         }
     }
-    context.extensions = extensions(headers);
-    let last = headers
-        .get("last-event-id")
-        .and_then(|value| value.to_str().ok());
-    let last = last.filter(|text| !text.is_empty());
-    context.last_event = last.map(str::parse).transpose()?;
+    let mut context = Context::new(endpoint.agent.clone(), caller);
+    preamble.fill(&mut context);
     Ok(context)
-}
-
-fn extensions(headers: &HeaderMap) -> BTreeSet<String> {
-    let lists = headers.get_all("a2a-extensions").iter();
-    let named = lists
-        .filter_map(|list| list.to_str().ok())
-        .flat_map(|list| list.split(','));
-    named
-        .map(str::trim)
-        .filter(|one| !one.is_empty())
-        .map(str::to_owned)
-        .collect()
 }
