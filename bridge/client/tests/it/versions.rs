@@ -48,10 +48,14 @@ async fn a_card_without_a_usable_interface_is_refused() {
     let error = Client::connect(&url, &options(Some(Version::V1_0)))
         .await
         .unwrap_err();
+    let grpc = match cfg!(feature = "grpc") {
+        true => " or GRPC 1.0",
+        false => "",
+    };
     assert_eq!(
         error.to_string(),
         format!(
-            "card at {url}: the card offers JSONRPC 0.3, but this client needs JSONRPC 1.0 or HTTP+JSON 1.0"
+            "card at {url}: the card offers JSONRPC 0.3, but this client needs JSONRPC 1.0 or HTTP+JSON 1.0{grpc}"
         )
     );
 }
