@@ -113,7 +113,10 @@ impl TryFrom<String> for AgentPath {
         }
         let is_asked = |words: &[&str]| words.first().is_some_and(|word| OPERATIONS.contains(word));
         let below = words.strip_prefix(&["a2a"]).unwrap_or(&words);
-        match RESERVED.contains(&words[0]) || text.starts_with("/a2a/catalog") || is_asked(below) {
+        // Where many clients of 0.3 expect an agent; the first one can have it, in the place of its own there.
+        let is_usual = text == "/a2a/v1";
+        let is_own = text.starts_with("/a2a/catalog") || is_asked(below) && !is_usual;
+        match RESERVED.contains(&words[0]) || is_own {
             true => Err(format!(
                 "{text:?} is the bridge's own; expected another path"
             )),

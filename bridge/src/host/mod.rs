@@ -38,6 +38,9 @@ use crate::{
 /// Where the cards of all agents are.
 const CATALOGUE: &str = "/a2a/catalog";
 
+/// Where many clients of 0.3 expect an agent.
+const USUAL: &str = "/a2a/v1";
+
 /// What is at `/a2a` beside the agents: operations of the first one, and the catalogue.
 const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
 
@@ -332,7 +335,9 @@ impl Host {
             }
             let path = self.paths.get(name).cloned();
             let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
-            if !taken.insert(path.clone()) {
+            // The first agent's operations of 0.3 are there, unless the agent itself is.
+            let is_asked = path == USUAL && !seats.is_empty();
+            if is_asked || !taken.insert(path.clone()) {
                 return Err(HostError::SamePath(path));
             }
             seats.push(Seat {
@@ -362,6 +367,7 @@ fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) 
     for (index, seat) in seats.iter().enumerate() {
         let own = seat.path.as_str();
         let (home, others) = match index {
+            0 if own == USUAL => (own, vec!["", own]),
             0 if own.starts_with("/a2a/") => ("/a2a", vec!["", own, "/a2a"]),
             0 => (own, vec!["", own, "/a2a"]),
             _ => (own, vec![own]),

@@ -1,7 +1,8 @@
-"""A2A 1.0 as PyPI a2a-sdk 1.3.0 speaks it, through every kind of conversation and both bindings over HTTP."""
+"""A2A 1.0 as PyPI a2a-sdk 1.3.0 speaks it, through every kind of conversation and every binding."""
 
 from uuid import uuid4
 
+import grpc
 from a2a.client import ClientConfig, create_client
 from a2a.types import (
     CancelTaskRequest,
@@ -138,7 +139,11 @@ async def errors(checks, client, streaming, ended):
 
 
 async def connect(name, binding, streaming):
-    config = ClientConfig(streaming=streaming, supported_protocol_bindings=[binding])
+    config = ClientConfig(
+        streaming=streaming,
+        supported_protocol_bindings=[binding],
+        grpc_channel_factory=grpc.aio.insecure_channel,
+    )
     return await create_client(agent(name), config)
 
 
@@ -156,7 +161,7 @@ async def converse(checks, binding):
 
 
 async def main(checks):
-    for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON):
+    for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON, TransportProtocol.GRPC):
         print(f"-- {binding.value}")
         await converse(checks, binding)
 

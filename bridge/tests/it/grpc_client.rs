@@ -97,7 +97,7 @@ async fn live(bridge: &Bridge) {
     };
     let refused = client.get_extended_agent_card(card).await.unwrap_err();
     assert!(
-        matches!(&refused.fault, Fault::Rpc(error) if error.code == -32007),
+        matches!(&refused.fault, Fault::Rpc(error) if error.code == -32004),
         "{refused}"
     );
 }

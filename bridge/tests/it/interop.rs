@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn a2a_sdk_speaks_1_0() {
-    converse("a2a_sdk_1_0.py", &["a2a-sdk==1.3.0"]).await;
+    converse("a2a_sdk_1_0.py", &["a2a-sdk[grpc]==1.3.0"]).await;
 }
 
 #[tokio::test]

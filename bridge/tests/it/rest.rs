@@ -94,10 +94,13 @@ async fn a_task_lives_over_1_0() {
         json!([{"text": "You said: hi"}])
     );
     let id = task["id"].as_str().unwrap();
-    for base in ["", "/a2a", "/a2a/echo", "/a2a/echo/acme"] {
+    for base in ["", "/a2a", "/a2a/echo"] {
         let got = ok(&app, &format!("GET {base}/tasks/{id}"), None).await;
         assert_eq!(got, task, "{base}");
     }
+    // Another tenant's task does not exist.
+    let other = ask(&app, &format!("GET /a2a/echo/acme/tasks/{id}"), &[], None).await;
+    assert_eq!(other.status(), StatusCode::NOT_FOUND);
     let short = ok(&app, &format!("GET /a2a/tasks/{id}?historyLength=0"), None).await;
     assert!(short.get("history").is_none(), "{short}");
     let context = task["contextId"].as_str().unwrap();

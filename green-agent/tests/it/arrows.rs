@@ -37,7 +37,7 @@ const PROTOCOL: Rooms = &[
 const CLIENT: Rooms = &[
     (
         "invocation",
-        &["client", "discovery", "error", "options", "rpc"],
+        &["client", "connect", "discovery", "error", "http", "options"],
     ),
     ("registry", &["credentials", "discovery", "error"]),
     ("discovery", &["credentials", "guard"]),

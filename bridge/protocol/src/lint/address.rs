@@ -13,7 +13,8 @@ use super::{Level, Linter};
 use crate::dialect::card::Generation;
 
 /// Bindings with a name of their own; others are named by a URI.
-const BINDINGS: [&str; 3] = ["JSONRPC", "GRPC", "HTTP+JSON"];
+const BINDINGS: [&str; 3] = ["JSONRPC", GRPC, "HTTP+JSON"];
+const GRPC: &str = "GRPC";
 
 impl Linter<'_> {
     pub(super) fn addresses(&mut self) {
@@ -43,8 +44,11 @@ impl Linter<'_> {
             let Some(interface) = interface.as_object() else {
                 continue;
             };
-            self.url(interface, &path, "url");
             let binding = text(interface, "protocolBinding");
+            match binding == GRPC && !text(interface, "url").contains("://") {
+                true => self.channel(interface, &path),
+                false => self.url(interface, &path, "url"),
+            }
             self.binding(&format!("{path}.protocolBinding"), binding);
             let version = text(interface, "protocolVersion");
             self.version(&format!("{path}.protocolVersion"), version);
@@ -145,6 +149,26 @@ impl Linter<'_> {
     }
 
     /// An address, if it is there.
+    /// Where a channel of gRPC leads: host and port, since that is what its libraries take.
+    fn channel(&mut self, interface: &Map<String, Value>, path: &str) {
+        let (url, path) = (text(interface, "url"), super::below(path, "url"));
+        let is_port = |port: &str| port.parse::<u16>().is_ok();
+        let parts = url.rsplit_once(':').filter(|(_, port)| is_port(port));
+        match parts.map(|(host, _)| host) {
+            None | Some("") => {
+                let message = format!("{url:?} is no address of gRPC");
+                let fix = "write it as HOST:PORT, or with scheme and host";
+                self.add(Level::Error, "url", path, message, fix);
+            }
+            Some(host) if is_near(host) => {
+                let message = format!("{url:?} is only reached from the machine itself");
+                let fix = "write the address by which clients reach the agent";
+                self.add(Level::Note, "local-address", path, message, fix);
+            }
+            Some(_) => {}
+        }
+    }
+
     pub(super) fn url(&mut self, object: &Map<String, Value>, path: &str, name: &str) {
         let Some(url) = object.get(name).and_then(Value::as_str) else {
             return;

@@ -85,11 +85,11 @@ async fn python_a2a_is_spoken_to_in_0_1() {
     speak(&agent, Version::V0_1, Binding::JsonRpc, life).await;
 }
 
-/// The official Rust server is built for this test alone, once, with the client: see its `Cargo.toml`.
+/// The official Rust server is built for this test alone, once: see its `Cargo.toml`.
 #[tokio::test]
 async fn a2a_server_lf_is_spoken_to_in_1_0() {
     let built = target().join("interop-rust");
-    let manifest = interop("../a2a_client_lf/Cargo.toml");
+    let manifest = interop("../a2a_server_lf/Cargo.toml");
     let mut cargo = tokio::process::Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--locked", "--manifest-path"]);
     cargo.arg(manifest).arg("--target-dir").arg(&built);

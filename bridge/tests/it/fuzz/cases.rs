@@ -1,7 +1,10 @@
 //! Inputs that once failed: every run begins with them.
 
 /// Target and input.
-const CASES: &[(&str, &str)] = &[];
+const CASES: &[(&str, &str)] = &[(
+    "params",
+    r#"{"params":{"id":"t","pushNotificationConfig":{"taskId":true,"url":""}}}"#,
+)];
 
 /// Those of one target.
 pub(super) fn of(target: &str) -> impl Iterator<Item = Vec<u8>> {

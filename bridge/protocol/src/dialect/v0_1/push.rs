@@ -17,7 +17,7 @@ pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
     let id = fields.required("id")?;
     let config = fields.required_by(NESTED, config_to_v1)?;
-    let residue = object::residue_under(NESTED, config.extra);
+    let residue = object::residue_under(NESTED, plain(config.extra));
     Ok(TaskPushNotificationConfig {
         task_id: Some(id),
         extra: object::V0_1.extra(fields, &FLAT, residue),
@@ -26,6 +26,15 @@ pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
 }
 
 const NESTED: &str = "pushNotificationConfig";
+
+/// The fields that nobody knows, as they stood there: those that 0.3 keeps apart, since in 1.0 their names mean
+/// something, are apart already under the setting's own name.
+fn plain(mut unknown: Metadata) -> Metadata {
+    if let Some(Value::Object(apart)) = unknown.remove("v0_3") {
+        unknown.extend(apart);
+    }
+    unknown
+}
 
 /// Writes a setting with its task.
 pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {

@@ -13,8 +13,13 @@ impl Folder {
 
     fn open(&self, room: usize) -> Arc<Index> {
         let config = sled::Config::new().path(self.0.path());
-        let db = config.flush_every_ms(None).open().unwrap();
-        Arc::new(Index::open(db, room).unwrap())
+        let config = config.flush_every_ms(None);
+        // Threads of sled's may hold the lock for a moment after the last one has closed it.
+        let db = (0..500).find_map(|_| {
+            std::thread::yield_now();
+            config.open().ok()
+        });
+        Arc::new(Index::open(db.unwrap(), room).unwrap())
     }
 
     fn file(&self) -> File {
