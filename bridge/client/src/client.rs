@@ -35,7 +35,9 @@ impl Client {
     /// # Errors
     /// If there is no card, or none of its interfaces can be used.
     pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
-        let (card, agent) = connect::to(base, options).await?;
+        // An exchange is large, and whoever waits for it would have to hold all of it: so it is on the heap, here
+        // and below.
+        let (card, agent) = Box::pin(connect::to(base, options)).await?;
         let agent = Arc::new(agent);
         Ok(Self { card, agent })
     }
@@ -155,12 +157,12 @@ impl Client {
 
     async fn call<T: Answered>(&self, call: Call) -> Result<T, ClientError> {
         let call = tenant::name(call, self.agent.tenant.as_deref());
-        let answer = self.agent.ask(&call).await;
+        let answer = Box::pin(self.agent.ask(&call)).await;
         answer.map_err(|fault| self.agent.named(fault, &call))
     }
 
     async fn open(&self, call: Call) -> Result<EventStream, ClientError> {
         let call = tenant::name(call, self.agent.tenant.as_deref());
-        stream::open(self.agent.clone(), call).await
+        Box::pin(stream::open(self.agent.clone(), call)).await
     }
 }

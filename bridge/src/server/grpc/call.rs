@@ -118,7 +118,8 @@ impl Asked {
         let mut call = call.map_err(refused)?;
         agents::without_name(&mut call, agent);
         context.heed(&call).map_err(refused)?;
-        let reply = service.call(&context, call).await;
+        // On the heap: the layers of gRPC around it would each hold all of it.
+        let reply = Box::pin(service.call(&context, call)).await;
         reply.map_err(|error| status::of(&error))
     }
 
