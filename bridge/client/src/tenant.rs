@@ -7,21 +7,7 @@ pub(crate) fn name(mut call: Call, tenant: Option<&str>) -> Call {
     let Some(tenant) = tenant.filter(|tenant| !tenant.is_empty()) else {
         return call;
     };
-    field(&mut call).get_or_insert_with(|| tenant.to_owned());
+    let field = call.tenant_mut();
+    field.get_or_insert_with(|| tenant.to_owned());
     call
-}
-
-fn field(call: &mut Call) -> &mut Option<String> {
-    match call {
-        Call::SendMessage(request) | Call::SendStreamingMessage(request) => &mut request.tenant,
-        Call::GetTask(request) => &mut request.tenant,
-        Call::ListTasks(request) => &mut request.tenant,
-        Call::CancelTask(request) => &mut request.tenant,
-        Call::SubscribeToTask(request) => &mut request.tenant,
-        Call::CreateTaskPushNotificationConfig(config) => &mut config.tenant,
-        Call::GetTaskPushNotificationConfig(request) => &mut request.tenant,
-        Call::ListTaskPushNotificationConfigs(request) => &mut request.tenant,
-        Call::DeleteTaskPushNotificationConfig(request) => &mut request.tenant,
-        Call::GetExtendedAgentCard(request) => &mut request.tenant,
-    }
 }

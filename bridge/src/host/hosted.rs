@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use axum::{Router, extract::Request};
 use tower::{ServiceExt as _, service_fn};
 
-use super::{Extras, Host, HostError, Seat, routes};
+use super::{Extras, Host, HostError, routes::routes, seats::Seat};
 use crate::service::Service;
 
 /// Agents that are served.

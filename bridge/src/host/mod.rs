@@ -7,9 +7,13 @@
 //! - [`Host`]: what is hosted
 //! - [`Hosted`]: the same while it is served, to be replaced
 //! - [`Front`]: what stands before it: web pages of others, and proxies
+//! - [`Grpc`]: where gRPC is spoken
 
 mod front;
+mod grpc;
 mod hosted;
+mod routes;
+mod seats;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,29 +24,19 @@ use axum::Router;
 use bridge_protocol::a2a::AgentCard;
 
 pub use front::Front;
+pub use grpc::Grpc;
 pub use hosted::Hosted;
 
 use crate::{
     access::Access,
     agent::Agent,
-    auth::{self, CardSigner, Issuer},
+    auth::{CardSigner, Issuer},
     bot::remote::Channel,
-    clock, connector,
     push::{Push, PushError, PushSettings},
-    server::{Endpoint, GrpcInterface, catalogue, health, openapi, router},
     service::{Service, Settings},
     store::Store,
     turns::{TurnError, Turns},
 };
-
-/// Where the cards of all agents are.
-const CATALOGUE: &str = "/a2a/catalog";
-
-/// Where many clients of 0.3 expect an agent.
-const USUAL: &str = "/a2a/v1";
-
-/// What is at `/a2a` beside the agents: operations of the first one, and the catalogue.
-const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
 
 /// Agents that are hosted together.
 #[derive(Debug)]
@@ -66,33 +60,6 @@ struct Extras {
     issuer: Option<Arc<Issuer>>,
     signer: Option<Arc<CardSigner>>,
     grpc: Grpc,
-}
-
-/// Where gRPC is spoken, which needs HTTP/2: what serves the router has to speak it, as this crate's own
-/// `serve` does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Grpc {
-    /// Where HTTP is, at the same port.
-    #[cfg_attr(feature = "grpc", default)]
-    Here,
-    /// There too, but cards name this `HOST:PORT` for it.
-    At(String),
-    /// Nowhere; so it is if this crate was built without the feature `grpc`.
-    #[cfg_attr(not(feature = "grpc"), default)]
-    Nowhere,
-}
-
-impl Grpc {
-    /// How the agent is reached which is asked as this tenant.
-    fn interface(&self, tenant: Option<&str>) -> Option<GrpcInterface> {
-        let address = match self {
-            Self::Here => None,
-            Self::At(address) => Some(address.clone()),
-            Self::Nowhere => return None,
-        };
-        let tenant = tenant.map(str::to_owned);
-        cfg!(feature = "grpc").then_some(GrpcInterface { address, tenant })
-    }
 }
 
 /// Why agents cannot be hosted.
@@ -304,109 +271,4 @@ async fn with_push(
     let open = push.resume().await.map_err(PushError::Store)?;
     tracing::info!(open, "push notifications were taken up");
     Ok(service.with_push(push))
-}
-
-/// An agent and the path of its own.
-struct Seat {
-    agent: String,
-    path: String,
-    access: Access,
-    flat_results: bool,
-}
-
-impl Host {
-    /// Where each agent is served, and how.
-    fn seats(&self) -> Result<Vec<Seat>, HostError> {
-        if self.agents.is_empty() {
-            return Err(HostError::NoAgent);
-        }
-        let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
-        let mut seats = Vec::new();
-        for Agent { name, .. } in &self.agents {
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-            if name.is_empty() || !name.chars().all(plain) {
-                return Err(HostError::Name(name.clone()));
-            }
-            if RESERVED.contains(&name.as_str()) {
-                return Err(HostError::Reserved(name.clone()));
-            }
-            if !names.insert(name) {
-                return Err(HostError::Twice(name.clone()));
-            }
-            let path = self.paths.get(name).cloned();
-            let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
-            // The first agent's operations of 0.3 are there, unless the agent itself is.
-            let is_asked = path == USUAL && !seats.is_empty();
-            if is_asked || !taken.insert(path.clone()) {
-                return Err(HostError::SamePath(path));
-            }
-            seats.push(Seat {
-                agent: name.clone(),
-                path,
-                access: self.accesses.get(name).cloned().unwrap_or_default(),
-                flat_results: self.flat_results.contains(name),
-            });
-        }
-        Ok(seats)
-    }
-}
-
-/// The routes of all agents, and what is beside them.
-fn routes(service: &Service, public_url: &str, extras: &Extras, seats: &[Seat]) -> Router {
-    let mut app = health(service.clone());
-    if let Some(channel) = &extras.channel {
-        app = app.merge(connector::router(channel.clone()));
-    }
-    if let Some(issuer) = &extras.issuer {
-        app = app.merge(auth::router(issuer.clone()));
-    }
-    if let Some(signer) = &extras.signer {
-        app = app.merge(auth::card_keys(signer));
-    }
-    let mut all = Vec::new();
-    for (index, seat) in seats.iter().enumerate() {
-        let own = seat.path.as_str();
-        let (home, others) = match index {
-            0 if own == USUAL => (own, vec!["", own]),
-            0 if own.starts_with("/a2a/") => ("/a2a", vec!["", own, "/a2a"]),
-            0 => (own, vec!["", own, "/a2a"]),
-            _ => (own, vec![own]),
-        };
-        let endpoint = Endpoint {
-            service: service.clone(),
-            agent: seat.agent.clone(),
-            public_url: public_url.to_owned(),
-            home: home.to_owned(),
-            own: own.to_owned(),
-            since: clock::now(),
-            grpc: extras.grpc.interface((index > 0).then_some(&seat.agent)),
-            access: seat.access.clone(),
-            flat_results: seat.flat_results,
-            signer: extras.signer.clone(),
-        };
-        for path in others {
-            app = app.merge(router(path, endpoint.clone()));
-        }
-        all.push(endpoint);
-    }
-    let described = openapi(all.clone());
-    with_grpc(app, service, &all)
-        .merge(described)
-        .merge(catalogue(CATALOGUE, all))
-}
-
-#[cfg(feature = "grpc")]
-fn with_grpc(app: Router, service: &Service, agents: &[Endpoint]) -> Router {
-    use crate::server::grpc;
-    let spoken = agents.iter().filter(|one| one.grpc.is_some());
-    let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
-    match spoken.collect::<Vec<_>>() {
-        none if none.is_empty() => app,
-        agents => app.merge(grpc::router(service.clone(), agents)),
-    }
-}
-
-#[cfg(not(feature = "grpc"))]
-fn with_grpc(app: Router, _: &Service, _: &[Endpoint]) -> Router {
-    app
 }

@@ -1,5 +1,7 @@
 //! An operation with its parameters, in every generation.
 
+use alloc::string::String;
+
 use serde_json::Value;
 
 use super::{
@@ -80,6 +82,22 @@ impl Call {
             Self::GetExtendedAgentCard(request) => &request.tenant,
         };
         tenant.as_deref().filter(|tenant| !tenant.is_empty())
+    }
+
+    /// The parameter that names the tenant, to be set.
+    pub fn tenant_mut(&mut self) -> &mut Option<String> {
+        match self {
+            Self::SendMessage(request) | Self::SendStreamingMessage(request) => &mut request.tenant,
+            Self::GetTask(request) => &mut request.tenant,
+            Self::ListTasks(request) => &mut request.tenant,
+            Self::CancelTask(request) => &mut request.tenant,
+            Self::SubscribeToTask(request) => &mut request.tenant,
+            Self::CreateTaskPushNotificationConfig(config) => &mut config.tenant,
+            Self::GetTaskPushNotificationConfig(request) => &mut request.tenant,
+            Self::ListTaskPushNotificationConfigs(request) => &mut request.tenant,
+            Self::DeleteTaskPushNotificationConfig(request) => &mut request.tenant,
+            Self::GetExtendedAgentCard(request) => &mut request.tenant,
+        }
     }
 }
 

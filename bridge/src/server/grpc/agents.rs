@@ -76,18 +76,7 @@ fn asked<'a>(agents: &'a Agents, uri: &Uri, body: &Bytes) -> Option<&'a Router> 
 
 /// Takes the agent's own name away from a call's tenant.
 pub(super) fn without_name(call: &mut Call, agent: &str) {
-    let tenant = match call {
-        Call::SendMessage(request) | Call::SendStreamingMessage(request) => &mut request.tenant,
-        Call::GetTask(request) => &mut request.tenant,
-        Call::ListTasks(request) => &mut request.tenant,
-        Call::CancelTask(request) => &mut request.tenant,
-        Call::SubscribeToTask(request) => &mut request.tenant,
-        Call::CreateTaskPushNotificationConfig(config) => &mut config.tenant,
-        Call::GetTaskPushNotificationConfig(request) => &mut request.tenant,
-        Call::ListTaskPushNotificationConfigs(request) => &mut request.tenant,
-        Call::DeleteTaskPushNotificationConfig(request) => &mut request.tenant,
-        Call::GetExtendedAgentCard(request) => &mut request.tenant,
-    };
+    let tenant = call.tenant_mut();
     let rest = match tenant.as_deref().map(divide) {
         Some((name, rest)) if name == agent => rest.map(str::to_owned),
         Some(_) | None => return,

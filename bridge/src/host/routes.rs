@@ -1,0 +1,81 @@
+//! All agents and what is beside them, as one router.
+
+use axum::Router;
+
+use super::{
+    Extras,
+    seats::{Seat, USUAL},
+};
+use crate::{
+    auth, clock, connector,
+    server::{Endpoint, catalogue, health, openapi, router},
+    service::Service,
+};
+
+/// Where the cards of all agents are.
+const CATALOGUE: &str = "/a2a/catalog";
+
+/// The routes of all agents, and what is beside them.
+pub(super) fn routes(
+    service: &Service,
+    public_url: &str,
+    extras: &Extras,
+    seats: &[Seat],
+) -> Router {
+    let mut app = health(service.clone());
+    if let Some(channel) = &extras.channel {
+        app = app.merge(connector::router(channel.clone()));
+    }
+    if let Some(issuer) = &extras.issuer {
+        app = app.merge(auth::router(issuer.clone()));
+    }
+    if let Some(signer) = &extras.signer {
+        app = app.merge(auth::card_keys(signer));
+    }
+    let mut all = Vec::new();
+    for (index, seat) in seats.iter().enumerate() {
+        let own = seat.path.as_str();
+        let (home, others) = match index {
+            0 if own == USUAL => (own, vec!["", own]),
+            0 if own.starts_with("/a2a/") => ("/a2a", vec!["", own, "/a2a"]),
+            0 => (own, vec!["", own, "/a2a"]),
+            _ => (own, vec![own]),
+        };
+        let endpoint = Endpoint {
+            service: service.clone(),
+            agent: seat.agent.clone(),
+            public_url: public_url.to_owned(),
+            home: home.to_owned(),
+            own: own.to_owned(),
+            since: clock::now(),
+            grpc: extras.grpc.interface((index > 0).then_some(&seat.agent)),
+            access: seat.access.clone(),
+            flat_results: seat.flat_results,
+            signer: extras.signer.clone(),
+        };
+        for path in others {
+            app = app.merge(router(path, endpoint.clone()));
+        }
+        all.push(endpoint);
+    }
+    let described = openapi(all.clone());
+    with_grpc(app, service, &all)
+        .merge(described)
+        .merge(catalogue(CATALOGUE, all))
+}
+
+#[cfg(feature = "grpc")]
+fn with_grpc(app: Router, service: &Service, agents: &[Endpoint]) -> Router {
+    use crate::server::grpc;
+    let spoken = agents.iter().filter(|one| one.grpc.is_some());
+    let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
+    match spoken.collect::<Vec<_>>() {
+        none if none.is_empty() => app,
+        agents => app.merge(grpc::router(service.clone(), agents)),
+    }
+}
+
+#[cfg(not(feature = "grpc"))]
+fn with_grpc(app: Router, _: &Service, _: &[Endpoint]) -> Router {
+    app
+}

@@ -1,0 +1,57 @@
+//! Where each agent is served: names and paths that do not get in each other's way.
+
+use std::collections::BTreeSet;
+
+use super::{Host, HostError};
+use crate::{access::Access, agent::Agent};
+
+/// Where many clients of 0.3 expect an agent.
+pub(super) const USUAL: &str = "/a2a/v1";
+
+/// What is at `/a2a` beside the agents: operations of the first one, and the catalogue.
+const RESERVED: [&str; 4] = ["v1", "tasks", "extendedAgentCard", "catalog"];
+
+/// An agent and the path of its own.
+pub(super) struct Seat {
+    pub(super) agent: String,
+    pub(super) path: String,
+    pub(super) access: Access,
+    pub(super) flat_results: bool,
+}
+
+impl Host {
+    /// Where each agent is served, and how.
+    pub(super) fn seats(&self) -> Result<Vec<Seat>, HostError> {
+        if self.agents.is_empty() {
+            return Err(HostError::NoAgent);
+        }
+        let (mut names, mut taken) = (BTreeSet::new(), BTreeSet::from(["/a2a".to_owned()]));
+        let mut seats = Vec::new();
+        for Agent { name, .. } in &self.agents {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || !name.chars().all(plain) {
+                return Err(HostError::Name(name.clone()));
+            }
+            if RESERVED.contains(&name.as_str()) {
+                return Err(HostError::Reserved(name.clone()));
+            }
+            if !names.insert(name) {
+                return Err(HostError::Twice(name.clone()));
+            }
+            let path = self.paths.get(name).cloned();
+            let path = path.unwrap_or_else(|| format!("/a2a/{name}"));
+            // The first agent's operations of 0.3 are there, unless the agent itself is.
+            let is_asked = path == USUAL && !seats.is_empty();
+            if is_asked || !taken.insert(path.clone()) {
+                return Err(HostError::SamePath(path));
+            }
+            seats.push(Seat {
+                agent: name.clone(),
+                path,
+                access: self.accesses.get(name).cloned().unwrap_or_default(),
+                flat_results: self.flat_results.contains(name),
+            });
+        }
+        Ok(seats)
+    }
+}
