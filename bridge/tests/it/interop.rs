@@ -49,7 +49,7 @@ async fn python_a2a_speaks_0_1() {
 #[tokio::test]
 async fn the_js_sdk_speaks_1_0() {
     let modules = node::with(&["@a2a-js/sdk@1.3.0", "express@5.2.1"]).await;
-    for transport in ["JSONRPC"] {
+    for transport in ["JSONRPC", "HTTP+JSON"] {
         let mut command = Command::new("node");
         command.arg(interop("a2a_js_sdk_1_0.mjs"));
         // The bridge's address comes before the transport.

@@ -3,7 +3,11 @@
 
 use std::sync::Arc;
 
-use axum::{Router, http::StatusCode};
+use axum::{
+    Router,
+    body::Body,
+    http::{Request, StatusCode},
+};
 use bridge::{
     agent::{Agent, TurnSettings},
     caller::Caller,
@@ -17,6 +21,7 @@ use bridge_protocol::{
     dialect::Version,
 };
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use super::{ISSUER, guarded, send, token, tokens};
 use crate::app;
@@ -27,6 +32,7 @@ const NEVER: &str = "00000000-0000-4000-8000-000000000000";
 /// One way to ask for an operation about a task; a row for each binding's own form.
 struct Ask {
     what: &'static str,
+    method: &'static str,
     path: fn(&str) -> String,
     headers: &'static [(&'static str, &'static str)],
     body: fn(&str) -> Value,
@@ -37,10 +43,27 @@ macro_rules! rpc {
     ($version:literal, $method:literal, |$id:ident| $params:tt) => {
         Ask {
             what: concat!("JSON-RPC ", $version, " ", $method),
+            method: "POST",
             path: |_| "/a2a".to_owned(),
             headers: &[("a2a-version", $version)],
             body: |$id| json!({"jsonrpc": "2.0", "id": 7, "method": $method, "params": $params}),
         }
+    };
+}
+
+/// HTTP+JSON at this path, which has the task's id, with this body.
+macro_rules! rest {
+    ($method:literal, $path:literal, |$id:ident| $body:tt) => {
+        Ask {
+            what: concat!("HTTP+JSON ", $method, " ", $path),
+            method: $method,
+            path: |id| $path.replace("ID", id),
+            headers: &[],
+            body: |$id| json!($body),
+        }
+    };
+    ($method:literal, $path:literal) => {
+        rest!($method, $path, |_id| {})
     };
 }
 
@@ -72,8 +95,25 @@ const ASKS: &[Ask] = &[
         "pushNotificationConfigId": "c"}),
     rpc!("0.1", "tasks/get", |id| {"id": id}),
     rpc!("0.1", "tasks/cancel", |id| {"id": id}),
+    rest!("POST", "/a2a/message:send", |id| {"message":
+        {"messageId": "x", "role": "ROLE_USER", "taskId": id, "parts": [{"text": "hi"}]}}),
+    rest!("POST", "/a2a/message:stream", |id| {"message":
+        {"messageId": "x", "role": "ROLE_USER", "taskId": id, "parts": [{"text": "hi"}]}}),
+    rest!("GET", "/a2a/tasks/ID"),
+    rest!("POST", "/a2a/tasks/ID:cancel"),
+    rest!("GET", "/a2a/tasks/ID:subscribe"),
+    rest!("POST", "/a2a/tasks/ID:subscribe"),
+    rest!("POST", "/a2a/tasks/ID/pushNotificationConfigs", |_id| {"url": "https://hook.test/"}),
+    rest!("GET", "/a2a/tasks/ID/pushNotificationConfigs"),
+    rest!("GET", "/a2a/tasks/ID/pushNotificationConfigs/c"),
+    rest!("DELETE", "/a2a/tasks/ID/pushNotificationConfigs/c"),
+    rest!("GET", "/a2a/v1/tasks/ID"),
+    rest!("POST", "/a2a/v1/tasks/ID:cancel"),
+    rest!("GET", "/a2a/v1/tasks/ID:subscribe"),
+    rest!("GET", "/a2a/v1/tasks/ID/pushNotificationConfigs"),
     Ask {
         what: "0.1 /tasks/get",
+        method: "POST",
         path: |_| "/tasks/get".to_owned(),
         headers: &[],
         body: |id| json!({"jsonrpc": "2.0", "id": 7, "method": "tasks/get", "params": {"id": id}}),
@@ -100,9 +140,20 @@ async fn task(app: &Router, caller: &str) -> String {
 
 /// What is answered, with the id out of it.
 async fn asked(app: &Router, ask: &Ask, caller: &str, id: &str) -> (StatusCode, String) {
-    let mut headers = ask.headers.to_vec();
-    headers.push(("authorization", caller));
-    let answer = app::post(app, &(ask.path)(id), &headers, &(ask.body)(id)).await;
+    let mut request = Request::builder()
+        .method(ask.method)
+        .uri((ask.path)(id))
+        .header("content-type", "application/json")
+        .header("authorization", caller);
+    for (name, value) in ask.headers {
+        request = request.header(*name, *value);
+    }
+    let body = match ask.method {
+        "POST" => Body::from((ask.body)(id).to_string()),
+        _ => Body::empty(),
+    };
+    let answer = app.clone().oneshot(request.body(body).unwrap()).await;
+    let answer = answer.unwrap();
     let status = answer.status();
     (status, app::text(answer).await.replace(id, "ID"))
 }
