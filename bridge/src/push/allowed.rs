@@ -64,7 +64,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn plain(name: &str) -> String {
-    let name = name.strip_suffix('.').unwrap_or(name);
+    let name = name.trim_end_matches('.');
     name.to_ascii_lowercase()
 }
 

@@ -71,7 +71,7 @@ fn is_named(host: &Host<&str>, allowed: &Allowed) -> bool {
 fn may_be(host: &Host<&str>, allowed: &Allowed) -> bool {
     match host {
         Host::Domain(name) => {
-            let name = name.strip_suffix('.').unwrap_or(name);
+            let name = name.trim_end_matches('.');
             name != "localhost" && !name.ends_with(".localhost") && allowed.may_have_other_names()
         }
         Host::Ipv4(address) => allowed.may_reach(IpAddr::V4(*address)),

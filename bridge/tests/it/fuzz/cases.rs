@@ -1,10 +1,13 @@
 //! Inputs that once failed: every run begins with them.
 
 /// Target and input.
-const CASES: &[(&str, &str)] = &[(
-    "params",
-    r#"{"params":{"id":"t","pushNotificationConfig":{"taskId":true,"url":""}}}"#,
-)];
+const CASES: &[(&str, &str)] = &[
+    (
+        "params",
+        r#"{"params":{"id":"t","pushNotificationConfig":{"taskId":true,"url":""}}}"#,
+    ),
+    ("push_urls", "https:localhost.."),
+];
 
 /// Those of one target.
 pub(super) fn of(target: &str) -> impl Iterator<Item = Vec<u8>> {
