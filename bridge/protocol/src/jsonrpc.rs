@@ -18,7 +18,7 @@ pub enum Id {
     String(String),
     /// A number.
     Number(Number),
-    /// Null: of a request whose id could not be read.
+    /// Null: of a request that has none, or whose id could not be read.
     Null,
 }
 
@@ -56,8 +56,9 @@ impl fmt::Display for Id {
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Its id; absent in a notification, which is never answered.
-    pub id: Option<Id>,
+    /// Its id. One without is answered like one that is null: A2A has no notifications, each operation has an
+    /// answer, and who forgot the id must see what came of the request.
+    pub id: Id,
     /// What is asked.
     pub method: String,
     /// The parameters, an empty object if absent.
@@ -77,7 +78,7 @@ impl Request {
     /// A request with an id.
     pub fn new(id: Id, method: impl Into<String>, params: Value) -> Self {
         Self {
-            id: Some(id),
+            id,
             method: method.into(),
             params,
         }
@@ -94,21 +95,18 @@ impl Request {
 
     /// Reads a request from JSON.
     pub fn from_value(value: Value) -> Result<Self, BadRequest> {
-        let id = value.get("id").cloned().map(Id::read);
-        let readable = match &id {
-            Some(Ok(id)) => id.clone(),
-            Some(Err(_)) | None => Id::Null,
-        };
+        let id = value.get("id").cloned().map_or(Ok(Id::Null), Id::read);
+        let readable = id.clone().unwrap_or(Id::Null);
         Self::read(value, id).map_err(|error| BadRequest {
             id: readable,
             error: Error::new(ErrorKind::InvalidRequest, format!("{error}")),
         })
     }
 
-    fn read(value: Value, id: Option<Result<Id, FieldError>>) -> Result<Self, FieldError> {
+    fn read(value: Value, id: Result<Id, FieldError>) -> Result<Self, FieldError> {
         let mut fields = Fields::of(value)?;
         read_version(&mut fields)?;
-        let id = id.transpose().map_err(|error| error.inside("id"))?;
+        let id = id.map_err(|error| error.inside("id"))?;
         let method = fields.required("method")?;
         let params = match fields.take("params") {
             None | Some(Value::Null) => Value::Object(Map::new()),
@@ -131,9 +129,7 @@ impl Serialize for Request {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("jsonrpc", "2.0")?;
-        if let Some(id) = &self.id {
-            map.serialize_entry("id", id)?;
-        }
+        map.serialize_entry("id", &self.id)?;
         map.serialize_entry("method", &self.method)?;
         map.serialize_entry("params", &self.params)?;
         map.end()
@@ -307,6 +303,12 @@ mod tests {
             assert_eq!((bad.id, bad.error.kind.code()), (id, code), "{body}");
             assert_eq!(bad.error.message, message);
         }
+    }
+
+    #[test]
+    fn a_request_without_an_id_is_one_whose_id_is_null() {
+        let read = Request::from_value(json!({"jsonrpc": "2.0", "method": "m"})).unwrap();
+        assert_eq!(read, Request::new(Id::Null, "m", json!({})));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct ConversationReference {
 #[derive(Debug, thiserror::Error)]
 pub enum ContinueError {
     /// There is no such task, or it belongs to another caller or agent.
-    #[error("there is no task {task} to continue")]
+    #[error("task {task} not found: there is nothing to continue")]
     NotFound {
         /// The task.
         task: String,

@@ -67,10 +67,6 @@ pub(super) async fn post(
             return render::error(id, error);
         }
     };
-    // Nobody waits for the answer to a notification, and a skill is called for nothing else.
-    let Some(id) = id else {
-        return StatusCode::ACCEPTED.into_response();
-    };
     let called = match read(&card, &method, params) {
         Ok((skill, call)) => endpoint.call_skill(caller, skill, &call).await,
         Err(error) => {

@@ -5,8 +5,8 @@ use std::{future::ready, sync::Arc};
 use axum::{
     body::Bytes,
     extract::State,
-    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
-    response::{IntoResponse as _, Response},
+    http::{HeaderMap, Uri, header::CONTENT_TYPE},
+    response::Response,
 };
 use bridge_protocol::{
     a2a::{Error, ErrorKind, Operation},
@@ -59,10 +59,6 @@ pub(super) async fn answer(
     let Request { id, method, params } = match Request::from_slice(body) {
         Ok(request) => request,
         Err(BadRequest { id, error }) => return refused(id, of_content(headers, error)),
-    };
-    // Nobody waits for the answer to a notification, and A2A has no use for one.
-    let Some(id) = id else {
-        return StatusCode::ACCEPTED.into_response();
     };
     let understood = endpoint.understand(&mut context, headers, uri, &method, params);
     let (version, call) = match understood.await {

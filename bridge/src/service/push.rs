@@ -17,6 +17,9 @@ use crate::{
     turns::Submitted,
 };
 
+/// What clients from before 1.0, the official kit among them, call a setting that was made without an id.
+const UNNAMED: &str = "default";
+
 /// How many settings a page has at most, and if nobody says how many.
 const PAGE: i32 = 100;
 
@@ -44,7 +47,7 @@ impl Service {
         Ok(shown(kept, context))
     }
 
-    /// One such setting; in 0.3 and 0.1 the task's first, if none is named.
+    /// One such setting; in 0.3 and 0.1 the task's first, if none is named or the one called [`UNNAMED`].
     pub async fn get_push_config(
         &self,
         context: &Context,
@@ -52,8 +55,11 @@ impl Service {
     ) -> Result<TaskPushNotificationConfig, Error> {
         let push = self.push()?;
         let head = self.head(context, &request.task_id).await?;
-        let found = push.get(&context.caller, &head.task, &request.id).await;
-        let found = found.map_err(error::of_store)?;
+        let get = async |id| push.get(&context.caller, &head.task, id).await;
+        let mut found = get(&request.id).await.map_err(error::of_store)?;
+        if found.is_none() && context.version != Version::V1_0 && request.id == UNNAMED {
+            found = get(&head.task).await.map_err(error::of_store)?;
+        }
         found.map(|config| shown(config, context)).ok_or_else(|| {
             let (task, id) = (&request.task_id, &request.id);
             let message = format!("task {task} has no push notification setting {id:?}");

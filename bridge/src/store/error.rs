@@ -10,7 +10,7 @@ use super::Seq;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no such task, or it belongs to another caller: nobody is told which.
-    #[error("there is no task {task}")]
+    #[error("task {task} not found")]
     NotFound {
         /// The task.
         task: String,

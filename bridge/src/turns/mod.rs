@@ -60,7 +60,7 @@ struct Shared {
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
     /// There is no such task, or it belongs to another caller or agent.
-    #[error("there is no task {task}")]
+    #[error("task {task} not found")]
     NotFound {
         /// The task.
         task: String,

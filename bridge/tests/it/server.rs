@@ -132,21 +132,21 @@ async fn errors_say_what_is_wrong_and_change_nothing() {
             "GetTask",
             json!({"id": "x"}),
             -32001,
-            "there is no task x",
+            "task x not found",
         ),
         (
             Some("1.0"),
             "CancelTask",
             json!({"id": "x"}),
             -32001,
-            "there is no task x",
+            "task x not found",
         ),
         (
             Some("1.0"),
             "SubscribeToTask",
             json!({"id": "x"}),
             -32001,
-            "there is no task x",
+            "task x not found",
         ),
         (
             Some("1.0"),
@@ -167,7 +167,7 @@ async fn errors_say_what_is_wrong_and_change_nothing() {
             "CreateTaskPushNotificationConfig",
             json!({"taskId": "x", "url": "http://h/"}),
             -32001,
-            "there is no task x",
+            "task x not found",
         ),
     ] {
         let answer = rpc(&app, version, method, params).await;
@@ -178,6 +178,26 @@ async fn errors_say_what_is_wrong_and_change_nothing() {
     }
     let list = rpc(&app, Some("1.0"), "ListTasks", json!({})).await;
     assert_eq!(list["result"]["totalSize"], 0, "{list}");
+}
+
+#[tokio::test]
+async fn who_forgets_the_id_is_answered_all_the_same() {
+    let app = app().await;
+    for (method, params, code) in [
+        ("message/ssend", json!({}), json!(-32601)),
+        ("message/send", json!({"": "not a dict"}), json!(-32602)),
+        ("SendMessage", say("m-1", "hi"), Value::Null),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        let answer = text(post(&app, "/a2a", &[], &body).await).await;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&Value::Null, &code),
+            "{answer}"
+        );
+        assert!(answer.get("error").is_some() || answer["result"]["task"].is_object());
+    }
 }
 
 #[tokio::test]

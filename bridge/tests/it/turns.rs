@@ -193,7 +193,7 @@ async fn another_callers_task_does_not_exist() {
     let other = Context::new("agent", Caller::new("somebody else"));
     let unknown = "no such task".to_owned();
     for id in [&task.id, &unknown] {
-        let expected = format!("there is no task {id} (-32001)");
+        let expected = format!("task {id} not found (-32001)");
         let id = id.as_str();
         let got = world
             .service

@@ -108,7 +108,7 @@ impl Error {
 
     /// There is no task of this id, or the caller must not know of it.
     pub fn task_not_found(id: &str) -> Self {
-        Self::new(ErrorKind::TaskNotFound, format!("there is no task {id}"))
+        Self::new(ErrorKind::TaskNotFound, format!("task {id} not found"))
     }
 
     /// All details, the `ErrorInfo` first: `error.data` in JSON-RPC, `error.details` in HTTP+JSON.

@@ -43,7 +43,7 @@ fn the_request_is_a_message_and_comes_back() {
     let message = call.to_message("m-1", None);
     insta::assert_json_snapshot!(message);
     let call = SkillCall::from_message(&message).unwrap();
-    assert_eq!(to_value(&call.to_request(id.unwrap())), written);
+    assert_eq!(to_value(&call.to_request(id)), written);
 }
 
 #[test]

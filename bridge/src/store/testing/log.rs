@@ -138,7 +138,7 @@ pub async fn callers_do_not_see_each_other(backend: &impl Backend) {
             store.release(&caller, "t", "m").await.unwrap_err(),
         ];
         for error in errors {
-            assert_eq!(error.to_string(), "there is no task t");
+            assert_eq!(error.to_string(), "task t not found");
         }
         let found = store.find_message(&caller, AGENT, "t-1").await.unwrap();
         assert_eq!(found, None);

@@ -71,9 +71,6 @@ impl Served {
             .runtime
             .block_on(async { timeout(LIMIT, answered).await });
         let (status, media_type, text) = answer.map_err(|_| "no answer".to_owned())?;
-        if status == StatusCode::ACCEPTED {
-            return Ok(());
-        }
         let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
         match media_type.as_str() {
             "text/event-stream" => lines.into_iter().try_for_each(check),

@@ -121,6 +121,26 @@ async fn older_versions_have_one_setting_a_task_unless_they_name_others() {
         got["result"]["pushNotificationConfig"]["url"], HOOK,
         "{got}"
     );
+    let default = json!({"id": task, "pushNotificationConfigId": "default"});
+    let named = rpc(
+        &app,
+        None,
+        "tasks/pushNotificationConfig/get",
+        default.clone(),
+    )
+    .await;
+    assert_eq!(
+        named, got,
+        "the official kit calls the one setting that is nobody's"
+    );
+    let (code, _) = error(
+        &app,
+        Some("1.0"),
+        "GetTaskPushNotificationConfig",
+        json!({"taskId": task, "id": "default"}),
+    )
+    .await;
+    assert_eq!(code, -32001, "1.0 has no such name");
     let list = rpc(
         &app,
         None,
@@ -203,7 +223,7 @@ async fn what_is_wrong_is_named_by_its_field() {
             create,
             json!({"taskId": "none", "url": HOOK}),
             -32001,
-            "there is no task none",
+            "task none not found",
         ),
     ] {
         let (found, said) = error(&app, version, method, params).await;

@@ -1,6 +1,6 @@
 //! Parts: `kind` is `text`, `file` or `data` (0.3, section 6.5).
 
-use alloc::string::String;
+use alloc::{format, string::String};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
@@ -39,7 +39,8 @@ enum Kind {
     Unknown,
 }
 
-/// Reads a part. One without `kind` is told by what it holds.
+/// Reads a part. One without `kind` is told by what it holds, unless it says by 0.1's name for it, `type`, that
+/// it is something else.
 pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields = Fields::of(value)?;
     match read_kind(&mut fields)? {
@@ -56,10 +57,7 @@ pub fn to_v1(value: Value) -> Result<Part, FieldError> {
 /// Takes the kind, unless it is unknown: then it stays with its part.
 fn read_kind(fields: &mut Fields) -> Result<Kind, FieldError> {
     let kind = match fields.get("kind") {
-        None | Some(Value::Null) if fields.has("text") => Kind::Text,
-        None | Some(Value::Null) if fields.has("file") => Kind::File,
-        None | Some(Value::Null) if fields.has("data") => Kind::Data,
-        None | Some(Value::Null) => Kind::Unknown,
+        None | Some(Value::Null) => held_kind(fields)?,
         Some(Value::String(kind)) => match kind.as_str() {
             "text" => Kind::Text,
             "file" => Kind::File,
@@ -70,6 +68,26 @@ fn read_kind(fields: &mut Fields) -> Result<Kind, FieldError> {
     };
     fields.take("kind");
     Ok(kind)
+}
+
+/// The kind of what the part holds; it must not say itself that it is something else.
+fn held_kind(fields: &Fields) -> Result<Kind, FieldError> {
+    let kinds = [
+        ("text", Kind::Text),
+        ("file", Kind::File),
+        ("data", Kind::Data),
+    ];
+    let held = kinds.into_iter().find(|(name, _)| fields.has(name));
+    let Some((_, kind)) = held else {
+        return Ok(Kind::Unknown);
+    };
+    match fields.get("type").and_then(Value::as_str) {
+        None | Some("text" | "file" | "data") => Ok(kind),
+        Some(other) => {
+            let found = format!("none, beside the type {other:?}");
+            Err(FieldError::new(KINDS, found).inside("kind"))
+        }
+    }
 }
 
 fn read_rest(mut fields: Fields, content: Content) -> Result<Part, FieldError> {
@@ -265,6 +283,10 @@ mod tests {
             (
                 json!({"kind": 7}),
                 "kind: expected a part of kind text, file or data, found the number 7",
+            ),
+            (
+                json!({"type": "hologram", "text": "a"}),
+                "kind: expected a part of kind text, file or data, found none, beside the type \"hologram\"",
             ),
             (
                 json!({"kind": "text"}),
