@@ -12,7 +12,7 @@ use url::Url;
 
 use super::{
     Problem, ProblemKind, RunEvent, RunOptions, hops,
-    hosted::Hosted,
+    hosted::{Hosted, Remote},
     known,
     problem::chain,
     requirements::{Installed, requirements},
@@ -176,6 +176,7 @@ impl Stage<'_> {
         let (endpoint, part) = match &agent.start {
             Start::Running { endpoint } => (Some(endpoint.clone()), Part::None),
             Start::Builtin { name } => hosted(Hosted::Bot(name.clone()))?,
+            Start::Bot { .. } => hosted(Hosted::Remote(Remote::default()))?,
             Start::Policy(policy) if self.calls() => (None, Part::Caller(policy.clone())),
             Start::Policy(policy) => hosted(Hosted::Policy(policy.clone()))?,
             Start::Client { cmd } => {

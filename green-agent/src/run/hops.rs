@@ -77,7 +77,8 @@ fn among_participants(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
     let pairs = all
         .iter()
         .flat_map(|from| all.iter().map(move |to| (from, to)));
-    let known = pairs.filter(|(from, to)| from.role != to.role && from.knows(&to.role));
+    let known = pairs
+        .filter(|(from, to)| from.role != to.role && (from.knows(&to.role) || from.answers(to)));
     let specs = known.filter_map(|(from, to)| {
         let upstream = cast.endpoint(&to.role)?;
         let hop = Hop::new(&from.role, &to.role);
@@ -124,6 +125,7 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
                 Start::Program { cmd, .. } => cmd.iter().any(|word| word.contains(ENVIRONMENT)),
                 Start::Running { .. }
                 | Start::Builtin { .. }
+                | Start::Bot { .. }
                 | Start::Policy(_)
                 | Start::Client { .. } => false,
             };

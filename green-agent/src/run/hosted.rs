@@ -1,9 +1,17 @@
-//! Agents of the runner's own process: built-in bots, and the purple agent's policies.
+//! Agents of the runner's own process: built-in bots, bots behind a URL, and the purple agent's policies.
 
 use std::{io, sync::Arc};
 
 use axum::Router;
-use bridge::{agent::Agent, bot, host::Host, store::MemoryStore};
+use bridge::{
+    agent::Agent,
+    bot::{
+        self,
+        remote::{Channel, ChannelSettings, RemoteBot},
+    },
+    host::Host,
+    store::MemoryStore,
+};
 use mcp_tools::connection::ConnectionDetails;
 use purple_agent::{PurpleAgent, agent::AgentSettings, policy};
 use serde_json::Value;
@@ -16,8 +24,17 @@ use crate::scenario::model::Policy;
 pub(super) enum Hosted {
     /// A bot of the bridge's.
     Bot(String),
+    /// A bot behind a URL.
+    Remote(Remote),
     /// A policy of the purple agent's.
     Policy(Policy),
+}
+
+/// Where a bot is, and where it reaches who hosts it: both as the recorder has it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remote {
+    pub(super) bot: Option<Url>,
+    pub(super) callback: Option<Url>,
 }
 
 impl Hosted {
@@ -36,6 +53,7 @@ impl Hosted {
                     .ok_or_else(|| io::Error::other(format!("there is no bot called {name:?}")))?;
                 routes(store, agent, &url).await
             }
+            Self::Remote(remote) => behind(remote, &role, url).await,
             Self::Policy(policy) => {
                 let agent = purple(&policy, preset).map_err(io::Error::other)?;
                 let agent = agent.into_agent(&name_of(&role));
@@ -61,6 +79,22 @@ pub(super) fn purple(
         ..AgentSettings::default()
     };
     Ok(PurpleAgent::new(new_policy, settings))
+}
+
+/// The routes of a bot's host, and those by which the bot calls back.
+async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
+    let bot = remote
+        .bot
+        .ok_or_else(|| io::Error::other(format!("nobody says where the bot of {role} is")))?;
+    let store = Arc::new(MemoryStore::new());
+    let settings = ChannelSettings {
+        callback_url: remote.callback.unwrap_or_else(|| url.clone()),
+        ..ChannelSettings::at(url.clone())
+    };
+    let channel = Channel::new(store.clone(), settings).map_err(io::Error::other)?;
+    let agent = channel.agent(RemoteBot::new(name_of(role), bot));
+    let host = Host::new(store, [agent]).connector(channel);
+    host.router(url.as_str()).await.map_err(io::Error::other)
 }
 
 /// The routes of one agent whose tasks need not outlive the trial.

@@ -35,6 +35,7 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
             Start::Running { .. }
             | Start::Program { .. }
             | Start::Builtin { .. }
+            | Start::Bot { .. }
             | Start::Client { .. } => None,
         });
     let drawn = servers.map(|role| (role, draw()));
@@ -61,6 +62,19 @@ pub(super) fn tell(
     url: impl Fn(&Hop) -> Option<Url>,
 ) {
     for other in &scenario.participants {
+        if let Part::Hosted {
+            agent: Hosted::Remote(remote),
+            ..
+        } = &mut player.part
+        {
+            let (there, back) = (
+                Hop::new(&player.role, &other.role),
+                Hop::new(&other.role, &player.role),
+            );
+            remote.bot = remote.bot.take().or_else(|| url(&there));
+            remote.callback = remote.callback.take().or_else(|| url(&back));
+            continue;
+        }
         let Some(url) = url(&hops::known_to(scenario, &player.role, &other.role)) else {
             continue;
         };
@@ -79,7 +93,7 @@ pub(super) fn tell(
                 }
             }
             Part::Hosted {
-                agent: Hosted::Bot(_),
+                agent: Hosted::Bot(_) | Hosted::Remote(_),
                 ..
             }
             | Part::None => {}

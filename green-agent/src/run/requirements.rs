@@ -24,7 +24,9 @@ pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requi
             .chain(&agent.requires)
             .cloned()
             .collect(),
-        Start::Running { .. } | Start::Builtin { .. } | Start::Policy(_) => BTreeSet::new(),
+        Start::Running { .. } | Start::Builtin { .. } | Start::Bot { .. } | Start::Policy(_) => {
+            BTreeSet::new()
+        }
     }
 }
 

@@ -102,7 +102,7 @@ pub enum Problem {
     },
     /// A role that the harness uses itself.
     #[error(
-        "the role {role:?} is reserved; expected another one than green, runner and environment"
+        "the role {role:?} is reserved; expected one other than green, runner, environment and those that end with .bot"
     )]
     ReservedRole {
         /// The role.

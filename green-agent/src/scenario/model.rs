@@ -109,6 +109,11 @@ pub enum Start {
         /// Its name.
         name: String,
     },
+    /// `bot`: a running bot, hosted behind the bridge in the runner's process.
+    Bot {
+        /// The role of the participant that is the bot itself.
+        role: String,
+    },
     /// `policy`: a purple agent with one of its own policies, in the runner's process.
     Policy(Policy),
     /// A program that calls the green agent itself and listens nowhere: its `cmd` names [`GREEN`].
@@ -148,12 +153,20 @@ pub struct Policy {
 }
 
 impl Agent {
+    /// Whether this participant is a bot that calls back the one in `role`, which hosts it.
+    pub fn answers(&self, host: &Self) -> bool {
+        matches!(&host.start, Start::Bot { role } if *role == self.role)
+    }
+
     /// Whether this participant is told where the one in `role` is, by `{role}` in `cmd`, `env` or
     /// `settings`, or because that one has its tools.
     pub fn knows(&self, role: &str) -> bool {
         let words: &[String] = match &self.start {
             Start::Program { cmd, .. } | Start::Client { cmd } => cmd,
-            Start::Running { .. } | Start::Builtin { .. } | Start::Policy(_) => &[],
+            Start::Running { .. }
+            | Start::Builtin { .. }
+            | Start::Bot { .. }
+            | Start::Policy(_) => &[],
         };
         let mut texts = words.iter().chain(self.env.values());
         texts.any(|text| placeholder::names(text, role)) || self.start.asks(role)
@@ -161,13 +174,14 @@ impl Agent {
 }
 
 impl Start {
-    /// Whether a policy's settings or tools name the participant in this role.
+    /// Whether a policy's settings or tools name the participant in this role, or a bot is that one.
     fn asks(&self, role: &str) -> bool {
         match self {
             Self::Policy(policy) => {
                 policy.tools.as_deref() == Some(role)
                     || placeholder::stands_in(&policy.settings, role)
             }
+            Self::Bot { role: bot } => bot == role,
             Self::Running { .. }
             | Self::Program { .. }
             | Self::Builtin { .. }
@@ -184,7 +198,7 @@ impl Start {
     pub fn words(&self) -> &[String] {
         match self {
             Self::Program { cmd, .. } | Self::Client { cmd } => cmd,
-            Self::Running { .. } | Self::Builtin { .. } | Self::Policy(_) => &[],
+            Self::Running { .. } | Self::Builtin { .. } | Self::Bot { .. } | Self::Policy(_) => &[],
         }
     }
 }

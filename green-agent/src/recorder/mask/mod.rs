@@ -17,7 +17,10 @@ use axum::http::HeaderMap;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use places::{is_secret_header, is_secret_member, mask_credentials, mask_parameter, mask_places};
+use places::{
+    is_secret_header, is_secret_member, mask_credentials, mask_parameter, mask_places,
+    mask_service_urls,
+};
 
 /// What stands in the place of a secret.
 const MASK: &str = "[masked]";
@@ -105,9 +108,10 @@ impl Masker {
         }
     }
 
-    /// Masks secrets in a path with its query: known ones, and parameters such as `api_key`.
+    /// Masks secrets in a path with its query: known ones, what a bot is known by, and parameters such as
+    /// `api_key`.
     pub fn mask_path(&self, path: &str) -> String {
-        let path = self.mask_known(path);
+        let path = mask_service_urls(self.mask_known(path));
         let Some((path, query)) = path.split_once('?') else {
             return path.into_owned();
         };
@@ -205,6 +209,15 @@ mod tests {
                 .map(str::to_owned)
                 .to_vec(),
         )
+    }
+
+    #[test]
+    fn what_a_bot_is_known_by_is_masked_wherever_it_stands() {
+        let (masker, secret) = (Masker::default(), "0f".repeat(32));
+        let path = masker.mask_path(&format!("/bots/{secret}/v3/conversations/c?x=1"));
+        assert_eq!(path, "/bots/[masked]/v3/conversations/c?x=1");
+        let line = masker.mask_text(&format!("POST http://h/bots/{secret}/v3 /bots/short/"));
+        assert_eq!(line, "POST http://h/bots/[masked]/v3 /bots/short/");
     }
 
     #[test]

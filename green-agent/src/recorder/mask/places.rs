@@ -52,13 +52,27 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Masks what follows `Bearer`, and the values of members and assignments with telling names.
+/// The part of a service URL that nobody can guess, as the bridge gives it to bots.
+static SERVICE_URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"(/bots/)[0-9a-f]{64}"));
+
+/// Masks the part of service URLs by which bots are known.
+pub(super) fn mask_service_urls(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !text.contains("/bots/") {
+        return text;
+    }
+    replace(text, &SERVICE_URL, |found| {
+        Some(format!("{}{MASK}", &found[1]))
+    })
+}
+
+/// Masks what follows `Bearer`, service URLs, and the values of members and assignments with telling names.
 pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
     let text = replace(text, &BEARER, |found| {
         let word = found[2].trim_end_matches('.').to_ascii_lowercase();
         let is_token = !WORDS_AFTER_BEARER.contains(&word.as_str());
         is_token.then(|| format!("{}{MASK}", &found[1]))
     });
+    let text = mask_service_urls(text);
     // Most texts have neither sign, and looking for one is much faster than matching.
     let text = if text.contains(':') {
         replace(text, &MEMBER, |found| {

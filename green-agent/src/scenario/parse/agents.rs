@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    bot,
     cast::Cast,
     evaluator,
     start::{is_filled, listens, start},
@@ -22,15 +23,17 @@ pub(super) fn participants(root: &mut Table<'_>) -> Cast {
     let mut cast = Cast::default();
     let mut declared = 0;
     let mut tools = Vec::new();
-    cast.agents = root.tables("participants", |table| {
+    let read = root.tables("participants", |table| {
         declared += 1;
         tools.extend(table.get("tools"));
         let role = role(table, &mut cast.roles);
         // Without its role an agent goes no further than its report, yet its other keys shall be looked at.
         let agent = agent(table, role.clone().unwrap_or_default());
-        role.and(agent)
+        let bot = table.get("bot").is_some();
+        role.and(agent).map(|agent| (agent, bot))
     });
     cast.declared = declared;
+    bot::hosted(&mut cast, read);
     for node in tools {
         check_tools(&node, &cast);
     }
@@ -69,6 +72,7 @@ pub(super) fn green(
             Start::Running { .. }
             | Start::Program { .. }
             | Start::Builtin { .. }
+            | Start::Bot { .. }
             | Start::Policy(_)
             | Start::Client { .. } => {
                 table.missing("endpoint", "the URL at which the green agent listens")
@@ -126,7 +130,7 @@ fn role(table: &mut Table<'_>, roles: &mut BTreeMap<String, usize>) -> Option<St
         "a role: a text without \"->\", slashes or blanks around it",
         |text| is_role(text).then(|| text.to_owned()),
     )?;
-    if RESERVED.contains(&role.as_str()) {
+    if RESERVED.contains(&role.as_str()) || role.ends_with(bot::SUFFIX) {
         node.report(Problem::ReservedRole { role });
         return None;
     }

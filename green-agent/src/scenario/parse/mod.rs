@@ -5,6 +5,7 @@
 //! that never ran.
 
 mod agents;
+mod bot;
 mod cast;
 mod check;
 mod episode;

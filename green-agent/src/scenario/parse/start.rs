@@ -1,4 +1,4 @@
-//! How an agent comes to be there: `builtin`, `policy`, `endpoint` or `server`, `cmd`.
+//! How an agent comes to be there: `builtin`, `policy`, `endpoint`, `server` or `bot`, `cmd`.
 
 use bridge::bot::BUILTINS;
 use url::Url;
@@ -11,13 +11,13 @@ use crate::scenario::{
 };
 
 /// The keys of what runs outside the harness.
-const OUTSIDE: [&str; 3] = ["endpoint", "server", "cmd"];
+const OUTSIDE: [&str; 4] = ["endpoint", "server", "bot", "cmd"];
 
 /// Reads what answers where the participant listens.
 pub(super) fn listens(table: &mut Table<'_>) -> Listens {
-    match table.get("server") {
-        Some(_) => Listens::Server,
-        None => Listens::Agent,
+    match (table.get("server"), table.get("bot")) {
+        (None, None) => Listens::Agent,
+        (Some(_), _) | (_, Some(_)) => Listens::Server,
     }
 }
 
@@ -82,10 +82,12 @@ fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> O
     Some(())
 }
 
-/// Reads `endpoint` or `server`, or says what to do without either.
+/// Reads `endpoint`, `server` or `bot`, or says what to do without any of them.
 fn endpoint(table: &mut Table<'_>) -> Option<Url> {
-    if let Some(node) = table.get("server") {
-        return alone_of_servers(table).and_then(|()| values::endpoint(&node));
+    for name in ["server", "bot"] {
+        if let Some(node) = table.get(name) {
+            return alone_of_addresses(table, name).and_then(|()| values::endpoint(&node));
+        }
     }
     if let Some(node) = table.get("endpoint") {
         return values::endpoint(&node);
@@ -101,17 +103,16 @@ fn endpoint(table: &mut Table<'_>) -> Option<Url> {
     None
 }
 
-/// Reports an endpoint beside `server`: what listens is one or the other.
-fn alone_of_servers(table: &mut Table<'_>) -> Option<()> {
-    match table.get("endpoint") {
+/// Reports another address beside this one: what listens is one or the other.
+fn alone_of_addresses(table: &mut Table<'_>, own: &'static str) -> Option<()> {
+    let others = ["endpoint", "server", "bot"].into_iter();
+    let mut others = others.filter(|name| *name != own);
+    match others.find_map(|name| table.get(name)) {
         None => Some(()),
         Some(node) => {
-            let advice =
-                "endpoint is where an A2A agent listens, and server where anything else does";
-            node.report(Problem::Together {
-                other: "server",
-                advice,
-            });
+            let advice = "endpoint is where an A2A agent listens, bot where one that speaks activities does, and server where \
+                          anything else does";
+            node.report(Problem::Together { other: own, advice });
             None
         }
     }

@@ -38,11 +38,12 @@ pub(super) struct GreenAgent {
     "oneOf" = [
         {"required": ["endpoint"], "not": {"properties": {"cmd": {"pattern": NAMES_GREEN}}, "required": ["cmd"]}},
         {"required": ["server"]},
+        {"required": ["bot"]},
         {"required": ["builtin"], "not": {"required": ["cmd"]}},
         {"required": ["policy"], "not": {"required": ["cmd"]}},
         {
             "required": ["cmd"], "properties": {"cmd": {"pattern": NAMES_GREEN}},
-            "not": {"anyOf": [{"required": ["endpoint"]}, {"required": ["server"]}]},
+            "not": {"anyOf": [{"required": ["endpoint"]}, {"required": ["server"]}, {"required": ["bot"]}]},
         },
     ],
     "dependentRequired" = {"settings": ["policy"], "allow": ["policy"], "tools": ["policy"]}
@@ -53,11 +54,15 @@ pub(super) struct Participant {
     role: Option<Role>,
     /// The same as role, in the words of AgentBeats' leaderboards.
     name: Option<Role>,
-    /// Where it listens. Needed unless server, builtin or policy is given, or cmd names {green}.
+    /// Where it listens. Needed unless bot, server, builtin or policy is given, or cmd names {green}.
     endpoint: Option<Endpoint>,
     /// Where it listens, if it is no A2A agent but something that the others use: a bot, a model, an MCP
     /// server, a web site. It is ready when it answers HTTP, and it is not evaluated.
     server: Option<Endpoint>,
+    /// Where it takes activities, if it is a bot, such as "http://127.0.0.1:3979/api/messages". It is hosted
+    /// behind the bridge inside the harness, and evaluated as an A2A agent; what passes between the two is in the
+    /// transcript.
+    bot: Option<Endpoint>,
     /// One of the bridge's own bots, hosted inside the harness; without endpoint and cmd.
     #[schemars(extend("enum" = bridge::bot::BUILTINS.map(|(name, _)| name)))]
     builtin: Option<String>,
@@ -105,9 +110,9 @@ struct Allow {
 #[expect(dead_code, reason = "only its shape is used")]
 struct Endpoint(#[schemars(regex(pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"))] String);
 
-/// A role; green, runner and environment are reserved.
+/// A role; green, runner, environment and what ends with .bot are reserved.
 #[derive(JsonSchema)]
-#[schemars(extend("not" = {"enum": ["green", "runner", "environment"]}))]
+#[schemars(extend("not" = {"anyOf": [{"enum": ["green", "runner", "environment"]}, {"pattern": r"\.bot$"}]}))]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Role(#[schemars(regex(pattern = r"^[^\s./\\]([^/\\]*[^\s/\\])?$"))] String);
 
