@@ -24,7 +24,6 @@
 //! | `X-A2A-Notification-Signature` | the signature, see [`Signature`] |
 //! | `Idempotency-Key` | the event, `TASK/SEQUENCE`: the same when it is delivered again |
 
-mod address;
 mod allowed;
 mod book;
 mod courier;

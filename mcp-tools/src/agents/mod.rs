@@ -103,7 +103,13 @@ impl Agents {
             Some(agent) => agent,
             None => self.look_for(base, now).await?,
         };
+        // Names may have come to mean something else since the card was found.
+        let allow_private = [&agent.found_at, agent.reach.url()]
+            .iter()
+            .any(|url| self.settings.may_be_private(url));
         let options = Options {
+            allow_private,
+            lookup: self.settings.discovery.lookup.clone(),
             credentials: self.settings.credentials(agent.reach.url())?,
             limits: self.settings.limits,
             ..Options::default()

@@ -1,7 +1,5 @@
 //! One place: asked, followed within its host, read within the limits.
 
-use std::sync::Arc;
-
 use reqwest::{
     Response, StatusCode,
     header::{ACCEPT, LOCATION},
@@ -12,12 +10,14 @@ use url::Url;
 use super::{DiscoveryError, DiscoveryOptions};
 use crate::{
     credentials::is_loopback,
-    guard::{self, NotPublic, PublicOnly},
+    error::root_cause,
+    guard::{Guard, Private},
 };
 
 /// Asks the places of one target.
 pub(super) struct Fetcher<'a> {
     http: reqwest::Client,
+    guard: Guard,
     target: &'a Url,
     options: &'a DiscoveryOptions,
 }
@@ -35,17 +35,19 @@ impl<'a> Fetcher<'a> {
             .connect_timeout(options.connect)
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true);
-        let builder = match options.allow_private {
-            false => builder.dns_resolver(Arc::new(PublicOnly)).no_proxy(),
-            // A proxy of the environment is for the outside.
-            true if is_loopback(target) => builder.no_proxy(),
-            true => builder,
+        let guard = options.guard();
+        let builder = guard.on(builder);
+        // A proxy of the environment is for the outside.
+        let builder = match is_loopback(target) {
+            true => builder.no_proxy(),
+            false => builder,
         };
         let http = builder
             .build()
             .map_err(|error| unreachable(target, &error))?;
         Ok(Self {
             http,
+            guard,
             target,
             options,
         })
@@ -85,11 +87,8 @@ impl<'a> Fetcher<'a> {
     }
 
     async fn ask(&self, url: &Url) -> Result<Response, DiscoveryError> {
-        if !self.options.allow_private
-            && let Some(address) = guard::private_literal(url)
-        {
-            return Err(private(url, address.to_string()));
-        }
+        let literal = self.guard.check_literal(url);
+        literal.map_err(|found| private(url, &found))?;
         let request = self
             .http
             .get(url.clone())
@@ -144,13 +143,8 @@ impl<'a> Fetcher<'a> {
 
     /// Refuses a card that leads where nobody may be led.
     pub(super) async fn allow(&self, url: &Url) -> Result<(), DiscoveryError> {
-        if self.options.allow_private {
-            return Ok(());
-        }
-        match guard::private_address(url).await {
-            Some(address) => Err(private(url, address.to_string())),
-            None => Ok(()),
-        }
+        let checked = self.guard.check(url).await;
+        checked.map_err(|found| private(url, &found))
     }
 }
 
@@ -162,26 +156,21 @@ fn is_same_host(from: &Url, to: &Url) -> bool {
     from.host() == to.host() && (from.origin() == to.origin() || is_secured)
 }
 
-fn private(url: &Url, address: String) -> DiscoveryError {
-    let url = url.to_string();
-    DiscoveryError::Private { url, address }
+fn private(url: &Url, found: &Private) -> DiscoveryError {
+    DiscoveryError::Private {
+        url: url.to_string(),
+        address: found.address.to_string(),
+    }
 }
 
 /// The innermost error says what happened; of the guard's it says which address.
 fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
-    let mut inner: &dyn std::error::Error = error;
-    loop {
-        if let Some(refused) = inner.downcast_ref::<NotPublic>() {
-            return private(url, refused.address.to_string());
-        }
-        match inner.source() {
-            Some(source) => inner = source,
-            None => break,
-        }
-    }
-    DiscoveryError::Unreachable {
-        url: url.to_string(),
-        cause: inner.to_string(),
+    match Private::in_error(error) {
+        Some(found) => private(url, found),
+        None => DiscoveryError::Unreachable {
+            url: url.to_string(),
+            cause: root_cause(error),
+        },
     }
 }
 
