@@ -44,13 +44,13 @@ const SPECIAL_V4: [Ipv4Net; 16] = [
 /// What is given out to anybody at all.
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 3);
 
-/// What of that is not: protocols' own addresses with Teredo among them, documentation, and 6to4, through which
-/// an address of version 4 could be reached in disguise.
+/// What of that is not: protocols' own addresses with Teredo among them; documentation, the last of it with all
+/// around it that nobody has; and 6to4, through which an address of version 4 could be reached in disguise.
 const SPECIAL_V6: [Ipv6Net; 4] = [
     v6(0x2001, 0, 23),
     v6(0x2001, 0x0db8, 32),
     v6(0x2002, 0, 16),
-    v6(0x3fff, 0, 20),
+    v6(0x3fff, 0, 16),
 ];
 
 /// Where networks with IPv6 alone show addresses of version 4 (NAT64, RFC 6052).

@@ -1,4 +1,11 @@
 //! Delivers the events of one task for one setting, one after the other.
+//!
+//! No lease is taken, since every store that there is can be opened by one process only. Over one that several
+//! machines share, all of them would deliver. `Worker::deliver` is then where one takes a lease for its lane, of a
+//! kind of its own: that of [`Store::acquire`](crate::store::Store::acquire) is for a task's turns, which may run on
+//! another machine. Who has it reads the progress anew, because another may have delivered meanwhile, and renews
+//! it before each attempt; who does not get it waits until it is over. A lane that only waits for its task needs
+//! none, so that their number costs nothing.
 
 use std::sync::Arc;
 

@@ -103,12 +103,7 @@ impl Agents {
             Some(agent) => agent,
             None => self.look_for(base, now).await?,
         };
-        // Names may have come to mean something else since the card was found.
-        let allow_private = [&agent.found_at, agent.reach.url()]
-            .iter()
-            .any(|url| self.settings.may_be_private(url));
         let options = Options {
-            allow_private,
             lookup: self.settings.discovery.lookup.clone(),
             credentials: self.settings.credentials(agent.reach.url())?,
             limits: self.settings.limits,
@@ -150,6 +145,7 @@ impl Agents {
             Reach::Interface { url, .. } => *url = self.settings.real(url),
             Reach::TasksSend { base } | Reach::Execute { base } => *base = self.settings.real(base),
         }
+        agent.allow_private |= self.settings.may_be_private(agent.reach.url());
         agent
     }
 

@@ -7,7 +7,7 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{DiscoveryError, DiscoveryOptions};
+use super::{Discovered, DiscoveryError, DiscoveryOptions};
 use crate::{
     credentials::is_loopback,
     error::root_cause,
@@ -141,10 +141,15 @@ impl<'a> Fetcher<'a> {
         Ok(body)
     }
 
-    /// Refuses a card that leads where nobody may be led.
-    pub(super) async fn allow(&self, url: &Url) -> Result<(), DiscoveryError> {
+    /// Refuses a card that leads where nobody may be led, and has the agent's calls judged like this.
+    pub(super) async fn allowed(&self, agent: Discovered) -> Result<Discovered, DiscoveryError> {
+        let url = agent.reach.url();
         let checked = self.guard.check(url).await;
-        checked.map_err(|found| private(url, &found))
+        checked.map_err(|found| private(url, &found))?;
+        Ok(Discovered {
+            allow_private: self.guard.allow_private,
+            ..agent
+        })
     }
 }
 
@@ -177,6 +182,30 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is said of an agent when it is found is what holds when it is called.
+    #[tokio::test]
+    async fn an_agent_is_called_as_it_was_looked_for() {
+        let target = Url::parse("https://agent.test/card.json").unwrap();
+        let agent = |url: &str| {
+            let card = serde_json::json!({"name": "n", "url": url});
+            Discovered::from_card(card, target.clone()).unwrap()
+        };
+        for (allow_private, url, expected) in [
+            (false, "https://1.1.1.1/", Some(false)),
+            (true, "https://1.1.1.1/", Some(true)),
+            (false, "https://10.0.0.1/", None),
+            (true, "https://10.0.0.1/", Some(true)),
+        ] {
+            let options = DiscoveryOptions {
+                allow_private,
+                ..DiscoveryOptions::default()
+            };
+            let fetcher = Fetcher::new(&target, &options).unwrap();
+            let found = fetcher.allowed(agent(url)).await.ok();
+            assert_eq!(found.map(|agent| agent.allow_private), expected, "{url}");
+        }
+    }
 
     #[test]
     fn a_redirect_stays_on_its_host() {

@@ -28,6 +28,11 @@ impl Lookup for Rebound {
     }
 }
 
+/// What a user has who thinks of none of this.
+fn usual() -> Options {
+    options(true)
+}
+
 fn options(allow_private: bool) -> Options {
     Options {
         allow_private,
@@ -98,17 +103,21 @@ async fn an_agent_whose_name_has_become_private_is_not_called() {
     for (place, card, call) in ways() {
         let (site, agent) = found(&[(&format!("GET /{place}"), answer(&card))]).await;
         let looked = site.lines().len();
-        match fault(called(&agent, &options(false)).await.unwrap_err()) {
-            Fault::Private { host, address } => {
-                assert_eq!(
-                    (host.as_str(), address),
-                    ("agent.test", [127, 0, 0, 1].into())
-                );
+        // By the options, and by what discovery was told.
+        let public = Discovered {
+            allow_private: false,
+            ..agent.clone()
+        };
+        for (agent, options) in [(&agent, options(false)), (&public, usual())] {
+            match fault(called(agent, &options).await.unwrap_err()) {
+                Fault::Private { host, address } => {
+                    assert_eq!((host.as_str(), address.is_loopback()), ("agent.test", true));
+                }
+                other => panic!("{call}: expected that it is private, found {other}"),
             }
-            other => panic!("{call}: expected that it is private, found {other}"),
         }
         assert_eq!(site.lines().len(), looked, "{call}");
-        called(&agent, &options(true)).await.unwrap_err();
+        called(&agent, &usual()).await.unwrap_err();
         assert_eq!(site.lines()[looked..], [call], "the name leads there");
     }
 }
@@ -181,7 +190,7 @@ async fn no_call_is_led_elsewhere() {
             (call, redirect(other.url.as_str())),
         ];
         let (site, agent) = found(&answers).await;
-        called(&agent, &options(true)).await.unwrap_err();
+        called(&agent, &usual()).await.unwrap_err();
         assert_eq!(site.lines().last().unwrap(), call);
     }
     assert!(other.lines().is_empty(), "a redirect was followed");
