@@ -58,7 +58,9 @@ impl Worker {
         let version = self.setting.version;
         let mut reader = Reader::open(self.book.store(), caller, task, seen, version).await?;
         loop {
+            // Here and below: who is to stop begins nothing more, though there is something to begin.
             let notice = tokio::select! {
+                biased;
                 () = stop.asked() => return Ok(()),
                 notice = reader.next() => notice?,
             };
@@ -78,6 +80,7 @@ impl Worker {
         let host = self.courier.host(&letter);
         loop {
             let outcome = tokio::select! {
+                biased;
                 () = stop.asked() => return Ok(Next::Stop),
                 outcome = self.try_once(&letter, &host) => outcome,
             };
@@ -97,6 +100,7 @@ impl Worker {
             self.book.put_progress(&self.key, &self.progress).await?;
             let pause = self.retry.pause(failures, again, clock::lot());
             tokio::select! {
+                biased;
                 () = stop.asked() => return Ok(Next::Stop),
                 () = sleep(pause) => {}
             }

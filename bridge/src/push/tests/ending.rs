@@ -14,19 +14,8 @@ async fn a_restart_goes_on_behind_what_was_delivered() {
     world.let_pass(SECOND / 10).await;
     world.status("t", TaskState::InputRequired).await;
     world.let_pass(SECOND / 10).await;
-    let World {
-        store,
-        courier,
-        push,
-    } = world;
-    drop(push);
-    let push = started(&store, &courier, Seal::default());
-    assert_eq!(push.resume().await.unwrap(), 1);
-    let world = World {
-        store,
-        courier,
-        push,
-    };
+    let world = world.restarted(Seal::default());
+    assert_eq!(world.push.resume().await.unwrap(), 1);
     world.status("t", TaskState::Completed).await;
     world.let_pass(SECOND).await;
     let asks = "TASK_STATE_INPUT_REQUIRED";
@@ -54,4 +43,18 @@ async fn nothing_is_delivered_after_a_setting_was_removed() {
     assert_eq!(world.carried("one.test"), ["TASK_STATE_WORKING"]);
     assert_eq!(world.push.get(&me(), "t", &id).await.unwrap(), None);
     assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_is_to_stop_delivers_nothing_that_comes_at_the_same_moment() {
+    for _ in 0..32 {
+        let world = world();
+        let head = world.begin("t").await;
+        world.set(&head, hook("one.test")).await.unwrap();
+        world.let_pass(SECOND).await;
+        let world = world.restarted(Seal::default());
+        world.status("t", TaskState::Completed).await;
+        world.let_pass(SECOND).await;
+        assert!(world.carried("one.test").is_empty());
+    }
 }

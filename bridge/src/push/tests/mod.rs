@@ -118,6 +118,21 @@ fn started(store: &Arc<dyn Store>, courier: &Arc<Fake>, seal: Seal) -> Push {
 }
 
 impl World {
+    /// The same store, served anew.
+    fn restarted(self, seal: Seal) -> Self {
+        let Self {
+            store,
+            courier,
+            push,
+        } = self;
+        drop(push);
+        Self {
+            push: started(&store, &courier, seal),
+            store,
+            courier,
+        }
+    }
+
     async fn begin(&self, task: &str) -> Arc<Head> {
         let created = Event::Created(Created {
             agent: "agent".into(),

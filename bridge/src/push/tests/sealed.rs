@@ -25,18 +25,8 @@ fn seal(keys: &[u8]) -> Seal {
 }
 
 impl World {
-    fn restarted(self, keys: &[u8]) -> Self {
-        let Self {
-            store,
-            courier,
-            push,
-        } = self;
-        drop(push);
-        Self {
-            push: started(&store, &courier, seal(keys)),
-            store,
-            courier,
-        }
+    fn with_keys(self, keys: &[u8]) -> Self {
+        self.restarted(seal(keys))
     }
 
     async fn record(&self) -> String {
@@ -53,7 +43,7 @@ impl World {
 #[tokio::test(start_paused = true)]
 async fn a_key_seals_what_the_store_keeps_and_nothing_else() {
     for (keys, is_sealed) in [(&[][..], false), (&[1], true)] {
-        let world = world().restarted(keys);
+        let world = world().with_keys(keys);
         let head = world.begin("t").await;
         world.set(&head, config()).await.unwrap();
         assert_eq!(!world.record().await.contains(SECRET), is_sealed);
@@ -74,7 +64,7 @@ async fn a_turned_key_takes_up_what_is_open_and_then_the_old_one_may_go() {
     world.set(&head, config()).await.unwrap();
     let mut records = vec![world.record().await];
     for keys in [&[1][..], &[2, 1], &[2], &[]] {
-        world = world.restarted(keys);
+        world = world.with_keys(keys);
         let expected = usize::from(!keys.is_empty());
         assert_eq!(world.push.resume().await.unwrap(), expected, "{keys:?}");
         records.push(world.record().await);
@@ -87,13 +77,14 @@ async fn a_turned_key_takes_up_what_is_open_and_then_the_old_one_may_go() {
 
 #[tokio::test(start_paused = true)]
 async fn what_no_key_opens_waits_until_there_is_one() {
-    let world = world().restarted(&[1]);
+    let world = world().with_keys(&[1]);
     let head = world.begin("t").await;
     world.set(&head, config()).await.unwrap();
-    world.status("t", TaskState::Completed).await;
-    let world = world.restarted(&[2]);
+    let world = world.with_keys(&[2]);
     assert_eq!(world.push.resume().await.unwrap(), 0);
+    world.status("t", TaskState::Completed).await;
     world.let_pass(100 * SECOND).await;
+    assert!(world.carried("one.test").is_empty());
     let undelivered = world.push.undelivered().await.unwrap();
     let [one] = &undelivered[..] else {
         panic!("{undelivered:?}");
@@ -104,7 +95,7 @@ async fn what_no_key_opens_waits_until_there_is_one() {
     assert!(world.push.get(&me(), "t", "a").await.is_err());
     assert!(world.push.retry(one).await.is_err());
 
-    let world = world.restarted(&[2, 1]);
+    let world = world.with_keys(&[2, 1]);
     assert_eq!(world.push.resume().await.unwrap(), 0);
     assert!(world.push.retry(one).await.unwrap());
     world.let_pass(SECOND).await;
@@ -113,13 +104,13 @@ async fn what_no_key_opens_waits_until_there_is_one() {
 
 #[tokio::test(start_paused = true)]
 async fn what_no_key_opens_can_be_removed_and_replaced() {
-    let world = world().restarted(&[1]);
+    let world = world().with_keys(&[1]);
     let head = world.begin("t").await;
     world.set(&head, config()).await.unwrap();
-    let world = world.restarted(&[2]);
+    let world = world.with_keys(&[2]);
     world.set(&head, config()).await.unwrap();
     assert!(world.push.get(&me(), "t", "a").await.unwrap().is_some());
-    let world = world.restarted(&[3]);
+    let world = world.with_keys(&[3]);
     world.push.remove(&me(), "t", "a").await.unwrap();
     assert!(world.push.list(&me(), "t").await.unwrap().is_empty());
 }
