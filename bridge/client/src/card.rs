@@ -45,7 +45,9 @@ pub(crate) async fn find(
         match within(limit, fetch(http, &below(base, path), options)).await {
             Ok(card) => return Ok(card),
             // Nobody there, or something that took all the time: the next place would only repeat it.
-            Err(fault @ (Fault::Unreachable(_) | Fault::Timeout(_))) => return Err(fault),
+            Err(fault @ (Fault::Unreachable(_) | Fault::Private { .. } | Fault::Timeout(_))) => {
+                return Err(fault);
+            }
             Err(fault) => first = first.or(Some(fault)),
         }
     }

@@ -48,6 +48,7 @@ pub(crate) fn by_card(
 }
 
 async fn connect(base: &Url, options: &Options) -> Result<(AgentCard, Agent), Fault> {
+    options.guard().check_literal(base)?;
     let http = http_client(base, options)?;
     let card = card::find(&http, base, options).await?;
     trust(&card, options).await?;
@@ -93,6 +94,7 @@ fn agent(
     };
     let choice = negotiation::choose(card, wanted)?;
     let url = address(base, choice).map_err(Fault::Invalid)?;
+    options.guard().check_literal(&url)?;
     options.credentials.check(base, &url)?;
     let credentials = options.credentials.chosen(card)?;
     let http = match choice.binding {
@@ -148,7 +150,8 @@ fn address(base: &Url, choice: Choice<'_>) -> Result<Url, FieldError> {
 }
 
 /// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
-/// environment is for the outside; on this machine it would only be in the way.
+/// environment is for the outside; on this machine it would only be in the way. The address itself is for
+/// the caller to judge if it is no name.
 pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
     built(builder(base, options))
 }
@@ -158,6 +161,7 @@ fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
         .connect_timeout(options.limits.connect)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
+    let builder = options.guard().on(builder);
     match is_loopback(base) {
         true => builder.no_proxy(),
         false => builder,

@@ -1,10 +1,10 @@
 //! What can go wrong on the way to an agent and back.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
 
-use crate::Binding;
+use crate::{Binding, guard::Private};
 
 /// A call that failed: which agent, which operation, how it was carried, why.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,16 @@ pub enum Fault {
     /// Nobody answered.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
+    /// The agent is, or its name now leads, where nothing must be reached: see [`allow_private`].
+    ///
+    /// [`allow_private`]: crate::Options::allow_private
+    #[error("{host} is at {address}, which is not of the public internet and so is not reached")]
+    Private {
+        /// The host.
+        host: String,
+        /// Its address.
+        address: IpAddr,
+    },
     /// The answer took too long.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
@@ -117,6 +127,9 @@ impl Fault {
 
     /// A fault that reqwest reports, seen under a limit of time.
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
+        if let Some(private) = Private::in_error(error) {
+            return private.clone().into();
+        }
         if error.is_timeout() && !error.is_connect() {
             return Self::Timeout(limit);
         }
@@ -125,6 +138,12 @@ impl Fault {
             true => Self::Unreachable(cause),
             false => Self::StreamBroken(cause),
         }
+    }
+}
+
+impl From<Private> for Fault {
+    fn from(Private { host, address }: Private) -> Self {
+        Self::Private { host, address }
     }
 }
 

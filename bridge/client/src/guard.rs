@@ -1,185 +1,202 @@
-//! Which addresses are of the public internet: what others name must not lead into one's own network.
+//! Where connections may lead: what others name must not lead into one's own network.
 //!
-//! Addresses are checked twice: as they are written, because reqwest resolves no literals, and as they
-//! resolve, by a resolver that gives the connection nothing but checked addresses.
+//! Addresses are judged twice: as they are written, because reqwest resolves no literals, and as they resolve,
+//! whenever a connection is made, so that a name that means something else a moment later gains nothing.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::{
+    fmt, io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use async_trait::async_trait;
+use bridge_protocol::address::is_public;
+use reqwest::{
+    ClientBuilder,
+    dns::{Addrs, Name, Resolve, Resolving},
+};
 use url::{Host, Url};
 
-/// The address in a URL that is written as one and is not public.
-pub(crate) fn private_literal(url: &Url) -> Option<IpAddr> {
-    let address = match url.host()? {
-        Host::Domain(_) => return None,
-        Host::Ipv4(address) => IpAddr::V4(address),
-        Host::Ipv6(address) => IpAddr::V6(address),
-    };
-    (!is_public(address)).then_some(address)
+/// Says at which addresses a name is, in place of the system. What it says is judged like what the system
+/// says.
+#[async_trait]
+pub trait Lookup: fmt::Debug + Send + Sync {
+    /// The addresses of a name; none if there is no such name.
+    ///
+    /// # Errors
+    /// If nobody can be asked.
+    async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The first address of a URL that is not public, by what its host resolves to now. A host that does not
-/// resolve has none: whoever connects will be told.
-pub(crate) async fn private_address(url: &Url) -> Option<IpAddr> {
-    if let Some(Host::Domain(name)) = url.host() {
-        let port = url.port_or_known_default().unwrap_or(80);
-        let found = tokio::net::lookup_host((name, port)).await.ok()?;
-        let mut addresses = found.map(|found| found.ip());
-        return addresses.find(|address| !is_public(*address));
-    }
-    private_literal(url)
+/// What connections are made by.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    pub(crate) allow_private: bool,
+    pub(crate) lookup: Option<Arc<dyn Lookup>>,
 }
 
-/// Resolves names to public addresses only.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PublicOnly;
-
-/// A name that leads to an address that is not public.
-#[derive(Debug, thiserror::Error)]
-#[error("{name} is at {address}, which is not of the public internet")]
-pub(crate) struct NotPublic {
-    name: String,
+/// A host at an address that is not of the public internet.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{host} is at {address}, which is not of the public internet")]
+pub(crate) struct Private {
+    pub(crate) host: String,
     pub(crate) address: IpAddr,
 }
 
-impl Resolve for PublicOnly {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let found: Vec<SocketAddr> = found.collect();
-            if let Some(private) = found.iter().find(|found| !is_public(found.ip())) {
-                let (name, address) = (name.as_str().to_owned(), private.ip());
-                return Err(NotPublic { name, address }.into());
+impl Private {
+    /// Whether this is why a request failed.
+    pub(crate) fn in_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        let mut causes = std::iter::successors(Some(error), |error| error.source());
+        causes.find_map(|error| error.downcast_ref())
+    }
+}
+
+impl Guard {
+    /// Has every connection of a client judged. A proxy would connect in the client's place, and is not used
+    /// where anything is to be judged.
+    pub(crate) fn on(&self, builder: ClientBuilder) -> ClientBuilder {
+        let builder = match (self.allow_private, &self.lookup) {
+            (true, None) => return builder,
+            (false, _) | (true, Some(_)) => builder.dns_resolver(Arc::new(self.clone())),
+        };
+        match self.allow_private {
+            true => builder,
+            false => builder.no_proxy(),
+        }
+    }
+
+    /// Refuses a URL whose host is written as an address that must not be reached.
+    pub(crate) fn check_literal(&self, url: &Url) -> Result<(), Private> {
+        let address = match url.host() {
+            Some(Host::Ipv4(address)) => IpAddr::V4(address),
+            Some(Host::Ipv6(address)) => IpAddr::V6(address),
+            Some(Host::Domain(_)) | None => return Ok(()),
+        };
+        self.judge(url.host_str().unwrap_or_default(), &[address])
+    }
+
+    /// Refuses a URL that leads, as its host resolves now, where nothing must be reached. A host that does not
+    /// resolve is not refused: whoever connects will be told.
+    pub(crate) async fn check(&self, url: &Url) -> Result<(), Private> {
+        let Some(Host::Domain(name)) = url.host() else {
+            return self.check_literal(url);
+        };
+        if self.allow_private {
+            return Ok(());
+        }
+        match self.addresses(name).await {
+            Ok(addresses) => self.judge(name, &addresses),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// One address that is not public is enough: who belongs to the public internet has no other ones.
+    fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Private> {
+        let private = |address: &&IpAddr| !self.allow_private && !is_public(**address);
+        match addresses.iter().find(private) {
+            Some(address) => Err(Private {
+                host: host.to_owned(),
+                address: *address,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        match &self.lookup {
+            Some(lookup) => lookup.addresses(name).await,
+            None => {
+                let found = tokio::net::lookup_host((name, 0)).await?;
+                Ok(found.map(|found| found.ip()).collect())
             }
-            Ok(Box::new(found.into_iter()) as Addrs)
+        }
+    }
+}
+
+impl Resolve for Guard {
+    fn resolve(&self, name: Name) -> Resolving {
+        let guard = self.clone();
+        Box::pin(async move {
+            let addresses = guard.addresses(name.as_str()).await?;
+            guard.judge(name.as_str(), &addresses)?;
+            if addresses.is_empty() {
+                return Err(io::Error::other("the host has no address").into());
+            }
+            // The port is the URL's.
+            let addresses = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0));
+            Ok(Box::new(addresses) as Addrs)
         })
-    }
-}
-
-/// Whether an address is of the public internet.
-pub(crate) fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
-    }
-}
-
-/// Not those of the registry of special purposes (RFC 6890 and its successors).
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    let is_shared = a == 100 && (64..128).contains(&b);
-    let is_protocol = (a, b, c) == (192, 0, 0);
-    let is_relay = (a, b, c) == (192, 88, 99);
-    let is_benchmark = a == 198 && (b == 18 || b == 19);
-    !(a == 0
-        || a >= 224
-        || address.is_loopback()
-        || address.is_private()
-        || address.is_link_local()
-        || address.is_documentation()
-        || is_shared
-        || is_protocol
-        || is_relay
-        || is_benchmark)
-}
-
-/// Global unicast is 2000::/3; what embeds an address of version 4 is as public as that is.
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    if let Some(embedded) = embedded(address) {
-        return is_public_v4(embedded);
-    }
-    let [first, second, ..] = address.segments();
-    let is_unicast = first & 0xe000 == 0x2000;
-    let is_documentation = (first, second) == (0x2001, 0x0db8) || first == 0x3fff;
-    // Teredo, ORCHID and the other special ones of 2001::/23.
-    let is_protocol = first == 0x2001 && second < 0x0200;
-    is_unicast && !is_documentation && !is_protocol
-}
-
-/// The address of version 4 inside one that is mapped, translated (NAT64) or tunnelled (6to4).
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let segments = address.segments();
-    let from = |high: u16, low: u16| {
-        let [a, b] = high.to_be_bytes();
-        let [c, d] = low.to_be_bytes();
-        Ipv4Addr::new(a, b, c, d)
-    };
-    match segments {
-        [0, 0, 0, 0, 0, 0xffff, high, low] => Some(from(high, low)),
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(from(high, low)),
-        [0x2002, high, low, ..] => Some(from(high, low)),
-        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
 
-    #[test]
-    fn addresses_of_the_public_internet_are_told_from_the_others() {
-        for (address, public) in [
-            ("1.1.1.1", true),
-            ("100.63.255.255", true),
-            ("198.20.0.1", true),
-            ("2606:4700::1111", true),
-            ("64:ff9b::1.1.1.1", true),
-            ("::ffff:1.1.1.1", true),
-            ("0.0.0.0", false),
-            ("10.1.2.3", false),
-            ("100.64.0.1", false),
-            ("127.0.0.1", false),
-            ("169.254.169.254", false),
-            ("172.31.0.1", false),
-            ("192.0.0.8", false),
-            ("192.168.0.1", false),
-            ("198.18.0.1", false),
-            ("203.0.113.1", false),
-            ("224.0.0.1", false),
-            ("255.255.255.255", false),
-            ("::", false),
-            ("::1", false),
-            ("::ffff:127.0.0.1", false),
-            ("64:ff9b::7f00:1", false),
-            ("2002:7f00:1::", false),
-            ("2001::1", false),
-            ("2001:db8::1", false),
-            ("fc00::1", false),
-            ("fe80::1", false),
-            ("ff02::1", false),
-        ] {
-            assert_eq!(is_public(address.parse().unwrap()), public, "{address}");
-        }
-    }
+    const GUARD: Guard = Guard {
+        allow_private: false,
+        lookup: None,
+    };
+
+    const SPELLINGS: &str = include_str!("../../protocol/tests/addresses/spellings.txt");
 
     #[test]
     fn literals_are_seen_in_every_spelling() {
-        for host in [
-            "127.0.0.1",
-            "2130706433",
-            "0x7f.1",
-            "0177.0.0.1",
-            "127.1",
-            "127.0.0.1.",
-            "[::ffff:127.0.0.1]",
-            "[::1]",
-        ] {
+        for host in SPELLINGS.lines() {
             let url = Url::parse(&format!("http://{host}:80/x")).unwrap();
-            assert!(private_literal(&url).is_some(), "{host}");
+            assert!(GUARD.check_literal(&url).is_err(), "{host}");
+            let allowing = Guard {
+                allow_private: true,
+                ..GUARD
+            };
+            assert_eq!(allowing.check_literal(&url), Ok(()));
         }
-        assert_eq!(
-            private_literal(&Url::parse("https://1.1.1.1/").unwrap()),
-            None
-        );
+        let public = Url::parse("https://1.1.1.1/").unwrap();
+        assert_eq!(GUARD.check_literal(&public), Ok(()));
     }
 
     #[tokio::test]
     async fn names_are_looked_up() {
         let url = Url::parse("http://localhost/").unwrap();
-        assert!(
-            private_address(&url)
-                .await
-                .is_some_and(|found| found.is_loopback())
-        );
+        let private = GUARD.check(&url).await.unwrap_err();
+        assert!(private.address.is_loopback() && private.host == "localhost");
+    }
+
+    /// Says something else each time.
+    #[derive(Debug)]
+    struct Fickle(Mutex<Vec<&'static [&'static str]>>);
+
+    #[async_trait]
+    impl Lookup for Fickle {
+        async fn addresses(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+            let said = self.0.lock().unwrap().pop().unwrap_or_default();
+            Ok(said.iter().map(|ip| ip.parse().unwrap()).collect())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_is_judged_by_all_that_it_stands_for_each_time() {
+        let said: [&[&str]; 4] = [
+            &["8.8.8.8", "2606:4700::1111"],
+            &["8.8.8.8", "::ffff:127.0.0.1"],
+            &["168.63.129.16"],
+            &[],
+        ];
+        let fickle = Fickle(Mutex::new(said.into_iter().rev().collect()));
+        let guard = Guard {
+            lookup: Some(Arc::new(fickle)),
+            ..GUARD
+        };
+        let resolve = async || guard.resolve("agent.test".parse().unwrap()).await;
+        assert_eq!(resolve().await.map(Iterator::count).ok(), Some(2));
+        for expected in ["127.0.0.1", "168.63.129.16"] {
+            let error = resolve().await.err().unwrap();
+            let private = Private::in_error(&*error).unwrap();
+            assert_eq!(private.address.to_canonical().to_string(), expected);
+            assert_eq!(private.host, "agent.test");
+        }
+        let error = resolve().await.err().unwrap();
+        assert_eq!(error.to_string(), "the host has no address");
     }
 }

@@ -10,6 +10,7 @@
 //! - [`Binding`]: how calls are carried
 //! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
+//! - [`Lookup`]: who says where a name is, if not the system
 //! - [`CardCheck`]: whether a card is trusted
 //! - [`CardCache`]: cards that need not be sent again
 //! - [`Signers`]: who may have signed it
@@ -46,6 +47,7 @@ pub use check::CardCheck;
 pub use client::Client;
 pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
+pub use guard::Lookup;
 pub use options::{Limits, Options, Polls, Retries};
 pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
-use crate::{Binding, CardCache, CardCheck, Credentials};
+use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, guard::Guard};
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -23,6 +23,12 @@ pub struct Options {
     pub signatures: Option<Arc<dyn CardCheck>>,
     /// Cards that were read before. Clones of these options share them.
     pub cards: CardCache,
+    /// Whether what is not of the public internet may be connected to: loopback, private networks, link-local
+    /// addresses with the metadata services of clouds. It may by default, since most addresses are the
+    /// user's own; for addresses that somebody else named it must not, and then every connection is judged.
+    pub allow_private: bool,
+    /// Who says at which addresses names are; the system if absent.
+    pub lookup: Option<Arc<dyn Lookup>>,
     /// How long to wait, how much to take.
     pub limits: Limits,
     /// How streams that break are taken up again; [`Retries::NONE`] leaves them broken.
@@ -41,9 +47,21 @@ impl Default for Options {
             extended_card: false,
             signatures: None,
             cards: CardCache::default(),
+            allow_private: true,
+            lookup: None,
             limits: Limits::default(),
             retries: Retries::default(),
             polls: Some(Polls::default()),
+        }
+    }
+}
+
+impl Options {
+    /// What connections are made by.
+    pub(crate) fn guard(&self) -> Guard {
+        Guard {
+            allow_private: self.allow_private,
+            lookup: self.lookup.clone(),
         }
     }
 }

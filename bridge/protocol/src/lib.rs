@@ -7,6 +7,7 @@
 //!
 //! - [`a2a`]: the types of A2A 1.0
 //! - [`activity`]: the types of the Activity protocol
+//! - [`address`]: which IP addresses are of the public internet
 //! - [`dialect`]: older generations, to 1.0 and back
 //! - [`jose`]: public keys
 //! - [`jsonrpc`]: the envelope of JSON-RPC 2.0
@@ -23,6 +24,7 @@ extern crate std;
 
 pub mod a2a;
 pub mod activity;
+pub mod address;
 #[cfg(test)]
 mod arbitrary;
 pub mod dialect;

@@ -15,10 +15,7 @@ use bridge_protocol::{
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{
-    CardKeyError, Jwk, Jwks,
-    card_key::{PrivateKey, thumbprint},
-};
+use super::{Jwks, PrivateKey, PrivateKeyError};
 
 /// Where the keys are that cards are signed with, below the bridge's address.
 pub const CARD_KEYS: &str = "/.well-known/agent-card-keys.json";
@@ -33,13 +30,12 @@ const KEPT: usize = 256;
 /// document.
 pub struct CardSigner {
     key: PrivateKey,
-    public: Jwk,
     made: Mutex<BTreeMap<Vec<u8>, AgentCardSignature>>,
 }
 
 impl std::fmt::Debug for CardSigner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CardSigner({})", self.key_id())
+        write!(f, "CardSigner({})", self.key.id())
     }
 }
 
@@ -48,19 +44,11 @@ impl CardSigner {
     ///
     /// # Errors
     /// If the file cannot be read, others can read it, or it holds no key of a known kind.
-    pub fn read(path: &Path, key_id: Option<&str>) -> Result<Self, CardKeyError> {
-        let key = PrivateKey::read(path)?;
-        Ok(Self::with(key, key_id))
-    }
-
-    fn with(key: PrivateKey, key_id: Option<&str>) -> Self {
-        let mut public = key.public();
-        public.kid = Some(key_id.map_or_else(|| thumbprint(&public), str::to_owned));
-        Self {
-            key,
-            public,
+    pub fn read(path: &Path, key_id: Option<&str>) -> Result<Self, PrivateKeyError> {
+        Ok(Self {
+            key: PrivateKey::read(path, key_id)?,
             made: Mutex::default(),
-        }
+        })
     }
 
     /// The signatures of a card, which is a document of 1.0 and may carry the fields of older versions: one
@@ -69,7 +57,7 @@ impl CardSigner {
     pub fn sign(&self, card: &Value, origin: &str) -> Vec<AgentCardSignature> {
         let header = Header {
             algorithm: self.key.algorithm(),
-            key_id: self.key_id().to_owned(),
+            key_id: self.key.id().to_owned(),
             key_set: Some(format!("{origin}{CARD_KEYS}")),
         };
         let protected = header.protected();
@@ -84,12 +72,8 @@ impl CardSigner {
     /// The keys that verifiers need.
     pub fn jwks(&self) -> Jwks {
         Jwks {
-            keys: vec![self.public.clone()],
+            keys: vec![self.key.public().clone()],
         }
-    }
-
-    fn key_id(&self) -> &str {
-        self.public.kid.as_deref().unwrap_or_default()
     }
 
     fn signature(&self, protected: &str, payload: &str) -> AgentCardSignature {
@@ -99,9 +83,11 @@ impl CardSigner {
         if let Some(known) = made.get(&print) {
             return known.clone();
         }
+        // An empty one is never right: it is what there is if the system gives no randomness.
+        let bytes = self.key.sign(input.as_bytes()).unwrap_or_default();
         let signature = AgentCardSignature {
             protected: protected.to_owned(),
-            signature: URL_SAFE_NO_PAD.encode(self.key.sign(input.as_bytes())),
+            signature: URL_SAFE_NO_PAD.encode(bytes),
             header: None,
             extra: Metadata::new(),
         };
@@ -123,35 +109,17 @@ pub fn card_keys(signer: &Arc<CardSigner>) -> Router {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::Algorithm;
+    use crate::auth::testing::{PEM_KEYS, pem_file};
     use serde_json::json;
-    use std::{fs, os::unix::fs::PermissionsExt as _};
-
-    /// Made by openssl genpkey, and used nowhere else.
-    const KEYS: [(&str, Algorithm); 2] = [
-        (
-            "MC4CAQAwBQYDK2VwBCIEIJ63aLLePOZFicbb+C0/w2nkGnf5M8erqxdWCX+ft3Vf",
-            Algorithm::EdDsa,
-        ),
-        (ECDSA_KEY, Algorithm::Es256),
-    ];
-    const ECDSA_KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcCU4gz0ZbSkcAPKp38PtKy+cpCdlgLQFp6TKdJxQipOhRANCAAS5wwhftLh3HThvlEk5GrH3b57VKghjItsQq0IGiJrhgN2ec7N+MS03xLky+DccFEYpXG2gw24b8LPOO7SVKdks";
 
     fn signer(key: &str) -> CardSigner {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key.pem");
-        fs::write(&path, wrapped(key)).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let (_folder, path) = pem_file(key);
         CardSigner::read(&path, None).unwrap()
-    }
-
-    fn wrapped(key: &str) -> String {
-        format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n")
     }
 
     #[test]
     fn what_is_signed_is_verified_by_the_published_key() {
-        for (key, algorithm) in KEYS {
+        for (key, algorithm) in PEM_KEYS {
             let signer = signer(key);
             let card = json!({"name": "n", "description": "d", "skills": [{"id": "s"}]});
             let signed = signer.sign(&card, "https://h.test");
@@ -176,24 +144,6 @@ mod tests {
     #[test]
     fn a_card_with_what_is_empty_has_two_signatures() {
         let card = json!({"name": "n", "description": ""});
-        assert_eq!(signer(KEYS[0].0).sign(&card, "").len(), 2);
-    }
-
-    #[test]
-    fn a_file_that_holds_no_key_of_ours_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("key.pem");
-        for (text, mode, expected) in [
-            (wrapped(KEYS[0].0), 0o644, "chmod 600"),
-            (wrapped("AAAA"), 0o600, "PKCS #8 in PEM"),
-            (String::new(), 0o600, "PKCS #8 in PEM"),
-        ] {
-            fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let error = CardSigner::read(&path, None).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-        let error = CardSigner::read(&folder.path().join("none"), None).unwrap_err();
-        assert!(matches!(error, CardKeyError::Io { .. }));
+        assert_eq!(signer(PEM_KEYS[0].0).sign(&card, "").len(), 2);
     }
 }

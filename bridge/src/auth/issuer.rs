@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use super::{
-    Algorithm, Jwks, KeyError, KeyFileError, Secret, key_file,
+    Algorithm, Jwks, KeyError, KeyFileError, PrivateKey, Secret, key_file,
     keyring::{Kept, Keyring, age},
     publish,
     signing::SigningKey,
@@ -61,6 +61,8 @@ pub struct Subject {
 pub struct Issuer {
     settings: IssuerSettings,
     ring: RwLock<Keyring>,
+    /// Signs in the ring's place what is not for bots.
+    own: Option<PrivateKey>,
     rotating: tokio::sync::Mutex<()>,
     made: Mutex<BTreeMap<Subject, (Timestamp, Secret)>>,
 }
@@ -85,6 +87,7 @@ impl Issuer {
         let issuer = Self {
             settings,
             ring: RwLock::new(ring),
+            own: None,
             rotating: tokio::sync::Mutex::default(),
             made: Mutex::default(),
         };
@@ -92,6 +95,14 @@ impl Issuer {
             issuer.rotate(now).await?;
         }
         Ok(issuer)
+    }
+
+    /// With a key of another kind, published beside the others, that signs whatever [`sign`](Self::sign) is asked
+    /// for. Tokens for bots stay as they are: their SDKs take nothing but RSA.
+    #[must_use]
+    pub fn with_key(mut self, key: PrivateKey) -> Self {
+        self.own = Some(key);
+        self
     }
 
     /// A token about this: one made before while enough of its time is left, else a new one.
@@ -117,7 +128,10 @@ impl Issuer {
         if let (Value::Object(all), Value::Object(claims)) = (&mut all, claims) {
             all.extend(claims);
         }
-        self.signed(&all, now).await
+        match &self.own {
+            Some(key) => Ok(Secret::new(key.token(&all)?)),
+            None => self.signed(&all, now).await,
+        }
     }
 
     async fn signed(&self, claims: &Value, now: Timestamp) -> Result<Secret, KeyError> {
@@ -138,9 +152,13 @@ impl Issuer {
         })
     }
 
-    /// The public keys: those that signed tokens which are valid still, and those that will sign.
+    /// The public keys: those that signed tokens which are valid still, those that will sign, and the
+    /// operator's own.
     pub fn jwks(&self, now: Timestamp) -> Jwks {
-        self.ring().published(now, self.settings.lifetime)
+        let mut all = self.ring().published(now, self.settings.lifetime);
+        all.keys
+            .extend(self.own.iter().map(|key| key.public().clone()));
+        all
     }
 
     fn claims(&self, subject: &Subject, now: Timestamp) -> Value {
@@ -220,7 +238,10 @@ impl Issuer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::{jws::Jws, testing::moment};
+    use crate::auth::{
+        jws::Jws,
+        testing::{PEM_KEYS, moment, pem_file},
+    };
 
     fn for_bot(audience: &str) -> Subject {
         Subject {
@@ -246,6 +267,31 @@ mod tests {
         let keys = issuer.jwks(moment(7)).keys;
         assert_eq!(jws.header.kid, keys[0].kid);
         assert!(keys[0].verifies(Algorithm::Rs256, jws.message, &jws.signature));
+    }
+
+    #[tokio::test]
+    async fn another_key_signs_what_is_not_for_bots() {
+        for (pem, algorithm) in PEM_KEYS {
+            let (_folder, path) = pem_file(pem);
+            let key = PrivateKey::read(&path, None).unwrap();
+            let issuer = Issuer::open(IssuerSettings::new("i"), moment(0)).await;
+            let issuer = issuer.unwrap().with_key(key);
+            let keys = issuer.jwks(moment(1)).keys;
+            let pushed = issuer.sign(json!({"aud": "hook"}), moment(1)).await;
+            let for_bot = issuer.token(&for_bot("app"), moment(1)).await;
+            for (token, algorithm, key) in [
+                (for_bot.unwrap(), Algorithm::Rs256, &keys[0]),
+                (pushed.unwrap(), algorithm, &keys[1]),
+            ] {
+                let jws = Jws::parse(token.expose()).unwrap();
+                assert_eq!(jws.header.kid, key.kid);
+                assert!(key.verifies(algorithm, jws.message, &jws.signature));
+                assert_eq!(
+                    (&jws.claims["iss"], &jws.claims["exp"]),
+                    (&json!("i"), &json!(601))
+                );
+            }
+        }
     }
 
     #[tokio::test]

@@ -2,7 +2,9 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use super::Algorithm;
 
 /// The longest token that is looked at, in bytes; servers refuse longer headers anyway.
 const LIMIT: usize = 16 * 1024;
@@ -49,6 +51,11 @@ impl<'a> Jws<'a> {
     }
 }
 
+/// The header of a token that is signed so, with the key of this name.
+pub(super) fn header(algorithm: Algorithm, key: &str) -> Value {
+    json!({"alg": algorithm.name(), "typ": "JWT", "kid": key})
+}
+
 /// A token of these, signed by `sign`.
 pub(super) fn compose<E>(
     header: &Value,
@@ -68,7 +75,6 @@ fn decode(piece: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn token(header: &Value) -> String {
         compose(header, &json!({"a": 1}), |_| Ok::<_, ()>(vec![1, 2])).unwrap()

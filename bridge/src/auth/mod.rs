@@ -9,6 +9,7 @@
 //! - [`Verifier`]: tokens of those who call the bridge
 //! - [`Jwk`], [`Jwks`]: public keys (RFC 7517)
 //! - [`CardSigner`]: signatures of agent cards
+//! - [`PrivateKey`]: a key of the operator, for cards and for what is pushed
 //! - [`Secret`]: what must not be shown
 //!
 //! Signatures are made and checked by `ring`, which the workspace's TLS stands on anyway; it cannot make
@@ -16,7 +17,6 @@
 //! is not RSA.
 
 mod bearer;
-mod card_key;
 mod card_signer;
 mod claims;
 mod fetch;
@@ -26,6 +26,7 @@ mod jws;
 mod key_file;
 mod key_source;
 mod keyring;
+mod private_key;
 mod publish;
 mod secret;
 mod signing;
@@ -36,7 +37,6 @@ mod verifier;
 
 pub use bearer::bearer;
 pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
-pub use card_key::CardKeyError;
 pub use card_signer::{CARD_KEYS, CardSigner, card_keys};
 pub use fetch::FetchError;
 pub(crate) use fetch::document;
@@ -44,6 +44,7 @@ pub use issuer::{Issuer, IssuerSettings, Subject};
 pub use key_file::KeyFileError;
 pub(crate) use key_file::not_private;
 pub use key_source::KeySource;
+pub use private_key::{PrivateKey, PrivateKeyError};
 pub use publish::router;
 pub use secret::Secret;
 pub use signing::KeyError;

@@ -1,4 +1,4 @@
-//! The private keys that the bridge signs with.
+//! The private RSA keys that the issuer makes for itself.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -7,7 +7,7 @@ use ring::{
     signature::{KeyPair as _, RSA_PKCS1_SHA256},
 };
 use rsa::{RsaPrivateKey, pkcs8::EncodePrivateKey as _, rand_core::OsRng};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{Algorithm, Jwk, jws};
@@ -78,7 +78,7 @@ impl SigningKey {
 
     /// A token that says this.
     pub(super) fn sign(&self, claims: &Value) -> Result<String, KeyError> {
-        let header = json!({"alg": Algorithm::Rs256.name(), "typ": "JWT", "kid": self.id()});
+        let header = jws::header(Algorithm::Rs256, self.id());
         jws::compose(&header, claims, |message| {
             let mut signature = vec![0; self.pair.public().modulus_len()];
             let random = SystemRandom::new();
@@ -110,6 +110,7 @@ fn public(pair: &KeyPair) -> Jwk {
 mod tests {
     use super::*;
     use crate::auth::{jws::Jws, testing};
+    use serde_json::json;
 
     #[test]
     fn a_kept_key_is_the_same_key() {

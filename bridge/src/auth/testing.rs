@@ -2,6 +2,9 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
     sync::{Arc, LazyLock, Mutex},
 };
 
@@ -17,13 +20,36 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use url::Url;
 
-use super::signing::SigningKey;
+use super::{Algorithm, signing::SigningKey};
 
 /// One of three keys, made once for all tests.
 pub(super) fn key(number: usize) -> Arc<SigningKey> {
     static KEYS: LazyLock<[Arc<SigningKey>; 3]> =
         LazyLock::new(|| [(); 3].map(|()| Arc::new(SigningKey::make().unwrap())));
     KEYS[number].clone()
+}
+
+/// Made by openssl genpkey, and used nowhere else.
+pub(super) const PEM_KEYS: [(&str, Algorithm); 2] = [
+    (
+        "MC4CAQAwBQYDK2VwBCIEIJ63aLLePOZFicbb+C0/w2nkGnf5M8erqxdWCX+ft3Vf",
+        Algorithm::EdDsa,
+    ),
+    (ECDSA_KEY, Algorithm::Es256),
+];
+const ECDSA_KEY: &str = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgcCU4gz0ZbSkcAPKp38PtKy+cpCdlgLQFp6TKdJxQipOhRANCAAS5wwhftLh3HThvlEk5GrH3b57VKghjItsQq0IGiJrhgN2ec7N+MS03xLky+DccFEYpXG2gw24b8LPOO7SVKdks";
+
+/// One of those as a file for its owner alone, which is there as long as the folder.
+pub(super) fn pem_file(key: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("key.pem");
+    fs::write(&path, wrapped(key)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    (folder, path)
+}
+
+pub(super) fn wrapped(key: &str) -> String {
+    format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n")
 }
 
 /// So many seconds after the beginning.

@@ -10,6 +10,7 @@ use super::{
     AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, SkillConfig, locate::position,
     secret::Places,
 };
+use crate::push::Seal;
 
 /// What is wrong, with where it stands in the text.
 pub(super) type Found = Vec<(usize, Problem)>;
@@ -136,6 +137,7 @@ fn only_for_bots(agent: &AgentConfig) -> Option<&'static str> {
 /// Puts every secret in the place of where it is.
 pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
     let secrets = config.agents.iter_mut().flat_map(secrets);
+    let secrets = secrets.chain(&mut config.push.seal);
     let mut found = Found::new();
     for secret in secrets {
         match secret.get_ref().find(places) {
@@ -143,7 +145,19 @@ pub(super) fn find_secrets(config: &mut Config, places: &Places<'_>) -> Found {
             Err(problem) => found.push((secret.span().start, problem)),
         }
     }
+    check_seal(&config.push.seal, &mut found);
     found
+}
+
+/// Keys that are none would only be seen when a webhook is set.
+fn check_seal(keys: &[Spanned<SecretText>], found: &mut Found) {
+    for key in keys {
+        if let SecretText::Clear(secret) = key.get_ref()
+            && let Err(why) = Seal::default().add(secret)
+        {
+            found.push((key.span().start, Problem::SealKey(why)));
+        }
+    }
 }
 
 fn secrets(agent: &mut AgentConfig) -> impl Iterator<Item = &mut Spanned<SecretText>> {
@@ -254,6 +268,27 @@ mod tests {
             "a.toml:1:9: store: expected memory or sled:FOLDER, found \"redis\"\n\
              a.toml:7:8: agents[1].name: \"a\" is taken by the agent of line 3; expected another one\n\
              a.toml:9:8: agents[1].path: \"/p\" is taken by the agent of line 5; expected another one"
+        );
+    }
+
+    #[test]
+    fn a_key_that_seals_nothing_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge.toml");
+        fs::write(folder.path().join("short"), "aHVudGVyMg==\n").unwrap();
+        fs::write(folder.path().join("right"), "A".repeat(43) + "=\n").unwrap();
+        let text = "[push]\nseal = [{ file = 'right' },\n{ file = 'short' }, { file = 'none' }]\n\
+                    [[agents]]\nname = 'a'\nbuiltin = 'echo'\n";
+        fs::write(&path, text).unwrap();
+        let errors = read(&path, &BUILTINS).unwrap_err();
+        let errors: Vec<_> = errors.0.iter().map(ToString::to_string).collect();
+        assert_eq!(errors.len(), 2, "{errors:?}");
+        let expected = "bridge.toml:3:1: push.seal[1]: expected 32 random bytes as base64, as openssl rand \
+                        -base64 32 writes them, found 7 bytes";
+        assert!(errors[0].ends_with(expected), "{errors:?}");
+        assert!(
+            errors[1].contains("push.seal[2]: expected the secret in "),
+            "{errors:?}"
         );
     }
 

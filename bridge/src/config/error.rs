@@ -2,6 +2,8 @@
 
 use std::{fmt, path::PathBuf};
 
+use crate::push::SealKeyError;
+
 /// One thing that is wrong with the file, printed as `path:line:column: key: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
@@ -121,6 +123,9 @@ pub enum Problem {
         /// What the operating system said.
         error: String,
     },
+    /// A key that nothing can be sealed with.
+    #[error("{0}")]
+    SealKey(SealKeyError),
     /// A secret stands in a file that others can read.
     #[error(
         "expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}: others can read this file; or run chmod 600 on it"

@@ -34,7 +34,7 @@ pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;
-pub use top::{CardKeyConfig, Config, CorsConfig, IssuerConfig, TlsConfig};
+pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
 pub use value::{AgentName, AgentPath, HttpUrl, Network, Period};
 
 /// A file to begin with: one bot, and what is said most often about it.

@@ -4,8 +4,9 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toml::Spanned;
 
-use super::Period;
+use super::{KeyConfig, Period, SecretText};
 use crate::push::Allowed;
 
 /// Push notifications: tasks' events, delivered to webhooks that clients name.
@@ -26,6 +27,14 @@ pub struct PushConfig {
     /// Whether the bridge's issuer signs what is delivered.
     #[serde(default)]
     pub signed: bool,
+    /// The key that it signs with, in place of its own RS256 keys and published beside them: ES256 or EdDSA.
+    /// What is delivered is signed if it is there.
+    pub key: Option<KeyConfig>,
+    /// Keys that webhooks' URLs, tokens and credentials are sealed with in the store: the first seals, all
+    /// open. Each is 32 random bytes as base64: openssl rand -base64 32.
+    #[serde(default)]
+    #[schemars(with = "Vec<SecretText>")]
+    pub seal: Vec<Spanned<SecretText>>,
     /// How many webhooks one task may have; 16 if absent.
     pub per_task: Option<NonZeroU16>,
     /// How long a webhook may take to answer; 15s if absent.
@@ -38,6 +47,13 @@ pub struct PushConfig {
     pub at_once: Option<NonZeroU16>,
     /// How many of them to the same host and port; 8 if absent.
     pub per_host: Option<NonZeroU16>,
+}
+
+impl PushConfig {
+    /// Whether what is delivered is signed.
+    pub fn is_signed(&self) -> bool {
+        self.signed || self.key.is_some()
+    }
 }
 
 /// Where webhooks may be: `loopback`, a network or an address, or the name of a host.

@@ -100,8 +100,8 @@ fn settle(config: &mut Config, folder: &Path) {
         tls.client_ca.iter_mut().for_each(beside);
     }
     config.issuer.keys.iter_mut().for_each(beside);
-    let card_key = config.card_key.iter_mut();
-    card_key.map(|key| &mut key.file).for_each(beside);
+    let keys = config.card_key.iter_mut().chain(&mut config.push.key);
+    keys.map(|key| &mut key.file).for_each(beside);
     for agent in &mut config.agents {
         let tokens = agent
             .access

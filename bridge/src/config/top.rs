@@ -45,7 +45,7 @@ pub struct Config {
     #[serde(default)]
     pub push: PushConfig,
     /// The key that agent cards are signed with; they are not signed if absent.
-    pub card_key: Option<CardKeyConfig>,
+    pub card_key: Option<KeyConfig>,
     /// Who runs the agents that say nothing else.
     pub provider: Option<ProviderConfig>,
     /// The agents. The first is also found at /a2a and /.
@@ -75,10 +75,10 @@ pub struct TlsConfig {
     pub client_ca: Option<PathBuf>,
 }
 
-/// The key that agent cards are signed with.
+/// A key to sign with.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CardKeyConfig {
+pub struct KeyConfig {
     /// A private P-256 or Ed25519 key as PKCS #8 in PEM, beside the configuration if the path is relative:
     /// openssl genpkey -algorithm ed25519 -out card-key.pem
     pub file: PathBuf,

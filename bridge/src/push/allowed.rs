@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeSet, net::IpAddr, str::FromStr};
 
+use bridge_protocol::address::is_public;
 use ipnet::IpNet;
 use url::Host;
-
-use super::address::is_public;
 
 /// Where webhooks may be: anywhere on the public internet over https, and where an operator says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
-//! Settings and their progress in the store's records.
+//! Settings and their progress in the store's records, settings sealed if there is a key.
 //!
 //! A setting is its owner's, so the store itself keeps others away from it. Progress is the bridge's own: it
 //! stands in one place for all owners, where a restart finds it.
 
 use std::sync::Arc;
 
-use super::{progress::Progress, setting::Setting};
+use super::{Seal, kept::Kept, progress::Progress, setting::Setting};
 use crate::{
     caller::Caller,
     store::{RecordKey, Store, StoreError, decoded, encoded},
@@ -27,7 +27,10 @@ pub(super) struct Key {
 
 /// What is kept of all settings.
 #[derive(Clone, Debug)]
-pub(super) struct Book(Arc<dyn Store>);
+pub(super) struct Book {
+    store: Arc<dyn Store>,
+    seal: Seal,
+}
 
 impl Key {
     pub(super) fn new(caller: &Caller, task: &str, id: &str) -> Self {
@@ -36,6 +39,11 @@ impl Key {
             task: task.to_owned(),
             id: id.to_owned(),
         }
+    }
+
+    /// What a sealed setting is bound to, so that it is none of another task or caller.
+    pub(super) fn place(&self) -> Vec<u8> {
+        encoded(&(&self.caller, &self.task, &self.id))
     }
 
     fn setting(&self) -> RecordKey {
@@ -57,18 +65,37 @@ impl Key {
 }
 
 impl Book {
-    pub(super) fn new(store: Arc<dyn Store>) -> Self {
-        Self(store)
+    pub(super) fn new(store: Arc<dyn Store>, seal: Seal) -> Self {
+        Self { store, seal }
     }
 
     pub(super) fn store(&self) -> &Arc<dyn Store> {
-        &self.0
+        &self.store
+    }
+
+    /// A setting as it is kept, for those who have no key.
+    pub(super) async fn kept(&self, key: &Key) -> Result<Option<Kept>, StoreError> {
+        let name = key.setting();
+        let record = self.store.record(&key.caller, &name).await?;
+        record.map(|record| decoded(&name, &record)).transpose()
     }
 
     pub(super) async fn setting(&self, key: &Key) -> Result<Option<Setting>, StoreError> {
-        let name = key.setting();
-        let record = self.0.record(&key.caller, &name).await?;
-        record.map(|record| decoded(&name, &record)).transpose()
+        let kept = self.kept(key).await?;
+        kept.map(|kept| kept.open(key, &self.seal)).transpose()
+    }
+
+    /// The same, and from now on it is kept as all are: keys may have been turned since.
+    pub(super) async fn renewed(&self, key: &Key) -> Result<Option<Setting>, StoreError> {
+        let Some(kept) = self.kept(key).await? else {
+            return Ok(None);
+        };
+        let is_current = kept.is_current(&self.seal);
+        let setting = kept.open(key, &self.seal)?;
+        if !is_current {
+            self.put_setting(key, &setting).await?;
+        }
+        Ok(Some(setting))
     }
 
     /// All settings of a task, by their ids.
@@ -77,27 +104,37 @@ impl Book {
         caller: &Caller,
         task: &str,
     ) -> Result<Vec<(String, Setting)>, StoreError> {
-        let name = Key::new(caller, task, "").setting();
-        let records = self.0.records(caller, SETTING, task).await?;
-        let read = |(id, record): (String, Vec<u8>)| Ok((id, decoded(&name, &record)?));
+        let records = self.store.records(caller, SETTING, task).await?;
+        let read = |(id, record): (String, Vec<u8>)| {
+            let key = Key::new(caller, task, &id);
+            let kept: Kept = decoded(&key.setting(), &record)?;
+            Ok((id, kept.open(&key, &self.seal)?))
+        };
         records.into_iter().map(read).collect()
     }
 
+    /// The ids of a task's settings, whether they can be opened or not.
+    pub(super) async fn ids(&self, caller: &Caller, task: &str) -> Result<Vec<String>, StoreError> {
+        let records = self.store.records(caller, SETTING, task).await?;
+        Ok(records.into_iter().map(|(id, _)| id).collect())
+    }
+
     pub(super) async fn put_setting(&self, key: &Key, setting: &Setting) -> Result<(), StoreError> {
-        let record = encoded(setting);
-        self.0.put_record(&key.caller, &key.setting(), record).await
+        let record = encoded(&Kept::of(key, setting, &self.seal)?);
+        let name = key.setting();
+        self.store.put_record(&key.caller, &name, record).await
     }
 
     pub(super) async fn progress(&self, key: &Key) -> Result<Option<Progress>, StoreError> {
         let name = key.progress();
-        let record = self.0.record(&bridge(), &name).await?;
+        let record = self.store.record(&bridge(), &name).await?;
         record.map(|record| decoded(&name, &record)).transpose()
     }
 
     /// What is to be delivered still, of all callers.
     pub(super) async fn all_progress(&self) -> Result<Vec<(Key, Progress)>, StoreError> {
         let name = Key::new(&bridge(), "", "").progress();
-        let records = self.0.records(&bridge(), PROGRESS, "").await?;
+        let records = self.store.records(&bridge(), PROGRESS, "").await?;
         let read = |(id, record): (String, Vec<u8>)| {
             let progress: Progress = decoded(&name, &record)?;
             let (task, id) = id.split_once('/').unwrap_or((&id, ""));
@@ -112,19 +149,21 @@ impl Book {
         progress: &Progress,
     ) -> Result<(), StoreError> {
         let record = encoded(progress);
-        self.0.put_record(&bridge(), &key.progress(), record).await
+        self.store
+            .put_record(&bridge(), &key.progress(), record)
+            .await
     }
 
     /// Nothing is to be delivered any more.
     pub(super) async fn done(&self, key: &Key) -> Result<(), StoreError> {
-        let removed = self.0.delete_record(&bridge(), &key.progress()).await;
+        let removed = self.store.delete_record(&bridge(), &key.progress()).await;
         removed.map(drop)
     }
 
     /// The setting goes, with all that it has.
     pub(super) async fn remove(&self, key: &Key) -> Result<(), StoreError> {
         self.done(key).await?;
-        let removed = self.0.delete_record(&key.caller, &key.setting()).await;
+        let removed = self.store.delete_record(&key.caller, &key.setting()).await;
         removed.map(drop)
     }
 }
@@ -141,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn progress_is_found_with_its_setting_whatever_the_ids() {
-        let book = Book::new(Arc::new(MemoryStore::new()));
+        let book = Book::new(Arc::new(MemoryStore::new()), Seal::default());
         let keys = [("me", "t", "a/b"), ("me", "t", "a"), ("you", "u", "a")];
         let keys = keys.map(|(caller, task, id)| Key::new(&Caller::new(caller), task, id));
         for (seq, key) in (1..).zip(&keys) {

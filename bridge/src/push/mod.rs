@@ -8,6 +8,7 @@
 //! - [`Push`]: the settings of all tasks, and their deliveries
 //! - [`PushSettings`], [`RetrySettings`]: how much, how often, how long
 //! - [`Allowed`]: where webhooks may be
+//! - [`Seal`]: what the secrets of settings are sealed with where they are kept
 //! - [`Undelivered`]: a setting whose delivery was given up, and [`Push::retry`]
 //! - [`PushError`]: why a setting is not kept
 //!
@@ -24,13 +25,13 @@
 //! | `X-A2A-Notification-Signature` | the signature, see [`Signature`] |
 //! | `Idempotency-Key` | the event, `TASK/SEQUENCE`: the same when it is delivered again |
 
-mod address;
 mod allowed;
 mod book;
 mod courier;
 mod error;
 mod headers;
 mod http;
+mod kept;
 mod lanes;
 mod letter;
 mod owner;
@@ -38,6 +39,7 @@ mod progress;
 mod reader;
 mod resolver;
 mod retry;
+mod seal;
 mod setting;
 mod settings;
 mod signature;
@@ -51,6 +53,7 @@ mod worker;
 pub use allowed::Allowed;
 pub use error::PushError;
 pub use owner::Checked;
+pub use seal::{Seal, SealKeyError};
 pub use settings::{PushSettings, RetrySettings};
 pub use signature::Signature;
 pub use undelivered::Undelivered;
@@ -61,6 +64,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     auth::Issuer,
+    clock,
     metrics::Metrics,
     store::{Store, StoreError},
 };
@@ -112,7 +116,7 @@ impl Push {
         courier: Arc<dyn Courier>,
     ) -> Self {
         Self(Arc::new(Shared {
-            book: Book::new(store),
+            book: Book::new(store, settings.seal.clone()),
             lanes: Arc::new(Lanes::new(settings.at_once, settings.per_host)),
             settings,
             courier,
@@ -121,8 +125,9 @@ impl Push {
         }))
     }
 
-    /// Goes on with every delivery that was open when the program ended, and tells how many there are. To be
-    /// called once, before anything is served.
+    /// Goes on with every delivery that was open when the program ended, and tells how many there are. Those
+    /// whose setting cannot be read, since a key is missing, are given up. To be called once, before anything
+    /// is served.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -133,16 +138,37 @@ impl Push {
                 self.0.metrics.push_given_up(&progress.agent, 1);
                 continue;
             }
-            // The program may have ended after the first of both was written.
-            let Some(setting) = self.0.book.setting(&key).await? else {
-                self.0.book.done(&key).await?;
-                continue;
-            };
-            open += 1;
-            self.0.metrics.push_open(&progress.agent, 1);
-            self.start(key, setting, progress);
+            match self.0.book.renewed(&key).await {
+                Ok(Some(setting)) => {
+                    open += 1;
+                    self.0.metrics.push_open(&progress.agent, 1);
+                    self.start(key, setting, progress);
+                }
+                // The program may have ended after the first of both was written.
+                Ok(None) => self.0.book.done(&key).await?,
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    self.unreadable(&key, progress, &error).await?;
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(open)
+    }
+
+    /// What cannot be read waits like what was given up: when the key is there again, it can be tried anew.
+    async fn unreadable(
+        &self,
+        key: &Key,
+        mut progress: Progress,
+        error: &StoreError,
+    ) -> Result<(), StoreError> {
+        tracing::error!(task = key.task, id = key.id, %error, "push notifications were given up");
+        let (next, retry) = (progress.seq + 1, &self.0.settings.retry);
+        progress.failed(next, error.to_string(), clock::now(), retry);
+        progress.give_up();
+        self.0.book.put_progress(key, &progress).await?;
+        self.0.metrics.push_given_up(&progress.agent, 1);
+        Ok(())
     }
 
     /// Ends the deliveries of a setting, and counts it no longer.

@@ -37,8 +37,8 @@ impl Push {
         task: &str,
         checked: &Checked,
     ) -> Result<(), PushError> {
-        let known = self.0.book.settings(caller, task).await?;
-        let is_new = known.iter().all(|(id, _)| *id != checked.0.id());
+        let known = self.0.book.ids(caller, task).await?;
+        let is_new = known.iter().all(|id| id != checked.0.id());
         match is_new && known.len() >= self.0.settings.per_task {
             true => Err(PushError::TooMany {
                 task: task.to_owned(),

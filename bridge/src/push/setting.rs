@@ -4,6 +4,7 @@ use std::fmt;
 
 use bridge_protocol::{a2a::TaskPushNotificationConfig, dialect::Version, wire::FieldError};
 use serde::{Deserialize, Serialize, de::Error as _};
+use url::Url;
 
 use super::{PushSettings, headers, target};
 use crate::clock;
@@ -70,6 +71,12 @@ impl Setting {
     pub(super) fn or_with_id(mut self, id: impl FnOnce() -> String) -> Self {
         self.config.id.get_or_insert_with(id);
         self
+    }
+
+    /// Where it delivers to, as `HOST:PORT`.
+    pub(super) fn host(&self) -> String {
+        let url = Url::parse(&self.config.url);
+        url.as_ref().map(target::origin).unwrap_or_default()
     }
 
     /// Its id; empty as long as it has none.

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use super::Allowed;
+use super::{Allowed, Seal};
 
 /// How push notifications are delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushSettings {
     /// Where webhooks may be.
     pub allowed: Allowed,
+    /// What settings are sealed with where they are kept.
+    pub seal: Seal,
     /// How many settings one task may have.
     pub per_task: usize,
     /// How long a webhook may take to answer; the specification recommends 10 to 30 seconds (13.2).
@@ -38,6 +40,7 @@ impl Default for PushSettings {
     fn default() -> Self {
         Self {
             allowed: Allowed::default(),
+            seal: Seal::default(),
             per_task: 16,
             timeout: Duration::from_secs(15),
             at_once: 128,

@@ -19,7 +19,8 @@ const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signat
 /// Signs deliveries with the keys of the bridge's issuer, which are published at
 /// `ISSUER/.well-known/jwks.json`.
 ///
-/// The signature is a JWT (RFC 7519, RS256) for this one delivery: `iss`, `aud` (the webhook's URL as its owner
+/// The signature is a JWT (RFC 7519; RS256, or ES256 or EdDSA if the issuer has [a key](Issuer::with_key) for
+/// it) for this one delivery: `iss`, `aud` (the webhook's URL as its owner
 /// wrote it), `iat`, `exp`, `jti`, `taskId`, and `request_body_sha256`, the hash of the body in hexadecimal
 /// digits. It stands in `X-A2A-Notification-Signature`; and as a bearer token in `Authorization`, where the
 /// SDKs' samples look for it, unless the setting has credentials of its own for that place.

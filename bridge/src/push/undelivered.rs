@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use url::Url;
 
 use super::{
-    Push,
+    Push, Seal,
     book::{Book, Key},
     progress::{Failing, Progress},
-    setting::Setting,
-    target,
 };
 use crate::{
     caller::Caller,
@@ -47,12 +44,12 @@ impl Undelivered {
     /// # Errors
     /// If the store cannot be read.
     pub async fn all(store: &Arc<dyn Store>) -> Result<Vec<Self>, StoreError> {
-        let book = Book::new(store.clone());
+        let book = unsealed(store);
         let mut all = Vec::new();
         for (key, progress) in book.all_progress().await? {
             let given_up = progress.failing.filter(|failing| failing.is_given_up);
-            if let (Some(failing), Some(setting)) = (given_up, book.setting(&key).await?) {
-                all.push(Self::of(key, progress.agent, &setting, failing));
+            if let (Some(failing), Some(kept)) = (given_up, book.kept(&key).await?) {
+                all.push(Self::of(key, progress.agent, kept.host(), failing));
             }
         }
         Ok(all)
@@ -64,7 +61,7 @@ impl Undelivered {
     /// # Errors
     /// If the store fails.
     pub async fn retry_later(&self, store: &Arc<dyn Store>) -> Result<bool, StoreError> {
-        let book = Book::new(store.clone());
+        let book = unsealed(store);
         let key = self.key();
         let Some(progress) = given_up(&book, &key).await? else {
             return Ok(false);
@@ -73,14 +70,13 @@ impl Undelivered {
         Ok(true)
     }
 
-    fn of(key: Key, agent: String, setting: &Setting, failing: Failing) -> Self {
-        let url = Url::parse(&setting.config.url);
+    fn of(key: Key, agent: String, host: String, failing: Failing) -> Self {
         Self {
             caller: key.caller,
             agent,
             task: key.task,
             id: key.id,
-            host: url.as_ref().map(target::origin).unwrap_or_default(),
+            host,
             seq: failing.seq,
             attempts: failing.attempts,
             since: failing.since,
@@ -122,6 +118,11 @@ impl Push {
         self.start(key, setting, progress);
         Ok(true)
     }
+}
+
+/// The book for those who have no key: hosts and progress are never sealed.
+fn unsealed(store: &Arc<dyn Store>) -> Book {
+    Book::new(store.clone(), Seal::default())
 }
 
 async fn given_up(book: &Book, key: &Key) -> Result<Option<Progress>, StoreError> {

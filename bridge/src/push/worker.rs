@@ -1,4 +1,11 @@
 //! Delivers the events of one task for one setting, one after the other.
+//!
+//! No lease is taken, since every store that there is can be opened by one process only. Over one that several
+//! machines share, all of them would deliver. `Worker::deliver` is then where one takes a lease for its lane, of a
+//! kind of its own: that of [`Store::acquire`](crate::store::Store::acquire) is for a task's turns, which may run on
+//! another machine. Who has it reads the progress anew, because another may have delivered meanwhile, and renews
+//! it before each attempt; who does not get it waits until it is over. A lane that only waits for its task needs
+//! none, so that their number costs nothing.
 
 use std::sync::Arc;
 
@@ -51,7 +58,9 @@ impl Worker {
         let version = self.setting.version;
         let mut reader = Reader::open(self.book.store(), caller, task, seen, version).await?;
         loop {
+            // Here and below: who is to stop begins nothing more, though there is something to begin.
             let notice = tokio::select! {
+                biased;
                 () = stop.asked() => return Ok(()),
                 notice = reader.next() => notice?,
             };
@@ -71,6 +80,7 @@ impl Worker {
         let host = self.courier.host(&letter);
         loop {
             let outcome = tokio::select! {
+                biased;
                 () = stop.asked() => return Ok(Next::Stop),
                 outcome = self.try_once(&letter, &host) => outcome,
             };
@@ -90,6 +100,7 @@ impl Worker {
             self.book.put_progress(&self.key, &self.progress).await?;
             let pause = self.retry.pause(failures, again, clock::lot());
             tokio::select! {
+                biased;
                 () = stop.asked() => return Ok(Next::Stop),
                 () = sleep(pause) => {}
             }

@@ -1,4 +1,4 @@
-"""Makes a private key for cards, as `openssl genpkey` does: algorithm and file are the arguments."""
+"""Makes a private key for cards or what is pushed, as `openssl genpkey` does: algorithm and file are the arguments."""
 
 import sys
 from pathlib import Path

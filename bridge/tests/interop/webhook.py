@@ -10,15 +10,18 @@ PAUSE_SECONDS = 0.02
 
 
 class Webhook:
-    """Listens on this machine; `got` are pairs of headers and bodies, in the order in which they came."""
+    """Listens on this machine; `got` are pairs of headers and bodies, in the order in which they came, and `raw`
+    the same bodies as bytes."""
 
     def __init__(self):
         self.got = []
-        got = self.got
+        self.raw = []
+        got, raw = self.got, self.raw
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["content-length"]))
+                raw.append(body)
                 got.append((self.headers, json.loads(body)))
                 self.send_response(204)
                 self.end_headers()

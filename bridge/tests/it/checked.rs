@@ -114,6 +114,7 @@ async fn mistakes_are_told_with_an_exit_code() {
         "carded.toml",
         "[[agents]]\nname = 'a'\nbuiltin = 'echo'\ncard_file = 'bad.json'\n",
     );
+    let clear = file("clear.toml", "[[agents]]\nname = 'a'\nbuiltin = 'echo'\n");
     let nowhere = "http://127.0.0.1:9/a2a";
     for (arguments, code, expected) in [
         (&[good.as_str()][..], 0, "errors: 0, warnings: 1"),
@@ -130,6 +131,7 @@ async fn mistakes_are_told_with_an_exit_code() {
         (&["nowhere.json"], 3, "No such file"),
         (&[&config], 1, "error 2:8 agents[0].name [configuration]"),
         (&[&carded], 1, "bad.json: skills[0].id [placeholder]"),
+        (&["--strict", &clear], 0, "note push.seal [configuration]"),
         (&[nowhere], 4, "cannot be reached"),
         (&["--json", &bad], 1, r#""rule":"placeholder""#),
         (&[], 2, "Usage"),

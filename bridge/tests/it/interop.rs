@@ -2,7 +2,11 @@
 //! in `tests/interop/`; what of their behaviour is a fault of theirs in `KNOWN.md` there.
 
 use std::{
-    collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration,
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
 use bridge_client::Signers;
@@ -85,11 +89,7 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
         .await
         .join("bin/python");
     for algorithm in ["EdDSA", "ES256"] {
-        let mut make = Command::new(&python);
-        make.arg(interop("card_key.py")).arg(algorithm).arg(&key);
-        let (done, said) = run(&mut make, LIMIT).await;
-        assert!(done, "{said}");
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        make_key(&python, algorithm, &key).await;
         let bridge = Bridge::serve(&["--config", config.to_str().unwrap()]);
         let signed = folder.path().join("signed.json");
         let mut client = Command::new(&python);
@@ -104,6 +104,46 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
         let seen = signers.verify(&both["card"], &BTreeMap::new());
         assert_eq!(seen.unwrap().key_id, "sdk-key");
     }
+}
+
+#[tokio::test]
+async fn pyjwt_believes_what_is_pushed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, key) = (
+        folder.path().join("bridge.toml"),
+        folder.path().join("key.pem"),
+    );
+    let python = venv::with(&["a2a-sdk[signing]==1.3.0"])
+        .await
+        .join("bin/python");
+    for (algorithm, signing) in [
+        ("RS256", "signed = true"),
+        ("ES256", "key.file = 'key.pem'"),
+        ("EdDSA", "key = { file = 'key.pem', id = 'our-key' }"),
+    ] {
+        if algorithm != "RS256" {
+            make_key(&python, algorithm, &key).await;
+        }
+        let text = format!(
+            "store = 'memory'\n[push]\nallow = ['loopback']\n{signing}\n\
+             [[agents]]\nname = 'sample'\nbuiltin = 'sample'\n"
+        );
+        fs::write(&config, text).unwrap();
+        let bridge = Bridge::serve(&["--config", config.to_str().unwrap()]);
+        let mut receiver = Command::new(&python);
+        receiver.arg(interop("push_signed.py")).arg(bridge.url());
+        let (passed, said) = run(receiver.arg(algorithm), LIMIT).await;
+        assert!(passed, "PyJWT does not believe {algorithm}:\n{said}");
+    }
+}
+
+/// Has the signers' own library make a key that nobody else can read.
+async fn make_key(python: &Path, algorithm: &str, key: &Path) {
+    let mut make = Command::new(python);
+    make.arg(interop("card_key.py")).arg(algorithm).arg(key);
+    let (done, said) = run(&mut make, LIMIT).await;
+    assert!(done, "{said}");
+    fs::set_permissions(key, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// The official Rust client is built for this test alone, once: see its `Cargo.toml`.

@@ -24,6 +24,7 @@ const PROTOCOL: Rooms = &[
     ("wire", &[]),
     ("a2a", &["wire"]),
     ("activity", &["wire"]),
+    ("address", &[]),
     ("jose", &[]),
     ("lint", &["a2a", "dialect", "signing", "wire"]),
     ("signing", &["jose", "wire"]),
@@ -40,7 +41,7 @@ const CLIENT: Rooms = &[
         &["client", "connect", "discovery", "error", "http", "options"],
     ),
     ("registry", &["credentials", "discovery", "error"]),
-    ("discovery", &["credentials", "guard"]),
+    ("discovery", &["credentials", "error", "guard"]),
     ("guard", &[]),
     (
         "client",
@@ -77,11 +78,14 @@ const CLIENT: Rooms = &[
     ("transport", &["error", "http", "options"]),
     ("card", &["cache", "error", "http", "options"]),
     ("http", &["credentials", "error", "options"]),
-    ("options", &["binding", "cache", "check", "credentials"]),
+    (
+        "options",
+        &["binding", "cache", "check", "credentials", "guard"],
+    ),
     ("cache", &[]),
     ("check", &[]),
     ("credentials", &["error"]),
-    ("error", &["binding"]),
+    ("error", &["binding", "guard"]),
     ("binding", &[]),
     ("signature", &[]),
 ];

@@ -104,6 +104,7 @@ impl Agents {
             None => self.look_for(base, now).await?,
         };
         let options = Options {
+            lookup: self.settings.discovery.lookup.clone(),
             credentials: self.settings.credentials(agent.reach.url())?,
             limits: self.settings.limits,
             ..Options::default()
@@ -144,6 +145,7 @@ impl Agents {
             Reach::Interface { url, .. } => *url = self.settings.real(url),
             Reach::TasksSend { base } | Reach::Execute { base } => *base = self.settings.real(base),
         }
+        agent.allow_private |= self.settings.may_be_private(agent.reach.url());
         agent
     }
 

@@ -25,7 +25,8 @@ impl Credentials {
             // The address of a request can hold a secret in its query.
             Fault::Unreachable(said) => Fault::Unreachable(self.mask(said)),
             Fault::StreamBroken(said) => Fault::StreamBroken(self.mask(said)),
-            other @ (Fault::Timeout(_)
+            other @ (Fault::Private { .. }
+            | Fault::Timeout(_)
             | Fault::TooLarge { .. }
             | Fault::Invalid(_)
             | Fault::Asked(_)

@@ -54,8 +54,7 @@ async fn listed(
     for (index, card) in cards.iter().enumerate() {
         let agent = Discovered::from_card(card.clone(), place.clone());
         let agent = agent.map_err(|error| named(error, index))?;
-        fetcher.allow(agent.reach.url()).await?;
-        agents.push(agent);
+        agents.push(fetcher.allowed(agent).await?);
     }
     Ok(Some(agents))
 }

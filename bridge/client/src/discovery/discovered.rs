@@ -25,6 +25,10 @@ pub struct Discovered {
     pub reach: Reach,
     /// What it can be asked for, in the card's order.
     pub skills: Vec<Skill>,
+    /// Whether what is not of the public internet may be connected to when it is called: what
+    /// [`DiscoveryOptions::allow_private`](super::DiscoveryOptions::allow_private) said when it was looked for.
+    /// Names may come to mean something else.
+    pub allow_private: bool,
 }
 
 /// How to speak to an agent.
@@ -73,7 +77,8 @@ impl Reach {
 }
 
 impl Discovered {
-    /// Reads a card that was found at this address, whoever fetched it: a registry, a catalogue, a file.
+    /// Reads a card that was found at this address, whoever fetched it: a registry, a catalogue, a file. What it
+    /// names may be private.
     ///
     /// # Errors
     /// [`DiscoveryError::NotACard`] and [`DiscoveryError::NoWayToSpeak`].
@@ -90,6 +95,7 @@ impl Discovered {
             found_at,
             reach,
             skills,
+            allow_private: true,
         })
     }
 

@@ -1,7 +1,5 @@
 //! One place: asked, followed within its host, read within the limits.
 
-use std::sync::Arc;
-
 use reqwest::{
     Response, StatusCode,
     header::{ACCEPT, LOCATION},
@@ -9,15 +7,17 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{DiscoveryError, DiscoveryOptions};
+use super::{Discovered, DiscoveryError, DiscoveryOptions};
 use crate::{
     credentials::is_loopback,
-    guard::{self, NotPublic, PublicOnly},
+    error::root_cause,
+    guard::{Guard, Private},
 };
 
 /// Asks the places of one target.
 pub(super) struct Fetcher<'a> {
     http: reqwest::Client,
+    guard: Guard,
     target: &'a Url,
     options: &'a DiscoveryOptions,
 }
@@ -35,17 +35,19 @@ impl<'a> Fetcher<'a> {
             .connect_timeout(options.connect)
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true);
-        let builder = match options.allow_private {
-            false => builder.dns_resolver(Arc::new(PublicOnly)).no_proxy(),
-            // A proxy of the environment is for the outside.
-            true if is_loopback(target) => builder.no_proxy(),
-            true => builder,
+        let guard = options.guard();
+        let builder = guard.on(builder);
+        // A proxy of the environment is for the outside.
+        let builder = match is_loopback(target) {
+            true => builder.no_proxy(),
+            false => builder,
         };
         let http = builder
             .build()
             .map_err(|error| unreachable(target, &error))?;
         Ok(Self {
             http,
+            guard,
             target,
             options,
         })
@@ -85,11 +87,8 @@ impl<'a> Fetcher<'a> {
     }
 
     async fn ask(&self, url: &Url) -> Result<Response, DiscoveryError> {
-        if !self.options.allow_private
-            && let Some(address) = guard::private_literal(url)
-        {
-            return Err(private(url, address.to_string()));
-        }
+        let literal = self.guard.check_literal(url);
+        literal.map_err(|found| private(url, &found))?;
         let request = self
             .http
             .get(url.clone())
@@ -142,15 +141,15 @@ impl<'a> Fetcher<'a> {
         Ok(body)
     }
 
-    /// Refuses a card that leads where nobody may be led.
-    pub(super) async fn allow(&self, url: &Url) -> Result<(), DiscoveryError> {
-        if self.options.allow_private {
-            return Ok(());
-        }
-        match guard::private_address(url).await {
-            Some(address) => Err(private(url, address.to_string())),
-            None => Ok(()),
-        }
+    /// Refuses a card that leads where nobody may be led, and has the agent's calls judged like this.
+    pub(super) async fn allowed(&self, agent: Discovered) -> Result<Discovered, DiscoveryError> {
+        let url = agent.reach.url();
+        let checked = self.guard.check(url).await;
+        checked.map_err(|found| private(url, &found))?;
+        Ok(Discovered {
+            allow_private: self.guard.allow_private,
+            ..agent
+        })
     }
 }
 
@@ -162,32 +161,51 @@ fn is_same_host(from: &Url, to: &Url) -> bool {
     from.host() == to.host() && (from.origin() == to.origin() || is_secured)
 }
 
-fn private(url: &Url, address: String) -> DiscoveryError {
-    let url = url.to_string();
-    DiscoveryError::Private { url, address }
+fn private(url: &Url, found: &Private) -> DiscoveryError {
+    DiscoveryError::Private {
+        url: url.to_string(),
+        address: found.address.to_string(),
+    }
 }
 
 /// The innermost error says what happened; of the guard's it says which address.
 fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
-    let mut inner: &dyn std::error::Error = error;
-    loop {
-        if let Some(refused) = inner.downcast_ref::<NotPublic>() {
-            return private(url, refused.address.to_string());
-        }
-        match inner.source() {
-            Some(source) => inner = source,
-            None => break,
-        }
-    }
-    DiscoveryError::Unreachable {
-        url: url.to_string(),
-        cause: inner.to_string(),
+    match Private::in_error(error) {
+        Some(found) => private(url, found),
+        None => DiscoveryError::Unreachable {
+            url: url.to_string(),
+            cause: root_cause(error),
+        },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is said of an agent when it is found is what holds when it is called.
+    #[tokio::test]
+    async fn an_agent_is_called_as_it_was_looked_for() {
+        let target = Url::parse("https://agent.test/card.json").unwrap();
+        let agent = |url: &str| {
+            let card = serde_json::json!({"name": "n", "url": url});
+            Discovered::from_card(card, target.clone()).unwrap()
+        };
+        for (allow_private, url, expected) in [
+            (false, "https://1.1.1.1/", Some(false)),
+            (true, "https://1.1.1.1/", Some(true)),
+            (false, "https://10.0.0.1/", None),
+            (true, "https://10.0.0.1/", Some(true)),
+        ] {
+            let options = DiscoveryOptions {
+                allow_private,
+                ..DiscoveryOptions::default()
+            };
+            let fetcher = Fetcher::new(&target, &options).unwrap();
+            let found = fetcher.allowed(agent(url)).await.ok();
+            assert_eq!(found.map(|agent| agent.allow_private), expected, "{url}");
+        }
+    }
 
     #[test]
     fn a_redirect_stays_on_its_host() {

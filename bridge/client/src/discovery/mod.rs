@@ -75,6 +75,5 @@ async fn card_at(fetcher: &Fetcher<'_>, place: &Url) -> Result<Option<Discovered
         why: FieldError::new("JSON", error.to_string()),
     })?;
     let found = Discovered::from_card(document, url)?;
-    fetcher.allow(found.reach.url()).await?;
-    Ok(Some(found))
+    fetcher.allowed(found).await.map(Some)
 }

@@ -1,8 +1,8 @@
 //! What a user of discovery can set.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::Credentials;
+use crate::{Credentials, Lookup, guard::Guard};
 
 /// How discovery behaves. The default is for addresses that somebody else named: nothing private is
 /// reached, and no redirect leads elsewhere.
@@ -26,6 +26,8 @@ pub struct DiscoveryOptions {
     /// Whether addresses that are not of the public internet may be reached: loopback, private networks,
     /// link-local ones with the metadata services of clouds. A card that leads there is refused as well.
     pub allow_private: bool,
+    /// Who says at which addresses names are; the system if absent.
+    pub lookup: Option<Arc<dyn Lookup>>,
 }
 
 impl Default for DiscoveryOptions {
@@ -39,6 +41,17 @@ impl Default for DiscoveryOptions {
             redirects: 5,
             allow_elsewhere: false,
             allow_private: false,
+            lookup: None,
+        }
+    }
+}
+
+impl DiscoveryOptions {
+    /// What connections are made by.
+    pub(super) fn guard(&self) -> Guard {
+        Guard {
+            allow_private: self.allow_private,
+            lookup: self.lookup.clone(),
         }
     }
 }

@@ -36,12 +36,17 @@ pub(super) enum Way {
 }
 
 impl<'a> Invoker<'a> {
-    /// Prepares to call this agent; nothing is sent yet.
+    /// Prepares to call this agent; nothing is sent yet. Private addresses are connected to if both the options
+    /// and the agent's discovery allow it.
     ///
     /// # Errors
-    /// [`InvocationError::Agent`] if the card has messages sent to where the credentials may not go, or
-    /// does not speak the version that is wanted.
+    /// [`InvocationError::Agent`] if the card has messages sent to where the credentials may not go, to an
+    /// address that is private, or does not speak the version that is wanted.
     pub fn new(agent: &'a Discovered, options: &Options) -> Result<Self, InvocationError> {
+        let options = &Options {
+            allow_private: options.allow_private && agent.allow_private,
+            ..options.clone()
+        };
         let home = agent.home();
         let poster = |base| Poster::new(base, &agent.card, &home, options);
         let way = match &agent.reach {

@@ -24,6 +24,8 @@ impl Poster {
         options: &Options,
     ) -> Result<Self, ClientError> {
         let named = |fault: Fault| fault.of(base.as_str(), "card");
+        let literal = options.guard().check_literal(base);
+        literal.map_err(|private| named(private.into()))?;
         options.credentials.check(home, base).map_err(named)?;
         Ok(Self(Endpoint {
             http: http_client(base, options).map_err(named)?,

@@ -379,6 +379,7 @@ fn is_passing(fault: &Fault) -> bool {
         Fault::Unreachable(_) | Fault::Timeout(_) => true,
         Fault::Http { status, .. } => matches!(status, 408 | 429 | 500..=599) && *status != 501,
         Fault::StreamBroken(_)
+        | Fault::Private { .. }
         | Fault::TooLarge { .. }
         | Fault::Unauthenticated { .. }
         | Fault::Forbidden { .. }

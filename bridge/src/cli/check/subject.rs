@@ -16,7 +16,7 @@ use super::{CheckError, show::Report, signed};
 use crate::{
     auth, bot,
     cli::card_file,
-    config::{self, ConfigError, ConfigErrors},
+    config::{self, Config, ConfigError, ConfigErrors},
 };
 
 /// Where cards lie below an agent's address: 0.3 and 1.0, then 0.2 and before.
@@ -111,6 +111,7 @@ fn configuration(path: &Path) -> Result<Report, CheckError> {
             report.findings.extend(errors.iter().map(mistake));
         }
         Ok(config) => {
+            report.findings.extend(in_the_clear(&config));
             for file in config
                 .agents
                 .iter()
@@ -127,6 +128,24 @@ fn configuration(path: &Path) -> Result<Report, CheckError> {
         }
     }
     Ok(report)
+}
+
+/// What webhooks are shown is kept as it came, unless there is a key.
+fn in_the_clear(config: &Config) -> Option<Finding> {
+    let is_on = config.push.enabled.unwrap_or(true) && config.push.seal.is_empty();
+    let is_kept = config
+        .store
+        .as_ref()
+        .is_none_or(|store| store.get_ref() != "memory");
+    (is_on && is_kept).then(|| Finding {
+        level: Level::Note,
+        rule: "configuration",
+        path: "push.seal".to_owned(),
+        message: "the tokens and credentials of webhooks are kept in the clear, in files of the bridge's user \
+                  alone"
+            .to_owned(),
+        fix: "write a key with `openssl rand -base64 32` and name it: seal = [{ file = \"push.key\" }]".to_owned(),
+    })
 }
 
 fn mistake(error: &ConfigError) -> Finding {

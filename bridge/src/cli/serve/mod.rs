@@ -26,7 +26,7 @@ pub(super) use flags::Serve;
 
 use super::store::StoreChoice;
 use crate::{
-    auth::{CardKeyError, CardSigner, Issuer, IssuerSettings},
+    auth::{CardSigner, Issuer, IssuerSettings, PrivateKey, PrivateKeyError},
     bot::remote::{Channel, ChannelSettings},
     clock,
     config::{Auth, Config, IssuerConfig},
@@ -121,7 +121,7 @@ fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {
 }
 
 /// With signatures on cards, if the file names a key.
-fn with_signer(host: Host, config: &Config) -> Result<Host, CardKeyError> {
+fn with_signer(host: Host, config: &Config) -> Result<Host, PrivateKeyError> {
     Ok(match &config.card_key {
         Some(key) => host.signer(Arc::new(CardSigner::read(&key.file, key.id.as_deref())?)),
         None => host,
@@ -142,7 +142,7 @@ async fn issuer(
         Auth::Anonymous | Auth::ClientSecret(_) | Auth::ManagedIdentity(_) => false,
     };
     let mut auths = config.agents.iter().filter_map(|agent| agent.auth.as_ref());
-    let is_used = auths.any(uses) || config.push.signed;
+    let is_used = auths.any(uses) || config.push.is_signed();
     if !is_used && config.issuer == IssuerConfig::default() {
         return Ok(None);
     }
@@ -160,5 +160,9 @@ async fn issuer(
         ..usual
     };
     let issuer = Issuer::open(settings, clock::now()).await?;
+    let issuer = match &config.push.key {
+        Some(key) => issuer.with_key(PrivateKey::read(&key.file, key.id.as_deref())?),
+        None => issuer,
+    };
     Ok(Some(Arc::new(issuer)))
 }

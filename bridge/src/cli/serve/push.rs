@@ -5,14 +5,14 @@ use std::num::{NonZeroU16, NonZeroU32};
 use crate::{
     config::{Period, PushConfig},
     host::Host,
-    push::{Allowed, PushSettings, RetrySettings},
+    push::{Allowed, PushSettings, RetrySettings, Seal, SealKeyError},
 };
 
 /// The host with push notifications as the configuration wants them.
 pub(super) fn with_push(host: Host, config: &PushConfig) -> Result<Host, String> {
     let is_on = config.enabled.unwrap_or(true);
     let host = host.push(is_on.then(|| settings(config)).transpose()?);
-    Ok(match config.signed {
+    Ok(match config.is_signed() {
         true => host.signed_push(),
         false => host,
     })
@@ -24,6 +24,7 @@ fn settings(config: &PushConfig) -> Result<PushSettings, String> {
     let long = |said: Option<Period>, usual| said.map_or(usual, |period| period.0);
     Ok(PushSettings {
         allowed: allowed(config)?,
+        seal: seal(config).map_err(|error| error.to_string())?,
         per_task: many(config.per_task, usual.per_task),
         timeout: long(config.timeout, usual.timeout),
         at_once: many(config.at_once, usual.at_once),
@@ -46,4 +47,12 @@ fn allowed(config: &PushConfig) -> Result<Allowed, String> {
         allowed.allow(&place.0)?;
     }
     Ok(allowed)
+}
+
+fn seal(config: &PushConfig) -> Result<Seal, SealKeyError> {
+    let mut seal = Seal::default();
+    for key in &config.seal {
+        seal.add(&key.get_ref().secret())?;
+    }
+    Ok(seal)
 }

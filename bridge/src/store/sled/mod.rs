@@ -7,6 +7,7 @@
 //! task).
 //!
 //! - `open`: settings, locks, formats, what a crash left behind
+//! - `private`: nobody else can look into any of it
 //! - `log`: the files, frames and checksums
 //! - `codec`, `keys`: what stands in the log and in the index
 //! - `index`: entries in memory and in sled
@@ -25,6 +26,7 @@ mod keys;
 mod lists;
 mod log;
 mod open;
+mod private;
 mod reader;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use super::{
     heads::Heads,
     index::{Index, Indexer},
     log::{self, End, Log, Place, sync_folder},
+    private,
     reader::Reader,
 };
 use crate::store::StoreError;
@@ -64,11 +65,11 @@ pub(super) struct Opened {
 pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
     let folder = &settings.folder;
     let failed = |error| StoreError::io(format!("making {}", folder.display()), error);
-    fs::create_dir_all(folder).map_err(failed)?;
+    private::folder(folder).map_err(failed)?;
     check_layout(folder)?;
     let lock = Arc::new(lock(folder)?);
     let logs = folder.join("log");
-    fs::create_dir_all(&logs).map_err(failed)?;
+    private::own_folder(&logs).map_err(failed)?;
     sync_folder(folder).map_err(failed)?;
     let (index, file) = open_index(settings)?;
     let index = Arc::new(index);
@@ -96,7 +97,7 @@ fn check_layout(folder: &Path) -> Result<(), StoreError> {
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join("lock");
     let failed = |error| StoreError::io(format!("locking {}", path.display()), error);
-    let mut options = File::options();
+    let mut options = private::file();
     let options = options.write(true).create(true).truncate(false);
     let file = options.open(&path).map_err(failed)?;
     let begun = Instant::now();
@@ -136,13 +137,14 @@ fn open_index(settings: &SledSettings) -> Result<(Index, File), StoreError> {
 }
 
 fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File), StoreError> {
+    let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
+    private::own_folder(folder).map_err(failed)?;
     let config = sled::Config::new()
         .path(folder)
         .cache_capacity(settings.page_cache)
         .segment_size(SEGMENT)
         .flush_every_ms(None);
     let db = config.open().map_err(sled_error("opening"))?;
-    let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
     let file = File::open(folder.join("db")).map_err(failed)?;
     Ok((Index::open(db, ROOM)?, file))
 }

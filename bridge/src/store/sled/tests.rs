@@ -1,6 +1,6 @@
 //! The suite on sled, and what only a store on disk has to promise.
 
-use std::{fs, sync::Arc};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};
 
 use bridge_protocol::a2a::{Metadata, TaskState, TaskStatus};
 
@@ -49,6 +49,34 @@ fn a_folder_is_opened_once() {
     assert!(matches!(error, StoreError::InUse { .. }), "{error}");
     assert!(error.to_string().ends_with("is another bridge using it?"));
 }
+
+#[test]
+fn nobody_else_can_look_into_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("a/b");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folders = ["", "log", "index"].map(|name| folder.join(name));
+    let open = || drop(SledStore::open(&SledSettings::in_folder(&folder)).unwrap());
+    open();
+    for path in &folders {
+        assert_eq!(mode(path), 0o700, "{}", path.display());
+    }
+    let log = fs::read_dir(&folders[1]).unwrap();
+    let files = log.map(|entry| entry.unwrap().path());
+    for path in files.chain([folder.join("lock")]) {
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+    // What was made for others too is closed; the folder itself is the operator's.
+    for path in &folders {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    open();
+    assert_eq!(
+        folders.each_ref().map(|path| mode(path)),
+        [0o755, 0o700, 0o700]
+    );
+}
+
 #[test]
 fn a_store_from_before_the_log_is_refused() {
     let backend = Sled::new();

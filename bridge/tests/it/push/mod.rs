@@ -3,6 +3,7 @@
 mod crash;
 mod delivery;
 mod receiver;
+mod sealed;
 mod settings;
 mod signed;
 

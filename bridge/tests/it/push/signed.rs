@@ -1,9 +1,11 @@
 //! Signed deliveries of the program, checked with what it publishes; and what it gave up.
 
-use std::{fs, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bridge::auth::{KeySource, TrustedIssuer, Verifier};
 use jiff::Timestamp;
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -25,6 +27,14 @@ async fn claims(bridge: &Bridge, audience: &str, token: &str) -> serde_json::Map
         .claims
 }
 
+/// How a token says that it is signed.
+fn algorithm(token: &str) -> Value {
+    let (header, _) = token.split_once('.').unwrap();
+    let header = URL_SAFE_NO_PAD.decode(header).unwrap();
+    let header: Value = serde_json::from_slice(&header).unwrap();
+    header["alg"].clone()
+}
+
 async fn check(bridge: &Bridge, url: &str, task: &Value, one: &Delivery) -> Value {
     let token = &one.headers["x-a2a-notification-signature"];
     let claims = claims(bridge, url, token).await;
@@ -36,15 +46,45 @@ async fn check(bridge: &Bridge, url: &str, task: &Value, one: &Delivery) -> Valu
     claims["jti"].clone()
 }
 
+/// A bridge that signs as these lines of its `[push]` say.
+fn signing(folder: &Path, push: &str) -> Bridge {
+    let file = folder.join("bridge.toml");
+    let config = format!(
+        "store = 'memory'\n[push]\n{push}\nallow = ['127.0.0.0/8']\n\
+         [[agents]]\nname = 'agent'\nbuiltin = 'sample'\n"
+    );
+    fs::write(&file, config).unwrap();
+    Bridge::serve(&["--config", file.to_str().unwrap()])
+}
+
+#[tokio::test]
+async fn deliveries_are_signed_by_a_key_of_the_operator_too() {
+    let receiver = Receiver::start().await;
+    for (kind, expected) in [(&PKCS_ECDSA_P256_SHA256, "ES256"), (&PKCS_ED25519, "EdDSA")] {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key.pem");
+        let pem = KeyPair::generate_for(kind).unwrap().serialize_pem();
+        fs::write(&key, pem).unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let bridge = signing(folder.path(), "key = { file = 'key.pem', id = 'own' }");
+        let url = receiver.at(&format!("/{expected}"));
+        let said = say("m", "hi", &json!({"url": url}));
+        let client = Client::of(bridge.url());
+        let sent = client.call("agent", "SendMessage", &said).await.unwrap();
+        let got = receiver.wait_for_end(&format!("/{expected}")).await;
+        for one in &got {
+            check(&bridge, &url, &sent["result"]["task"]["id"], one).await;
+            let token = &one.headers["x-a2a-notification-signature"];
+            assert_eq!(algorithm(token), expected);
+        }
+    }
+}
+
 #[tokio::test]
 async fn deliveries_are_signed_when_configured() {
     let receiver = Receiver::start().await;
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("bridge.toml");
-    let config = "store = 'memory'\n[push]\nsigned = true\nallow = ['127.0.0.0/8']\n\
-                  [[agents]]\nname = 'agent'\nbuiltin = 'sample'\n";
-    fs::write(&file, config).unwrap();
-    let bridge = Bridge::serve(&["--config", file.to_str().unwrap()]);
+    let bridge = signing(folder.path(), "signed = true");
     let client = Client::of(bridge.url());
     let own = json!({"scheme": "Bearer", "credentials": "own"});
     for (path, authentication, is_signature) in [
@@ -68,6 +108,7 @@ async fn deliveries_are_signed_when_configured() {
                 .strip_prefix("Bearer ")
                 .unwrap();
             assert_eq!(shown == signature, is_signature, "{path}");
+            assert_eq!(algorithm(signature), "RS256");
         }
         ids.sort();
         ids.dedup();

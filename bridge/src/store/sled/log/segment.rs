@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::store::StoreError;
+use crate::store::{StoreError, sled::private};
 
 /// The bytes before a segment's first frame.
 pub(super) const HEADER: u64 = 16;
@@ -47,7 +47,7 @@ pub(super) fn create(folder: &Path, base: u64) -> Result<File, StoreError> {
     let path = path(folder, base);
     let failed = |error| StoreError::io(format!("making {}", path.display()), error);
     let make = || {
-        let mut options = File::options();
+        let mut options = private::file();
         let options = options.read(true).write(true).create(true).truncate(true);
         let file = options.open(&path)?;
         file.write_all_at(&header(base), 0)?;

@@ -1,0 +1,214 @@
+//! Seals what settings hold where it is kept: tokens, credentials, and URLs that are secrets by themselves. A log
+//! keeps what was written to it, so what is removed stays sealed too.
+
+use std::{fmt, sync::Arc};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    rand::{SecureRandom as _, SystemRandom},
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::auth::Secret;
+
+/// How long a key is, in bytes.
+const KEY: usize = 32;
+
+/// Keys that settings are sealed with (AES-256-GCM): the first seals, all open, so that keys can be turned.
+/// Without any, settings are kept in the clear.
+#[derive(Clone, Default)]
+pub struct Seal(Vec<Arc<Key>>);
+
+struct Key {
+    /// Follows from the key, and tells nothing of it.
+    id: String,
+    key: LessSafeKey,
+}
+
+/// Why a text is no key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected 32 random bytes as base64, as openssl rand -base64 32 writes them, found {found}"
+)]
+pub struct SealKeyError {
+    /// What was found, without the text.
+    found: String,
+}
+
+/// What was sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Sealed {
+    /// The id of the key.
+    key: String,
+    /// The nonce, and what is sealed with its tag, as base64.
+    sealed: String,
+}
+
+/// Why something cannot be sealed or opened.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum SealError {
+    #[error(
+        "it is sealed with the key {0}, which the bridge was not given: name that in push.seal"
+    )]
+    UnknownKey(String),
+    #[error("it is not what was sealed with the key {0} for this place")]
+    Changed(String),
+    #[error("the system gives no random numbers to seal it with")]
+    Random,
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.ids()).finish()
+    }
+}
+
+impl PartialEq for Seal {
+    fn eq(&self, other: &Self) -> bool {
+        self.ids().eq(other.ids())
+    }
+}
+
+impl Eq for Seal {}
+
+impl Seal {
+    /// Adds a key, 32 random bytes as base64, behind those that are there.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn add(&mut self, key: &Secret) -> Result<(), SealKeyError> {
+        let wrong = |found: &str| SealKeyError {
+            found: found.to_owned(),
+        };
+        let bytes = STANDARD.decode(key.expose());
+        let bytes = bytes.map_err(|_| wrong("something else"))?;
+        if bytes.len() != KEY {
+            return Err(wrong(&format!("{} bytes", bytes.len())));
+        }
+        let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| wrong("something else"))?;
+        self.0.push(Arc::new(Key {
+            id: format!("{:x}", Sha256::digest(&bytes))[..16].to_owned(),
+            key: LessSafeKey::new(key),
+        }));
+        Ok(())
+    }
+
+    /// Seals a text for its place, where alone it can be opened; nothing without a key.
+    pub(super) fn close(
+        &self,
+        mut text: Vec<u8>,
+        place: &[u8],
+    ) -> Result<Option<Sealed>, SealError> {
+        let Some(Key { id, key }) = self.0.first().map(AsRef::as_ref) else {
+            return Ok(None);
+        };
+        let mut nonce = [0; NONCE_LEN];
+        let drawn = SystemRandom::new().fill(&mut nonce);
+        drawn.map_err(|_| SealError::Random)?;
+        let fresh = Nonce::assume_unique_for_key(nonce);
+        let closed = key.seal_in_place_append_tag(fresh, Aad::from(place), &mut text);
+        closed.map_err(|_| SealError::Random)?;
+        Ok(Some(Sealed {
+            key: id.clone(),
+            sealed: STANDARD.encode([&nonce[..], &text].concat()),
+        }))
+    }
+
+    /// The text that was sealed for this place.
+    pub(super) fn open(&self, sealed: &Sealed, place: &[u8]) -> Result<Vec<u8>, SealError> {
+        let known = self.0.iter().find(|key| key.id == sealed.key);
+        let known = known.ok_or_else(|| SealError::UnknownKey(sealed.key.clone()))?;
+        let changed = || SealError::Changed(sealed.key.clone());
+        let bytes = STANDARD.decode(&sealed.sealed).map_err(|_| changed())?;
+        let (nonce, text) = bytes.split_first_chunk().ok_or_else(changed)?;
+        let (nonce, mut text) = (Nonce::assume_unique_for_key(*nonce), text.to_vec());
+        let opened = known.key.open_in_place(nonce, Aad::from(place), &mut text);
+        Ok(opened.map_err(|_| changed())?.to_vec())
+    }
+
+    /// Whether what is kept so would be kept so again: sealed with the first key, or in the clear without any.
+    pub(super) fn is_current(&self, kept: Option<&Sealed>) -> bool {
+        self.ids().next() == kept.map(|sealed| sealed.key.as_str())
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|key| key.id.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seal(keys: &[u8]) -> Seal {
+        let mut seal = Seal::default();
+        for key in keys {
+            let key = Secret::new(STANDARD.encode([*key; KEY]));
+            seal.add(&key).unwrap();
+        }
+        seal
+    }
+
+    #[test]
+    fn what_is_sealed_is_opened_with_its_key_in_its_place_alone() {
+        let sealed = seal(&[1])
+            .close(b"hunter2".to_vec(), b"a")
+            .unwrap()
+            .unwrap();
+        assert_eq!(seal(&[2, 1]).open(&sealed, b"a").unwrap(), b"hunter2");
+        assert!(!serde_json::to_string(&sealed).unwrap().contains("hunter2"));
+        let changed = SealError::Changed(sealed.key.clone());
+        assert_eq!(seal(&[1]).open(&sealed, b"b").unwrap_err(), changed);
+        let unknown = SealError::UnknownKey(sealed.key.clone());
+        assert_eq!(seal(&[2]).open(&sealed, b"a").unwrap_err(), unknown);
+        for text in ["", "?", "AAAA", &STANDARD.encode([0; 40])] {
+            let other = Sealed {
+                sealed: text.to_owned(),
+                ..sealed.clone()
+            };
+            assert_eq!(
+                seal(&[1]).open(&other, b"a").unwrap_err(),
+                changed,
+                "{text}"
+            );
+        }
+        let again = seal(&[1])
+            .close(b"hunter2".to_vec(), b"a")
+            .unwrap()
+            .unwrap();
+        assert_ne!(again, sealed, "each has a nonce of its own");
+    }
+
+    #[test]
+    fn the_first_key_seals_and_none_leaves_it_in_the_clear() {
+        let old = seal(&[1]).close(Vec::new(), b"a").unwrap();
+        for (keys, kept, expected) in [
+            (&[1][..], &old, true),
+            (&[1, 2], &old, true),
+            (&[2, 1], &old, false),
+            (&[], &old, false),
+            (&[], &None, true),
+            (&[1], &None, false),
+        ] {
+            assert_eq!(seal(keys).is_current(kept.as_ref()), expected, "{keys:?}");
+        }
+        assert_eq!(seal(&[]).close(Vec::new(), b"a"), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_key_is_told_without_it() {
+        for (text, found) in [
+            ("", "found 0 bytes"),
+            ("hunter2!", "found something else"),
+            ("aHVudGVyMg==", "found 7 bytes"),
+        ] {
+            let error = Seal::default().add(&Secret::new(text)).unwrap_err();
+            assert!(error.to_string().ends_with(found), "{error}");
+        }
+        let shown = format!("{:?}", seal(&[1, 2]));
+        assert!(!shown.contains("AQEB") && shown.len() == 40, "{shown}");
+    }
+}

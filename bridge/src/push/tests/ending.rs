@@ -1,0 +1,60 @@
+//! Deliveries that stop: at a restart, and when their setting is removed.
+
+use tokio::time::timeout;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_goes_on_behind_what_was_delivered() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[Answer::Hang(Duration::ZERO), Answer::Fail]);
+    world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.let_pass(SECOND / 10).await;
+    world.status("t", TaskState::InputRequired).await;
+    world.let_pass(SECOND / 10).await;
+    let world = world.restarted(Seal::default());
+    assert_eq!(world.push.resume().await.unwrap(), 1);
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    let asks = "TASK_STATE_INPUT_REQUIRED";
+    assert_eq!(
+        world.carried("one.test"),
+        ["TASK_STATE_WORKING", asks, asks, "TASK_STATE_COMPLETED"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_delivered_after_a_setting_was_removed() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[Answer::Hang(10 * SECOND)]);
+    let id = world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.let_pass(SECOND).await;
+    timeout(SECOND, world.push.remove(&me(), "t", &id))
+        .await
+        .expect("at once")
+        .unwrap();
+    world.push.remove(&me(), "t", &id).await.unwrap();
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(100 * SECOND).await;
+    assert_eq!(world.carried("one.test"), ["TASK_STATE_WORKING"]);
+    assert_eq!(world.push.get(&me(), "t", &id).await.unwrap(), None);
+    assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_is_to_stop_delivers_nothing_that_comes_at_the_same_moment() {
+    for _ in 0..32 {
+        let world = world();
+        let head = world.begin("t").await;
+        world.set(&head, hook("one.test")).await.unwrap();
+        world.let_pass(SECOND).await;
+        let world = world.restarted(Seal::default());
+        world.status("t", TaskState::Completed).await;
+        world.let_pass(SECOND).await;
+        assert!(world.carried("one.test").is_empty());
+    }
+}

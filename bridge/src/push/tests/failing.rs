@@ -1,0 +1,88 @@
+//! What is not taken: tried again, given up, wanted again.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_taken_is_tried_again_before_what_follows() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer(
+        "one.test",
+        &[Answer::Fail, Answer::Fail, Answer::FailFor(60 * SECOND)],
+    );
+    world.set(&head, hook("one.test")).await.unwrap();
+    let begun = Instant::now();
+    world.status("t", TaskState::Working).await;
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(100 * SECOND).await;
+    let working = "TASK_STATE_WORKING";
+    assert_eq!(
+        world.carried("one.test"),
+        [working, working, working, working, "TASK_STATE_COMPLETED"]
+    );
+    let after = |number: usize| world.letters("one.test")[number].0 - begun;
+    assert!(after(1) >= SECOND / 2 && after(1) <= SECOND);
+    assert!(after(2) - after(1) >= SECOND && after(2) - after(1) <= 2 * SECOND);
+    assert_eq!(after(3) - after(2), 60 * SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_given_up_waits_until_somebody_wants_it_again() {
+    let world = world();
+    let head = world.begin("t").await;
+    let fail = [const { Answer::Fail }; 4];
+    world.answer("one.test", &fail);
+    world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(100 * SECOND).await;
+    assert_eq!(world.carried("one.test").len(), 4);
+    let undelivered = world.push.undelivered().await.unwrap();
+    let [one] = &undelivered[..] else {
+        panic!("{undelivered:?}");
+    };
+    let told = (
+        one.task.as_str(),
+        one.host.as_str(),
+        one.seq,
+        one.attempts,
+        one.reason.as_str(),
+    );
+    assert_eq!(told, ("t", "one.test:443", 3, 4, "HTTP status 500"));
+    assert_eq!(
+        started(&world.store, &world.courier, Seal::default())
+            .resume()
+            .await
+            .unwrap(),
+        0
+    );
+
+    assert!(world.push.retry(one).await.unwrap());
+    assert!(!world.push.retry(one).await.unwrap());
+    world.let_pass(SECOND).await;
+    assert_eq!(
+        world.carried("one.test")[4..],
+        ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]
+    );
+    assert!(world.push.undelivered().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_webhook_that_is_gone_is_given_up_at_once_and_set_again_by_its_owner() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.answer("one.test", &[Answer::Gone]);
+    let id = world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.let_pass(SECOND).await;
+    assert_eq!(world.push.undelivered().await.unwrap()[0].attempts, 1);
+    let head = world.status("t", TaskState::Completed).await;
+    let mut elsewhere = hook("two.test");
+    elsewhere["id"] = id.clone().into();
+    assert_eq!(world.set(&head, elsewhere).await.unwrap(), id);
+    world.let_pass(SECOND).await;
+    assert_eq!(
+        world.carried("two.test"),
+        ["TASK_STATE_WORKING", "TASK_STATE_COMPLETED"]
+    );
+}

@@ -1,0 +1,228 @@
+//! Deliveries with a courier that is not the network, in virtual time.
+//!
+//! - `told`, `failing`, `ending`, `limits`, `sealed`: one concern each
+
+mod ending;
+mod failing;
+mod limits;
+mod sealed;
+mod told;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_protocol::{
+    a2a::{Message, Part, Role, TaskPushNotificationConfig, TaskState, TaskStatus},
+    dialect::Version,
+    wire::Wire as _,
+};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Push, PushError, PushSettings, RetrySettings, Seal,
+    courier::{Courier, Outcome},
+    letter::Letter,
+};
+use crate::{
+    caller::Caller,
+    clock,
+    metrics::Metrics,
+    store::{Append, Created, Event, Head, MemoryStore, Store},
+};
+
+/// Notes what it carries, and answers as it was told: by host, then with success.
+#[derive(Debug, Default)]
+struct Fake {
+    carried: Mutex<Vec<(Instant, Letter)>>,
+    answers: Mutex<BTreeMap<String, VecDeque<Answer>>>,
+}
+
+#[derive(Clone, Debug)]
+enum Answer {
+    Fail,
+    FailFor(Duration),
+    Gone,
+    Hang(Duration),
+}
+
+#[async_trait]
+impl Courier for Fake {
+    fn host(&self, letter: &Letter) -> String {
+        super::target::origin(&letter.url.parse().unwrap())
+    }
+
+    async fn carry(&self, letter: &Letter) -> Outcome {
+        let carried = (Instant::now(), letter.clone());
+        self.carried.lock().unwrap().push(carried);
+        let answer = {
+            let mut answers = self.answers.lock().unwrap();
+            answers
+                .get_mut(&self.host(letter))
+                .and_then(VecDeque::pop_front)
+        };
+        let failed = |again| Outcome::Failed {
+            reason: "HTTP status 500".into(),
+            again,
+        };
+        match answer {
+            None => Outcome::Delivered,
+            Some(Answer::Fail) => failed(None),
+            Some(Answer::FailFor(time)) => failed(Some(time)),
+            Some(Answer::Gone) => Outcome::Refused {
+                reason: "HTTP status 410".into(),
+            },
+            Some(Answer::Hang(time)) => {
+                sleep(time).await;
+                Outcome::Delivered
+            }
+        }
+    }
+}
+
+struct World {
+    store: Arc<dyn Store>,
+    courier: Arc<Fake>,
+    push: Push,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn world() -> World {
+    let (store, courier): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
+    let push = started(&store, &courier, Seal::default());
+    World {
+        store,
+        courier,
+        push,
+    }
+}
+
+fn started(store: &Arc<dyn Store>, courier: &Arc<Fake>, seal: Seal) -> Push {
+    let settings = PushSettings {
+        seal,
+        per_task: 3,
+        at_once: 8,
+        per_host: 2,
+        retry: RetrySettings {
+            attempts: 4,
+            ..RetrySettings::default()
+        },
+        ..PushSettings::default()
+    };
+    Push::with(store.clone(), Metrics::default(), settings, courier.clone())
+}
+
+impl World {
+    /// The same store, served anew.
+    fn restarted(self, seal: Seal) -> Self {
+        let Self {
+            store,
+            courier,
+            push,
+        } = self;
+        drop(push);
+        Self {
+            push: started(&store, &courier, seal),
+            store,
+            courier,
+        }
+    }
+
+    async fn begin(&self, task: &str) -> Arc<Head> {
+        let created = Event::Created(Created {
+            agent: "agent".into(),
+            owner: me(),
+            context_id: "c".into(),
+            client_id: None,
+            metadata: None,
+        });
+        let said = Event::Message(Message::new(
+            format!("m-{task}"),
+            Role::User,
+            vec![Part::text("hi")],
+        ));
+        self.append(task, vec![created, said]).await
+    }
+
+    async fn append(&self, task: &str, events: Vec<Event>) -> Arc<Head> {
+        let expected = self
+            .store
+            .head(&me(), task)
+            .await
+            .map_or(0, |head| head.seq);
+        let append = Append {
+            task: task.into(),
+            expected,
+            time: clock::now(),
+            events,
+        };
+        self.store.append(&me(), append).await.unwrap()
+    }
+
+    async fn status(&self, task: &str, state: TaskState) -> Arc<Head> {
+        let status = TaskStatus::new(state);
+        let metadata = None;
+        self.append(task, vec![Event::Status { status, metadata }])
+            .await
+    }
+
+    async fn set(&self, head: &Head, config: Value) -> Result<String, PushError> {
+        self.set_in(Version::V1_0, head, config).await
+    }
+
+    async fn set_in(
+        &self,
+        version: Version,
+        head: &Head,
+        config: Value,
+    ) -> Result<String, PushError> {
+        let config = TaskPushNotificationConfig::read(config).unwrap();
+        let checked = self.push.check(config, version)?;
+        let kept = self.push.set(head, checked, head.seq).await?;
+        Ok(kept.id.unwrap())
+    }
+
+    fn answer(&self, host: &str, answers: &[Answer]) {
+        let answers = answers.iter().cloned().collect();
+        let host = format!("{host}:443");
+        self.courier.answers.lock().unwrap().insert(host, answers);
+    }
+
+    /// What was carried to a host: the states of what was told.
+    fn carried(&self, host: &str) -> Vec<String> {
+        let letters = self.letters(host);
+        let state = |(_, body): &(Instant, Value)| {
+            let update = body.get("statusUpdate").unwrap_or(body);
+            update["status"]["state"].as_str().unwrap().to_owned()
+        };
+        letters.iter().map(state).collect()
+    }
+
+    fn letters(&self, host: &str) -> Vec<(Instant, Value)> {
+        let carried = self.courier.carried.lock().unwrap();
+        let to_host = carried
+            .iter()
+            .filter(|(_, letter)| letter.url.contains(host));
+        let parsed =
+            to_host.map(|(at, letter)| (*at, serde_json::from_slice(&letter.body).unwrap()));
+        parsed.collect()
+    }
+
+    /// Lets everything happen that happens within this time.
+    async fn let_pass(&self, time: Duration) {
+        sleep(time).await;
+    }
+}
+
+fn me() -> Caller {
+    Caller::new("me")
+}
+
+fn hook(host: &str) -> Value {
+    json!({"url": format!("https://{host}/hook")})
+}

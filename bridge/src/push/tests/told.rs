@@ -1,0 +1,62 @@
+//! What each setting is told, and in which form.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn each_setting_gets_every_event_in_order_and_is_done_with_the_task() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.set(&head, hook("one.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    let head = world.store.head(&me(), "t").await.unwrap();
+    world.set(&head, hook("two.test")).await.unwrap();
+    world.status("t", TaskState::InputRequired).await;
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    let states = [
+        "TASK_STATE_WORKING",
+        "TASK_STATE_INPUT_REQUIRED",
+        "TASK_STATE_COMPLETED",
+    ];
+    assert_eq!(world.carried("one.test"), states);
+    assert_eq!(world.carried("two.test"), states[1..]);
+    assert_eq!(world.push.0.lanes.len(), 0);
+    assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
+    assert_eq!(
+        world.push.list(&me(), "t").await.unwrap().len(),
+        2,
+        "settings stay"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_versions_get_the_task_as_it_stood() {
+    let world = world();
+    let head = world.begin("t").await;
+    world.status("t", TaskState::Submitted).await;
+    world
+        .set_in(Version::V0_3, &head, hook("old.test"))
+        .await
+        .unwrap();
+    world.set(&head, hook("new.test")).await.unwrap();
+    world.status("t", TaskState::Working).await;
+    world.status("t", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    assert_eq!(
+        world.carried("old.test"),
+        ["submitted", "working", "completed"]
+    );
+    let (_, last) = &world.letters("old.test")[2];
+    assert_eq!((&last["kind"], &last["id"]), (&json!("task"), &json!("t")));
+    let headers = |host: &str| {
+        let carried = world.courier.carried.lock().unwrap();
+        let (_, letter) = carried
+            .iter()
+            .rfind(|(_, letter)| letter.url.contains(host))
+            .unwrap();
+        ["content-type", "a2a-version", "idempotency-key"]
+            .map(|name| letter.headers[name].to_str().unwrap().to_owned())
+    };
+    assert_eq!(headers("new.test"), ["application/a2a+json", "1.0", "t/5"]);
+    assert_eq!(headers("old.test"), ["application/json", "0.3", "t/5"]);
+}
