@@ -288,4 +288,38 @@ mod tests {
             assert!(said.contains(expected), "{said}\n{expected}");
         }
     }
+
+    #[test]
+    fn an_extended_card_hides_nothing_that_has_to_be_shown() {
+        let scheme = json!({"s": {"httpAuthSecurityScheme": {"scheme": "bearer"}}});
+        let public = card(&scheme, &json!([]));
+        let skill = |name: &str| {
+            let needs = json!([{"schemes": {name: {"list": []}}}]);
+            json!([{"id": "k", "name": "k", "description": "d", "tags": [], "securityRequirements": needs}])
+        };
+        let extended = |more: Value| {
+            let mut extended = public.clone();
+            extended.skills = Vec::read(more).unwrap();
+            extended
+        };
+        let mut other = public.clone();
+        other.security_schemes.clear();
+        let mut more = public.clone();
+        more.security_requirements = card(&scheme, &json!([{"schemes": {}}])).security_requirements;
+        for (extended, expected) in [
+            (extended(skill("s")), ""),
+            (extended(skill("t")), "requires the security scheme \"t\""),
+            (other, "other security schemes than the card"),
+            (more, "other security requirements than the card"),
+        ] {
+            let checks = BTreeMap::from([("s".to_owned(), check("token"))]);
+            let access = Access::new(&public, "a", checks).unwrap();
+            let said = match access.extended(&public, &extended) {
+                Ok(_) => String::new(),
+                Err(error) => error.to_string(),
+            };
+            assert!(said.contains(expected), "{said}\n{expected}");
+            assert_eq!(said.is_empty(), expected.is_empty(), "{said}");
+        }
+    }
 }

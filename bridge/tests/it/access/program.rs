@@ -232,6 +232,26 @@ async fn what_cannot_be_checked_is_not_served() {
             "without white space",
         ),
         (
+            format!(
+                "{bearer}access.s.secrets = {{ a = 'x' }}\n\
+                 card.skills = [{{ id = 'k', description = 'd', security = [{{ t = [] }}] }}]\n"
+            ),
+            "requires the security scheme \"t\"",
+        ),
+        (
+            format!(
+                "{bearer}access.s.secrets = {{ a = 'x' }}\n\
+                 card.skills = [{{ id = 'k', description = 'd', security = [{{ s = ['pay'] }}] }}]\n"
+            ),
+            "only signed tokens carry any",
+        ),
+        (
+            format!(
+                "{bearer}access.s.secrets = {{ a = 'x' }}\nextended_card.security = [{{ s = [] }}]\n"
+            ),
+            "the extended card has other security requirements than the card",
+        ),
+        (
             "access.t.secrets = { a = 'x' }\n".to_owned(),
             "\"t\", which the card does not declare",
         ),

@@ -37,8 +37,8 @@ fn either() -> Value {
     json!([{"schemes": {"staff": {"list": []}}}, {"schemes": {"key": {"list": []}}}])
 }
 
-/// Every way to name a skill, in every binding.
-fn ways(skill: &str) -> Vec<(&'static str, Way)> {
+/// Every way to name a skill, in every binding. In 0.1 clients name their tasks, each round another one.
+fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
     let message = |more: &Value| {
         let mut message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
         for (name, value) in more.as_object().unwrap() {
@@ -79,7 +79,7 @@ fn ways(skill: &str) -> Vec<(&'static str, Way)> {
             "0.1, bare",
             Way::Post(
                 "/tasks/send".to_owned(),
-                json!({"id": format!("t-{skill}"), "message": {"role": "user",
+                json!({"id": format!("t-{round}"), "message": {"role": "user",
                     "parts": [{"type": "data", "data": data}]}}),
             ),
         ),
@@ -125,7 +125,7 @@ async fn whoever_names_a_skill_shows_what_it_needs() {
     let (poor, rich) = (bearer("ask"), bearer("ask pay"));
     let (poor, rich) = (("authorization", &*poor), ("authorization", &*rich));
     let (key, guess) = (("x-key", "s3cret"), ("x-key", "guess"));
-    for (skill, shown, status) in [
+    let cases = [
         ("refund", &[rich][..], 200),
         ("refund", &[rich, key], 200),
         ("refund", &[poor], 403),
@@ -141,8 +141,9 @@ async fn whoever_names_a_skill_shows_what_it_needs() {
         // What the card needs comes first.
         ("talk", &[], 401),
         ("refund", &[guess], 401),
-    ] {
-        for (what, way) in ways(skill) {
+    ];
+    for (round, (skill, shown, status)) in cases.into_iter().enumerate() {
+        for (what, way) in ways(skill, round) {
             let told = way.ask(&app, shown).await;
             assert_eq!(told.status, status, "{what}: {skill} {shown:?} {told:?}");
             assert_eq!(
@@ -165,7 +166,7 @@ async fn refusals_say_what_the_skill_needs() {
         ("too few scopes", "refund", poor),
         ("another scheme", "refund", key),
     ] {
-        for (what, way) in ways(skill) {
+        for (what, way) in ways(skill, 0) {
             let told = way.ask(&app, &[shown]).await;
             let challenges = told.challenges.join("\n");
             seen += &format!(
@@ -181,14 +182,15 @@ async fn refusals_say_what_the_skill_needs() {
 async fn an_agent_that_is_open_may_have_skills_that_are_not() {
     let app = app(&json!([])).await;
     let rich = bearer("ask pay");
-    for (skill, shown, status) in [
+    let cases = [
         ("talk", None, 200),
         ("refund", None, 401),
         ("refund", Some(("authorization", rich.as_str())), 200),
         ("audit", Some(("authorization", rich.as_str())), 403),
         ("audit", Some(("x-key", "s3cret")), 200),
-    ] {
-        for (what, way) in ways(skill) {
+    ];
+    for (round, (skill, shown, status)) in cases.into_iter().enumerate() {
+        for (what, way) in ways(skill, round) {
             let told = way.ask(&app, shown.as_slice()).await;
             assert_eq!(told.status, status, "{what}: {skill} {shown:?} {told:?}");
         }
@@ -201,7 +203,7 @@ async fn what_a_skill_needs_makes_nobody_another_caller() {
     let app = app(&json!([{"schemes": {"key": {"list": []}}}])).await;
     let rich = bearer("ask pay");
     let key = ("x-key", "s3cret");
-    let (_, way) = ways("refund").remove(0);
+    let (_, way) = ways("refund", 0).remove(0);
     let told = way.ask(&app, &[key, ("authorization", &rich)]).await;
     let id = told.json()["result"]["task"]["id"].clone();
     let get = Way::Rpc("1.0", "GetTask", json!({"id": id}));
