@@ -119,7 +119,7 @@ impl Access {
     }
 
     /// Whether nothing is demanded and nothing could be shown.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.plan.schemes.is_empty()
     }
 

@@ -165,3 +165,18 @@ async fn cards_and_health_are_for_everybody() {
         );
     }
 }
+
+#[tokio::test]
+async fn the_openapi_document_says_how_agents_refuse() {
+    let schemes = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
+    let app = guarded(&schemes, &need(&["s"]), &[("s", tokens())]).await;
+    for (app, is_said) in [(app, true), (app::app().await, false)] {
+        let (_, document) = body(app::get(&app, "/openapi.json", None).await).await;
+        for (path, method) in [("/", "post"), ("/tasks", "get"), ("/v1/card", "get")] {
+            let responses = &document["paths"][path][method]["responses"];
+            assert_eq!(responses.get("401").is_some(), is_said, "{path}");
+        }
+        let card = &document["paths"]["/.well-known/agent-card.json"]["get"]["responses"];
+        assert!(card["200"].is_object() && card.get("401").is_none());
+    }
+}

@@ -80,6 +80,42 @@ access.key.secrets = { ci = { file = "key" } }
 }
 
 #[tokio::test]
+async fn the_file_says_what_a_skill_needs() {
+    let folder = folder(
+        r#"
+[[agents]]
+name = "a"
+builtin = "echo"
+card.security_schemes.token.httpAuthSecurityScheme = { scheme = "Bearer" }
+card.skills = [{ id = "refund", description = "d", security = [{ token = ["pay"] }] }]
+extended_card.skills = [{ id = "audit", description = "d", security = [{ token = ["look"] }] }]
+access.token.token = { issuer = "https://id.test", audience = ["echo-agent"], jwks_file = "keys.json" }
+"#,
+    );
+    fs::write(folder.path().join("keys.json"), jwks().to_string()).unwrap();
+    let bridge = serve(folder.path());
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    for (skill, scope, expected) in [
+        ("refund", None, StatusCode::UNAUTHORIZED),
+        ("refund", Some("look"), StatusCode::FORBIDDEN),
+        ("refund", Some("pay"), StatusCode::OK),
+        ("audit", Some("pay"), StatusCode::FORBIDDEN),
+        ("audit", Some("look"), StatusCode::OK),
+        ("echo", None, StatusCode::OK),
+    ] {
+        let mut params = say("m", "hi");
+        params["message"]["metadata"] = json!({"skillId": skill});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
+        let post = http.post(format!("{}/a2a", bridge.url())).json(&body);
+        let post = scope.into_iter().fold(post, |post, scope| {
+            post.bearer_auth(super::token(super::ISSUER, "me", &json!({"scope": scope})))
+        });
+        let seen = post.send().await.unwrap().status();
+        assert_eq!(seen, expected, "{skill} {scope:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_card_says_where_the_keys_of_its_tokens_are() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
