@@ -44,7 +44,16 @@ impl Skills {
         needs.map_or(&[], Vec::as_slice)
     }
 
-    /// All requirements of all skills.
+    /// The skills that need something, by the card for those who are known if it has them.
+    pub(super) fn needs(&self) -> impl Iterator<Item = (&str, &[Requirement])> {
+        let only_public = self.public.iter();
+        let only_public = only_public.filter(|(skill, _)| !self.extended.contains_key(*skill));
+        let all = only_public.chain(&self.extended);
+        let all = all.map(|(skill, needs)| (skill.as_str(), needs.as_slice()));
+        all.filter(|(_, needs)| !needs.is_empty())
+    }
+
+    /// All requirements of all skills, whoever is told of them.
     pub(super) fn requirements(&self) -> impl Iterator<Item = &Requirement> {
         let all = self.public.values().chain(self.extended.values());
         all.flatten()
@@ -102,5 +111,10 @@ mod tests {
             let needed = needed.map(|requirement| requirement["s"][0].as_str());
             assert_eq!(needed, scope, "{skill} {is_known}");
         }
+        let needs = skills
+            .needs()
+            .map(|(skill, needs)| (skill, &*needs[0]["s"][0]));
+        let expected = [("talk", "talk"), ("more", "more"), ("refund", "pay")];
+        assert!(needs.eq(expected));
     }
 }

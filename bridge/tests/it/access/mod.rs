@@ -7,6 +7,7 @@ mod forged;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod http;
+mod invoked;
 mod lists;
 mod program;
 mod skills;

@@ -18,7 +18,7 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-fn folder(config: &str) -> TempDir {
+pub(super) fn folder(config: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bridge.toml");
     fs::write(&path, format!("store = 'memory'\n{config}")).unwrap();
@@ -26,7 +26,7 @@ fn folder(config: &str) -> TempDir {
     folder
 }
 
-fn serve(folder: &Path) -> Bridge {
+pub(super) fn serve(folder: &Path) -> Bridge {
     Bridge::serve(&["--config", folder.join("bridge.toml").to_str().unwrap()])
 }
 
@@ -76,42 +76,6 @@ access.key.secrets = { ci = { file = "key" } }
             expected,
             "{header}: {value}"
         );
-    }
-}
-
-#[tokio::test]
-async fn the_file_says_what_a_skill_needs() {
-    let folder = folder(
-        r#"
-[[agents]]
-name = "a"
-builtin = "echo"
-card.security_schemes.token.httpAuthSecurityScheme = { scheme = "Bearer" }
-card.skills = [{ id = "refund", description = "d", security = [{ token = ["pay"] }] }]
-extended_card.skills = [{ id = "audit", description = "d", security = [{ token = ["look"] }] }]
-access.token.token = { issuer = "https://id.test", audience = ["echo-agent"], jwks_file = "keys.json" }
-"#,
-    );
-    fs::write(folder.path().join("keys.json"), jwks().to_string()).unwrap();
-    let bridge = serve(folder.path());
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    for (skill, scope, expected) in [
-        ("refund", None, StatusCode::UNAUTHORIZED),
-        ("refund", Some("look"), StatusCode::FORBIDDEN),
-        ("refund", Some("pay"), StatusCode::OK),
-        ("audit", Some("pay"), StatusCode::FORBIDDEN),
-        ("audit", Some("look"), StatusCode::OK),
-        ("echo", None, StatusCode::OK),
-    ] {
-        let mut params = say("m", "hi");
-        params["message"]["metadata"] = json!({"skillId": skill});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
-        let post = http.post(format!("{}/a2a", bridge.url())).json(&body);
-        let post = scope.into_iter().fold(post, |post, scope| {
-            post.bearer_auth(super::token(super::ISSUER, "me", &json!({"scope": scope})))
-        });
-        let seen = post.send().await.unwrap().status();
-        assert_eq!(seen, expected, "{skill} {scope:?}");
     }
 }
 
