@@ -26,6 +26,7 @@ mod refusal;
 mod secrets;
 mod shown;
 mod skills;
+mod summary;
 
 pub use certificate::{Certificates, PeerCertificate};
 pub use check::{Check, TokenCheck};

@@ -1,6 +1,6 @@
 //! A card's demands with the means to check them.
 
-use std::{collections::BTreeMap, iter, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_protocol::a2a::AgentCard;
 use jiff::Timestamp;
@@ -87,43 +87,6 @@ impl Access {
     /// Stands before the services that answer in this form.
     pub fn layer(&self, binding: Binding) -> AccessLayer {
         AccessLayer::new(self.clone(), binding)
-    }
-
-    /// What protects the agent and its skills, in a few words.
-    pub fn summary(&self) -> String {
-        let agent = match self.plan.requirements.is_empty() {
-            true => "open to everybody".to_owned(),
-            false => format!("callers show {}", self.shown(&self.plan.requirements)),
-        };
-        let skills = self.skills.needs().map(|(skill, requirements)| {
-            format!("; for the skill {skill} {}", self.shown(requirements))
-        });
-        iter::once(agent).chain(skills).collect()
-    }
-
-    fn shown(&self, requirements: &[Requirement]) -> String {
-        let one = |one: &Requirement| match one.is_empty() {
-            true => "nothing".to_owned(),
-            false => one
-                .iter()
-                .map(|pair| self.named(pair))
-                .collect::<Vec<_>>()
-                .join(" and "),
-        };
-        let all: Vec<String> = requirements.iter().map(one).collect();
-        all.join(", or ")
-    }
-
-    fn named(&self, (name, scopes): (&String, &Vec<String>)) -> String {
-        let how = self
-            .plan
-            .schemes
-            .get(name)
-            .map_or(String::new(), Scheme::how);
-        match scopes.is_empty() {
-            true => format!("{name} ({how})"),
-            false => format!("{name} ({how}; scopes {})", scopes.join(" ")),
-        }
     }
 
     /// Whether nothing is demanded and nothing could be shown.
