@@ -1,7 +1,7 @@
 //! What those who run a bridge watch, in the text format of OpenMetrics, which Prometheus reads.
 //!
-//! Labels are few and bounded: agents by name, operations, outcomes. No task, caller or text is among
-//! them.
+//! Labels are few and bounded: agents by name, operations, outcomes, security schemes of cards. No task,
+//! caller or text is among them.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -34,6 +34,7 @@ pub struct Metrics(Arc<Families>);
 struct Families {
     registry: Registry,
     requests: Family<Asked, Counter>,
+    refusals: Family<Refused, Counter>,
     turns: Family<Ended, Histogram, fn() -> Histogram>,
     turns_running: Family<OfAgent, Gauge>,
     turns_queued: Family<OfAgent, Gauge>,
@@ -51,6 +52,13 @@ struct Asked {
     agent: String,
     operation: &'static str,
     outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Refused {
+    agent: String,
+    outcome: &'static str,
+    scheme: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -83,6 +91,7 @@ impl Default for Metrics {
         let mut families = Families {
             registry: Registry::with_prefix("bridge"),
             requests: Family::default(),
+            refusals: Family::default(),
             turns: Family::new_with_constructor(|| Histogram::new(TURNS)),
             turns_running: Family::default(),
             turns_queued: Family::default(),
@@ -104,6 +113,8 @@ impl Families {
         let all = &mut self.registry;
         let requests = "Requests by the operation's name in A2A 1.0 and its outcome";
         all.register("requests", requests, self.requests.clone());
+        let refusals = "Requests that were not let in, by the security scheme that was not enough";
+        all.register("refusals", refusals, self.refusals.clone());
         let turns = "How long agents worked on a message";
         all.register_with_unit("turn_duration", turns, Unit::Seconds, self.turns.clone());
         let running = "Turns that agents work on";
@@ -155,6 +166,17 @@ impl Metrics {
             outcome,
         };
         self.0.requests.get_or_create(&asked).inc();
+    }
+
+    /// A request was not let in; with the security scheme of the card whose credential was not enough, if
+    /// one was shown.
+    pub(crate) fn refused(&self, agent: &str, outcome: &'static str, scheme: Option<&str>) {
+        let refused = Refused {
+            agent: agent.to_owned(),
+            outcome,
+            scheme: scheme.unwrap_or("none").to_owned(),
+        };
+        self.0.refusals.get_or_create(&refused).inc();
     }
 
     /// A turn ended.

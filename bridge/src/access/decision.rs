@@ -8,6 +8,9 @@ use crate::caller::Caller;
 /// Schemes that are needed together, each with its scopes. Without any scheme nobody has to show anything.
 pub(super) type Requirement = BTreeMap<String, Vec<String>>;
 
+/// What a request shows, by the scheme's name.
+pub(super) type Looked = BTreeMap<String, Shown>;
+
 /// What a request shows for one scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
@@ -38,18 +41,28 @@ pub(super) enum Decision {
     Granted(Caller),
     /// Nobody knows who asks; with the scheme whose credential is wrong and why, if there is one.
     Unauthenticated(Option<(String, String)>),
-    /// It is known who asks, and that these scopes of a scheme are missing.
-    Forbidden {
-        scheme: String,
-        missing: Vec<String>,
-    },
-    /// Nobody can tell now.
-    Unavailable,
+    /// It is known who asks, and that this is not enough.
+    Forbidden(Lack),
+    /// Nobody can tell now whether what is shown for this scheme is right.
+    Unavailable(String),
 }
 
-/// Decides over a request that shows this, by the scheme's name. No requirement asks for nothing, and yet
+/// What somebody who is known lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// Scopes of the token for a scheme.
+    Scopes {
+        scheme: String,
+        required: Vec<String>,
+        missing: Vec<String>,
+    },
+    /// Credentials for schemes that are not shown at all.
+    Credentials,
+}
+
+/// Decides over a request that shows this. No requirement asks for nothing, and yet
 /// who shows something wrong is not let in as somebody unknown.
-pub(super) fn decide(requirements: &[Requirement], shown: &BTreeMap<String, Shown>) -> Decision {
+pub(super) fn decide(requirements: &[Requirement], shown: &Looked) -> Decision {
     let met = requirements.iter().filter(|one| !one.is_empty());
     let met = met.filter_map(|one| proofs(one, shown).map(|proofs| (one, proofs)));
     let mut forbidden = None;
@@ -62,16 +75,31 @@ pub(super) fn decide(requirements: &[Requirement], shown: &BTreeMap<String, Show
     let is_open = requirements.is_empty() || requirements.iter().any(Requirement::is_empty);
     match (is_open, forbidden) {
         (true, _) => open(shown),
-        (false, Some((scheme, missing))) => Decision::Forbidden { scheme, missing },
+        (false, Some(lack)) => Decision::Forbidden(lack),
         (false, None) => refuse(shown),
     }
 }
 
+/// Decides over what is needed beyond that of a caller who was let in. Whoever is known already need not say
+/// who they are once more, and stays who they are: tasks belong to callers, whatever else they show.
+pub(super) fn decide_beyond(
+    requirements: &[Requirement],
+    shown: &Looked,
+    caller: &Caller,
+) -> Decision {
+    match decide(requirements, shown) {
+        Decision::Granted(_) => Decision::Granted(caller.clone()),
+        Decision::Unauthenticated(None) if !caller.is_anonymous() => {
+            Decision::Forbidden(Lack::Credentials)
+        }
+        refused @ (Decision::Unauthenticated(_)
+        | Decision::Forbidden(_)
+        | Decision::Unavailable(_)) => refused,
+    }
+}
+
 /// The proofs for every scheme of a requirement, if they are all there.
-fn proofs<'a>(
-    requirement: &Requirement,
-    shown: &'a BTreeMap<String, Shown>,
-) -> Option<BTreeMap<String, &'a Proof>> {
+fn proofs<'a>(requirement: &Requirement, shown: &'a Looked) -> Option<BTreeMap<String, &'a Proof>> {
     let proof = |name: &String| match shown.get(name) {
         Some(Shown::Proof(proof)) => Some((name.clone(), proof)),
         Some(Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked) | None => None,
@@ -80,10 +108,7 @@ fn proofs<'a>(
 }
 
 /// The first scheme whose proof lacks scopes, with those.
-fn lacking(
-    requirement: &Requirement,
-    proofs: &BTreeMap<String, &Proof>,
-) -> Option<(String, Vec<String>)> {
+fn lacking(requirement: &Requirement, proofs: &BTreeMap<String, &Proof>) -> Option<Lack> {
     requirement.iter().find_map(|(name, scopes)| {
         let has = |scope: &&String| {
             proofs
@@ -91,7 +116,11 @@ fn lacking(
                 .is_some_and(|one| one.scopes.contains(*scope))
         };
         let missing: Vec<String> = scopes.iter().filter(|one| !has(one)).cloned().collect();
-        (!missing.is_empty()).then(|| (name.clone(), missing))
+        (!missing.is_empty()).then(|| Lack::Scopes {
+            scheme: name.clone(),
+            required: scopes.clone(),
+            missing,
+        })
     })
 }
 
@@ -103,7 +132,7 @@ fn caller(proofs: &BTreeMap<String, &Proof>) -> Caller {
 }
 
 /// Nothing is needed.
-fn open<'a>(shown: &'a BTreeMap<String, Shown>) -> Decision {
+fn open<'a>(shown: &'a Looked) -> Decision {
     let proof = |(name, one): (&String, &'a Shown)| match one {
         Shown::Proof(proof) => Some((name.clone(), proof)),
         Shown::Nothing | Shown::Wrong(_) | Shown::Unchecked => None,
@@ -116,9 +145,10 @@ fn open<'a>(shown: &'a BTreeMap<String, Shown>) -> Decision {
     }
 }
 
-fn refuse(shown: &BTreeMap<String, Shown>) -> Decision {
-    if shown.values().any(|one| *one == Shown::Unchecked) {
-        return Decision::Unavailable;
+fn refuse(shown: &Looked) -> Decision {
+    let unchecked = shown.iter().find(|(_, one)| **one == Shown::Unchecked);
+    if let Some((scheme, _)) = unchecked {
+        return Decision::Unavailable(scheme.clone());
     }
     let wrong = shown.iter().find_map(|(name, one)| match one {
         Shown::Wrong(why) => Some((name.clone(), why.clone())),
@@ -161,9 +191,13 @@ mod tests {
         ];
         let both = [requirement(&[("a", &[]), ("b", &["read"])])];
         let open = [Requirement::new(), requirement(&[("b", &[])])];
-        let lacks = |scopes: &[&str]| Decision::Forbidden {
-            scheme: "b".to_owned(),
-            missing: scopes.iter().map(|one| (*one).to_owned()).collect(),
+        let lacks = |required: &[&str], missing: &[&str]| {
+            let owned = |scopes: &[&str]| scopes.iter().map(|one| (*one).to_owned()).collect();
+            Decision::Forbidden(Lack::Scopes {
+                scheme: "b".to_owned(),
+                required: owned(required),
+                missing: owned(missing),
+            })
         };
         type Case<'a> = (&'a [Requirement], [Shown; 2], Decision);
         let cases: Vec<Case<'_>> = vec![
@@ -181,10 +215,14 @@ mod tests {
             (
                 &either,
                 [Shown::Nothing, proof("y", &["read"], true)],
-                lacks(&["write"]),
+                lacks(&["read", "write"], &["write"]),
             ),
             (&either, [Shown::Nothing, wrong()], refused()),
-            (&either, [Shown::Unchecked, wrong()], Decision::Unavailable),
+            (
+                &either,
+                [Shown::Unchecked, wrong()],
+                Decision::Unavailable("a".to_owned()),
+            ),
             (
                 &both,
                 [proof("x", &[], false), Shown::Nothing],
@@ -204,7 +242,7 @@ mod tests {
             (
                 &both,
                 [proof("x", &[], false), proof("y", &[], true)],
-                lacks(&["read"]),
+                lacks(&["read"], &["read"]),
             ),
             (&open, [Shown::Nothing, Shown::Nothing], granted("")),
             (&open, [Shown::Nothing, wrong()], refused()),
@@ -216,6 +254,43 @@ mod tests {
         for (number, (requirements, [a, b], expected)) in cases.into_iter().enumerate() {
             let shown = BTreeMap::from([("a".to_owned(), a), ("b".to_owned(), b)]);
             assert_eq!(decide(requirements, &shown), expected, "case {number}");
+        }
+    }
+
+    #[test]
+    fn what_is_needed_beyond_changes_nobody() {
+        let needs = [requirement(&[("b", &["write"])])];
+        let wrong = || Shown::Wrong("why".to_owned());
+        let (known, nobody) = (Caller::new("x"), Caller::anonymous());
+        let lack = Decision::Forbidden(Lack::Scopes {
+            scheme: "b".to_owned(),
+            required: vec!["write".to_owned()],
+            missing: vec!["write".to_owned()],
+        });
+        let refused = |wrong: Option<&str>| {
+            Decision::Unauthenticated(wrong.map(|why| ("b".to_owned(), why.to_owned())))
+        };
+        let key = || proof("x", &[], false);
+        for (caller, shown, expected) in [
+            (&known, [key(), proof("y", &["write"], true)], granted("x")),
+            (&known, [key(), proof("y", &[], true)], lack),
+            (
+                &known,
+                [key(), Shown::Nothing],
+                Decision::Forbidden(Lack::Credentials),
+            ),
+            (&known, [key(), wrong()], refused(Some("why"))),
+            (&nobody, [Shown::Nothing, Shown::Nothing], refused(None)),
+            (
+                &nobody,
+                [Shown::Nothing, Shown::Unchecked],
+                Decision::Unavailable("b".to_owned()),
+            ),
+        ] {
+            let [a, b] = shown;
+            let shown = BTreeMap::from([("a".to_owned(), a), ("b".to_owned(), b)]);
+            let decided = decide_beyond(&needs, &shown, caller);
+            assert_eq!(decided, expected, "{shown:?}");
         }
     }
 }

@@ -49,6 +49,12 @@ pub enum AccessError {
         /// What the card says.
         found: String,
     },
+    /// Whoever is not known yet could not learn what to show.
+    #[error("the extended card has other {what} than the card: expected the same in both")]
+    Hidden {
+        /// What is different.
+        what: &'static str,
+    },
     /// Only tokens carry scopes.
     #[error(
         "the card requires scopes of the security scheme {scheme:?}, and only signed tokens carry any: expected {scheme} = []"

@@ -15,14 +15,26 @@ use axum::{
 };
 use tower::{Layer, Service};
 
-use super::{Access, Binding, PeerCertificate, decision::Decision, refusal::Refusal, shown::Head};
-use crate::clock;
+use super::{
+    Access, Binding, Credentials, PeerCertificate, Refusal,
+    decision::{Decision, Looked},
+    shown::Head,
+};
+use crate::{caller::Caller, clock, metrics::Metrics};
 
 /// Puts an agent's [`Access`] before a service.
 #[derive(Clone, Debug)]
 pub struct AccessLayer {
     access: Access,
     binding: Binding,
+    counted: Option<Counted>,
+}
+
+/// Where refusals are counted, and as those of which agent.
+#[derive(Clone, Debug)]
+struct Counted {
+    metrics: Metrics,
+    agent: String,
 }
 
 /// A service behind an [`Access`]. Requests that are let in have the
@@ -36,7 +48,20 @@ pub struct Guarded<S> {
 
 impl AccessLayer {
     pub(super) fn new(access: Access, binding: Binding) -> Self {
-        Self { access, binding }
+        Self {
+            access,
+            binding,
+            counted: None,
+        }
+    }
+
+    /// Counts whom it refuses, as callers of this agent.
+    pub(crate) fn counted(self, metrics: &Metrics, agent: &str) -> Self {
+        let (metrics, agent) = (metrics.clone(), agent.to_owned());
+        Self {
+            counted: Some(Counted { metrics, agent }),
+            ..self
+        }
     }
 }
 
@@ -100,13 +125,25 @@ impl AccessLayer {
             query: &query,
             certificate: certificate.as_ref(),
         };
-        let decision = self.access.decide(&head, clock::now()).await;
+        let looked = self.access.look(&head, clock::now()).await;
+        let decision = self.access.decide(&looked);
         if let Decision::Granted(caller) = decision {
-            request.extensions_mut().insert(caller);
+            self.vouch(request, caller, looked);
             return None;
         }
-        let refusal = Refusal::of(&self.access, &decision)?;
-        Some(refusal.response(self.binding, &headers))
+        let refusal = Refusal::of(&self.access.demand(), &decision)?;
+        if let Some(Counted { metrics, agent }) = &self.counted {
+            metrics.refused(agent, refusal.name(), refusal.scheme());
+        }
+        Some(refusal.response(self.binding, &headers, None))
+    }
+
+    /// Says who asks, and keeps what was shown: more may be needed for what the body asks.
+    fn vouch<B>(&self, request: &mut Request<B>, caller: Caller, looked: Looked) {
+        let credentials = Credentials::new(self.access.clone(), caller.clone(), looked);
+        let extensions = request.extensions_mut();
+        extensions.insert(credentials);
+        extensions.insert(caller);
     }
 }
 
@@ -122,7 +159,6 @@ mod tests {
     use crate::{
         access::{Check, Secrets},
         auth::Secret,
-        caller::Caller,
     };
 
     fn access() -> Access {

@@ -7,24 +7,33 @@
 //! - [`Access`]: a card's demands with the means to check them
 //! - [`Check`]: tokens, secrets and certificates that are let in
 //! - `decision`: the rule, pure: any requirement of the list, all schemes of one, every scope
+//! - `skills`, `named`: what skills need beyond the card, and which of them a call names
 //! - `shown`: where in a request a scheme's credential stands
 //! - [`AccessLayer`]: the rule before a service over HTTP, and the answers of each [`Binding`]
 //! - [`PeerCertificate`]: what a client showed when the connection was made
 
 mod certificate;
+mod challenge;
 mod check;
+mod credentials;
 mod decision;
 mod declared;
+mod demand;
 mod layer;
+mod named;
 mod plan;
 mod refusal;
 mod secrets;
 mod shown;
+mod skills;
+mod summary;
 
 pub use certificate::{Certificates, PeerCertificate};
 pub use check::{Check, TokenCheck};
+pub(crate) use credentials::Credentials;
 pub use declared::AccessError;
 pub use layer::{AccessLayer, Guarded};
 pub use plan::Access;
 pub use refusal::Binding;
+pub(crate) use refusal::Refusal;
 pub use secrets::{SecretError, Secrets};

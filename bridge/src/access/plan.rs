@@ -1,23 +1,25 @@
 //! A card's demands with the means to check them.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
-use bridge_protocol::a2a::{AgentCard, SecurityRequirement};
+use bridge_protocol::a2a::AgentCard;
 use jiff::Timestamp;
 
 use super::{
     AccessError, AccessLayer, Binding, Check,
-    decision::{Decision, Requirement, Shown, decide},
+    decision::{Decision, Looked, Requirement, decide},
     declared::Scheme,
-    shown::{Head, Place},
+    demand::Demand,
+    shown::Head,
+    skills::{Skills, read},
 };
 
 /// What an agent's callers have to show. Cloning it is cheap.
 #[derive(Clone, Debug, Default)]
-pub struct Access(Arc<Plan>);
+pub struct Access {
+    plan: Arc<Plan>,
+    skills: Arc<Skills>,
+}
 
 #[derive(Debug, Default)]
 struct Plan {
@@ -28,7 +30,9 @@ struct Plan {
 
 impl Access {
     /// What this card demands, with a check for each of its schemes by name. `realm` is what clients are told
-    /// they are asked for: the agent's name.
+    /// they are asked for: the agent's name. What a skill needs is demanded, beyond what the card does, of
+    /// every message that names the skill, and of every call of it at `/execute`; a message that names none
+    /// is held to the card alone.
     ///
     /// # Errors
     /// If a scheme has no check, a check no scheme, or a requirement none of them.
@@ -45,20 +49,39 @@ impl Access {
         if let Some((scheme, _)) = checks.pop_first() {
             return Err(AccessError::Undeclared { scheme });
         }
-        let required = |one: &SecurityRequirement| {
-            let pairs = one.schemes.iter();
-            pairs
-                .map(|(name, scopes)| (name.clone(), scopes.list.clone()))
-                .collect()
-        };
-        let requirements: Vec<Requirement> =
-            card.security_requirements.iter().map(required).collect();
-        check_requirements(&requirements, &schemes)?;
-        Ok(Self(Arc::new(Plan {
+        let (requirements, skills) = (read(&card.security_requirements), Skills::of(card));
+        check_requirements(requirements.iter().chain(skills.requirements()), &schemes)?;
+        let plan = Plan {
             realm: realm.replace(['"', '\\'], "").replace(char::is_control, ""),
             schemes,
             requirements,
-        })))
+        };
+        Ok(Self {
+            plan: Arc::new(plan),
+            skills: Arc::new(skills),
+        })
+    }
+
+    /// The same for an agent that shows this card to callers who are known: what its skills need is demanded
+    /// of them in the place of what those of the same id in the other card need.
+    ///
+    /// # Errors
+    /// If a skill's requirement has no scheme, or schemes and requirements of the two cards differ: nobody
+    /// can show what is only said to those who have shown it.
+    pub fn extended(self, card: &AgentCard, extended: &AgentCard) -> Result<Self, AccessError> {
+        let hidden = |what: &'static str| Err(AccessError::Hidden { what });
+        if extended.security_schemes != card.security_schemes {
+            return hidden("security schemes");
+        }
+        if extended.security_requirements != card.security_requirements {
+            return hidden("security requirements");
+        }
+        let skills = Arc::unwrap_or_clone(self.skills).extended(extended);
+        check_requirements(skills.requirements(), &self.plan.schemes)?;
+        Ok(Self {
+            skills: Arc::new(skills),
+            ..self
+        })
     }
 
     /// Stands before the services that answer in this form.
@@ -66,88 +89,57 @@ impl Access {
         AccessLayer::new(self.clone(), binding)
     }
 
-    /// What protects the agent, in a few words.
-    pub fn summary(&self) -> String {
-        let shown = |one: &Requirement| match one.is_empty() {
-            true => "nothing".to_owned(),
-            false => one
-                .iter()
-                .map(|pair| self.named(pair))
-                .collect::<Vec<_>>()
-                .join(" and "),
-        };
-        let demands: Vec<String> = self.0.requirements.iter().map(shown).collect();
-        match demands.is_empty() {
-            true => "open to everybody".to_owned(),
-            false => format!("callers show {}", demands.join(", or ")),
-        }
-    }
-
-    fn named(&self, (name, scopes): (&String, &Vec<String>)) -> String {
-        let how = self.0.schemes.get(name).map_or(String::new(), Scheme::how);
-        match scopes.is_empty() {
-            true => format!("{name} ({how})"),
-            false => format!("{name} ({how}; scopes {})", scopes.join(" ")),
-        }
-    }
-
     /// Whether nothing is demanded and nothing could be shown.
-    pub(super) fn is_open(&self) -> bool {
-        self.0.schemes.is_empty()
+    pub(crate) fn is_open(&self) -> bool {
+        self.plan.schemes.is_empty()
     }
 
-    /// What is demanded, each scheme in these words.
-    pub(super) fn demands(&self, told: fn(&Place) -> String) -> String {
-        let one = |name: &String| self.scheme(name).map(|scheme| told(&scheme.place));
-        let requirements = self.0.requirements.iter().filter(|one| !one.is_empty());
-        let all = requirements.map(|requirement| {
-            requirement
-                .keys()
-                .filter_map(one)
-                .collect::<Vec<_>>()
-                .join(" with ")
-        });
-        all.collect::<Vec<_>>().join(", or ")
+    /// What the card demands.
+    pub(super) fn demand(&self) -> Demand<'_> {
+        Demand {
+            access: self,
+            requirements: &self.plan.requirements,
+            skill: None,
+        }
+    }
+
+    /// What its skills need beyond that.
+    pub(super) fn skills(&self) -> &Skills {
+        &self.skills
     }
 
     pub(super) fn realm(&self) -> &str {
-        &self.0.realm
+        &self.plan.realm
     }
 
-    /// The schemes that could be shown, those that are required if any is.
-    pub(super) fn wanted(&self) -> impl Iterator<Item = &Scheme> {
-        let required: BTreeSet<&String> = self
-            .0
-            .requirements
-            .iter()
-            .flat_map(BTreeMap::keys)
-            .collect();
-        self.0
-            .schemes
-            .iter()
-            .filter(move |(name, _)| required.is_empty() || required.contains(name))
-            .map(|(_, scheme)| scheme)
+    pub(super) fn schemes(&self) -> impl Iterator<Item = (&String, &Scheme)> {
+        self.plan.schemes.iter()
     }
 
     pub(super) fn scheme(&self, name: &str) -> Option<&Scheme> {
-        self.0.schemes.get(name)
+        self.plan.schemes.get(name)
     }
 
-    /// What becomes of a request.
-    pub(super) async fn decide(&self, head: &Head<'_>, now: Timestamp) -> Decision {
-        let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
-        for (name, Scheme { place, check }) in &self.0.schemes {
+    /// What a request shows.
+    pub(super) async fn look(&self, head: &Head<'_>, now: Timestamp) -> Looked {
+        let mut shown = Looked::new();
+        for (name, Scheme { place, check }) in self.schemes() {
             shown.insert(name.clone(), place.look(head, check, now).await);
         }
-        decide(&self.0.requirements, &shown)
+        shown
+    }
+
+    /// What becomes of a request that shows this.
+    pub(super) fn decide(&self, looked: &Looked) -> Decision {
+        decide(&self.plan.requirements, looked)
     }
 }
 
-fn check_requirements(
-    requirements: &[Requirement],
+fn check_requirements<'a>(
+    requirements: impl Iterator<Item = &'a Requirement>,
     schemes: &BTreeMap<String, Scheme>,
 ) -> Result<(), AccessError> {
-    for (name, scopes) in requirements.iter().flatten() {
+    for (name, scopes) in requirements.flatten() {
         let scheme = || name.clone();
         let Some(known) = schemes.get(name) else {
             return Err(AccessError::Unknown { scheme: scheme() });
@@ -261,6 +253,42 @@ mod tests {
                 .into_iter()
                 .map(|(name, kind)| (name.to_owned(), check(kind)));
             let said = match Access::new(&card, "a", checks.collect()) {
+                Ok(access) => access.summary(),
+                Err(error) => error.to_string(),
+            };
+            assert!(said.contains(expected), "{said}\n{expected}");
+        }
+    }
+
+    #[test]
+    fn an_extended_card_hides_nothing_that_has_to_be_shown() {
+        let scheme = json!({"s": {"httpAuthSecurityScheme": {"scheme": "bearer"}}});
+        let public = card(&scheme, &json!([]));
+        let skill = |name: &str| {
+            let needs = json!([{"schemes": {name: {"list": []}}}]);
+            json!([{"id": "k", "name": "k", "description": "d", "tags": [], "securityRequirements": needs}])
+        };
+        let extended = |more: Value| {
+            let mut extended = public.clone();
+            extended.skills = Vec::read(more).unwrap();
+            extended
+        };
+        let mut other = public.clone();
+        other.security_schemes.clear();
+        let mut more = public.clone();
+        more.security_requirements = card(&scheme, &json!([{"schemes": {}}])).security_requirements;
+        for (extended, expected) in [
+            (
+                extended(skill("s")),
+                "open to everybody; for the skill k s (a signed token)",
+            ),
+            (extended(skill("t")), "requires the security scheme \"t\""),
+            (other, "other security schemes than the card"),
+            (more, "other security requirements than the card"),
+        ] {
+            let checks = BTreeMap::from([("s".to_owned(), check("token"))]);
+            let access = Access::new(&public, "a", checks).unwrap();
+            let said = match access.extended(&public, &extended) {
                 Ok(access) => access.summary(),
                 Err(error) => error.to_string(),
             };

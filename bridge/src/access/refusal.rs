@@ -1,5 +1,7 @@
 //! Answers to those who are not let in: the HTTP status and what to show come first, and the body has the
-//! form of the binding (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6; RFC 6750, section 3).
+//! form of the binding (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6).
+
+use std::collections::BTreeMap;
 
 use axum::{
     body::Body,
@@ -8,9 +10,17 @@ use axum::{
         header::{CONTENT_TYPE, WWW_AUTHENTICATE},
     },
 };
+#[cfg(feature = "grpc")]
+use base64::{Engine as _, prelude::BASE64_STANDARD_NO_PAD};
+use bridge_protocol::jsonrpc::Id;
 use serde_json::{Value, json};
 
-use super::{Access, decision::Decision, shown::Place};
+use super::{
+    challenge::{insufficient, missing, quoted},
+    decision::{Decision, Lack},
+    demand::Demand,
+    shown::Place,
+};
 
 /// The form of the answers of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +34,16 @@ pub enum Binding {
 }
 
 /// What those are told who are not let in.
-pub(super) struct Refusal {
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
     kind: Kind,
     message: String,
     challenges: Vec<String>,
+    /// What is missing, for programs: the `metadata` of `google.rpc.ErrorInfo`.
+    info: BTreeMap<&'static str, String>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Kind {
     Unauthenticated,
     Forbidden,
@@ -47,7 +60,7 @@ impl Kind {
     }
 
     /// The name of `google.rpc.Code`, and its number, which is gRPC's.
-    fn code(self) -> (&'static str, u8) {
+    fn code(self) -> (&'static str, i32) {
         match self {
             Self::Unauthenticated => ("UNAUTHENTICATED", 16),
             Self::Forbidden => ("PERMISSION_DENIED", 7),
@@ -66,51 +79,103 @@ impl Kind {
 }
 
 impl Refusal {
-    /// What a decision means to its caller; nothing, if it is let in.
-    pub(super) fn of(access: &Access, decision: &Decision) -> Option<Self> {
-        let (kind, message, challenges) = match decision {
+    /// What a decision over a demand means to its caller; nothing, if it is let in.
+    pub(super) fn of(demand: &Demand<'_>, decision: &Decision) -> Option<Self> {
+        let refusal = match decision {
             Decision::Granted(_) => return None,
-            Decision::Unauthenticated(wrong) => (
-                Kind::Unauthenticated,
-                unknown(access, wrong.as_ref()),
-                challenges(access, wrong.as_ref()),
-            ),
-            Decision::Forbidden { scheme, missing } => (
-                Kind::Forbidden,
-                format!(
-                    "the token for {scheme} lacks the scopes {}",
-                    missing.join(" ")
-                ),
-                insufficient(access, scheme, missing),
-            ),
-            Decision::Unavailable => (
-                Kind::Unavailable,
-                "the credentials cannot be checked now: try again later".to_owned(),
-                Vec::new(),
-            ),
+            Decision::Unauthenticated(wrong) => Self::unauthenticated(demand, wrong.as_ref()),
+            Decision::Forbidden(lack) => Self::forbidden(demand, lack),
+            Decision::Unavailable(scheme) => {
+                let message = "the credentials cannot be checked now: try again later";
+                Self::new(Kind::Unavailable, message, Vec::new()).with("scheme", scheme)
+            }
         };
-        Some(Self {
-            kind,
-            message,
-            challenges,
+        Some(match demand.skill {
+            None => refusal,
+            Some(skill) => Self {
+                message: format!("the skill {skill}: {}", refusal.message),
+                ..refusal.with("skill", skill)
+            },
         })
     }
 
-    /// The answer in the form of this binding.
-    pub(super) fn response(&self, binding: Binding, request: &HeaderMap) -> Response<Body> {
+    fn unauthenticated(demand: &Demand<'_>, wrong: Option<&(String, String)>) -> Self {
+        let challenges = missing(demand, wrong);
+        let Some((scheme, why)) = wrong else {
+            return Self::new(Kind::Unauthenticated, expected(demand), challenges);
+        };
+        let message = format!("the credentials for {scheme} are not accepted: {why}");
+        Self::new(Kind::Unauthenticated, message, challenges).with("scheme", scheme)
+    }
+
+    fn forbidden(demand: &Demand<'_>, lack: &Lack) -> Self {
+        match lack {
+            Lack::Credentials => {
+                Self::new(Kind::Forbidden, expected(demand), missing(demand, None))
+            }
+            Lack::Scopes {
+                scheme,
+                required,
+                missing,
+            } => {
+                let missing = missing.join(" ");
+                let message = format!("the token for {scheme} lacks the scopes {missing}");
+                let challenges = insufficient(demand, scheme, required);
+                Self::new(Kind::Forbidden, message, challenges)
+                    .with("scheme", scheme)
+                    .with("missingScopes", &missing)
+            }
+        }
+    }
+
+    fn new(kind: Kind, message: impl Into<String>, challenges: Vec<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            challenges,
+            info: BTreeMap::new(),
+        }
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.info.insert(name, value.to_owned());
+        self
+    }
+
+    /// What it is called where refusals are counted.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Unauthenticated => "unauthenticated",
+            Kind::Forbidden => "forbidden",
+            Kind::Unavailable => "unavailable",
+        }
+    }
+
+    /// The scheme whose credential is not enough, if one was shown.
+    pub(crate) fn scheme(&self) -> Option<&str> {
+        self.info.get("scheme").map(String::as_str)
+    }
+
+    /// The answer in the form of this binding, to the JSON-RPC request of this id if it was read: whoever is
+    /// not known gets no more work than this.
+    pub(crate) fn response(
+        &self,
+        binding: Binding,
+        request: &HeaderMap,
+        id: Option<&Id>,
+    ) -> Response<Body> {
         let (status, body) = match binding {
-            Binding::JsonRpc => (self.kind.status(), self.rpc(is_1_0(request)).to_string()),
+            Binding::JsonRpc => {
+                let body = self.rpc(is_1_0(request), id.unwrap_or(&Id::Null));
+                (self.kind.status(), body.to_string())
+            }
             Binding::HttpJson => (self.kind.status(), self.status().to_string()),
             Binding::Grpc => (StatusCode::OK, String::new()),
         };
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
         let headers = response.headers_mut();
-        for challenge in &self.challenges {
-            if let Ok(value) = HeaderValue::from_str(challenge) {
-                headers.append(WWW_AUTHENTICATE, value);
-            }
-        }
+        *headers = self.challenges();
         match binding {
             Binding::JsonRpc | Binding::HttpJson => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -120,23 +185,33 @@ impl Refusal {
         response
     }
 
+    /// What to show, as headers.
+    pub(crate) fn challenges(&self) -> HeaderMap {
+        let all = self.challenges.iter();
+        let mut headers = HeaderMap::new();
+        for one in all.filter_map(|one| HeaderValue::from_str(one).ok()) {
+            headers.append(WWW_AUTHENTICATE, one);
+        }
+        headers
+    }
+
     /// An answer that is nothing but its trailers, which then stand in the header.
     fn trailers(&self, headers: &mut HeaderMap) {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-        headers.insert(
-            "grpc-status",
-            HeaderValue::from(u16::from(self.kind.code().1)),
-        );
+        headers.insert("grpc-status", HeaderValue::from(self.kind.code().1));
         if let Ok(message) = HeaderValue::from_str(&quoted(&self.message).replace('%', "%25")) {
             headers.insert("grpc-message", message);
         }
+        #[cfg(feature = "grpc")]
+        if let Ok(details) = HeaderValue::from_str(&BASE64_STANDARD_NO_PAD.encode(self.details())) {
+            headers.insert("grpc-status-details-bin", details);
+        }
     }
 
-    /// Whoever is not known gets no more work than this: the body with the id is not read.
-    fn rpc(&self, is_1_0: bool) -> Value {
+    fn rpc(&self, is_1_0: bool, id: &Id) -> Value {
         json!({
             "jsonrpc": "2.0",
-            "id": null,
+            "id": id,
             "error": {
                 "code": self.kind.rpc_code(is_1_0),
                 "message": self.message,
@@ -155,89 +230,40 @@ impl Refusal {
     }
 
     fn info(&self) -> Value {
-        json!({
+        let mut info = json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": self.kind.code().0,
             "domain": "a2a-protocol.org",
-        })
+        });
+        if !self.info.is_empty() {
+            info["metadata"] = json!(self.info);
+        }
+        info
     }
+}
+
+#[cfg(feature = "grpc")]
+impl Refusal {
+    /// The number of gRPC's status code.
+    pub(crate) fn code(&self) -> i32 {
+        self.kind.code().1
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same as a `google.rpc.Status` (specification 10.6).
+    pub(crate) fn details(&self) -> Vec<u8> {
+        bridge_protocol::protobuf::status::status(self.code(), &self.message, &[self.info()])
+    }
+}
+
+fn expected(demand: &Demand<'_>) -> String {
+    format!("expected credentials: {}", demand.told(Place::told))
 }
 
 fn is_1_0(headers: &HeaderMap) -> bool {
     let version = headers.get("a2a-version");
     version.is_some_and(|value| value.as_bytes().trim_ascii().starts_with(b"1."))
-}
-
-fn unknown(access: &Access, wrong: Option<&(String, String)>) -> String {
-    match wrong {
-        Some((scheme, why)) => format!("the credentials for {scheme} are not accepted: {why}"),
-        None => {
-            format!("expected credentials: {}", access.demands(Place::told))
-        }
-    }
-}
-
-/// How a client can show who it is: one challenge for each scheme.
-fn challenges(access: &Access, wrong: Option<&(String, String)>) -> Vec<String> {
-    let broken = wrong.and_then(|(name, why)| Some((&access.scheme(name)?.place, why)));
-    let mut all: Vec<String> = Vec::new();
-    for scheme in access.wanted() {
-        let mut challenge = scheme.place.challenge(access.realm());
-        if let (Place::Bearer, Some((Place::Bearer, why))) = (&scheme.place, broken) {
-            let why = quoted(why);
-            challenge += &format!(", error=\"invalid_token\", error_description=\"{why}\"");
-        }
-        if !all.contains(&challenge) {
-            all.push(challenge);
-        }
-    }
-    all
-}
-
-fn insufficient(access: &Access, scheme: &str, missing: &[String]) -> Vec<String> {
-    let Some(scheme) = access.scheme(scheme) else {
-        return Vec::new();
-    };
-    let challenge = scheme.place.challenge(access.realm());
-    let scopes = quoted(&missing.join(" "));
-    vec![format!(
-        "{challenge}, error=\"insufficient_scope\", scope=\"{scopes}\""
-    )]
-}
-
-impl Place {
-    fn challenge(&self, realm: &str) -> String {
-        let realm = quoted(realm);
-        let key = |at: &str, name: &str| {
-            format!(
-                "ApiKey realm=\"{realm}\", in=\"{at}\", name=\"{}\"",
-                quoted(name)
-            )
-        };
-        match self {
-            Self::Bearer => format!("Bearer realm=\"{realm}\""),
-            Self::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
-            Self::Header(name) => key("header", name.as_str()),
-            Self::Query(name) => key("query", name),
-            Self::Cookie(name) => key("cookie", name),
-            Self::Connection => format!("Certificate realm=\"{realm}\""),
-        }
-    }
-
-    fn told(&self) -> String {
-        match self {
-            Self::Bearer => "one header Authorization: Bearer TOKEN".to_owned(),
-            Self::Basic => "one header Authorization: Basic with name and password".to_owned(),
-            Self::Header(name) => format!("a key in the header {name}"),
-            Self::Query(name) => format!("a key in the query parameter {name}"),
-            Self::Cookie(name) => format!("a key in the cookie {name}"),
-            Self::Connection => "a client certificate".to_owned(),
-        }
-    }
-}
-
-/// A text that can stand between quotes in a header: what may not is left out or becomes `'`.
-fn quoted(text: &str) -> String {
-    let allowed = |c: &char| matches!(c, ' '..='~') && *c != '\\';
-    text.replace('"', "'").chars().filter(allowed).collect()
 }

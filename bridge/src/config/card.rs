@@ -83,7 +83,7 @@ pub struct SkillConfig {
     /// Media types that it gives, if not the card's.
     #[serde(default)]
     pub output_modes: Vec<String>,
-    /// What it needs beyond the card's.
+    /// What it needs beyond the card's; demanded of whoever names the skill.
     #[serde(default)]
     pub security: Vec<BTreeMap<String, Vec<String>>>,
     /// The JSON Schema of what goes in, as cards with input_schema have it.

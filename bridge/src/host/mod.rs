@@ -212,7 +212,8 @@ impl Host {
         self
     }
 
-    /// With a card that this agent shows to authenticated callers only (specification 13.3).
+    /// With a card that this agent shows to authenticated callers only (specification 13.3). What its skills
+    /// need is demanded if the agent's [`Access`] is told of it, by [`Access::extended`].
     #[must_use]
     pub fn extended_card(mut self, agent: impl Into<String>, card: AgentCard) -> Self {
         self.extended.insert(agent.into(), card);

@@ -30,6 +30,7 @@ use serde_json::Value;
 
 use super::{Asker, Endpoint, Origin, card::serve, render};
 use crate::{
+    access::Binding,
     caller::Caller,
     clock,
     service::{Context, Reply},
@@ -51,10 +52,11 @@ pub(super) async fn card(
 }
 
 /// Calls a skill and answers with its result. The HTTP status is 200 whatever comes of it: the error is in
-/// the body.
+/// the body. Only those who may not call the skill are told by it.
 pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
-    Asker(caller): Asker,
+    asker: Asker,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let Some(card) = endpoint.typed_card() else {
@@ -67,8 +69,11 @@ pub(super) async fn post(
             return render::error(id, error);
         }
     };
+    if let Err(refusal) = endpoint.permit_skill(&asker, &method) {
+        return refusal.response(Binding::JsonRpc, &headers, Some(&id));
+    }
     let called = match read(&card, &method, params) {
-        Ok((skill, call)) => endpoint.call_skill(caller, skill, &call).await,
+        Ok((skill, call)) => endpoint.call_skill(asker.caller, skill, &call).await,
         Err(error) => {
             endpoint.service.refused(&endpoint.agent, &counted(&error));
             Err(error)

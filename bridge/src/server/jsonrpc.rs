@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{Asker, Endpoint, extensions, preamble::Preamble, render, reply, version};
 use crate::{
-    caller::Caller,
+    access::Binding,
     clock,
     service::{Context, Reply},
 };
@@ -26,14 +26,14 @@ use crate::{
 /// Takes a request and answers it. The HTTP status is 200 whatever comes of it: the error is in the body.
 pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
-    Asker(caller): Asker,
+    asker: Asker,
     headers: HeaderMap,
     uri: Uri,
     body: Bytes,
 ) -> Response {
     answer(
         &endpoint,
-        caller,
+        &asker,
         &headers,
         &uri,
         &body,
@@ -45,13 +45,13 @@ pub(super) async fn post(
 /// The same with each reply in the shape that the clients of an address look for.
 pub(super) async fn answer(
     endpoint: &Endpoint,
-    caller: Caller,
+    asker: &Asker,
     headers: &HeaderMap,
     uri: &Uri,
     body: &[u8],
     shape: fn(Reply) -> Reply,
 ) -> Response {
-    let mut context = Context::new(endpoint.agent.clone(), caller);
+    let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
     let refused = |id, error| {
         endpoint.service.refused(&endpoint.agent, &error);
         render::error(id, error)
@@ -65,6 +65,9 @@ pub(super) async fn answer(
         Ok(understood) => understood,
         Err(error) => return refused(id, error),
     };
+    if let Err(refusal) = endpoint.permit(asker, &call) {
+        return refusal.response(Binding::JsonRpc, headers, Some(&id));
+    }
     let streams = call.operation().streams();
     let reply = match endpoint.service.call(&context, call).await {
         Ok(reply) => reply,

@@ -18,14 +18,14 @@ use serde_json::{Value, json};
 
 use super::{Asker, Endpoint, jsonrpc, preamble::Preamble, render};
 use crate::{
-    caller::Caller,
+    access::Binding,
     service::{Context, Reply},
 };
 
 /// Takes a task to be sent and answers with the task: bare if it came bare.
 pub(super) async fn send(
     State(endpoint): State<Arc<Endpoint>>,
-    Asker(caller): Asker,
+    asker: Asker,
     headers: HeaderMap,
     uri: Uri,
     body: Bytes,
@@ -33,27 +33,33 @@ pub(super) async fn send(
     let parsed: Result<Value, _> = serde_json::from_slice(&body);
     match parsed {
         Ok(params) if params.get("jsonrpc").is_none() => match Preamble::read(&headers, &uri) {
-            Ok(preamble) => bare(&endpoint, caller, preamble, params).await,
+            Ok(preamble) => bare(&endpoint, &asker, &headers, preamble, params).await,
             Err(error) => refusal(&error),
         },
         // What is not JSON at all is answered as JSON-RPC does.
-        Ok(_) | Err(_) => call(State(endpoint), Asker(caller), headers, uri, body).await,
+        Ok(_) | Err(_) => call(State(endpoint), asker, headers, uri, body).await,
     }
 }
 
 /// Takes a JSON-RPC request at the path of its method.
 pub(super) async fn call(
     State(endpoint): State<Arc<Endpoint>>,
-    Asker(caller): Asker,
+    asker: Asker,
     headers: HeaderMap,
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    jsonrpc::answer(&endpoint, caller, &headers, &uri, &body, with_answer).await
+    jsonrpc::answer(&endpoint, &asker, &headers, &uri, &body, with_answer).await
 }
 
-async fn bare(endpoint: &Endpoint, caller: Caller, preamble: Preamble, params: Value) -> Response {
-    let mut context = Context::new(endpoint.agent.clone(), caller);
+async fn bare(
+    endpoint: &Endpoint,
+    asker: &Asker,
+    headers: &HeaderMap,
+    preamble: Preamble,
+    params: Value,
+) -> Response {
+    let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
     preamble.fill(&mut context);
     context.version = Version::V0_1;
     let call = endpoint.read(&mut context, Version::V0_1, Operation::SendMessage, params);
@@ -64,6 +70,9 @@ async fn bare(endpoint: &Endpoint, caller: Caller, preamble: Preamble, params: V
             return refusal(&error);
         }
     };
+    if let Err(refusal) = endpoint.permit(asker, &call) {
+        return refusal.response(Binding::JsonRpc, headers, None);
+    }
     let answered = endpoint.service.call(&context, call).await;
     match answered.map(with_answer) {
         Ok(Reply::Message(answer)) => {

@@ -1,7 +1,7 @@
 //! How the operations are reached over HTTP: JSON-RPC, HTTP+JSON, streams of both, gRPC, and agent cards.
 //!
 //! A transport reads and writes; it knows no store, and the rules are the service's. Whoever mounts the
-//! router may put authentication before it: an [`axum::Extension`] with a [`Caller`] says who asks, and
+//! router may put authentication before it: an [`axum::Extension`] with a [`Caller`](crate::caller::Caller) says who asks, and
 //! everybody is anonymous without it.
 
 mod card;
@@ -16,6 +16,7 @@ mod jsonrpc;
 mod legacy;
 mod openapi;
 mod own;
+mod permit;
 mod preamble;
 mod render;
 mod reply;
@@ -29,17 +30,15 @@ pub use health::health;
 pub use openapi::openapi;
 
 use axum::{
-    Extension, Router,
-    extract::{DefaultBodyLimit, FromRequestParts},
-    http::request::Parts,
+    Router,
+    extract::DefaultBodyLimit,
     routing::{any, get, post},
 };
 
-use self::rest::Mount;
+use self::{permit::Asker, rest::Mount};
 use crate::{
-    access::{Access, Binding},
+    access::{Access, AccessLayer, Binding},
     auth::CardSigner,
-    caller::Caller,
     service::Service,
 };
 
@@ -103,8 +102,8 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |rest: &str| format!("{path}{rest}");
     // What stands before the operations does not stand before the cards, which anybody may read.
     let operations = json_rpc(path)
-        .route_layer(endpoint.access.layer(Binding::JsonRpc))
-        .merge(http_json(path).route_layer(endpoint.access.layer(Binding::HttpJson)));
+        .route_layer(endpoint.guard(Binding::JsonRpc))
+        .merge(http_json(path).route_layer(endpoint.guard(Binding::HttpJson)));
     operations
         .route(&at("/.well-known/agent-card.json"), get(card::current))
         .route(&at("/.well-known/agent.json"), get(card::legacy))
@@ -115,6 +114,14 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
             endpoint: Arc::new(endpoint),
             path: path.into(),
         })
+}
+
+impl Endpoint {
+    /// What stands before the operations, and counts whom it refuses.
+    fn guard(&self, binding: Binding) -> AccessLayer {
+        let layer = self.access.layer(binding);
+        layer.counted(self.service.measured(), &self.agent)
+    }
 }
 
 /// Where JSON-RPC is spoken, 0.1 in its own places among them.
@@ -157,18 +164,3 @@ const BELOW: [&str; 6] = [
     "/extendedAgentCard",
     "/v1/{*rest}",
 ];
-
-/// Who asks, as the authentication in front of the router found out.
-pub(crate) struct Asker(pub(crate) Caller);
-
-impl<S: Send + Sync> FromRequestParts<S> for Asker {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let known = Extension::<Caller>::from_request_parts(parts, state).await;
-        Ok(Self(known.map_or_else(
-            |_| Caller::anonymous(),
-            |Extension(caller)| caller,
-        )))
-    }
-}

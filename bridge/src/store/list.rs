@@ -1,9 +1,12 @@
 //! Lists of tasks: what is asked for, and where a page begins.
 
+use std::sync::Arc;
+
 use bridge_protocol::a2a::TaskState;
 use jiff::Timestamp;
 
 use super::{Head, Snapshot, StoreError};
+use crate::caller::Caller;
 
 /// Which tasks, and which page of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +19,7 @@ pub struct ListQuery {
     pub state: Option<TaskState>,
     /// Only with a status of this time or later.
     pub after: Option<Timestamp>,
-    /// The last page's `next`; empty for the first page.
+    /// The last page's `next`, which is good for the same caller and agent only; empty for the first page.
     pub page_token: String,
     /// At most so many tasks, at least one.
     pub page_size: usize,
@@ -32,6 +35,25 @@ impl ListQuery {
             after: None,
             page_token: String::new(),
             page_size: 50,
+        }
+    }
+
+    /// Where the page begins. A token names the last task before it: one that is not of the caller's list was
+    /// never given out for it, and is told nothing that one which was made up is not.
+    pub(crate) fn start(
+        &self,
+        caller: &Caller,
+        head: impl FnOnce(&str) -> Result<Option<Arc<Head>>, StoreError>,
+    ) -> Result<Option<Position>, StoreError> {
+        let Some(position) = Position::parse(&self.page_token)? else {
+            return Ok(None);
+        };
+        let is_own = |head: &Arc<Head>| head.owner == *caller && head.agent == self.agent;
+        match head(&position.task)?.filter(is_own) {
+            Some(_) => Ok(Some(position)),
+            None => Err(StoreError::PageToken {
+                token: self.page_token.clone(),
+            }),
         }
     }
 
@@ -92,7 +114,7 @@ impl Position {
     }
 
     /// `None` for the empty token, which asks for the first page.
-    pub(crate) fn parse(token: &str) -> Result<Option<Self>, StoreError> {
+    fn parse(token: &str) -> Result<Option<Self>, StoreError> {
         if token.is_empty() {
             return Ok(None);
         }

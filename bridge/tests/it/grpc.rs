@@ -26,14 +26,16 @@ use tower::ServiceExt as _;
 use crate::app::{agent, get, rpc, say, text};
 
 /// What came of a request: messages, then a status.
-struct Answered {
-    messages: Vec<Bytes>,
-    code: i32,
-    error: RpcError,
+pub(crate) struct Answered {
+    pub(crate) messages: Vec<Bytes>,
+    pub(crate) code: i32,
+    pub(crate) error: RpcError,
+    /// The status as it came, with all that came beside it.
+    pub(crate) status: HeaderMap,
 }
 
 impl Answered {
-    fn one<P: prost::Message + Default, T: Proto<P>>(&self) -> T {
+    pub(crate) fn one<P: prost::Message + Default, T: Proto<P>>(&self) -> T {
         assert_eq!((self.code, self.messages.len()), (0, 1), "{}", self.error);
         protobuf::read::<P, T>(&self.messages[0]).unwrap()
     }
@@ -55,7 +57,7 @@ async fn app(names: &[&str], grpc: Grpc) -> Router {
         .unwrap()
 }
 
-async fn call(app: &Router, metadata: &[(&str, &str)], call: &Call) -> Answered {
+pub(crate) async fn call(app: &Router, metadata: &[(&str, &str)], call: &Call) -> Answered {
     let message = protobuf::write_call(call);
     post(app, metadata, call.operation().name(), &message).await
 }
@@ -96,10 +98,11 @@ async fn read(mut status: HeaderMap, body: Body) -> Answered {
         messages,
         code,
         error,
+        status,
     }
 }
 
-fn base64(text: &str) -> Vec<u8> {
+pub(crate) fn base64(text: &str) -> Vec<u8> {
     use base64::Engine as _;
     base64::prelude::BASE64_STANDARD_NO_PAD
         .decode(text)
@@ -234,7 +237,7 @@ async fn errors_say_what_is_wrong() {
 }
 
 /// Messages are percent-encoded on the wire.
-fn decoded(message: &str) -> String {
+pub(crate) fn decoded(message: &str) -> String {
     message.replace("%20", " ")
 }
 

@@ -147,7 +147,7 @@ const BRIDGE: Rooms = &[
         &["agent", "caller", "clock", "executor", "metrics", "store"],
     ),
     ("config", &["auth", "push"]),
-    ("access", &["auth", "caller", "clock"]),
+    ("access", &["auth", "caller", "clock", "metrics"]),
     ("auth", &["clock"]),
     ("agent", &["executor"]),
     ("executor", &["caller", "clock", "store"]),

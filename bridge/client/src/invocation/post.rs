@@ -8,7 +8,7 @@ use url::Url;
 use crate::{
     ClientError, Fault, Options,
     connect::http_client,
-    http::{Answer, Endpoint},
+    http::{Answer, Endpoint, beginning},
 };
 
 /// Where such bodies go, and with what.
@@ -65,9 +65,14 @@ impl Poster {
     }
 }
 
+/// The object of an answer. Who is not let in did not call anything, whatever the error in the body says.
 fn object(answer: &Answer) -> Result<Value, Fault> {
     match serde_json::from_slice(&answer.body) {
-        Ok(object @ Value::Object(_)) => Ok(object),
+        Ok(object @ Value::Object(_)) => {
+            let said = object.pointer("/error/message").and_then(Value::as_str);
+            let said = said.map_or_else(|| beginning(&answer.body), str::to_owned);
+            answer.denied(&said).map_or(Ok(object), Err)
+        }
         Ok(_) | Err(_) if !answer.is_success() => Err(answer.refused()),
         Ok(other) => Err(Fault::Invalid(FieldError::unexpected("an object", &other))),
         Err(error) => Err(Fault::Invalid(FieldError::new("JSON", error.to_string()))),

@@ -55,10 +55,16 @@ fn kind(code: i32) -> ErrorKind {
 
 /// The `google.rpc.Status` of an error.
 pub fn details(error: &Error) -> Vec<u8> {
+    status(code(error.kind), &error.message, &error.all_details())
+}
+
+/// The `google.rpc.Status` of a code of gRPC, for what A2A has no kind of error for. Details are
+/// `google.protobuf.Any` in JSON; those of types that the protocol does not use are left out.
+pub fn status(code: i32, message: &str, details: &[Value]) -> Vec<u8> {
     let status = Status {
-        code: code(error.kind),
-        message: error.message.clone(),
-        details: error.all_details().iter().filter_map(to_any).collect(),
+        code,
+        message: message.to_string(),
+        details: details.iter().filter_map(to_any).collect(),
     };
     status.encode_to_vec()
 }

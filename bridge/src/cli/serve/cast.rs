@@ -46,16 +46,19 @@ impl Cast {
             .zip(cards)
             .map(|(role, card)| self.agent(config, role, card))
             .collect();
-        let accesses = agents.iter().zip(&config.agents);
-        let accesses = accesses.map(|(agent, said)| guard::access(config, said, &agent.card));
+        let extended = agents.iter().zip(&config.agents).map(|(agent, said)| {
+            let more = said.extended_card.as_ref()?;
+            Some(more.extended(&agent.card))
+        });
+        let extended: Vec<Option<AgentCard>> = extended.collect();
+        let accesses = agents.iter().zip(&extended).zip(&config.agents);
+        let accesses = accesses.map(|((agent, extended), said)| {
+            guard::access(config, said, &agent.card, extended.as_ref())
+        });
         let accesses = accesses.collect::<Result<Vec<_>, _>>()?;
-        let extended = agents
-            .iter()
-            .zip(&config.agents)
-            .filter_map(|(agent, said)| {
-                let more = said.extended_card.as_ref()?;
-                Some((agent.name.clone(), more.extended(&agent.card)))
-            });
+        let names = agents.iter().map(|agent| agent.name.clone());
+        let extended = names.zip(extended);
+        let extended = extended.filter_map(|(name, card)| Some((name, card?)));
         let extended: Vec<_> = extended.collect();
         let host = Host::new(self.store.clone(), agents);
         let host = extended

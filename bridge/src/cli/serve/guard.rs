@@ -19,6 +19,7 @@ pub(super) fn access(
     config: &Config,
     agent: &AgentConfig,
     card: &AgentCard,
+    extended: Option<&AgentCard>,
 ) -> Result<Access, Box<dyn Error>> {
     let name = &agent.name.get_ref().0;
     let mut checks = BTreeMap::new();
@@ -29,6 +30,10 @@ pub(super) fn access(
         checks.insert(scheme.clone(), check);
     }
     let access = Access::new(card, name, checks);
+    let access = access.and_then(|access| match extended {
+        Some(extended) => access.extended(card, extended),
+        None => Ok(access),
+    });
     Ok(access.map_err(|error| format!("agent {name}: {error}"))?)
 }
 

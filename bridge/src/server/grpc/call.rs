@@ -19,15 +19,14 @@ use tower::service_fn;
 
 use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
 use crate::{
-    caller::Caller,
-    server::{Asker, BODY_LIMIT, Endpoint, extensions, preamble::Preamble},
+    server::{BODY_LIMIT, Endpoint, extensions, permit::Asker, preamble::Preamble},
     service::{Context, Reply},
 };
 
 /// Takes a request of any operation and answers it.
 pub(super) async fn handle(
     State(endpoint): State<Arc<Endpoint>>,
-    Asker(caller): Asker,
+    asker: Asker,
     request: Request,
 ) -> Response {
     if !is_grpc(request.headers()) {
@@ -39,7 +38,8 @@ pub(super) async fn handle(
     };
     let asked = Asked {
         deadline: Deadline::of(request.headers()),
-        context: context(&endpoint, caller, request.headers(), request.uri()),
+        context: context(&endpoint, &asker, request.headers(), request.uri()),
+        asker,
         endpoint,
         operation,
     };
@@ -54,6 +54,7 @@ pub(super) fn operation(uri: &Uri) -> Option<Operation> {
 /// What a request says before its message is read.
 struct Asked {
     endpoint: Arc<Endpoint>,
+    asker: Asker,
     operation: Operation,
     context: Result<Context, Error>,
     deadline: Deadline,
@@ -118,6 +119,8 @@ impl Asked {
         let mut call = call.map_err(refused)?;
         agents::without_name(&mut call, agent);
         context.heed(&call).map_err(refused)?;
+        let permitted = self.endpoint.permit(&self.asker, &call);
+        permitted.map_err(|refusal| status::refused(&refusal))?;
         // On the heap: the layers of gRPC around it would each hold all of it.
         let reply = Box::pin(service.call(&context, call)).await;
         reply.map_err(|error| status::of(&error))
@@ -148,7 +151,7 @@ type Stream = BoxStream<'static, Result<Bytes, Status>>;
 /// version means that.
 fn context(
     endpoint: &Endpoint,
-    caller: Caller,
+    asker: &Asker,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Context, Error> {
@@ -160,7 +163,7 @@ fn context(
             return Err(Error::new(ErrorKind::VersionNotSupported, message));
         }
     }
-    let mut context = Context::new(endpoint.agent.clone(), caller);
+    let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
     preamble.fill(&mut context);
     Ok(context)
 }

@@ -40,7 +40,7 @@ const GRPC: &[u8] = b"application/grpc";
 pub fn agent(endpoint: Endpoint) -> Router {
     Router::new()
         .route(&format!("/{SERVICE}/{{method}}"), post(call::handle))
-        .route_layer(endpoint.access.layer(Binding::Grpc))
+        .route_layer(endpoint.guard(Binding::Grpc))
         .with_state(Arc::new(endpoint))
 }
 

@@ -8,6 +8,7 @@ use bridge_protocol::{
 use serde_json::{Map, Value, json};
 
 use super::{
+    guarded,
     operation::{self, Place},
     shape,
 };
@@ -42,6 +43,11 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
         add(&mut paths, path, "get", operation);
         paths[path]["servers"] = json!([{"url": base(endpoints, origin)}]);
     }
+    let mut schemas = shape::with_common(schemas);
+    if endpoints.iter().any(|one| !one.access.is_open()) {
+        guarded::refusals(&mut paths);
+        guarded::reasons(&mut schemas["Status"]);
+    }
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -52,7 +58,7 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
         },
         "servers": servers(endpoints, origin),
         "paths": paths,
-        "components": {"schemas": shape::with_common(schemas)},
+        "components": {"schemas": schemas},
     })
 }
 

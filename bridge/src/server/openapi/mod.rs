@@ -5,10 +5,12 @@
 //! crate beside serde_json: those that there are describe handlers and derived types, and here are neither.
 //!
 //! - `document`: the whole
+//! - `guarded`: how agents refuse that ask who calls
 //! - `operation`: one path and method
 //! - `shape`: bodies and parameters
 
 mod document;
+mod guarded;
 mod operation;
 mod shape;
 

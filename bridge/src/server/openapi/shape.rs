@@ -62,6 +62,7 @@ fn status() -> Value {
             "@type": {"type": "string"},
             "reason": {"enum": reasons},
             "domain": {"type": "string"},
+            "metadata": {"type": "object", "additionalProperties": {"type": "string"}},
             "fieldViolations": {"type": "array", "items": {"type": "object", "properties": {
                 "field": {"type": "string"},
                 "description": {"type": "string"},

@@ -4,7 +4,7 @@ use axum::{
     body::Body,
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{ACCEPT, ALLOW, CONTENT_TYPE},
+        header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE},
     },
     response::{Response, sse::Event},
 };
@@ -77,6 +77,9 @@ impl Style {
         response
     }
 
+    /// What is answered is one caller's, and as it stands now: nobody may show it again. Without a word a
+    /// cache may keep what was got by GET, and only knows of credentials in `Authorization` (RFC 9111,
+    /// sections 3.5, 4.2.2).
     fn json(self, status: StatusCode, text: String) -> Response {
         let media_type = match (self.is_plain, self.spoken) {
             (false, Spoken::V1_0) => "application/a2a+json",
@@ -85,7 +88,9 @@ impl Style {
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = status;
         let media_type = HeaderValue::from_static(media_type);
-        response.headers_mut().insert(CONTENT_TYPE, media_type);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, media_type);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     }
 }

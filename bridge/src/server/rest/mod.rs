@@ -43,7 +43,7 @@ use self::{
 };
 use super::{Asker, Endpoint, extensions, preamble::Preamble};
 use crate::{
-    caller::Caller,
+    access::Binding,
     service::{Context, Reply},
 };
 
@@ -72,7 +72,7 @@ struct Asked {
 /// Takes a request below an agent's address, whatever it asks, and answers it in the words of this binding.
 pub(super) async fn handle(
     State(mount): State<Mount>,
-    Asker(caller): Asker,
+    asker: Asker,
     method: Method,
     headers: HeaderMap,
     uri: Uri,
@@ -88,7 +88,7 @@ pub(super) async fn handle(
                 uri,
                 body,
             };
-            mount.carry_out(caller, &asked, style).await
+            mount.carry_out(&asker, &asked, style).await
         }
         Err(rejection) => Err(unread(&rejection)),
     };
@@ -98,7 +98,7 @@ pub(super) async fn handle(
 impl Mount {
     async fn carry_out(
         &self,
-        caller: Caller,
+        asker: &Asker,
         asked: &Asked,
         style: Style,
     ) -> Result<Response, Refusal> {
@@ -110,9 +110,12 @@ impl Mount {
         let routed = self
             .route(&asked.method, asked.uri.path())
             .map_err(refused)?;
-        let mut context = Context::new(endpoint.agent.clone(), caller);
+        let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
         let understood = understand(&mut context, &routed, asked);
         let (call, spoken) = understood.map_err(|error| refused(error.into()))?;
+        if let Err(refusal) = endpoint.permit(asker, &call) {
+            return Ok(refusal.response(Binding::HttpJson, &asked.headers, None));
+        }
         let reply = endpoint.service.call(&context, call).await?;
         let style = style.speaking(spoken);
         let response = match reply {

@@ -91,7 +91,8 @@ impl Kept {
     }
 
     pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let from = Position::parse(&query.page_token)?;
+        let head = |task: &str| Ok(self.tasks.get(task).map(|entry| entry.head.clone()));
+        let from = query.start(caller, head)?;
         let empty = BTreeSet::new();
         let account = self.account(caller, &query.agent);
         let list = account.map_or(&empty, |account| &account.list);

@@ -24,7 +24,8 @@ pub(super) struct Places {
 impl Reader {
     /// Where the tasks of a page are.
     pub(super) fn places(&self, caller: &Caller, query: &ListQuery) -> Result<Places, StoreError> {
-        let from = Position::parse(&query.page_token)?;
+        let head = |task: &str| Ok(self.tip(task)?.map(|tip| tip.head));
+        let from = query.start(caller, head)?;
         let (mut found, total) = match &query.context_id {
             Some(context) => self.in_context(caller, context, from.as_ref(), query)?,
             None => self.in_lanes(caller, from.as_ref(), query)?,

@@ -6,7 +6,10 @@ use super::{
     Backend,
     sample::{AGENT, Sample, at, status},
 };
-use crate::store::{ListQuery, Page, Store, StoreError};
+use crate::{
+    caller::Caller,
+    store::{ListQuery, Page, Store, StoreError},
+};
 
 /// Context, state and time narrow a list and its total, alone and together.
 pub async fn filters_narrow_the_list(backend: &impl Backend) {
@@ -56,12 +59,40 @@ pub async fn filters_narrow_the_list(backend: &impl Backend) {
         assert_eq!(page.total, expected.split_whitespace().count(), "{query:?}");
         assert_eq!(page.next, "");
     }
-    let nonsense = ListQuery {
-        page_token: "nonsense".into(),
-        ..all
+}
+
+/// A page token is good for the list that it was given out for, and for no other caller or agent.
+pub async fn page_tokens_are_of_one_list(backend: &impl Backend) {
+    let store = backend.open();
+    Sample::new("a").create(&*store, 2).await;
+    Sample::new("b").create(&*store, 1).await;
+    let first = ListQuery {
+        page_size: 1,
+        ..ListQuery::of(AGENT)
     };
-    let error = store.list(&Sample::new("a").caller, &nonsense).await;
-    assert!(matches!(error, Err(StoreError::PageToken { .. })));
+    let page = list(&*store, &first).await;
+    let begun = |token: &str| ListQuery {
+        page_token: token.into(),
+        ..first.clone()
+    };
+    assert_eq!(names(&list(&*store, &begun(&page.next)).await), "b");
+    let (own, other) = (Sample::new("a").caller, Caller::new("somebody else"));
+    let elsewhere = ListQuery {
+        agent: "another".into(),
+        ..begun(&page.next)
+    };
+    for (caller, query) in [
+        (&own, begun("nonsense")),
+        (&own, begun("100.never")),
+        (&own, elsewhere),
+        (&other, begun(&page.next)),
+    ] {
+        let error = store.list(caller, &query).await;
+        assert!(
+            matches!(error, Err(StoreError::PageToken { .. })),
+            "{query:?}"
+        );
+    }
 }
 
 /// While tasks move to the front and new ones come, the pages show each other task exactly once.

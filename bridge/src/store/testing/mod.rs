@@ -22,7 +22,9 @@ use std::sync::Arc;
 pub use feed::{changes_name_every_task, watching_loses_nothing};
 pub use ids::{client_tasks_are_found, messages_are_stored_once};
 pub use lease::one_holder_at_a_time;
-pub use list::{filters_narrow_the_list, pages_are_stable_under_updates};
+pub use list::{
+    filters_narrow_the_list, page_tokens_are_of_one_list, pages_are_stable_under_updates,
+};
 pub use log::{
     callers_do_not_see_each_other, conflicts_tell_the_number, ended_tasks_take_nothing,
     events_come_back_in_order, large_parts_come_back, senseless_events_are_refused,
@@ -59,6 +61,7 @@ macro_rules! store_tests {
             messages_are_stored_once,
             client_tasks_are_found,
             filters_narrow_the_list,
+            page_tokens_are_of_one_list,
             pages_are_stable_under_updates,
             watching_loses_nothing,
             changes_name_every_task,

@@ -167,37 +167,16 @@ async fn cards_and_health_are_for_everybody() {
 }
 
 #[tokio::test]
-async fn known_callers_are_shown_more() {
+async fn the_openapi_document_says_how_agents_refuse() {
     let schemes = json!({"s": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}});
-    let open = guarded(&schemes, &json!([]), &[("s", tokens())]).await;
-    let (_, public) = body(app::get(&open, "/.well-known/agent-card.json", None).await).await;
-    assert_eq!(public["capabilities"]["extendedAgentCard"], true);
-    assert_eq!(public["supportsAuthenticatedExtendedCard"], true);
-    assert_eq!(public["skills"], json!([]));
-    let good = format!("Bearer {}", token(ISSUER, "me", &json!({})));
-    for (version, method, interfaces) in [
-        ("1.0", "GetExtendedAgentCard", "supportedInterfaces"),
-        ("0.3", "agent/getAuthenticatedExtendedCard", "url"),
-    ] {
-        let asked = json!({"jsonrpc": "2.0", "id": 7, "method": method});
-        let version = ("a2a-version", version);
-        let headers = [version, ("authorization", good.as_str())];
-        let (_, known) = body(app::post(&open, "/a2a", &headers, &asked).await).await;
-        assert_eq!(known["result"]["skills"][0]["id"], "secret", "{known}");
-        assert!(!known["result"][interfaces].is_null(), "{known}");
-        let (_, unknown) = body(app::post(&open, "/a2a", &[version], &asked).await).await;
-        assert_eq!(unknown["error"]["code"], -32004, "{unknown}");
+    let app = guarded(&schemes, &need(&["s"]), &[("s", tokens())]).await;
+    for (app, is_said) in [(app, true), (app::app().await, false)] {
+        let (_, document) = body(app::get(&app, "/openapi.json", None).await).await;
+        for (path, method) in [("/", "post"), ("/tasks", "get"), ("/v1/card", "get")] {
+            let responses = &document["paths"][path][method]["responses"];
+            assert_eq!(responses.get("401").is_some(), is_said, "{path}");
+        }
+        let card = &document["paths"]["/.well-known/agent-card.json"]["get"]["responses"];
+        assert!(card["200"].is_object() && card.get("401").is_none());
     }
-    let plain = app::app().await;
-    let (_, none) = body(
-        app::post(
-            &plain,
-            "/a2a",
-            &[("a2a-version", "1.0")],
-            &json!({"jsonrpc": "2.0", "id": 7, "method": "GetExtendedAgentCard"}),
-        )
-        .await,
-    )
-    .await;
-    assert_eq!(none["error"]["code"], -32004, "{none}");
 }

@@ -1,8 +1,17 @@
 //! Who may ask an agent, as its card declares: over HTTP without a socket, and over TLS with the program.
 
 mod callers;
+mod cards;
+mod counted;
+mod forged;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod http;
+mod invoked;
+mod lists;
 mod program;
+mod skills;
+mod ways;
 
 use std::{collections::BTreeMap, fs, sync::Arc};
 
@@ -84,20 +93,29 @@ fn secrets(all: &[(&str, &str)]) -> Check {
 
 /// An agent that asks for what these requirements say of these schemes.
 async fn guarded(schemes: &Value, requirements: &Value, checks: &[(&str, Check)]) -> Router {
-    let card = json!({
-        "name": "Echo", "supportedInterfaces": [], "description": "Says it again.",
-        "securitySchemes": schemes, "securityRequirements": requirements,
-    });
+    let card = json!({"securitySchemes": schemes, "securityRequirements": requirements});
+    hosted(&card, checks).await
+}
+
+/// An agent with such a card, which has one more skill for callers who are known.
+async fn hosted(more: &Value, checks: &[(&str, Check)]) -> Router {
+    let mut card =
+        json!({"name": "Echo", "supportedInterfaces": [], "description": "Says it again."});
+    for (name, value) in more.as_object().unwrap() {
+        card[name] = value.clone();
+    }
     let card = AgentCard::read(card).unwrap();
     let checks = checks
         .iter()
         .map(|(name, check)| ((*name).to_owned(), check.clone()));
-    let access = Access::new(&card, "echo", checks.collect::<BTreeMap<_, _>>()).unwrap();
+    let checks = checks.collect::<BTreeMap<_, _>>();
     let mut extended = card.clone();
-    extended.skills = vec![
+    extended.skills.push(
         AgentSkill::read(json!({"id": "secret", "name": "Secret", "description": "For friends."}))
             .unwrap(),
-    ];
+    );
+    let access = Access::new(&card, "echo", checks).unwrap();
+    let access = access.extended(&card, &extended).unwrap();
     let agent = Agent {
         name: "echo".to_owned(),
         card,

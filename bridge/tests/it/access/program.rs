@@ -18,7 +18,7 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-fn folder(config: &str) -> TempDir {
+pub(super) fn folder(config: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bridge.toml");
     fs::write(&path, format!("store = 'memory'\n{config}")).unwrap();
@@ -26,7 +26,7 @@ fn folder(config: &str) -> TempDir {
     folder
 }
 
-fn serve(folder: &Path) -> Bridge {
+pub(super) fn serve(folder: &Path) -> Bridge {
     Bridge::serve(&["--config", folder.join("bridge.toml").to_str().unwrap()])
 }
 
@@ -230,6 +230,26 @@ async fn what_cannot_be_checked_is_not_served() {
         (
             format!("{bearer}access.s.secrets = {{ 'a b' = 'x' }}\n"),
             "without white space",
+        ),
+        (
+            format!(
+                "{bearer}access.s.secrets = {{ a = 'x' }}\n\
+                 card.skills = [{{ id = 'k', description = 'd', security = [{{ t = [] }}] }}]\n"
+            ),
+            "requires the security scheme \"t\"",
+        ),
+        (
+            format!(
+                "{bearer}access.s.secrets = {{ a = 'x' }}\n\
+                 card.skills = [{{ id = 'k', description = 'd', security = [{{ s = ['pay'] }}] }}]\n"
+            ),
+            "only signed tokens carry any",
+        ),
+        (
+            format!(
+                "{bearer}access.s.secrets = {{ a = 'x' }}\nextended_card.security = [{{ s = [] }}]\n"
+            ),
+            "the extended card has other security requirements than the card",
         ),
         (
             "access.t.secrets = { a = 'x' }\n".to_owned(),

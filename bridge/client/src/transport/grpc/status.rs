@@ -13,10 +13,9 @@ pub(super) fn fault(status: &Status, limit: usize) -> Fault {
     if let Some(cause) = status.source() {
         return Fault::StreamBroken(cause.to_string());
     }
-    let challenge = status.metadata().get("www-authenticate");
-    let challenge = challenge
-        .and_then(|value| value.to_str().ok())
-        .map(str::to_owned);
+    let challenges = status.metadata().get_all("www-authenticate").iter();
+    let challenges: Vec<&str> = challenges.filter_map(|value| value.to_str().ok()).collect();
+    let challenge = (!challenges.is_empty()).then(|| challenges.join(", "));
     let said = status.message().to_owned();
     match status.code() {
         Code::Unauthenticated => Fault::Unauthenticated { challenge, said },

@@ -1,0 +1,41 @@
+//! What protects an agent, for those who run it.
+
+use std::iter;
+
+use super::{Access, decision::Requirement, declared::Scheme};
+
+impl Access {
+    /// What protects the agent and its skills, in a few words.
+    pub fn summary(&self) -> String {
+        let requirements = self.demand().requirements;
+        let agent = match requirements.is_empty() {
+            true => "open to everybody".to_owned(),
+            false => format!("callers show {}", self.shown(requirements)),
+        };
+        let skills = self.skills().needs().map(|(skill, requirements)| {
+            format!("; for the skill {skill} {}", self.shown(requirements))
+        });
+        iter::once(agent).chain(skills).collect()
+    }
+
+    fn shown(&self, requirements: &[Requirement]) -> String {
+        let one = |one: &Requirement| match one.is_empty() {
+            true => "nothing".to_owned(),
+            false => one
+                .iter()
+                .map(|pair| self.named(pair))
+                .collect::<Vec<_>>()
+                .join(" and "),
+        };
+        let all: Vec<String> = requirements.iter().map(one).collect();
+        all.join(", or ")
+    }
+
+    fn named(&self, (name, scopes): (&String, &Vec<String>)) -> String {
+        let how = self.scheme(name).map_or(String::new(), Scheme::how);
+        match scopes.is_empty() {
+            true => format!("{name} ({how})"),
+            false => format!("{name} ({how}; scopes {})", scopes.join(" ")),
+        }
+    }
+}

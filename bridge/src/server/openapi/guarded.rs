@@ -1,0 +1,84 @@
+//! What agents answer that ask who calls (specification 7.3, 7.4).
+
+use serde_json::{Map, Value, json};
+
+use super::shape;
+
+/// The names of `google.rpc.Code` with which callers are refused, by HTTP's status.
+const REFUSALS: [(&str, &str, &str); 3] = [
+    (
+        "401",
+        "UNAUTHENTICATED",
+        "It is not known who asks, or what they show is wrong",
+    ),
+    (
+        "403",
+        "PERMISSION_DENIED",
+        "What is shown is not enough, for the agent or for the skill that is named",
+    ),
+    ("503", "UNAVAILABLE", "What is shown cannot be checked now"),
+];
+
+/// Adds to the operations of agents how they refuse; cards are for everybody.
+pub(super) fn refusals(paths: &mut Map<String, Value>) {
+    let operations = paths.values_mut().filter_map(Value::as_object_mut);
+    let operations = operations.flat_map(|item| item.values_mut());
+    for operation in operations.filter(|one| is_of_agents(one)) {
+        let body = match operation["operationId"] == "JSONRPC" {
+            true => shape::common("JsonRpcResponse"),
+            false => shape::common("Status"),
+        };
+        for (status, _, description) in REFUSALS {
+            operation["responses"][status] = refusal(status, description, &body);
+        }
+    }
+}
+
+/// Whether an operation is behind what an agent asks for.
+fn is_of_agents(operation: &Value) -> bool {
+    let tag = operation.pointer("/tags/0").and_then(Value::as_str);
+    tag.is_some_and(|tag| tag != "Cards" && tag != "Bridge")
+}
+
+fn refusal(status: &str, description: &str, body: &Value) -> Value {
+    let mut refusal = json!({
+        "description": description,
+        "content": {"application/json": {"schema": body}},
+    });
+    if status != "503" {
+        refusal["headers"] = json!({"WWW-Authenticate": {
+            "description": "What to show", "schema": {"type": "string"},
+        }});
+    }
+    refusal
+}
+
+/// Adds the reasons to those that errors may have.
+pub(super) fn reasons(status: &mut Value) {
+    const AT: &str = "/properties/error/properties/details/items/properties/reason/enum";
+    if let Some(Value::Array(known)) = status.pointer_mut(AT) {
+        known.extend(REFUSALS.map(|(_, reason, _)| Value::from(reason)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_of_agents_may_refuse_and_cards_may_not() {
+        let operation =
+            |tag: &str| json!({"get": {"operationId": "x", "tags": [tag], "responses": {}}});
+        let mut paths = Map::from_iter([
+            ("/tasks".to_owned(), operation("A2A 1.0")),
+            ("/card".to_owned(), operation("Cards")),
+        ]);
+        refusals(&mut paths);
+        let statuses = |path: &str| paths[path]["get"]["responses"].as_object().map(Map::len);
+        assert_eq!((statuses("/tasks"), statuses("/card")), (Some(3), Some(0)));
+        let mut status = json!({"properties": {"error": {"properties": {"details": {"items":
+            {"properties": {"reason": {"enum": ["X"]}}}}}}}});
+        reasons(&mut status);
+        assert!(status.to_string().contains("PERMISSION_DENIED"));
+    }
+}
