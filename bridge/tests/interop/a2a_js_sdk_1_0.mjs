@@ -1,6 +1,6 @@
 // A2A 1.0 as npm @a2a-js/sdk 1.3.0 speaks it, through every kind of conversation. Like the clients in Python
 // beside it, it gets the bridge's address, prints a line per check and ends with 1 if one failed. The second
-// argument is the transport: JSONRPC or HTTP+JSON.
+// argument is the transport: JSONRPC, HTTP+JSON or GRPC.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { randomUUID } from 'node:crypto';
@@ -10,6 +10,7 @@ const require = createRequire(import.meta.url);
 const load = (name) => import(pathToFileURL(require.resolve(name).replace(/\.cjs$/, '.js')));
 const { Role, TaskState } = await load('@a2a-js/sdk');
 const { ClientFactory, ClientFactoryOptions } = await load('@a2a-js/sdk/client');
+const { GrpcTransportFactory } = await load('@a2a-js/sdk/client/grpc');
 
 const [base, transport] = process.argv.slice(2);
 const STREAMED =
@@ -32,7 +33,8 @@ async function refused(what, error, asked) {
 }
 
 async function agent(name) {
-  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { preferredTransports: [transport] });
+  const wanted = { transports: [new GrpcTransportFactory()], preferredTransports: [transport] };
+  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, wanted);
   return new ClientFactory(options).createFromUrl(`${base}/a2a/${name}/`, '.well-known/agent-card.json');
 }
 
@@ -93,6 +95,21 @@ async function subscribe(client) {
   equal('it ends when the task is canceled', ['statusUpdate', 'TASK_STATE_CANCELED'], states.at(-1));
 }
 
+async function pushes(client) {
+  const { id: taskId } = await ask(client, '-multi');
+  const config = { tenant: '', id: 'p', taskId, url: 'http://127.0.0.1:9/hook', token: 't', authentication: undefined };
+  const made = await client.createTaskPushNotificationConfig(config);
+  equal('a webhook is set', [config.url, config.token], [made.url, made.token]);
+  const named = { tenant: '', taskId, id: 'p' };
+  equal('it is got as it was set', made, await client.getTaskPushNotificationConfig(named));
+  const all = () => client.listTaskPushNotificationConfig({ tenant: '', taskId, pageSize: 0, pageToken: '' });
+  equal('it is listed', [made], (await all()).configs);
+  await client.deleteTaskPushNotificationConfig(named);
+  equal('it is gone when it was deleted', 0, (await all()).configs.length);
+  const inside = { ...config, url: 'http://10.0.0.1/hook' };
+  await refused('one that nobody allowed is refused', 'RequestMalformedError', client.createTaskPushNotificationConfig(inside));
+}
+
 async function errors(client, ended) {
   await refused('an unknown task is not found', 'TaskNotFoundError', client.getTask({ tenant: '', id: 'unknown' }));
   await refused('an ended task takes no message', 'UnsupportedOperationError', ask(client, 'more', ended));
@@ -110,6 +127,7 @@ const listed = await sample.listTasks?.({
   historyLength: undefined, statusTimestampAfter: undefined, includeArtifacts: false,
 });
 equal("a context's tasks are listed", [ended.id], listed?.tasks.map(({ id }) => id));
+await pushes(sample);
 await errors(sample, ended);
 console.log(`${checks.passed} passed, ${checks.failed} failed`);
 process.exit(checks.failed ? 1 : 0);

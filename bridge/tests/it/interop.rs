@@ -1,5 +1,8 @@
 //! Clients that are not ours go through every kind of conversation with the program. What they do stands
-//! in `tests/interop/`; what of their behaviour is a fault of theirs in `KNOWN.md` there.
+//! in `tests/interop/`, with a table of what is tried; what of their behaviour is a fault of theirs in
+//! `KNOWN.md` there.
+
+mod cli;
 
 use std::{
     collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration,
@@ -10,13 +13,10 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::{
-    node,
-    program::{Bridge, run, target},
+    node, official,
+    program::{Bridge, run},
     venv,
 };
-
-/// How long it may take to build a client.
-const BUILD: Duration = Duration::from_secs(900);
 
 /// Longer than a client waits by itself.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -33,7 +33,7 @@ async fn a2a_sdk_speaks_0_3() {
 
 #[tokio::test]
 async fn a2a_sdk_is_pushed_to_in_1_0() {
-    converse("push_1_0.py", &["a2a-sdk==1.3.0"]).await;
+    converse("push_1_0.py", &["a2a-sdk[grpc]==1.3.0"]).await;
 }
 
 #[tokio::test]
@@ -48,8 +48,8 @@ async fn python_a2a_speaks_0_1() {
 
 #[tokio::test]
 async fn the_js_sdk_speaks_1_0() {
-    let modules = node::with(&["@a2a-js/sdk@1.3.0", "express@5.2.1"]).await;
-    for transport in ["JSONRPC", "HTTP+JSON"] {
+    let modules = node::with(&node::A2A_JS_SDK).await;
+    for transport in ["JSONRPC", "HTTP+JSON", "GRPC"] {
         let mut command = Command::new("node");
         command.arg(interop("a2a_js_sdk_1_0.mjs"));
         // The bridge's address comes before the transport.
@@ -106,16 +106,9 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
     }
 }
 
-/// The official Rust client is built for this test alone, once: see its `Cargo.toml`.
 #[tokio::test]
 async fn a2a_client_lf_speaks_1_0() {
-    let built = target().join("interop-rust");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--locked", "--manifest-path"]);
-    cargo.arg(interop("a2a_client_lf/Cargo.toml"));
-    let (done, said) = run(cargo.arg("--target-dir").arg(&built), BUILD).await;
-    assert!(done, "the official Rust client cannot be built:\n{said}");
-    let client = built.join("debug/a2a_client_lf");
+    let client = official::program("a2a_client_lf").await;
     talk("a2a_client_lf", Command::new(client)).await;
 }
 

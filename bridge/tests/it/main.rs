@@ -49,6 +49,8 @@ mod minimal;
 #[cfg(test)]
 mod node;
 #[cfg(test)]
+mod official;
+#[cfg(test)]
 mod openapi;
 #[cfg(test)]
 mod program;
