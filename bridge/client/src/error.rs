@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
 
-use crate::Binding;
+use crate::{Binding, certificate};
 
 /// A call that failed: which agent, which operation, how it was carried, why.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,9 @@ pub enum Fault {
     /// Nobody answered.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
+    /// Who answered has a certificate that is not believed, or is not the agent's.
+    #[error("its certificate is not trusted: {0}")]
+    Certificate(String),
     /// The answer took too long.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
@@ -119,6 +122,9 @@ impl Fault {
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
         if error.is_timeout() && !error.is_connect() {
             return Self::Timeout(limit);
+        }
+        if let Some(why) = certificate::distrust(error) {
+            return Self::Certificate(why);
         }
         let cause = root_cause(error);
         match error.is_connect() || error.is_request() {

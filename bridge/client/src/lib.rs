@@ -10,6 +10,7 @@
 //! - [`Binding`]: how calls are carried
 //! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
+//! - [`Roots`]: whose certificates are believed
 //! - [`CardCheck`]: whether a card is trusted
 //! - [`CardCache`]: cards that need not be sent again
 //! - [`Signers`]: who may have signed it
@@ -21,6 +22,7 @@ mod agent;
 mod binding;
 mod cache;
 mod card;
+mod certificate;
 mod check;
 mod client;
 mod connect;
@@ -34,6 +36,7 @@ mod negotiation;
 mod options;
 #[cfg(feature = "registry")]
 pub mod registry;
+mod roots;
 mod signature;
 mod stream;
 mod tenant;
@@ -47,6 +50,7 @@ pub use client::Client;
 pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
 pub use options::{Limits, Options, Polls, Retries};
+pub use roots::{Roots, RootsError};
 pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
-use crate::{Binding, CardCache, CardCheck, Credentials};
+use crate::{Binding, CardCache, CardCheck, Credentials, Roots};
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Options {
     pub extended_card: bool,
     /// What a card has to pass before anything in it is used, such as a check of its signatures.
     pub signatures: Option<Arc<dyn CardCheck>>,
+    /// Whose certificates are believed beside those of public authorities.
+    pub roots: Roots,
     /// Cards that were read before. Clones of these options share them.
     pub cards: CardCache,
     /// How long to wait, how much to take.
@@ -40,6 +42,7 @@ impl Default for Options {
             credentials: Credentials::default(),
             extended_card: false,
             signatures: None,
+            roots: Roots::default(),
             cards: CardCache::default(),
             limits: Limits::default(),
             retries: Retries::default(),

@@ -17,6 +17,7 @@ mod legacy;
 mod openapi;
 mod own;
 mod preamble;
+mod readiness;
 mod render;
 mod reply;
 mod rest;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 pub use health::health;
 pub use openapi::openapi;
+pub use readiness::Readiness;
 
 use axum::{
     Extension, Router,

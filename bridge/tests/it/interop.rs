@@ -3,6 +3,8 @@
 //! `KNOWN.md` there.
 
 mod cli;
+#[cfg(feature = "grpc")]
+mod services;
 
 use std::{
     collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration,
@@ -23,22 +25,22 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn a2a_sdk_speaks_1_0() {
-    converse("a2a_sdk_1_0.py", &["a2a-sdk[grpc]==1.3.0"]).await;
+    converse("a2a_sdk_1_0.py", &venv::A2A_SDK_1_0).await;
 }
 
 #[tokio::test]
 async fn a2a_sdk_speaks_0_3() {
-    converse("a2a_sdk_0_3.py", &["a2a-sdk==0.3.26"]).await;
+    converse("a2a_sdk_0_3.py", &venv::A2A_SDK_0_3).await;
 }
 
 #[tokio::test]
 async fn a2a_sdk_is_pushed_to_in_1_0() {
-    converse("push_1_0.py", &["a2a-sdk[grpc]==1.3.0"]).await;
+    converse("push_1_0.py", &venv::A2A_SDK_1_0).await;
 }
 
 #[tokio::test]
 async fn a2a_sdk_is_pushed_to_in_0_3() {
-    converse("push_0_3.py", &["a2a-sdk==0.3.26"]).await;
+    converse("push_0_3.py", &venv::A2A_SDK_0_3).await;
 }
 
 #[tokio::test]
@@ -81,9 +83,7 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
                 [agents.card.security_schemes.key.apiKeySecurityScheme]\nlocation = 'header'\nname = 'X-Key'\n\
                 [agents.access.key.secrets]\nme = { file = 'key.pem' }\n";
     fs::write(&config, text).unwrap();
-    let python = venv::with(&["a2a-sdk[signing]==1.3.0"])
-        .await
-        .join("bin/python");
+    let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     for algorithm in ["EdDSA", "ES256"] {
         let mut make = Command::new(&python);
         make.arg(interop("card_key.py")).arg(algorithm).arg(&key);

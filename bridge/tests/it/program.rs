@@ -70,6 +70,12 @@ impl Bridge {
         kill(pid, Signal::SIGHUP).unwrap();
     }
 
+    /// Asks it to stop in good order.
+    pub(crate) fn terminate(&self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGTERM).unwrap();
+    }
+
     /// Ends it as kill -9 does, and waits until it is gone.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

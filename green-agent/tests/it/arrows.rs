@@ -40,7 +40,10 @@ const CLIENT: Rooms = &[
         &["client", "connect", "discovery", "error", "http", "options"],
     ),
     ("registry", &["credentials", "discovery", "error"]),
-    ("discovery", &["credentials", "guard"]),
+    (
+        "discovery",
+        &["certificate", "credentials", "guard", "roots"],
+    ),
     ("guard", &[]),
     (
         "client",
@@ -77,11 +80,16 @@ const CLIENT: Rooms = &[
     ("transport", &["error", "http", "options"]),
     ("card", &["cache", "error", "http", "options"]),
     ("http", &["credentials", "error", "options"]),
-    ("options", &["binding", "cache", "check", "credentials"]),
+    (
+        "options",
+        &["binding", "cache", "check", "credentials", "roots"],
+    ),
     ("cache", &[]),
     ("check", &[]),
     ("credentials", &["error"]),
-    ("error", &["binding"]),
+    ("roots", &["error"]),
+    ("error", &["binding", "certificate"]),
+    ("certificate", &[]),
     ("binding", &[]),
     ("signature", &[]),
 ];

@@ -30,6 +30,7 @@ impl Credentials {
             | Fault::Invalid(_)
             | Fault::Asked(_)
             | Fault::NoInterface { .. }
+            | Fault::Certificate(_)
             | Fault::Untrusted(_)
             | Fault::NoCredentials { .. }
             | Fault::Elsewhere { .. }

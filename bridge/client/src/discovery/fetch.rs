@@ -11,6 +11,7 @@ use url::Url;
 
 use super::{DiscoveryError, DiscoveryOptions};
 use crate::{
+    certificate,
     credentials::is_loopback,
     guard::{self, NotPublic, PublicOnly},
 };
@@ -35,6 +36,7 @@ impl<'a> Fetcher<'a> {
             .connect_timeout(options.connect)
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true);
+        let builder = options.roots.add_to(builder);
         let builder = match options.allow_private {
             false => builder.dns_resolver(Arc::new(PublicOnly)).no_proxy(),
             // A proxy of the environment is for the outside.
@@ -179,9 +181,10 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
             None => break,
         }
     }
+    let distrust = certificate::distrust(error);
     DiscoveryError::Unreachable {
         url: url.to_string(),
-        cause: inner.to_string(),
+        cause: distrust.unwrap_or_else(|| inner.to_string()),
     }
 }
 

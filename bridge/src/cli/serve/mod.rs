@@ -31,6 +31,7 @@ use crate::{
     clock,
     config::{Auth, Config, IssuerConfig},
     host::{Front, Host},
+    stop_signal,
 };
 use cast::Cast;
 use place::Place;
@@ -45,6 +46,7 @@ impl Serve {
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
+        let stop = stop_signal()?;
         let config = self.config()?;
         place::check(&config)?;
         let choice = self.store_choice(&config)?;
@@ -69,7 +71,10 @@ impl Serve {
             store: store.clone(),
             issuer: issuer.clone(),
         };
-        let host = cast.host(&config)?.connector(channel);
+        let host = cast
+            .host(&config)?
+            .connector(channel)
+            .stopping(stop.clone());
         let host = with_issuer(host, issuer).grpc(place.grpc(&config, grpc_address));
         let host = with_signer(push::with_push(host, &config.push)?, &config)?;
         let hosted = host.start(place.public_url.as_str()).await?;
@@ -99,7 +104,7 @@ impl Serve {
             grpc,
             encryption,
         };
-        run::run(doors, app, reload).await?;
+        run::run(doors, app, reload, stop).await?;
         Ok(())
     }
 }

@@ -25,8 +25,7 @@ const WHOLE: Life = Life {
 
 #[tokio::test]
 async fn a2a_sdk_is_spoken_to_in_1_0() {
-    let packages = ["a2a-sdk[grpc,http-server]==1.3.0", "uvicorn==0.54.0"];
-    let agent = python("a2a_sdk_1_0.py", &packages).await;
+    let agent = python("a2a_sdk_1_0.py", &venv::A2A_SDK_1_0).await;
     for binding in Binding::ALL {
         speak(&agent, Version::V1_0, binding, WHOLE).await;
     }
@@ -34,8 +33,7 @@ async fn a2a_sdk_is_spoken_to_in_1_0() {
 
 #[tokio::test]
 async fn a2a_sdk_is_spoken_to_in_0_3() {
-    let packages = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
-    let agent = python("a2a_sdk_0_3.py", &packages).await;
+    let agent = python("a2a_sdk_0_3.py", &venv::A2A_SDK_0_3).await;
     let life = Life {
         tells_cancel: false,
         lists: false,

@@ -128,6 +128,12 @@ async fn cards(cli: &Cli) {
     let card = cli.ask(&["card", "get"]).await;
     assert_eq!(card["name"], "sample");
     let version = ["--svc-param", "A2A-Version:1.0"];
+    let invalid = cli.run(&["card", "get", "--validate"]).await.error.unwrap();
+    let violations = invalid["details"].as_array().unwrap();
+    assert_eq!(violations.len(), 1, "{invalid}");
+    let older =
+        "('additionalInterfaces', 'preferredTransport', 'protocolVersion', 'url' were unexpected)";
+    assert!(violations[0].to_string().contains(older), "{invalid}");
     let valid = cli
         .ask(&[&["card", "get", "--validate"], &version[..]].concat())
         .await;
@@ -146,7 +152,7 @@ async fn turns(cli: &Cli) -> Value {
     );
     assert_eq!(cli.ask(&["task", "get", id(&answered)]).await, answered);
 
-    let asked = cli.say(&["-multi"]).await;
+    let asked = cli.say(&["--", "-multi"]).await;
     assert_eq!(state(&asked), "TASK_STATE_INPUT_REQUIRED");
     let task = ["--task-id", id(&asked)];
     let parts = ["--text-part", "one", "--data-part", r#"{"n":1}"#];
@@ -164,7 +170,7 @@ async fn turns(cli: &Cli) -> Value {
 }
 
 async fn streamed(cli: &Cli) {
-    let printed = cli.run(&["send", "-stream", "--stream"]).await;
+    let printed = cli.run(&["send", "--stream", "--", "-stream"]).await;
     assert_eq!(printed.error, None);
     let events = printed.documents;
     assert_eq!(state(&events[0]["task"]), "TASK_STATE_WORKING");
@@ -172,7 +178,8 @@ async fn streamed(cli: &Cli) {
         .iter()
         .filter_map(|event| event.get("artifactUpdate"));
     let text = pieces.fold(String::new(), |text, update| {
-        let piece = update["artifact"]["parts"][0]["text"].as_str().unwrap();
+        let piece = update["artifact"]["parts"][0]["text"].as_str();
+        let piece = piece.unwrap_or_default();
         match update["append"] == json!(true) {
             true => text + piece,
             false => piece.to_owned(),
@@ -189,7 +196,7 @@ async fn streamed(cli: &Cli) {
 
 /// A waiting task is found by its context and state, and canceled.
 async fn listed(cli: &Cli) {
-    let task = cli.say(&["-multi"]).await;
+    let task = cli.say(&["--", "-multi"]).await;
     let context = task["contextId"].as_str().unwrap();
     let filters = ["--context-id", context, "--status", "input-required"];
     let listed = cli.ask(&[&["task", "list"], &filters[..]].concat()).await;
@@ -206,7 +213,7 @@ async fn listed(cli: &Cli) {
 }
 
 async fn pushes(cli: &Cli) {
-    let task = cli.say(&["-multi"]).await;
+    let task = cli.say(&["--", "-multi"]).await;
     let push = |arguments: &[&'static str]| {
         let arguments = arguments.iter().map(|&one| match one {
             "TASK" => id(&task),
@@ -264,7 +271,7 @@ async fn subscribed(hanging: &Cli) {
         .say(&["hi", "--async", "--return-immediately"])
         .await;
     assert_eq!(state(&task), "TASK_STATE_WORKING");
-    let mut follower = hanging.command(&["task", "subscribe", id(&task), "--stream"]);
+    let mut follower = hanging.command(&["task", "subscribe", id(&task)]);
     let mut follower = follower.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
     let mut next = async || timeout(LIMIT, lines.next_line()).await.unwrap().unwrap();
