@@ -1,7 +1,7 @@
 //! gRPC encrypted: the client and the program through a socket, on the port of everything else and on one of
 //! gRPC's own, with a certificate that only those believe who are told of it.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use bridge_client::{Binding, Client, Fault, Options, Roots};
 use bridge_protocol::a2a::{
@@ -14,7 +14,13 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use url::Url;
 
-use crate::program::{Bridge, run};
+use crate::{
+    program::{Bridge, run},
+    venv,
+};
+
+/// Longer than a client takes.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder with a certificate for `127.0.0.1`, and settings that use it.
 struct Site(TempDir);
@@ -132,11 +138,23 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
     );
 }
 
+/// Those who are not ours agree on the encryption in their own way.
+#[tokio::test]
+async fn a_client_of_others_is_answered_too() {
+    let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
+    let site = Site::new("");
+    let bridge = site.serve();
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/a2a_sdk_tls.py");
+    let mut command = Command::new(python);
+    command.args([client, bridge.url(), &site.path("c.pem")]);
+    let (passed, said) = run(&mut command, LIMIT).await;
+    assert!(passed, "{said}");
+}
+
 #[tokio::test]
 async fn the_command_line_is_told_of_an_authority_by_a_file() {
     let site = Site::new("");
     let bridge = site.serve();
-    let limit = std::time::Duration::from_secs(30);
     for (arguments, ca, expected) in [
         (
             &["chat", "--binding", "grpc", "-m", "hi"][..],
@@ -153,7 +171,7 @@ async fn the_command_line_is_told_of_an_authority_by_a_file() {
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
         let command = command.args(arguments).arg(bridge.url());
-        let (passed, said) = run(command.arg("--ca").arg(site.path(ca)), limit).await;
+        let (passed, said) = run(command.arg("--ca").arg(site.path(ca)), LIMIT).await;
         assert_eq!(passed, ca == "c.pem", "{said}");
         assert!(said.contains(expected), "{said}");
     }

@@ -50,18 +50,26 @@ async fn python_a2a_speaks_0_1() {
 
 #[tokio::test]
 async fn the_js_sdk_speaks_1_0() {
+    js(&["JSONRPC", "HTTP+JSON", "GRPC"], "1.0").await;
+}
+
+#[tokio::test]
+async fn the_js_sdk_speaks_0_3() {
+    js(&["JSONRPC", "HTTP+JSON"], "0.3").await;
+}
+
+/// Lets the client in JavaScript talk over each of these transports.
+async fn js(transports: &[&str], version: &str) {
     let modules = node::with(&node::A2A_JS_SDK).await;
-    for transport in ["JSONRPC", "HTTP+JSON", "GRPC"] {
-        let mut command = Command::new("node");
-        command.arg(interop("a2a_js_sdk_1_0.mjs"));
-        // The bridge's address comes before the transport.
+    for transport in transports {
         let bridge = serve();
+        let mut command = Command::new("node");
         command
             .env("NODE_PATH", &modules)
-            .arg(bridge.url())
-            .arg(transport);
+            .arg(interop("a2a_js_sdk.mjs"))
+            .args([bridge.url(), transport, version]);
         let (passed, said) = run(&mut command, LIMIT).await;
-        assert!(passed, "over {transport}:\n{said}");
+        assert!(passed, "{version} over {transport}:\n{said}");
     }
 }
 

@@ -17,7 +17,7 @@ use nix::{
 use tokio::time::timeout;
 
 /// How long the program may take until it listens.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(60);
 
 /// `bridge serve` on a port of its own, or a bot that listens; it is killed when this is dropped.
 pub(crate) struct Bridge {

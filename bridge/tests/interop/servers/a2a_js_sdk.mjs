@@ -1,5 +1,5 @@
-// An agent on npm @a2a-js/sdk 1.3.0: A2A 1.0 over JSON-RPC at `/rpc`, over HTTP+JSON below `/rest` and over
-// gRPC at a port of its own.
+// An agent on npm @a2a-js/sdk 1.3.0: A2A 1.0 and 0.3 over JSON-RPC at `/rpc` and over HTTP+JSON below `/rest`,
+// and 1.0 over gRPC at a port of its own.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { randomUUID } from 'node:crypto';
@@ -55,12 +55,13 @@ class Agent {
   }
 }
 
-const interfaceAt = (url, protocolBinding) => ({ url, protocolBinding, protocolVersion: '1.0', tenant: '' });
+const interfaceAt = (url, protocolBinding, protocolVersion = '1.0') => ({ url, protocolBinding, protocolVersion, tenant: '' });
 const cardOf = (http, grpcPort) => ({
   name: '@a2a-js/sdk 1.3.0', description: 'answers', version: '1', provider: undefined,
   supportedInterfaces: [
     interfaceAt(`${http}/rpc`, 'JSONRPC'), interfaceAt(`${http}/rest`, 'HTTP+JSON'),
     interfaceAt(`127.0.0.1:${grpcPort}`, 'GRPC'),
+    interfaceAt(`${http}/rpc`, 'JSONRPC', '0.3'), interfaceAt(`${http}/rest`, 'HTTP+JSON', '0.3'),
   ],
   capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true, extensions: [] },
   securitySchemes: {}, securityRequirements: [], signatures: [],
@@ -79,9 +80,10 @@ rpc.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (failed, g
       card, new InMemoryTaskStore(), new Agent(), undefined, undefined, undefined, card,
     );
     const userBuilder = UserBuilder.noAuthentication;
+    const legacyCompat = { enabled: true };
     app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
-    app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }));
-    app.use('/rest', restHandler({ requestHandler, userBuilder }));
+    app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder, legacyCompat }));
+    app.use('/rest', restHandler({ requestHandler, userBuilder, legacyCompat }));
     rpc.addService(A2AService, grpcService({ requestHandler, userBuilder }));
     console.error(`listening on ${address}`);
   });

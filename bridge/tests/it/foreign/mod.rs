@@ -48,7 +48,7 @@ async fn a2a_sdk_is_spoken_to_in_0_3() {
 }
 
 #[tokio::test]
-async fn the_js_sdk_is_spoken_to_in_1_0() {
+async fn the_js_sdk_is_spoken_to_in_1_0_and_0_3() {
     let modules = node::with(&node::A2A_JS_SDK).await;
     let mut node = Command::new("node");
     node.arg(interop("a2a_js_sdk.mjs"))
@@ -56,6 +56,13 @@ async fn the_js_sdk_is_spoken_to_in_1_0() {
     let agent = Bridge::listening(&mut node);
     for binding in Binding::ALL {
         speak(&agent, Version::V1_0, binding, WHOLE).await;
+    }
+    let life = Life {
+        lists: false,
+        ..WHOLE
+    };
+    for binding in [Binding::JsonRpc, Binding::HttpJson] {
+        speak(&agent, Version::V0_3, binding, life).await;
     }
 }
 
