@@ -5,6 +5,7 @@
 mod cli;
 #[cfg(feature = "grpc")]
 mod services;
+mod table;
 
 use std::{
     collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::PathBuf, time::Duration,
