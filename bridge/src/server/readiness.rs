@@ -46,6 +46,6 @@ impl Readiness {
             return;
         }
         // Nobody is left who could ask for it.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

@@ -46,7 +46,6 @@ impl Serve {
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
-        let stop = stop_signal()?;
         let config = self.config()?;
         place::check(&config)?;
         let choice = self.store_choice(&config)?;
@@ -71,6 +70,8 @@ impl Serve {
             store: store.clone(),
             issuer: issuer.clone(),
         };
+        // From here on there is something to end in good order.
+        let stop = stop_signal()?;
         let host = cast
             .host(&config)?
             .connector(channel)

@@ -214,40 +214,25 @@ async fn listed(cli: &Cli) {
 
 async fn pushes(cli: &Cli) {
     let task = cli.say(&["--", "-multi"]).await;
-    let push = |arguments: &[&'static str]| {
-        let arguments = arguments.iter().map(|&one| match one {
-            "TASK" => id(&task),
-            other => other,
-        });
-        let all = ["task", "push-config"].into_iter().chain(arguments);
-        all.map(str::to_owned).collect::<Vec<_>>()
-    };
-    let ask = async |arguments: &[&'static str]| {
-        let arguments = push(arguments);
-        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        cli.run(&arguments).await
-    };
-    let hook = "http://127.0.0.1:9/hook";
-    let auth = ["--auth-scheme", "Bearer", "--auth-credentials", "secret"];
-    let create = [
-        &["create", "TASK", hook, "--config-id", "p", "--token", "t"],
-        &auth[..],
-    ];
-    let made = ask(&create.concat()).await.documents.remove(0);
-    assert_eq!(
-        (&made["id"], &made["url"]),
-        (&json!("p"), &json!(hook)),
-        "{made}"
-    );
-    let got = ask(&["get", "TASK", "p"]).await.documents.remove(0);
+    let (task, hook) = (id(&task), "http://127.0.0.1:9/hook");
+    let push = ["task", "push-config"];
+    let named = ["--config-id", "p", "--token", "t"];
+    let shown = ["--auth-scheme", "Bearer", "--auth-credentials", "secret"];
+    let create = [&push[..], &["create", task, hook], &named, &shown].concat();
+    let made = cli.ask(&create).await;
+    let seen = (&made["id"], &made["url"], &made["token"]);
+    assert_eq!(seen, (&json!("p"), &json!(hook), &json!("t")), "{made}");
+    let got = cli.ask(&[&push[..], &["get", task, "p"]].concat()).await;
     assert_eq!(got, made);
-    let all = ask(&["list", "TASK"]).await.documents.remove(0);
-    assert_eq!(all["configs"], json!([made]));
-    assert_eq!(ask(&["delete", "TASK", "p"]).await.error, None);
-    let all = ask(&["list", "TASK"]).await.documents.remove(0);
-    assert_eq!(all["configs"].as_array().map_or(0, Vec::len), 0, "{all}");
-    let unsafe_one = ask(&["create", "TASK", "http://10.0.0.1/hook"]).await;
-    assert_eq!(unsafe_one.error.unwrap()["a2aCode"], -32602);
+    let list = [&push[..], &["list", task]].concat();
+    assert_eq!(cli.ask(&list).await["configs"], json!([made]));
+    let deleted = cli.run(&[&push[..], &["delete", task, "p"]].concat()).await;
+    assert_eq!(deleted.error, None);
+    let left = cli.ask(&list).await;
+    assert_eq!(left["configs"].as_array().map_or(0, Vec::len), 0, "{left}");
+    let inside = [&push[..], &["create", task, "http://10.0.0.1/hook"]].concat();
+    let refused = cli.run(&inside).await.error.unwrap();
+    assert_eq!(refused["a2aCode"], -32602);
 }
 
 async fn refused(cli: &Cli, ended: &Value) {
