@@ -44,8 +44,13 @@ pub(crate) async fn find(
     for path in PATHS {
         match within(limit, fetch(http, &below(base, path), options)).await {
             Ok(card) => return Ok(card),
-            // Nobody there, or something that took all the time: the next place would only repeat it.
-            Err(fault @ (Fault::Unreachable(_) | Fault::Private { .. } | Fault::Timeout(_))) => {
+            // Nobody there or a stranger, or something that took all the time: the next place would only repeat it.
+            Err(
+                fault @ (Fault::Unreachable(_)
+                | Fault::Private { .. }
+                | Fault::Certificate(_)
+                | Fault::Timeout(_)),
+            ) => {
                 return Err(fault);
             }
             Err(fault) => first = first.or(Some(fault)),

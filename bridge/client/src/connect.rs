@@ -161,7 +161,7 @@ fn builder(base: &Url, options: &Options) -> reqwest::ClientBuilder {
         .connect_timeout(options.limits.connect)
         .redirect(redirect::Policy::none())
         .tcp_nodelay(true);
-    let builder = options.guard().on(builder);
+    let builder = options.guard().on(options.roots.add_to(builder));
     match is_loopback(base) {
         true => builder.no_proxy(),
         false => builder,

@@ -4,7 +4,7 @@ use std::{net::IpAddr, time::Duration};
 
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
 
-use crate::{Binding, guard::Private};
+use crate::{Binding, certificate, guard::Private};
 
 /// A call that failed: which agent, which operation, how it was carried, why.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,9 @@ pub enum Fault {
         /// Its address.
         address: IpAddr,
     },
+    /// Who answered has a certificate that is not believed, or is not the agent's.
+    #[error("its certificate is not trusted: {0}")]
+    Certificate(String),
     /// The answer took too long.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
@@ -132,6 +135,9 @@ impl Fault {
         }
         if error.is_timeout() && !error.is_connect() {
             return Self::Timeout(limit);
+        }
+        if let Some(why) = certificate::distrust(error) {
+            return Self::Certificate(why);
         }
         let cause = root_cause(error);
         match error.is_connect() || error.is_request() {

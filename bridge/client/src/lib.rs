@@ -11,6 +11,7 @@
 //! - [`Credentials`]: what lets the client in
 //! - [`fetch_card`]: an agent's card, of any generation
 //! - [`Lookup`]: who says where a name is, if not the system
+//! - [`Roots`]: whose certificates are believed
 //! - [`CardCheck`]: whether a card is trusted
 //! - [`CardCache`]: cards that need not be sent again
 //! - [`Signers`]: who may have signed it
@@ -22,6 +23,7 @@ mod agent;
 mod binding;
 mod cache;
 mod card;
+mod certificate;
 mod check;
 mod client;
 mod connect;
@@ -35,6 +37,7 @@ mod negotiation;
 mod options;
 #[cfg(feature = "registry")]
 pub mod registry;
+mod roots;
 mod signature;
 mod stream;
 mod tenant;
@@ -49,6 +52,7 @@ pub use credentials::{CredentialError, Credentials};
 pub use error::{ClientError, Fault};
 pub use guard::Lookup;
 pub use options::{Limits, Options, Polls, Retries};
+pub use roots::{Roots, RootsError};
 pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
 

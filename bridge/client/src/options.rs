@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
-use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, guard::Guard};
+use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, Roots, guard::Guard};
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Options {
     pub extended_card: bool,
     /// What a card has to pass before anything in it is used, such as a check of its signatures.
     pub signatures: Option<Arc<dyn CardCheck>>,
+    /// Whose certificates are believed beside those of public authorities.
+    pub roots: Roots,
     /// Cards that were read before. Clones of these options share them.
     pub cards: CardCache,
     /// Whether what is not of the public internet may be connected to: loopback, private networks, link-local
@@ -46,6 +48,7 @@ impl Default for Options {
             credentials: Credentials::default(),
             extended_card: false,
             signatures: None,
+            roots: Roots::default(),
             cards: CardCache::default(),
             allow_private: true,
             lookup: None,

@@ -12,6 +12,7 @@ mod push;
 mod registry;
 mod serve;
 mod store;
+mod trust;
 
 use std::process::ExitCode;
 

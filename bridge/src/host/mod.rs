@@ -22,6 +22,7 @@ use std::{
 
 use axum::Router;
 use bridge_protocol::a2a::AgentCard;
+use tokio::sync::watch;
 
 pub use front::Front;
 pub use grpc::Grpc;
@@ -60,6 +61,7 @@ struct Extras {
     issuer: Option<Arc<Issuer>>,
     signer: Option<Arc<CardSigner>>,
     grpc: Grpc,
+    stopping: Option<watch::Receiver<bool>>,
 }
 
 /// Why agents cannot be hosted.
@@ -143,6 +145,14 @@ impl Host {
     #[must_use]
     pub fn grpc(mut self, grpc: Grpc) -> Self {
         self.extras.grpc = grpc;
+        self
+    }
+
+    /// Tells those who ask whether it can serve that it cannot once `stopping` becomes true, such as a
+    /// [`stop_signal`](crate::stop_signal()). Who watches over gRPC would hold a stop up otherwise.
+    #[must_use]
+    pub fn stopping(mut self, stopping: watch::Receiver<bool>) -> Self {
+        self.extras.stopping = Some(stopping);
         self
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     auth, clock, connector,
-    server::{Endpoint, catalogue, health, openapi, router},
+    server::{Endpoint, Readiness, catalogue, health, openapi, router},
     service::Service,
 };
 
@@ -22,7 +22,8 @@ pub(super) fn routes(
     extras: &Extras,
     seats: &[Seat],
 ) -> Router {
-    let mut app = health(service.clone());
+    let readiness = Readiness::new(service.clone(), extras.stopping.clone());
+    let mut app = health(service.clone(), readiness.clone());
     if let Some(channel) = &extras.channel {
         app = app.merge(connector::router(channel.clone()));
     }
@@ -59,23 +60,23 @@ pub(super) fn routes(
         all.push(endpoint);
     }
     let described = openapi(all.clone());
-    with_grpc(app, service, &all)
+    with_grpc(app, readiness, &all)
         .merge(described)
         .merge(catalogue(CATALOGUE, all))
 }
 
 #[cfg(feature = "grpc")]
-fn with_grpc(app: Router, service: &Service, agents: &[Endpoint]) -> Router {
+fn with_grpc(app: Router, readiness: Readiness, agents: &[Endpoint]) -> Router {
     use crate::server::grpc;
     let spoken = agents.iter().filter(|one| one.grpc.is_some());
     let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
     match spoken.collect::<Vec<_>>() {
         none if none.is_empty() => app,
-        agents => app.merge(grpc::router(service.clone(), agents)),
+        agents => app.merge(grpc::router(readiness, agents)),
     }
 }
 
 #[cfg(not(feature = "grpc"))]
-fn with_grpc(app: Router, _: &Service, _: &[Endpoint]) -> Router {
+fn with_grpc(app: Router, _: Readiness, _: &[Endpoint]) -> Router {
     app
 }

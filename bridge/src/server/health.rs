@@ -8,25 +8,25 @@ use axum::{
     routing::get,
 };
 
+use super::readiness::{Readiness, State as Ready};
 use crate::{metrics::MEDIA_TYPE, service::Service};
 
 /// `/healthz`, `/readyz` and `/metrics`, of all agents together.
-pub fn health(service: Service) -> Router {
+pub fn health(service: Service, readiness: Readiness) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok"))
-        .route("/readyz", get(ready))
+        .route("/readyz", get(ready).with_state(readiness))
         .route("/metrics", get(metrics))
         .with_state(service)
 }
 
-/// 200 if the task log answers, else 503.
-async fn ready(State(service): State<Service>) -> impl IntoResponse {
-    match service.is_ready().await {
-        true => (StatusCode::OK, "ready"),
-        false => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "the task log does not answer",
-        ),
+/// 200 if the task log answers and the program is not asked to stop, else 503.
+async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
+    let unavailable = StatusCode::SERVICE_UNAVAILABLE;
+    match readiness.state().await {
+        Ready::Ready => (StatusCode::OK, "ready"),
+        Ready::Stopping => (unavailable, "stopping"),
+        Ready::Silent => (unavailable, "the task log does not answer"),
     }
 }
 

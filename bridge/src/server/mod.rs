@@ -18,6 +18,7 @@ mod openapi;
 mod own;
 mod permit;
 mod preamble;
+mod readiness;
 mod render;
 mod reply;
 mod rest;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 
 pub use health::health;
 pub use openapi::openapi;
+pub use readiness::Readiness;
 
 use axum::{
     Router,

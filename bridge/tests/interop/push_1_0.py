@@ -1,7 +1,8 @@
-"""Push notifications as PyPI a2a-sdk 1.3.0 asks for them, and reads them."""
+"""Push notifications as PyPI a2a-sdk 1.3.0 asks for them over every binding, and reads them."""
 
 from uuid import uuid4
 
+import grpc
 from a2a.client import ClientConfig, create_client
 from a2a.types import (
     AuthenticationInfo,
@@ -17,6 +18,7 @@ from a2a.types import (
     TaskPushNotificationConfig,
     TaskState,
 )
+from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
 from checks import agent, run
 from google.protobuf.json_format import ParseDict
@@ -94,9 +96,16 @@ async def of_a_task(checks, client):
 
 
 async def main(checks):
-    client = await create_client(agent("sample"), ClientConfig(streaming=False))
-    await with_a_message(checks, client)
-    await of_a_task(checks, client)
+    for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON, TransportProtocol.GRPC):
+        print(f"-- {binding.value}")
+        settings = ClientConfig(
+            streaming=False,
+            supported_protocol_bindings=[binding],
+            grpc_channel_factory=grpc.aio.insecure_channel,
+        )
+        client = await create_client(agent("sample"), settings)
+        await with_a_message(checks, client)
+        await of_a_task(checks, client)
 
 
 run(main)

@@ -1,5 +1,11 @@
 //! Clients that are not ours go through every kind of conversation with the program. What they do stands
-//! in `tests/interop/`; what of their behaviour is a fault of theirs in `KNOWN.md` there.
+//! in `tests/interop/`, with a table of what is tried; what of their behaviour is a fault of theirs in
+//! `KNOWN.md` there.
+
+mod cli;
+#[cfg(feature = "grpc")]
+mod services;
+mod table;
 
 use std::{
     collections::BTreeMap,
@@ -14,35 +20,32 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::{
-    node,
-    program::{Bridge, run, target},
+    node, official,
+    program::{Bridge, run},
     venv,
 };
-
-/// How long it may take to build a client.
-const BUILD: Duration = Duration::from_secs(900);
 
 /// Longer than a client waits by itself.
 const LIMIT: Duration = Duration::from_secs(120);
 
 #[tokio::test]
 async fn a2a_sdk_speaks_1_0() {
-    converse("a2a_sdk_1_0.py", &["a2a-sdk[grpc]==1.3.0"]).await;
+    converse("a2a_sdk_1_0.py", &venv::A2A_SDK_1_0).await;
 }
 
 #[tokio::test]
 async fn a2a_sdk_speaks_0_3() {
-    converse("a2a_sdk_0_3.py", &["a2a-sdk==0.3.26"]).await;
+    converse("a2a_sdk_0_3.py", &venv::A2A_SDK_0_3).await;
 }
 
 #[tokio::test]
 async fn a2a_sdk_is_pushed_to_in_1_0() {
-    converse("push_1_0.py", &["a2a-sdk==1.3.0"]).await;
+    converse("push_1_0.py", &venv::A2A_SDK_1_0).await;
 }
 
 #[tokio::test]
 async fn a2a_sdk_is_pushed_to_in_0_3() {
-    converse("push_0_3.py", &["a2a-sdk==0.3.26"]).await;
+    converse("push_0_3.py", &venv::A2A_SDK_0_3).await;
 }
 
 #[tokio::test]
@@ -52,18 +55,26 @@ async fn python_a2a_speaks_0_1() {
 
 #[tokio::test]
 async fn the_js_sdk_speaks_1_0() {
-    let modules = node::with(&["@a2a-js/sdk@1.3.0", "express@5.2.1"]).await;
-    for transport in ["JSONRPC", "HTTP+JSON"] {
-        let mut command = Command::new("node");
-        command.arg(interop("a2a_js_sdk_1_0.mjs"));
-        // The bridge's address comes before the transport.
+    js(&["JSONRPC", "HTTP+JSON", "GRPC"], "1.0").await;
+}
+
+#[tokio::test]
+async fn the_js_sdk_speaks_0_3() {
+    js(&["JSONRPC", "HTTP+JSON"], "0.3").await;
+}
+
+/// Lets the client in JavaScript talk over each of these transports.
+async fn js(transports: &[&str], version: &str) {
+    let modules = node::with(&node::A2A_JS_SDK).await;
+    for transport in transports {
         let bridge = serve();
+        let mut command = Command::new("node");
         command
             .env("NODE_PATH", &modules)
-            .arg(bridge.url())
-            .arg(transport);
+            .arg(interop("a2a_js_sdk.mjs"))
+            .args([bridge.url(), transport, version]);
         let (passed, said) = run(&mut command, LIMIT).await;
-        assert!(passed, "over {transport}:\n{said}");
+        assert!(passed, "{version} over {transport}:\n{said}");
     }
 }
 
@@ -85,9 +96,7 @@ async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
                 [agents.card.security_schemes.key.apiKeySecurityScheme]\nlocation = 'header'\nname = 'X-Key'\n\
                 [agents.access.key.secrets]\nme = { file = 'key.pem' }\n";
     fs::write(&config, text).unwrap();
-    let python = venv::with(&["a2a-sdk[signing]==1.3.0"])
-        .await
-        .join("bin/python");
+    let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     for algorithm in ["EdDSA", "ES256"] {
         make_key(&python, algorithm, &key).await;
         let bridge = Bridge::serve(&["--config", config.to_str().unwrap()]);
@@ -113,9 +122,7 @@ async fn pyjwt_believes_what_is_pushed() {
         folder.path().join("bridge.toml"),
         folder.path().join("key.pem"),
     );
-    let python = venv::with(&["a2a-sdk[signing]==1.3.0"])
-        .await
-        .join("bin/python");
+    let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     for (algorithm, signing) in [
         ("RS256", "signed = true"),
         ("ES256", "key.file = 'key.pem'"),
@@ -146,16 +153,9 @@ async fn make_key(python: &Path, algorithm: &str, key: &Path) {
     fs::set_permissions(key, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// The official Rust client is built for this test alone, once: see its `Cargo.toml`.
 #[tokio::test]
 async fn a2a_client_lf_speaks_1_0() {
-    let built = target().join("interop-rust");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--locked", "--manifest-path"]);
-    cargo.arg(interop("a2a_client_lf/Cargo.toml"));
-    let (done, said) = run(cargo.arg("--target-dir").arg(&built), BUILD).await;
-    assert!(done, "the official Rust client cannot be built:\n{said}");
-    let client = built.join("debug/a2a_client_lf");
+    let client = official::program("a2a_client_lf").await;
     talk("a2a_client_lf", Command::new(client)).await;
 }
 

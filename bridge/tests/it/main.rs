@@ -32,6 +32,9 @@ mod grpc;
 #[cfg(feature = "grpc")]
 #[cfg(test)]
 mod grpc_client;
+#[cfg(all(feature = "grpc", feature = "tls"))]
+#[cfg(test)]
+mod grpc_tls;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
@@ -48,6 +51,8 @@ mod metrics;
 mod minimal;
 #[cfg(test)]
 mod node;
+#[cfg(test)]
+mod official;
 #[cfg(test)]
 mod openapi;
 #[cfg(test)]

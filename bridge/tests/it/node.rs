@@ -18,6 +18,14 @@ const VERSION: Duration = Duration::from_secs(30);
 /// The least that the packages run on.
 const LEAST: u32 = 20;
 
+/// The A2A SDK with what its transports need.
+pub(crate) const A2A_JS_SDK: [&str; 4] = [
+    "@a2a-js/sdk@1.3.0",
+    "express@5.2.1",
+    "@grpc/grpc-js@1.14.7",
+    "@bufbuild/protobuf@2.17.0",
+];
+
 /// The folder with these packages in it, for `NODE_PATH`; there is a Node that runs them.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     let version = version().await;

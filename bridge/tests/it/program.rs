@@ -17,7 +17,7 @@ use nix::{
 use tokio::time::timeout;
 
 /// How long the program may take until it listens.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(60);
 
 /// `bridge serve` on a port of its own, or a bot that listens; it is killed when this is dropped.
 pub(crate) struct Bridge {
@@ -68,6 +68,12 @@ impl Bridge {
     pub(crate) fn hang_up(&self) {
         let pid = Pid::from_raw(self.child.id().cast_signed());
         kill(pid, Signal::SIGHUP).unwrap();
+    }
+
+    /// Asks it to stop in good order.
+    pub(crate) fn terminate(&self) {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        kill(pid, Signal::SIGTERM).unwrap();
     }
 
     /// Ends it as kill -9 does, and waits until it is gone.

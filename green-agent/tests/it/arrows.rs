@@ -41,7 +41,10 @@ const CLIENT: Rooms = &[
         &["client", "connect", "discovery", "error", "http", "options"],
     ),
     ("registry", &["credentials", "discovery", "error"]),
-    ("discovery", &["credentials", "error", "guard"]),
+    (
+        "discovery",
+        &["certificate", "credentials", "error", "guard", "roots"],
+    ),
     ("guard", &[]),
     (
         "client",
@@ -80,12 +83,14 @@ const CLIENT: Rooms = &[
     ("http", &["credentials", "error", "options"]),
     (
         "options",
-        &["binding", "cache", "check", "credentials", "guard"],
+        &["binding", "cache", "check", "credentials", "guard", "roots"],
     ),
     ("cache", &[]),
     ("check", &[]),
     ("credentials", &["error"]),
-    ("error", &["binding", "guard"]),
+    ("roots", &["error"]),
+    ("error", &["binding", "certificate", "guard"]),
+    ("certificate", &[]),
     ("binding", &[]),
     ("signature", &[]),
 ];

@@ -16,6 +16,7 @@ pub(super) async fn listen(
         .await
         .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     let own = format!("http://{}", listener.local_addr()?);
+    let host = host.stopping(stop.clone());
     let app = host.router(public_url.unwrap_or(&own)).await?;
     eprintln!("listening on {own}");
     serve_until(stop, |stop| serve(listener, app, stop)).await?;

@@ -31,6 +31,7 @@ impl Credentials {
             | Fault::Invalid(_)
             | Fault::Asked(_)
             | Fault::NoInterface { .. }
+            | Fault::Certificate(_)
             | Fault::Untrusted(_)
             | Fault::NoCredentials { .. }
             | Fault::Elsewhere { .. }

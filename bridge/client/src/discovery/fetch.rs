@@ -9,6 +9,7 @@ use url::Url;
 
 use super::{Discovered, DiscoveryError, DiscoveryOptions};
 use crate::{
+    certificate,
     credentials::is_loopback,
     error::root_cause,
     guard::{Guard, Private},
@@ -36,7 +37,7 @@ impl<'a> Fetcher<'a> {
             .redirect(redirect::Policy::none())
             .tcp_nodelay(true);
         let guard = options.guard();
-        let builder = guard.on(builder);
+        let builder = guard.on(options.roots.add_to(builder));
         // A proxy of the environment is for the outside.
         let builder = match is_loopback(target) {
             true => builder.no_proxy(),
@@ -174,7 +175,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
         Some(found) => private(url, found),
         None => DiscoveryError::Unreachable {
             url: url.to_string(),
-            cause: root_cause(error),
+            cause: certificate::distrust(error).unwrap_or_else(|| root_cause(error)),
         },
     }
 }

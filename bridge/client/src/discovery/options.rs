@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Credentials, Lookup, guard::Guard};
+use crate::{Credentials, Lookup, Roots, guard::Guard};
 
 /// How discovery behaves. The default is for addresses that somebody else named: nothing private is
 /// reached, and no redirect leads elsewhere.
@@ -10,6 +10,8 @@ use crate::{Credentials, Lookup, guard::Guard};
 pub struct DiscoveryOptions {
     /// What the target is shown; never sent to another host.
     pub credentials: Credentials,
+    /// Whose certificates are believed beside those of public authorities.
+    pub roots: Roots,
     /// Until a connection stands.
     pub connect: Duration,
     /// Until one place has answered whole, its redirects among it.
@@ -34,6 +36,7 @@ impl Default for DiscoveryOptions {
     fn default() -> Self {
         Self {
             credentials: Credentials::default(),
+            roots: Roots::default(),
             connect: Duration::from_secs(5),
             place: Duration::from_secs(10),
             total: Duration::from_secs(30),

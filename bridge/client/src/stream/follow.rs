@@ -387,6 +387,7 @@ fn is_passing(fault: &Fault) -> bool {
         | Fault::Invalid(_)
         | Fault::Asked(_)
         | Fault::NoInterface { .. }
+        | Fault::Certificate(_)
         | Fault::Untrusted(_)
         | Fault::NoCredentials { .. }
         | Fault::Elsewhere { .. }

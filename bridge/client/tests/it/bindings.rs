@@ -200,6 +200,45 @@ async fn every_operation_has_its_path_in_0_3() {
     insta::assert_snapshot!(asked.lock().unwrap().join("\n"));
 }
 
+/// The SDKs of 0.3 do not agree on what a setting's body is.
+#[tokio::test]
+async fn a_setting_that_is_not_understood_is_said_as_the_proto_has_it() {
+    let misread = || {
+        reply(
+            400,
+            "application/json",
+            r#"{"code": -32602, "message": "missing"}"#,
+        )
+    };
+    let broken = || reply(500, "application/json", r#"{"message": "oops"}"#);
+    let made = || {
+        json_reply(&json!({"name": "tasks/t/pushNotificationConfigs/p",
+        "pushNotificationConfig": {"id": "p", "url": "https://hook.test/"}}))
+    };
+    for (answers, expected) in [
+        (vec![misread(), made()], None),
+        (vec![misread(), misread()], Some("missing")),
+        (vec![misread(), broken()], Some("missing")),
+        (vec![broken()], Some("oops")),
+    ] {
+        let count = answers.len();
+        let (url, asked) = serve(interface("0.3"), answers).await;
+        let client = Client::connect(&url, &Options::default()).await.unwrap();
+        let told = client.create_task_push_notification_config(config()).await;
+        let error = told.err().map(|error| error.to_string());
+        assert_eq!(error.is_some(), expected.is_some(), "{error:?}");
+        assert!(
+            error
+                .unwrap_or_default()
+                .contains(expected.unwrap_or_default())
+        );
+        let asked = asked.lock().unwrap();
+        assert_eq!(asked.len(), count);
+        let bare = r#" - {"name":"tasks/t/pushNotificationConfigs/p","pushNotificationConfig":"#;
+        assert!(count == 1 || asked[1].contains(bare), "{asked:?}");
+    }
+}
+
 async fn refused(version: &str, status: u16, body: &Value) -> ClientError {
     let answer = reply(status, "application/json", &body.to_string());
     let (url, _) = serve(interface(version), vec![answer]).await;

@@ -22,6 +22,8 @@ use credentials::Shown;
 use session::Session;
 use show::Show;
 
+use super::trust::Trust;
+
 const HELP: &str = "\
 /file PATH   send this file with the next message
 /new         begin another conversation
@@ -50,6 +52,8 @@ pub(super) struct Chat {
     binding: Option<Carried>,
     #[command(flatten)]
     shown: Shown,
+    #[command(flatten)]
+    trust: Trust,
     /// Wait for whole answers, even if the agent can stream
     #[arg(long)]
     no_stream: bool,
@@ -136,6 +140,7 @@ impl Chat {
             version: self.version.map(Version::from),
             binding: self.binding.map(Binding::from),
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
+            roots: self.trust.roots()?,
             ..Options::default()
         };
         let client = Client::connect(&self.url, &options).await?;

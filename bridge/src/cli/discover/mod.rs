@@ -12,7 +12,7 @@ use bridge_client::discovery::{Discovered, DiscoveryOptions};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{chat::credentials::Shown, registry::RegistryLogin};
+use super::{chat::credentials::Shown, registry::RegistryLogin, trust::Trust};
 
 const HELP: &str = "\
 Examples:
@@ -41,6 +41,8 @@ pub(super) struct Discover {
     #[command(flatten)]
     shown: Shown,
     #[command(flatten)]
+    trust: Trust,
+    #[command(flatten)]
     login: RegistryLogin,
 }
 
@@ -67,6 +69,7 @@ impl Discover {
     fn options(&self) -> Result<DiscoveryOptions, Box<dyn Error>> {
         Ok(DiscoveryOptions {
             credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
+            roots: self.trust.roots()?,
             total: Duration::from_secs(self.timeout),
             allow_elsewhere: self.follow,
             allow_private: true,

@@ -31,6 +31,7 @@ use crate::{
     clock,
     config::{Auth, Config, IssuerConfig},
     host::{Front, Host},
+    stop_signal,
 };
 use cast::Cast;
 use place::Place;
@@ -69,7 +70,12 @@ impl Serve {
             store: store.clone(),
             issuer: issuer.clone(),
         };
-        let host = cast.host(&config)?.connector(channel);
+        // From here on there is something to end in good order.
+        let stop = stop_signal()?;
+        let host = cast
+            .host(&config)?
+            .connector(channel)
+            .stopping(stop.clone());
         let host = with_issuer(host, issuer).grpc(place.grpc(&config, grpc_address));
         let host = with_signer(push::with_push(host, &config.push)?, &config)?;
         let hosted = host.start(place.public_url.as_str()).await?;
@@ -99,7 +105,7 @@ impl Serve {
             grpc,
             encryption,
         };
-        run::run(doors, app, reload).await?;
+        run::run(doors, app, reload, stop).await?;
         Ok(())
     }
 }

@@ -6,10 +6,11 @@ use axum::Router;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    sync::watch,
 };
 
 use super::{place::Encryption, reload::Reload};
-use crate::{serve, serve_until, stop_signal};
+use crate::{serve, serve_until};
 
 /// Where requests come in.
 pub(super) struct Doors {
@@ -22,8 +23,12 @@ pub(super) struct Doors {
 }
 
 /// Serves until a signal comes; then open requests get a moment to end.
-pub(super) async fn run(doors: Doors, app: Router, reload: Reload) -> io::Result<()> {
-    let stop = stop_signal()?;
+pub(super) async fn run(
+    doors: Doors,
+    app: Router,
+    reload: Reload,
+    stop: watch::Receiver<bool>,
+) -> io::Result<()> {
     reload_on_signal(reload)?;
     let Doors {
         listener,

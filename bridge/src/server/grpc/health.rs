@@ -15,28 +15,61 @@ use tonic_health::pb::{
     health_server::{Health, HealthServer},
 };
 
-use crate::service::Service;
+use crate::server::readiness::{Readiness, State};
 
 /// How often it is looked whether anything has changed for those who watch.
 const LOOK: Duration = Duration::from_secs(5);
 
-pub(super) fn router(service: Service, agents: Vec<String>) -> Router {
-    let health = HealthServer::new(Checked(Arc::new((service, agents))));
+pub(super) fn router(readiness: Readiness, agents: Vec<String>) -> Router {
+    let health = HealthServer::new(Checked(Arc::new((readiness, agents))));
     Router::new().route_service("/grpc.health.v1.Health/{method}", health)
 }
 
 #[derive(Clone)]
-struct Checked(Arc<(Service, Vec<String>)>);
+struct Checked(Arc<(Readiness, Vec<String>)>);
+
+/// What somebody who watches was told last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Status(ServingStatus),
+    /// That nothing else will come.
+    Last,
+}
 
 impl Checked {
     async fn status(&self, name: &str) -> ServingStatus {
-        let (service, agents) = &*self.0;
+        let (readiness, agents) = &*self.0;
         let is_known = name.is_empty() || name == SERVICE || agents.iter().any(|one| one == name);
-        match is_known {
-            false => ServingStatus::ServiceUnknown,
-            true if service.is_ready().await => ServingStatus::Serving,
-            true => ServingStatus::NotServing,
+        if !is_known {
+            return ServingStatus::ServiceUnknown;
         }
+        match readiness.state().await {
+            State::Ready => ServingStatus::Serving,
+            State::Stopping | State::Silent => ServingStatus::NotServing,
+        }
+    }
+
+    /// The status as soon as it is another than was told. The end of the bridge is told to everybody, and is
+    /// the last: who watches would hold it up.
+    async fn next(&self, name: &str, told: Told) -> Option<(ServingStatus, Told)> {
+        if told == Told::Last {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            () = self.0.0.stop() => Some((self.status(name).await, Told::Last)),
+            status = self.changed(name, told) => Some((status, Told::Status(status))),
+        }
+    }
+
+    async fn changed(&self, name: &str, told: Told) -> ServingStatus {
+        let mut status = self.status(name).await;
+        while Told::Status(status) == told {
+            sleep(LOOK).await;
+            status = self.status(name).await;
+        }
+        status
     }
 }
 
@@ -65,23 +98,12 @@ impl Health for Checked {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
         let name = request.into_inner().service;
-        let changes = stream::unfold((self.clone(), name, None), async |(this, name, seen)| {
-            let status = this.changed(&name, seen).await;
-            Some((Ok(answer(status)), (this, name, Some(status))))
+        let first = (self.clone(), name, Told::Nothing);
+        let changes = stream::unfold(first, async |(this, name, told)| {
+            let (status, told) = this.next(&name, told).await?;
+            Some((Ok(answer(status)), (this, name, told)))
         });
         Ok(Response::new(changes.boxed()))
-    }
-}
-
-impl Checked {
-    /// The status as soon as it is another than was seen.
-    async fn changed(&self, name: &str, seen: Option<ServingStatus>) -> ServingStatus {
-        let mut status = self.status(name).await;
-        while Some(status) == seen {
-            sleep(LOOK).await;
-            status = self.status(name).await;
-        }
-        status
     }
 }
 

@@ -30,8 +30,8 @@ use axum::{
 };
 use bridge_protocol::protobuf::{DESCRIPTOR, SERVICE};
 
-use super::Endpoint;
-use crate::{access::Binding, service::Service};
+use super::{Endpoint, Readiness};
+use crate::access::Binding;
 
 /// What content types of gRPC begin with.
 const GRPC: &[u8] = b"application/grpc";
@@ -46,9 +46,9 @@ pub fn agent(endpoint: Endpoint) -> Router {
 
 /// The service of several agents, each with its [`agent`] routes by its name, the first one foremost; with
 /// health and reflection.
-pub fn router(service: Service, agents: Vec<(String, Router)>) -> Router {
+pub fn router(readiness: Readiness, agents: Vec<(String, Router)>) -> Router {
     let names = agents.iter().map(|(name, _)| name.clone()).collect();
-    reflection(agents::switch(agents)).merge(health::router(service, names))
+    reflection(agents::switch(agents)).merge(health::router(readiness, names))
 }
 
 /// An app as it is at a port of gRPC's own: nothing else is answered there.
@@ -75,10 +75,15 @@ fn no_grpc() -> Response {
 
 /// `grpc.reflection.v1` and, for older tools, `v1alpha`.
 fn reflection(app: Router) -> Router {
+    use tonic_reflection::pb::{v1, v1alpha};
     let described = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(DESCRIPTOR)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            // Each would only tell of itself.
+            .register_encoded_file_descriptor_set(v1::FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(v1alpha::FILE_DESCRIPTOR_SET)
+            .include_reflection_service(false)
     };
     match (described().build_v1(), described().build_v1alpha()) {
         (Ok(current), Ok(older)) => app

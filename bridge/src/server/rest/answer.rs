@@ -61,7 +61,7 @@ impl Style {
                 Event::default().id(id).data(self.spoken.item_text(&item))
             }
             Err(error) => {
-                let text = Refusal::from(error).body().to_string();
+                let text = Refusal::from(error).body(self.spoken).to_string();
                 Event::default().event("error").data(text)
             }
         }))
@@ -69,7 +69,7 @@ impl Style {
 
     /// Answers with an error.
     pub(super) fn refusal(self, refusal: &Refusal) -> Response {
-        let mut response = self.json(refusal.status, render::text(&refusal.body()));
+        let mut response = self.json(refusal.status, render::text(&refusal.body(self.spoken)));
         let allow = refusal.allow.as_deref();
         if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(allow).ok()) {
             response.headers_mut().insert(ALLOW, allow);

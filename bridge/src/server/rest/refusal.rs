@@ -4,6 +4,8 @@ use axum::http::StatusCode;
 use bridge_protocol::a2a::{Error, ErrorKind};
 use serde_json::{Value, json};
 
+use super::spoken::Spoken;
+
 /// An error with how HTTP tells it.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
@@ -39,14 +41,23 @@ impl Refusal {
         }
     }
 
-    /// The body.
-    pub(super) fn body(&self) -> Value {
-        json!({"error": {
+    /// The body. 0.3 does not say what is in it: beside the status of 1.0 stand the code and message of
+    /// JSON-RPC, which is what its SDKs read.
+    pub(super) fn body(&self, spoken: Spoken) -> Value {
+        let status = json!({
             "code": self.status.as_u16(),
             "status": status(self.error.kind),
             "message": self.error.message,
             "details": self.error.all_details(),
-        }})
+        });
+        match spoken {
+            Spoken::V1_0 => json!({"error": status}),
+            Spoken::V0_3 | Spoken::V0_3Proto => json!({
+                "error": status,
+                "code": self.error.kind.code(),
+                "message": self.error.message,
+            }),
+        }
     }
 }
 

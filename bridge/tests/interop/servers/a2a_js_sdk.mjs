@@ -1,4 +1,5 @@
-// An agent on npm @a2a-js/sdk 1.3.0: A2A 1.0 over JSON-RPC at `/rpc` and over HTTP+JSON below `/rest`.
+// An agent on npm @a2a-js/sdk 1.3.0: A2A 1.0 and 0.3 over JSON-RPC at `/rpc` and over HTTP+JSON below `/rest`,
+// and 1.0 over gRPC at a port of its own.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { randomUUID } from 'node:crypto';
@@ -8,9 +9,11 @@ const require = createRequire(import.meta.url);
 const load = (name) => import(pathToFileURL(esm(name)));
 const esm = (name) => require.resolve(name).replace(/\.cjs$/, '.js');
 const express = require('express');
+const grpc = require('@grpc/grpc-js');
 const { Role, TaskState } = await load('@a2a-js/sdk');
 const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = await load('@a2a-js/sdk/server');
 const { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } = await load('@a2a-js/sdk/server/express');
+const { A2AService, grpcService } = await load('@a2a-js/sdk/server/grpc');
 
 const part = (text) => ({ content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' });
 
@@ -52,22 +55,36 @@ class Agent {
   }
 }
 
+const interfaceAt = (url, protocolBinding, protocolVersion = '1.0') => ({ url, protocolBinding, protocolVersion, tenant: '' });
+const cardOf = (http, grpcPort) => ({
+  name: '@a2a-js/sdk 1.3.0', description: 'answers', version: '1', provider: undefined,
+  supportedInterfaces: [
+    interfaceAt(`${http}/rpc`, 'JSONRPC'), interfaceAt(`${http}/rest`, 'HTTP+JSON'),
+    interfaceAt(`127.0.0.1:${grpcPort}`, 'GRPC'),
+    interfaceAt(`${http}/rpc`, 'JSONRPC', '0.3'), interfaceAt(`${http}/rest`, 'HTTP+JSON', '0.3'),
+  ],
+  capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true, extensions: [] },
+  securitySchemes: {}, securityRequirements: [], signatures: [],
+  defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'],
+  skills: [{ id: 'answer', name: 'answer', description: 'answers', tags: ['answer'], examples: [], inputModes: [], outputModes: [], securityRequirements: [] }],
+});
+
 const app = express();
-const server = app.listen(0, '127.0.0.1', () => {
-  const address = `http://127.0.0.1:${server.address().port}`;
-  const interfaceAt = (path, protocolBinding) => ({ url: address + path, protocolBinding, protocolVersion: '1.0', tenant: '' });
-  const card = {
-    name: '@a2a-js/sdk 1.3.0', description: 'answers', version: '1', provider: undefined,
-    supportedInterfaces: [interfaceAt('/rpc', 'JSONRPC'), interfaceAt('/rest', 'HTTP+JSON')],
-    capabilities: { streaming: true, pushNotifications: true, extensions: [] },
-    securitySchemes: {}, securityRequirements: [], signatures: [],
-    defaultInputModes: ['text/plain'], defaultOutputModes: ['text/plain'],
-    skills: [{ id: 'answer', name: 'answer', description: 'answers', tags: ['answer'], examples: [], inputModes: [], outputModes: [], securityRequirements: [] }],
-  };
-  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), new Agent());
-  const userBuilder = UserBuilder.noAuthentication;
-  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
-  app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }));
-  app.use('/rest', restHandler({ requestHandler, userBuilder }));
-  console.error(`listening on ${address}`);
+const rpc = new grpc.Server();
+rpc.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (failed, grpcPort) => {
+  if (failed) throw failed;
+  const server = app.listen(0, '127.0.0.1', () => {
+    const address = `http://127.0.0.1:${server.address().port}`;
+    const card = cardOf(address, grpcPort);
+    const requestHandler = new DefaultRequestHandler(
+      card, new InMemoryTaskStore(), new Agent(), undefined, undefined, undefined, card,
+    );
+    const userBuilder = UserBuilder.noAuthentication;
+    const legacyCompat = { enabled: true };
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+    app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder, legacyCompat }));
+    app.use('/rest', restHandler({ requestHandler, userBuilder, legacyCompat }));
+    rpc.addService(A2AService, grpcService({ requestHandler, userBuilder }));
+    console.error(`listening on ${address}`);
+  });
 });

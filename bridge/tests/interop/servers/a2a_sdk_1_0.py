@@ -1,13 +1,17 @@
-"""An agent on PyPI a2a-sdk 1.3.0: A2A 1.0 over JSON-RPC at `/` and over HTTP+JSON below `/rest`."""
+"""An agent on PyPI a2a-sdk 1.3.0: A2A 1.0 over JSON-RPC at `/`, over HTTP+JSON below `/rest` and over gRPC
+at a port of its own."""
 
 import asyncio
 
+import grpc
 from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandler
+from a2a.server.request_handlers.grpc_handler import GrpcHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryPushNotificationConfigStore, InMemoryTaskStore, TaskUpdater
 from a2a.types import a2a_pb2 as pb
-from listening import port, serve
+from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
+from listening import port, serving
 from starlette.applications import Starlette
 
 
@@ -41,37 +45,50 @@ class Agent(AgentExecutor):
         await TaskUpdater(events, context.task_id, context.context_id).cancel()
 
 
-listener, address = port()
-card = pb.AgentCard(
-    name="a2a-sdk 1.3.0",
-    description="answers",
-    version="1",
-    capabilities=pb.AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
-    default_input_modes=["text/plain"],
-    default_output_modes=["text/plain"],
-    skills=[pb.AgentSkill(id="answer", name="answer", description="answers", tags=["answer"])],
-    supported_interfaces=[
-        pb.AgentInterface(url=f"{address}/", protocol_binding="JSONRPC", protocol_version="1.0"),
-        pb.AgentInterface(url=f"{address}/rest", protocol_binding="HTTP+JSON", protocol_version="1.0"),
-    ],
-)
+def card_of(address, grpc_port):
+    def at(url, binding):
+        return pb.AgentInterface(url=url, protocol_binding=binding, protocol_version="1.0")
+
+    return pb.AgentCard(
+        name="a2a-sdk 1.3.0",
+        description="answers",
+        version="1",
+        capabilities=pb.AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
+        default_input_modes=["text/plain"],
+        default_output_modes=["text/plain"],
+        skills=[pb.AgentSkill(id="answer", name="answer", description="answers", tags=["answer"])],
+        supported_interfaces=[
+            at(f"{address}/", "JSONRPC"),
+            at(f"{address}/rest", "HTTP+JSON"),
+            at(f"127.0.0.1:{grpc_port}", "GRPC"),
+        ],
+    )
 
 
 async def any_url(_url):
     return True
 
 
-handler = DefaultRequestHandler(
-    agent_executor=Agent(),
-    task_store=InMemoryTaskStore(),
-    agent_card=card,
-    extended_agent_card=card,
-    push_config_store=InMemoryPushNotificationConfigStore(),
-    push_url_validator=any_url,
-)
-routes = (
-    create_agent_card_routes(card)
-    + create_jsonrpc_routes(handler, "/")
-    + create_rest_routes(handler, path_prefix="/rest")
-)
-serve(Starlette(routes=routes), listener, address)
+async def main():
+    listener, address = port()
+    rpc = grpc.aio.server()
+    card = card_of(address, rpc.add_insecure_port("127.0.0.1:0"))
+    handler = DefaultRequestHandler(
+        agent_executor=Agent(),
+        task_store=InMemoryTaskStore(),
+        agent_card=card,
+        extended_agent_card=card,
+        push_config_store=InMemoryPushNotificationConfigStore(),
+        push_url_validator=any_url,
+    )
+    add_A2AServiceServicer_to_server(GrpcHandler(handler), rpc)
+    await rpc.start()
+    routes = (
+        create_agent_card_routes(card)
+        + create_jsonrpc_routes(handler, "/")
+        + create_rest_routes(handler, path_prefix="/rest")
+    )
+    await serving(Starlette(routes=routes), listener, address)
+
+
+asyncio.run(main())

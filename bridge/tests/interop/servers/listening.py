@@ -1,5 +1,6 @@
 """How the servers in Python are started: on a port of their own, which they say as our programs do."""
 
+import asyncio
 import socket
 import sys
 
@@ -14,8 +15,13 @@ def port():
 
 def serve(app, listener, address):
     """Serves until the process is ended."""
+    asyncio.run(serving(app, listener, address))
+
+
+async def serving(app, listener, address):
+    """Serves until the process is ended, beside what else the program does."""
     import uvicorn  # Not every agent needs it.
 
     print(f"listening on {address}", file=sys.stderr, flush=True)
     config = uvicorn.Config(app, log_level="critical", access_log=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    await uvicorn.Server(config).serve(sockets=[listener])

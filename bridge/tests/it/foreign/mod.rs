@@ -11,14 +11,7 @@ use bridge_protocol::dialect::Version;
 use url::Url;
 
 use self::life::{Life, live};
-use crate::{
-    node,
-    program::{Bridge, run, target},
-    venv,
-};
-
-/// How long it may take to build an agent.
-const BUILD: Duration = Duration::from_secs(900);
+use crate::{node, official, program::Bridge, venv};
 
 /// What every agent of 1.0 can do.
 const WHOLE: Life = Life {
@@ -32,16 +25,15 @@ const WHOLE: Life = Life {
 
 #[tokio::test]
 async fn a2a_sdk_is_spoken_to_in_1_0() {
-    let packages = ["a2a-sdk[http-server]==1.3.0", "uvicorn==0.54.0"];
-    let agent = python("a2a_sdk_1_0.py", &packages).await;
-    speak(&agent, Version::V1_0, Binding::JsonRpc, WHOLE).await;
-    speak(&agent, Version::V1_0, Binding::HttpJson, WHOLE).await;
+    let agent = python("a2a_sdk_1_0.py", &venv::A2A_SDK_1_0).await;
+    for binding in Binding::ALL {
+        speak(&agent, Version::V1_0, binding, WHOLE).await;
+    }
 }
 
 #[tokio::test]
 async fn a2a_sdk_is_spoken_to_in_0_3() {
-    let packages = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
-    let agent = python("a2a_sdk_0_3.py", &packages).await;
+    let agent = python("a2a_sdk_0_3.py", &venv::A2A_SDK_0_3).await;
     let life = Life {
         tells_cancel: false,
         lists: false,
@@ -56,18 +48,22 @@ async fn a2a_sdk_is_spoken_to_in_0_3() {
 }
 
 #[tokio::test]
-async fn the_js_sdk_is_spoken_to_in_1_0() {
-    let modules = node::with(&["@a2a-js/sdk@1.3.0", "express@5.2.1"]).await;
+async fn the_js_sdk_is_spoken_to_in_1_0_and_0_3() {
+    let modules = node::with(&node::A2A_JS_SDK).await;
     let mut node = Command::new("node");
     node.arg(interop("a2a_js_sdk.mjs"))
         .env("NODE_PATH", modules);
     let agent = Bridge::listening(&mut node);
+    for binding in Binding::ALL {
+        speak(&agent, Version::V1_0, binding, WHOLE).await;
+    }
     let life = Life {
-        extends: false,
+        lists: false,
         ..WHOLE
     };
-    speak(&agent, Version::V1_0, Binding::JsonRpc, life).await;
-    speak(&agent, Version::V1_0, Binding::HttpJson, life).await;
+    for binding in [Binding::JsonRpc, Binding::HttpJson] {
+        speak(&agent, Version::V0_3, binding, life).await;
+    }
 }
 
 #[tokio::test]
@@ -85,25 +81,13 @@ async fn python_a2a_is_spoken_to_in_0_1() {
     speak(&agent, Version::V0_1, Binding::JsonRpc, life).await;
 }
 
-/// The official Rust server is built for this test alone, once: see its `Cargo.toml`.
 #[tokio::test]
 async fn a2a_server_lf_is_spoken_to_in_1_0() {
-    let built = target().join("interop-rust");
-    let manifest = interop("../a2a_server_lf/Cargo.toml");
-    let mut cargo = tokio::process::Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--locked", "--manifest-path"]);
-    cargo.arg(manifest).arg("--target-dir").arg(&built);
-    let (done, said) = run(&mut cargo, BUILD).await;
-    assert!(done, "the official Rust server cannot be built:\n{said}");
-    let agent = Bridge::listening(&mut Command::new(built.join("debug/a2a_server_lf")));
-    let life = Life {
-        pushes: false,
-        lists_pushes: false,
-        extends: false,
-        ..WHOLE
-    };
-    speak(&agent, Version::V1_0, Binding::JsonRpc, life).await;
-    speak(&agent, Version::V1_0, Binding::HttpJson, life).await;
+    let program = official::program("a2a_server_lf").await;
+    let agent = Bridge::listening(&mut Command::new(program));
+    for binding in Binding::ALL {
+        speak(&agent, Version::V1_0, binding, WHOLE).await;
+    }
 }
 
 /// Starts an agent in Python with these packages.

@@ -145,6 +145,7 @@ fn at_the_agent(error: &ClientError) -> Fault {
         | bridge_client::Fault::Asked(_) => Fault::Failed { why },
         bridge_client::Fault::Unreachable(_)
         | bridge_client::Fault::Private { .. }
+        | bridge_client::Fault::Certificate(_)
         | bridge_client::Fault::TooLarge { .. }
         | bridge_client::Fault::Http { .. }
         | bridge_client::Fault::Invalid(_)

@@ -8,7 +8,7 @@ mod refusal;
 mod route;
 mod spoken;
 
-use bridge_protocol::{dialect::Call, wire};
+use bridge_protocol::{a2a::ErrorKind, dialect::Call, wire};
 use reqwest::{
     RequestBuilder,
     header::{ACCEPT, CONTENT_TYPE},
@@ -35,7 +35,20 @@ impl Rest {
     }
 
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
-        let request = self.request(call)?.header(ACCEPT, ACCEPTED);
+        let route = Route::of(&self.0, call)?;
+        let annotated = route.annotated(self.0.version, call.operation());
+        let said = self.exchange(route, call).await;
+        match (said, annotated) {
+            (Err(fault), Some(annotated)) if is_misread(&fault) => {
+                let again = self.exchange(annotated, call).await;
+                again.map_err(|other| if is_misread(&other) { other } else { fault })
+            }
+            (said, _) => said,
+        }
+    }
+
+    async fn exchange(&self, route: Route, call: &Call) -> Result<Reply, Fault> {
+        let request = self.request(route).header(ACCEPT, ACCEPTED);
         let answer = self.0.exchange(request).await?;
         let value = read_answer(&answer, call)?;
         spoken::reply(self.0.version, call.operation(), value).map_err(Fault::Invalid)
@@ -54,20 +67,25 @@ impl Rest {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
-        sse::open(&self.0, self.request(call)?, after, read, refused).await
+        let request = self.request(Route::of(&self.0, call)?);
+        sse::open(&self.0, request, after, read, refused).await
     }
 
-    fn request(&self, call: &Call) -> Result<RequestBuilder, Fault> {
-        let route = Route::of(&self.0, call)?;
+    fn request(&self, route: Route) -> RequestBuilder {
         let request = self.0.http.request(route.method, route.url);
-        Ok(match route.body {
+        match route.body {
             // The JSON that every server knows: application/a2a+json is younger than most of them.
             Some(body) => request
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.to_string()),
             None => request,
-        })
+        }
     }
+}
+
+/// Whether the server did not understand what was asked, and so has done nothing.
+fn is_misread(fault: &Fault) -> bool {
+    matches!(fault, Fault::Rpc(error) if error.kind() == Some(ErrorKind::InvalidParams))
 }
 
 /// The object in an answer, or the fault that it tells of.

@@ -48,6 +48,19 @@ impl Route {
         }
         Ok(Self { method, url, body })
     }
+
+    /// The same with the body that the annotations in the `a2a.proto` of 0.3 name for a setting that is to be
+    /// made: nothing but its `config`. PyPI a2a-sdk reads the whole request instead, npm @a2a-js/sdk this.
+    pub(super) fn annotated(&self, version: Version, operation: Operation) -> Option<Self> {
+        let is_disputed =
+            (version, operation) == (Version::V0_3, Operation::CreateTaskPushNotificationConfig);
+        let body = self.body.as_ref().filter(|_| is_disputed)?;
+        Some(Self {
+            method: self.method.clone(),
+            url: self.url.clone(),
+            body: Some(body.get("config")?.clone()),
+        })
+    }
 }
 
 fn method(operation: Operation) -> Method {

@@ -1,15 +1,19 @@
 //! A2A 1.0 as the official Rust client speaks it (crate `a2a-client-lf`), through every kind of
-//! conversation. Like the Python clients beside it, it gets the bridge's address, prints a line per check
-//! and ends with 1 if one failed.
+//! conversation and every binding. Like the clients in Python, it gets the bridge's address, prints a line
+//! per check and ends with 1 if one failed.
 
-use std::{fmt::Debug, process::ExitCode};
+mod push;
+
+use std::{fmt::Debug, process::ExitCode, sync::Arc};
 
 use a2a::{
     A2AError, CancelTaskRequest, GetTaskRequest, ListTasksRequest, Message, Part, PartContent,
     Role, SendMessageConfiguration, SendMessageRequest, SendMessageResponse, StreamResponse,
-    SubscribeToTaskRequest, Task, TaskState, TaskStatus, error_code,
+    SubscribeToTaskRequest, TRANSPORT_PROTOCOL_GRPC, TRANSPORT_PROTOCOL_HTTP_JSON,
+    TRANSPORT_PROTOCOL_JSONRPC, Task, TaskState, TaskStatus, error_code,
 };
 use a2a_client::{A2AClient, A2AClientFactory, Transport, agent_card::AgentCardResolver};
+use a2a_grpc::GrpcTransportFactory;
 use futures::StreamExt as _;
 use serde_json::json;
 
@@ -44,27 +48,45 @@ impl Checks {
 async fn main() -> Result<ExitCode, A2AError> {
     let base = std::env::args().nth(1).expect("the bridge's address");
     let mut checks = Checks::default();
-    let sample = connect(&base, "sample").await?;
-    let ended = echo(&mut checks, &sample).await?;
-    turns(&mut checks, &sample).await?;
-    stream(&mut checks, &sample).await?;
-    cancel(&mut checks, &sample).await?;
-    subscribe(&mut checks, &connect(&base, "hanging").await?).await?;
-    errors(&mut checks, &sample, &ended).await;
-    let endless = ask(&connect(&base, "echo").await?, "hi", None).await?;
-    let expected = (TaskState::InputRequired, Some("Echo: hi".into()));
-    checks.equal("a bot without end waits", expected, said(&endless.status));
+    for binding in [
+        TRANSPORT_PROTOCOL_JSONRPC,
+        TRANSPORT_PROTOCOL_HTTP_JSON,
+        TRANSPORT_PROTOCOL_GRPC,
+    ] {
+        println!("-- {binding}");
+        converse(&mut checks, &base, binding).await?;
+    }
     println!("{} passed, {} failed", checks.passed, checks.failed);
     Ok(ExitCode::from(u8::from(checks.failed > 0)))
 }
 
-async fn connect(base: &str, agent: &str) -> Result<Client, A2AError> {
+async fn converse(checks: &mut Checks, base: &str, binding: &str) -> Result<(), A2AError> {
+    let (sample, spoken) = connect(base, "sample", binding).await?;
+    checks.equal("the binding is the wanted one", binding, &spoken);
+    let ended = echo(checks, &sample).await?;
+    turns(checks, &sample).await?;
+    stream(checks, &sample).await?;
+    cancel(checks, &sample).await?;
+    let (hanging, _) = connect(base, "hanging", binding).await?;
+    subscribe(checks, &hanging).await?;
+    push::configs(checks, &sample).await?;
+    errors(checks, &sample, &ended).await;
+    let endless = ask(&connect(base, "echo", binding).await?.0, "hi", None).await?;
+    let expected = (TaskState::InputRequired, Some("Echo: hi".into()));
+    checks.equal("a bot without end waits", expected, said(&endless.status));
+    Ok(())
+}
+
+/// A client for one of the bridge's agents, and the binding that it speaks.
+async fn connect(base: &str, agent: &str, binding: &str) -> Result<(Client, String), A2AError> {
     let resolver = AgentCardResolver::new(None);
     let card = resolver.resolve(&format!("{base}/a2a/{agent}")).await?;
-    A2AClientFactory::builder()
-        .build()
-        .create_from_card(&card)
-        .await
+    let factory = A2AClientFactory::builder()
+        .register(Arc::new(GrpcTransportFactory::new()))
+        .preferred_bindings(vec![binding.to_owned()])
+        .build();
+    let (client, interface) = factory.create_from_card_with_interface(&card).await?;
+    Ok((client, interface.protocol_binding))
 }
 
 fn request(text: &str, task: Option<&Task>, at_once: bool) -> SendMessageRequest {

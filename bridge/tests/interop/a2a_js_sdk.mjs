@@ -1,6 +1,6 @@
-// A2A 1.0 as npm @a2a-js/sdk 1.3.0 speaks it, through every kind of conversation. Like the clients in Python
-// beside it, it gets the bridge's address, prints a line per check and ends with 1 if one failed. The second
-// argument is the transport: JSONRPC or HTTP+JSON.
+// A2A as npm @a2a-js/sdk 1.3.0 speaks it, through every kind of conversation. Like the clients in Python beside
+// it, it gets the bridge's address, prints a line per check and ends with 1 if one failed. The second argument is
+// the transport, JSONRPC, HTTP+JSON or GRPC, the third the version, 1.0 or 0.3.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { randomUUID } from 'node:crypto';
@@ -9,9 +9,11 @@ import { randomUUID } from 'node:crypto';
 const require = createRequire(import.meta.url);
 const load = (name) => import(pathToFileURL(require.resolve(name).replace(/\.cjs$/, '.js')));
 const { Role, TaskState } = await load('@a2a-js/sdk');
-const { ClientFactory, ClientFactoryOptions } = await load('@a2a-js/sdk/client');
+const { ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } =
+  await load('@a2a-js/sdk/client');
+const { GrpcTransportFactory } = await load('@a2a-js/sdk/client/grpc');
 
-const [base, transport] = process.argv.slice(2);
+const [base, transport, version] = process.argv.slice(2);
 const STREAMED =
   'A task is a log of what was said and done. Whoever follows it sees the same events in the same order [1].';
 const checks = { passed: 0, failed: 0 };
@@ -32,8 +34,14 @@ async function refused(what, error, asked) {
 }
 
 async function agent(name) {
-  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { preferredTransports: [transport] });
-  return new ClientFactory(options).createFromUrl(`${base}/a2a/${name}/`, '.well-known/agent-card.json');
+  const legacyCompat = { enabled: true };
+  const transports = [JsonRpcTransportFactory, RestTransportFactory, GrpcTransportFactory];
+  const wanted = { transports: transports.map((Made) => new Made({ legacyCompat })), preferredTransports: [transport] };
+  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, wanted);
+  const card = await new DefaultAgentCardResolver().resolve(`${base}/a2a/${name}/`, '.well-known/agent-card.json');
+  // It would take the newest; the other version is what is left then.
+  card.supportedInterfaces = card.supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === version);
+  return new ClientFactory(options).createFromAgentCard(card);
 }
 
 const part = (text) => ({ content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' });
@@ -67,13 +75,16 @@ async function turns(client) {
   return ended;
 }
 
+// What it reads of 0.3 over HTTP+JSON, it leaves without `append`.
+const tellsAppend = version === '1.0' || transport === 'JSONRPC';
+
 async function stream(client) {
   let [text, kinds, last] = ['', [], undefined];
   for await (const { payload } of client.sendMessageStream(request('-stream'))) {
     kinds.push(payload.$case);
     if (payload.$case === 'artifactUpdate') {
       const piece = words(payload.value.artifact.parts);
-      text = payload.value.append ? text + piece : piece;
+      text = payload.value.append || !tellsAppend ? text + piece : piece;
     }
     if (payload.$case === 'statusUpdate') last = payload.value.status;
   }
@@ -93,6 +104,21 @@ async function subscribe(client) {
   equal('it ends when the task is canceled', ['statusUpdate', 'TASK_STATE_CANCELED'], states.at(-1));
 }
 
+async function pushes(client) {
+  const { id: taskId } = await ask(client, '-multi');
+  const config = { tenant: '', id: 'p', taskId, url: 'http://127.0.0.1:9/hook', token: 't', authentication: undefined };
+  const made = await client.createTaskPushNotificationConfig(config);
+  equal('a webhook is set', [config.url, config.token], [made.url, made.token]);
+  const named = { tenant: '', taskId, id: 'p' };
+  equal('it is got as it was set', made, await client.getTaskPushNotificationConfig(named));
+  const all = () => client.listTaskPushNotificationConfig({ tenant: '', taskId, pageSize: 0, pageToken: '' });
+  equal('it is listed', [made], (await all()).configs);
+  await client.deleteTaskPushNotificationConfig(named);
+  equal('it is gone when it was deleted', 0, (await all()).configs.length);
+  const inside = { ...config, url: 'http://10.0.0.1/hook' };
+  await refused('one that nobody allowed is refused', 'RequestMalformedError', client.createTaskPushNotificationConfig(inside));
+}
+
 async function errors(client, ended) {
   await refused('an unknown task is not found', 'TaskNotFoundError', client.getTask({ tenant: '', id: 'unknown' }));
   await refused('an ended task takes no message', 'UnsupportedOperationError', ask(client, 'more', ended));
@@ -101,15 +127,19 @@ async function errors(client, ended) {
 }
 
 const sample = await agent('sample');
-equal('the transport is the wanted one', transport, sample.transport.protocolName);
+equal('the transport is the wanted one', [transport, version], [sample.transport.protocolName, sample.protocolVersion]);
 const ended = await turns(sample);
 await stream(sample);
 await subscribe(await agent('hanging'));
-const listed = await sample.listTasks?.({
-  tenant: '', contextId: ended.contextId, status: TaskState.TASK_STATE_UNSPECIFIED, pageSize: 5, pageToken: '',
-  historyLength: undefined, statusTimestampAfter: undefined, includeArtifacts: false,
-});
-equal("a context's tasks are listed", [ended.id], listed?.tasks.map(({ id }) => id));
+// 0.3 has no list.
+if (version === '1.0') {
+  const listed = await sample.listTasks({
+    tenant: '', contextId: ended.contextId, status: TaskState.TASK_STATE_UNSPECIFIED, pageSize: 5, pageToken: '',
+    historyLength: undefined, statusTimestampAfter: undefined, includeArtifacts: false,
+  });
+  equal("a context's tasks are listed", [ended.id], listed.tasks.map(({ id }) => id));
+}
+await pushes(sample);
 await errors(sample, ended);
 console.log(`${checks.passed} passed, ${checks.failed} failed`);
 process.exit(checks.failed ? 1 : 0);

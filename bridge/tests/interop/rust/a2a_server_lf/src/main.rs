@@ -1,15 +1,18 @@
-//! An agent on the official Rust SDK (crate `a2a-server-lf`): A2A 1.0 over JSON-RPC at `/rpc` and over
-//! HTTP+JSON below `/rest`.
+//! An agent on the official Rust SDK (crate `a2a-server-lf`): A2A 1.0 over JSON-RPC at `/rpc`, over
+//! HTTP+JSON below `/rest` and over gRPC at the same port.
 
 use std::sync::Arc;
 
 use a2a::{
-    A2AError, AgentCapabilities, AgentCard, Artifact, Message, Part, Role, StreamResponse, Task,
+    A2AError, AgentCard, Artifact, Message, Part, Role, StreamResponse, Task,
     TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
+use a2a_grpc::GrpcHandler;
+use a2a_pb::proto::a2a_service_server::A2aServiceServer;
 use a2a_server::{
-    AgentExecutor, DefaultRequestHandler, ExecutorContext, InMemoryTaskStore, StaticAgentCard,
-    agent_card::agent_card_router, jsonrpc::jsonrpc_router, rest::rest_router,
+    AgentExecutor, DefaultRequestHandler, ExecutorContext, InMemoryPushConfigStore,
+    InMemoryTaskStore, StaticAgentCard, agent_card::agent_card_router, jsonrpc::jsonrpc_router,
+    rest::rest_router,
 };
 use futures::{StreamExt as _, stream, stream::BoxStream};
 use serde_json::json;
@@ -22,12 +25,20 @@ impl AgentExecutor for Agent {
     fn execute(&self, context: ExecutorContext) -> BoxStream<'static, Event> {
         let message = context.message.clone().unwrap();
         let text: String = message.parts.iter().filter_map(Part::as_text).collect();
-        let begun = context.stored_task.is_none().then(|| begin(&context, message));
+        let begun = context
+            .stored_task
+            .is_none()
+            .then(|| begin(&context, message));
         let mut events: Vec<_> = begun.into_iter().collect();
         events.push(status(&context, TaskState::Working, "thinking"));
         match text.as_str() {
             "ask" => events.push(status(&context, TaskState::InputRequired, "what?")),
-            "wait" => return stream::iter(events).map(Ok).chain(stream::pending()).boxed(),
+            "wait" => {
+                return stream::iter(events)
+                    .map(Ok)
+                    .chain(stream::pending())
+                    .boxed();
+            }
             text => {
                 events.push(piece(&context, "You said: ", false));
                 events.push(piece(&context, text, true));
@@ -95,28 +106,36 @@ fn piece(context: &ExecutorContext, text: &str, append: bool) -> StreamResponse 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let at = |path, binding| {
-        json!({"url": format!("{address}{path}"), "protocolBinding": binding, "protocolVersion": "1.0"})
-    };
-    let card: AgentCard = serde_json::from_value(json!({
-        "name": "a2a-server-lf 0.5.3", "description": "answers", "version": "1",
-        "supportedInterfaces": [at("/rpc", "JSONRPC"), at("/rest", "HTTP+JSON")],
-        "capabilities": {"streaming": true}, "skills": [],
-        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-    }))
-    .unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let card = card(&host);
     let handler = DefaultRequestHandler::new(Agent, InMemoryTaskStore::new());
-    let handler = Arc::new(handler.with_capabilities(AgentCapabilities {
-        streaming: Some(true),
-        push_notifications: None,
-        extensions: None,
-        extended_agent_card: None,
-    }));
+    let handler = handler
+        .with_capabilities(card.capabilities.clone())
+        .with_push_config_store(InMemoryPushConfigStore::new())
+        .with_extended_agent_card(card.clone());
+    let handler = Arc::new(handler);
+    let grpc = A2aServiceServer::new(GrpcHandler::new(handler.clone()));
     let app = axum::Router::new()
         .nest("/rpc", jsonrpc_router(handler.clone()))
         .nest("/rest", rest_router(handler))
+        .route_service("/lf.a2a.v1.A2AService/{method}", grpc)
         .merge(agent_card_router(Arc::new(StaticAgentCard::new(card))));
-    eprintln!("listening on {address}");
+    eprintln!("listening on http://{host}");
     axum::serve(listener, app).await.unwrap();
+}
+
+fn card(host: &str) -> AgentCard {
+    let at =
+        |url, binding| json!({"url": url, "protocolBinding": binding, "protocolVersion": "1.0"});
+    serde_json::from_value(json!({
+        "name": "a2a-server-lf 0.5.3", "description": "answers", "version": "1",
+        "supportedInterfaces": [
+            at(format!("http://{host}/rpc"), "JSONRPC"),
+            at(format!("http://{host}/rest"), "HTTP+JSON"),
+            at(host.to_owned(), "GRPC"),
+        ],
+        "capabilities": {"streaming": true, "pushNotifications": true, "extendedAgentCard": true},
+        "skills": [], "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+    }))
+    .unwrap()
 }

@@ -1,0 +1,65 @@
+//! Why the certificate of the other side is not believed.
+
+use std::{error::Error, io};
+
+use rustls::CertificateError;
+
+/// Why it is not believed, if that is what an error is about.
+pub(crate) fn distrust(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(rustls::Error::InvalidCertificate(wrong)) = error.downcast_ref() {
+            return Some(told(wrong));
+        }
+        next = within(error).or_else(|| error.source());
+    }
+    None
+}
+
+/// An error of input and output leaves out the one that it is made of when it is asked for its source.
+fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    let made_of = error.downcast_ref::<io::Error>()?.get_ref()?;
+    Some(made_of)
+}
+
+fn told(wrong: &CertificateError) -> String {
+    match wrong {
+        CertificateError::UnknownIssuer => {
+            "nobody who is believed vouches for it: expected a certificate of a public authority, or to be \
+             told of the authority"
+                .to_owned()
+        }
+        CertificateError::BadSignature => {
+            "the authority of that name that is believed did not sign it".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distrust_is_found_where_it_is_hidden() {
+        let hidden = |wrong| io::Error::other(rustls::Error::InvalidCertificate(wrong));
+        for (error, expected) in [
+            (
+                hidden(CertificateError::UnknownIssuer),
+                Some("nobody who is believed vouches for it"),
+            ),
+            (
+                io::Error::other(hidden(CertificateError::Revoked)),
+                Some("Revoked"),
+            ),
+            (io::Error::other(rustls::Error::DecryptError), None),
+            (io::Error::other("broken"), None),
+        ] {
+            let found = distrust(&error);
+            let fits = found
+                .as_deref()
+                .map(|found| found.starts_with(expected.unwrap_or("?")));
+            assert_eq!(fits, expected.map(|_| true), "{error}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The table of what is tried names the programs and versions that there are.
+
+use std::{fs, path::Path};
+
+use super::interop;
+use crate::{node, venv};
+
+/// What the tests are told of by name is told of there too.
+#[test]
+fn every_program_stands_in_it() {
+    let table = fs::read_to_string(interop("README.md")).unwrap();
+    for folder in ["", "bots", "servers", "rust"] {
+        for name in programs(&interop(folder)) {
+            let path = Path::new(folder).join(&name);
+            let path = path.to_str().unwrap();
+            assert!(table.contains(&format!("`{path}`")), "{path} is missing");
+        }
+    }
+}
+
+/// The programs in a folder: files, and the packages of the workspace.
+fn programs(folder: &Path) -> Vec<String> {
+    let is_rust = folder.ends_with("rust");
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let wanted = entries.filter(|entry| entry.file_type().unwrap().is_dir() == is_rust);
+    let names = wanted.map(|entry| entry.file_name().into_string().unwrap());
+    names
+        .filter(|name| name != "target" && !name.ends_with(".md"))
+        .collect()
+}
+
+#[test]
+fn every_version_is_the_one_that_is_installed() {
+    let table = fs::read_to_string(interop("README.md")).unwrap();
+    let python = venv::A2A_SDK_1_0.iter().chain(&venv::A2A_SDK_0_3);
+    let python = python.filter_map(|one| {
+        let (name, version) = one.split_once("==")?;
+        Some((name.split('[').next()?, version))
+    });
+    let node = node::A2A_JS_SDK.iter();
+    let node = node.filter_map(|one| one.rsplit_once('@'));
+    let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
+    let rust = manifest.lines().filter_map(exact);
+    // What an SDK needs beside it has no row of its own.
+    let beside = |name: &str| !name.contains("a2a") && !name.contains("health");
+    let all = python.chain(node).chain(rust);
+    let inside = ["a2a-lf", "a2a-pb"];
+    for (name, version) in all.filter(|(name, _)| !beside(name) && !inside.contains(name)) {
+        let row = format!("{name} {version}");
+        assert!(table.contains(&row), "{row} is missing");
+    }
+}
+
+/// A crate with the version that is insisted on.
+fn exact(line: &str) -> Option<(&str, &str)> {
+    let (key, rest) = line.split_once(" = ")?;
+    let quoted = |after: &str| rest.split_once(after)?.1.split('"').next();
+    Some((quoted("package = \"").unwrap_or(key), quoted("\"=")?))
+}

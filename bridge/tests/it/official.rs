@@ -1,0 +1,25 @@
+//! The programs on the official Rust SDK: a workspace of its own below `tests/interop/rust`, because it
+//! brings other versions of what the bridge is built on. It is built once for all who run something of it.
+
+use std::{path::PathBuf, time::Duration};
+
+use tokio::process::Command;
+
+use crate::program::{run, target};
+
+/// How long it may take to build them all.
+const BUILD: Duration = Duration::from_secs(900);
+
+/// Where the program of this name is, built. Cargo has tests that build at the same time wait.
+pub(crate) async fn program(name: &str) -> PathBuf {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/rust/Cargo.toml");
+    let built = target().join("interop-rust");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--locked", "--manifest-path", manifest]);
+    let (done, said) = run(cargo.arg("--target-dir").arg(&built), BUILD).await;
+    assert!(
+        done,
+        "what is on the official Rust SDK cannot be built:\n{said}"
+    );
+    built.join("debug").join(name)
+}
