@@ -11,10 +11,16 @@
 mod bytes;
 mod cases;
 mod corpus;
+mod found;
+#[cfg(feature = "grpc")]
+mod grpc;
+mod http;
 mod json;
+mod query;
 mod readers;
 mod rng;
 mod served;
+mod signed;
 mod streams;
 
 use std::{
