@@ -94,29 +94,33 @@ impl Request {
 
     /// Reads a request from JSON.
     pub fn from_value(value: Value) -> Result<Self, BadRequest> {
-        let id = value.get("id").cloned().map(Id::read);
-        let readable = match &id {
-            Some(Ok(id)) => id.clone(),
-            Some(Err(_)) | None => Id::Null,
+        let mut fields = Fields::of(value).map_err(|error| bad(Id::Null, &error))?;
+        let (id, said) = match fields.take("id").map(Id::read).transpose() {
+            Ok(id) => (id, read_said(fields)),
+            Err(error) => (None, read_version(&mut fields).and(Err(error.inside("id")))),
         };
-        Self::read(value, id).map_err(|error| BadRequest {
-            id: readable,
-            error: Error::new(ErrorKind::InvalidRequest, format!("{error}")),
-        })
+        match said {
+            Ok((method, params)) => Ok(Self { id, method, params }),
+            Err(error) => Err(bad(id.unwrap_or(Id::Null), &error)),
+        }
     }
+}
 
-    fn read(value: Value, id: Option<Result<Id, FieldError>>) -> Result<Self, FieldError> {
-        let mut fields = Fields::of(value)?;
-        read_version(&mut fields)?;
-        let id = id.transpose().map_err(|error| error.inside("id"))?;
-        let method = fields.required("method")?;
-        let params = match fields.take("params") {
-            None | Some(Value::Null) => Value::Object(Map::new()),
-            Some(params @ (Value::Object(_) | Value::Array(_))) => params,
-            Some(other) => return Err(FieldError::unexpected("an object", &other).inside("params")),
-        };
-        Ok(Self { id, method, params })
-    }
+fn bad(id: Id, error: &FieldError) -> BadRequest {
+    let error = Error::new(ErrorKind::InvalidRequest, format!("{error}"));
+    BadRequest { id, error }
+}
+
+/// Method and parameters.
+fn read_said(mut fields: Fields) -> Result<(String, Value), FieldError> {
+    read_version(&mut fields)?;
+    let method = fields.required("method")?;
+    let params = match fields.take("params") {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(params @ (Value::Object(_) | Value::Array(_))) => params,
+        Some(other) => return Err(FieldError::unexpected("an object", &other).inside("params")),
+    };
+    Ok((method, params))
 }
 
 fn read_version(fields: &mut Fields) -> Result<(), FieldError> {

@@ -12,7 +12,11 @@ fn what_was_generated_is_as_it_was() {
     for line in sums.lines() {
         let (expected, name) = line.split_once("  ").unwrap();
         let found = digest(&SHA256, &fs::read(proto.join(name)).unwrap());
-        let found: String = found.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let found: String = found
+            .as_ref()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         assert_eq!(
             found, expected,
             "proto/{name} was changed: run proto/generate, as proto/README.md says"

@@ -126,7 +126,10 @@ fn write_configuration(
     losses: &mut Losses,
 ) {
     const NO_PLACE: &str = "0.1 has no place for it, so it was left out";
-    object.list("acceptedOutputModes", &configuration.accepted_output_modes);
+    object.list(
+        "acceptedOutputModes",
+        configuration.accepted_output_modes.clone(),
+    );
     let config = configuration.task_push_notification_config.as_ref();
     let config = config.map(|config| {
         losses.inside("taskPushNotificationConfig", |losses| {

@@ -54,11 +54,11 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     });
     object.put("status", status);
     let artifacts = artifact::list_from_v1(&task.artifacts, losses);
-    object.list("artifacts", &artifacts);
+    object.list("artifacts", artifacts);
     let history = losses.each("history", &task.history, |message, losses| {
         message::from_v1(message, Some(&task.id), losses)
     });
-    object.list("history", &history);
+    object.list("history", history);
     object.some("metadata", task.metadata.clone());
     object.finish(&task.extra, &["sessionId", "artifacts", "history"], losses)
 }
