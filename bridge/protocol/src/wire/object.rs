@@ -9,19 +9,17 @@ use super::{FieldError, Wire};
 /// The fields of an object that have not been read yet.
 pub(crate) struct Fields {
     unread: Map<String, Value>,
-    /// Whether one of them could be there by its name in `a2a.proto`: hardly any object has such a name, and
-    /// whoever knows that need not look for each field a second time.
-    has_proto_names: bool,
+    /// Whether one of them could be there by its name in `a2a.proto`, once it was asked: hardly any object has
+    /// such a name, and whoever knows that need not look for each field a second time.
+    has_proto_names: Option<bool>,
 }
 
 impl Fields {
     /// Opens an object.
     pub(crate) fn of(value: Value) -> Result<Self, FieldError> {
-        let unread = Map::read(value)?;
-        let has_proto_names = unread.keys().any(|name| name.contains('_'));
         Ok(Self {
-            unread,
-            has_proto_names,
+            unread: Map::read(value)?,
+            has_proto_names: None,
         })
     }
 
@@ -29,7 +27,7 @@ impl Fields {
     /// `a2a.proto`: ProtoJSON is read with both. If both are there, the second is unknown. A name without an
     /// underscore is none of there that differs, but one that Rust wants, as `kind` for `type`.
     pub(crate) fn either(&mut self, key: &str, proto: &str) -> &mut Self {
-        if self.has_proto_names
+        if self.has_proto_names()
             && proto.contains('_')
             && key != proto
             && !self.unread.contains_key(key)
@@ -38,6 +36,15 @@ impl Fields {
             self.unread.insert(key.into(), value);
         }
         self
+    }
+
+    fn has_proto_names(&mut self) -> bool {
+        let names = || {
+            self.unread
+                .keys()
+                .any(|name| name.bytes().any(|byte| byte == b'_'))
+        };
+        *self.has_proto_names.get_or_insert_with(names)
     }
 
     /// A field that must be there.
@@ -230,7 +237,7 @@ mod tests {
             let object: BTreeMap<&str, i32> = object;
             let looking_once = Fields::of(json!(object)).unwrap();
             let looking_always = Fields {
-                has_proto_names: true,
+                has_proto_names: Some(true),
                 ..Fields::of(json!(object)).unwrap()
             };
             prop_assert_eq!(read(looking_once), read(looking_always));

@@ -20,6 +20,11 @@ const CASES: &[(&str, &str)] = &[
         "results",
         r#"{"id":"","artifacts":[{"parts":[{"kind":"function_response","":{"":3}}]}],"status":{"state":"","":""}}"#,
     ),
+    // A card was refused in plain text.
+    (
+        "http_requests",
+        "GET /a2a/agent/.well-known/agent-card.json\nA2A-Version: 1",
+    ),
     ("push_urls", "https:localhost.."),
 ];
 
