@@ -186,7 +186,7 @@ impl Asked {
         let documents = answer.documents()?;
         match documents.first().and_then(|document| document.get("error")) {
             Some(error) if error["code"] == status.as_u16() => {
-                refusal(error, self.body.is_empty())?
+                refusal(error, self.body.is_empty())?;
             }
             Some(_) | None => documents.iter().try_for_each(served::check)?,
         }
