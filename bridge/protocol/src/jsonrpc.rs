@@ -95,26 +95,36 @@ impl Request {
 
     /// Reads a request from JSON.
     pub fn from_value(value: Value) -> Result<Self, BadRequest> {
-        let id = value.get("id").cloned().map_or(Ok(Id::Null), Id::read);
-        let readable = id.clone().unwrap_or(Id::Null);
-        Self::read(value, id).map_err(|error| BadRequest {
-            id: readable,
-            error: Error::new(ErrorKind::InvalidRequest, format!("{error}")),
-        })
-    }
-
-    fn read(value: Value, id: Result<Id, FieldError>) -> Result<Self, FieldError> {
-        let mut fields = Fields::of(value)?;
-        read_version(&mut fields)?;
-        let id = id.map_err(|error| error.inside("id"))?;
-        let method = fields.required("method")?;
-        let params = match fields.take("params") {
-            None | Some(Value::Null) => Value::Object(Map::new()),
-            Some(params @ (Value::Object(_) | Value::Array(_))) => params,
-            Some(other) => return Err(FieldError::unexpected("an object", &other).inside("params")),
+        let mut fields = Fields::of(value).map_err(|error| bad(Id::Null, &error))?;
+        let (id, said) = match fields.take("id").map_or(Ok(Id::Null), Id::read) {
+            Ok(id) => (id, read_said(fields)),
+            Err(error) => {
+                let error = read_version(&mut fields).and(Err(error.inside("id")));
+                (Id::Null, error)
+            }
         };
-        Ok(Self { id, method, params })
+        match said {
+            Ok((method, params)) => Ok(Self { id, method, params }),
+            Err(error) => Err(bad(id, &error)),
+        }
     }
+}
+
+fn bad(id: Id, error: &FieldError) -> BadRequest {
+    let error = Error::new(ErrorKind::InvalidRequest, format!("{error}"));
+    BadRequest { id, error }
+}
+
+/// Method and parameters.
+fn read_said(mut fields: Fields) -> Result<(String, Value), FieldError> {
+    read_version(&mut fields)?;
+    let method = fields.required("method")?;
+    let params = match fields.take("params") {
+        None | Some(Value::Null) => Value::Object(Map::new()),
+        Some(params @ (Value::Object(_) | Value::Array(_))) => params,
+        Some(other) => return Err(FieldError::unexpected("an object", &other).inside("params")),
+    };
+    Ok((method, params))
 }
 
 fn read_version(fields: &mut Fields) -> Result<(), FieldError> {

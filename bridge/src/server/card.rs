@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::{Endpoint, GrpcInterface, Origin, render, version};
+use super::{Endpoint, GrpcInterface, Origin, render, rest, version};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
@@ -39,7 +39,7 @@ pub(super) async fn current(
 ) -> Response {
     let named = match version::named(&headers, &uri) {
         Ok(named) => named,
-        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+        Err(error) => return rest::refused(&headers, error),
     };
     serve(
         endpoint.document(named, origin.as_deref()),

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::{
     Extension,
     extract::State,
-    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
+    http::{HeaderMap, Uri, header::CONTENT_TYPE},
     response::{IntoResponse as _, Response},
 };
 use serde_json::{Value, json};
 
-use super::{Endpoint, Origin, card::serve, version};
+use super::{Endpoint, Origin, card::serve, rest, version};
 
 /// What the catalogue of RFC 9727 is (section 4.1): links as JSON (RFC 9264) with that profile.
 const LINKS: &str =
@@ -26,7 +26,7 @@ pub(super) async fn cards(
 ) -> Response {
     let named = match version::named(&headers, &uri) {
         Ok(named) => named,
-        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+        Err(error) => return rest::refused(&headers, error),
     };
     let wanted = wanted(&uri);
     let cards = endpoints

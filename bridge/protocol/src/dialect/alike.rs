@@ -158,9 +158,9 @@ impl Older {
         object.put("name", skill.name.as_str());
         object.put("description", skill.description.as_str());
         object.put("tags", skill.tags.clone());
-        object.list("examples", &skill.examples);
-        object.list("inputModes", &skill.input_modes);
-        object.list("outputModes", &skill.output_modes);
+        object.list("examples", skill.examples.clone());
+        object.list("inputModes", skill.input_modes.clone());
+        object.list("outputModes", skill.output_modes.clone());
         object
     }
 }

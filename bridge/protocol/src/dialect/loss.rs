@@ -1,6 +1,7 @@
 //! What an older generation cannot say, reported as data.
 
 use alloc::{
+    format,
     string::{String, ToString},
     vec::Vec,
 };
@@ -53,10 +54,15 @@ impl Losses {
 
     /// Writes what stands under `name`, and puts `name` before the paths of what it loses.
     pub(crate) fn inside<T>(&mut self, name: &str, write: impl FnOnce(&mut Self) -> T) -> T {
+        self.below(|| name.to_string(), write)
+    }
+
+    /// The same with a name that is only made if something is lost, which is seldom.
+    fn below<T>(&mut self, name: impl Fn() -> String, write: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.0.len();
         let written = write(self);
         for loss in self.0.iter_mut().skip(before) {
-            loss.path = join(name, &loss.path);
+            loss.path = join(&name(), &loss.path);
         }
         written
     }
@@ -79,9 +85,8 @@ impl Losses {
         write: impl Fn(&T, &mut Self) -> U,
     ) -> Vec<U> {
         self.inside(name, |losses| {
-            let write = |(index, item)| {
-                losses.inside(&alloc::format!("[{index}]"), |losses| write(item, losses))
-            };
+            let write =
+                |(index, item)| losses.below(|| format!("[{index}]"), |losses| write(item, losses));
             items.iter().enumerate().map(write).collect()
         })
     }

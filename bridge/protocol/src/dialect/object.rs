@@ -4,7 +4,10 @@
 //! something else in 1.0 does it stand one level deeper, in the object [`RESIDUE`] inside `extra`; the
 //! way down puts it back to its place.
 
-use alloc::string::{String, ToString};
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use serde_json::{Map, Value};
 
@@ -132,9 +135,9 @@ impl Object {
     }
 
     /// Writes a list unless it is empty.
-    pub(crate) fn list<T: Clone + Into<Value>>(&mut self, key: &str, items: &[T]) {
+    pub(crate) fn list<T: Into<Value>>(&mut self, key: &str, items: Vec<T>) {
         if !items.is_empty() {
-            self.put(key, items.to_vec());
+            self.put(key, items);
         }
     }
 

@@ -7,25 +7,44 @@ use serde_json::{Map, Value};
 use super::{FieldError, Wire};
 
 /// The fields of an object that have not been read yet.
-pub(crate) struct Fields(Map<String, Value>);
+pub(crate) struct Fields {
+    unread: Map<String, Value>,
+    /// Whether one of them could be there by its name in `a2a.proto`, once it was asked: hardly any object has
+    /// such a name, and whoever knows that need not look for each field a second time.
+    has_proto_names: Option<bool>,
+}
 
 impl Fields {
     /// Opens an object.
     pub(crate) fn of(value: Value) -> Result<Self, FieldError> {
-        Map::read(value).map(Self)
+        Ok(Self {
+            unread: Map::read(value)?,
+            has_proto_names: None,
+        })
     }
 
     /// The same fields, of which one that is not there by its JSON name may be there by its name in
-    /// `a2a.proto`: ProtoJSON is read with both. If both are there, the second is unknown.
+    /// `a2a.proto`: ProtoJSON is read with both. If both are there, the second is unknown. A name without an
+    /// underscore is none of there that differs, but one that Rust wants, as `kind` for `type`.
     pub(crate) fn either(&mut self, key: &str, proto: &str) -> &mut Self {
-        if key != proto
-            && !self.0.is_empty()
-            && !self.0.contains_key(key)
-            && let Some(value) = self.0.remove(proto)
+        if self.has_proto_names()
+            && proto.contains('_')
+            && key != proto
+            && !self.unread.contains_key(key)
+            && let Some(value) = self.unread.remove(proto)
         {
-            self.0.insert(key.into(), value);
+            self.unread.insert(key.into(), value);
         }
         self
+    }
+
+    fn has_proto_names(&mut self) -> bool {
+        let names = || {
+            self.unread
+                .keys()
+                .any(|name| name.bytes().any(|byte| byte == b'_'))
+        };
+        *self.has_proto_names.get_or_insert_with(names)
     }
 
     /// A field that must be there.
@@ -39,7 +58,7 @@ impl Fields {
         key: &str,
         read: impl Fn(Value) -> Result<T, FieldError>,
     ) -> Result<T, FieldError> {
-        let result = match self.0.remove(key) {
+        let result = match self.unread.remove(key) {
             Some(value) => read(value),
             None => Err(missing(read)),
         };
@@ -48,7 +67,7 @@ impl Fields {
 
     /// A field that may be missing or null, which means its default.
     pub(crate) fn optional<T: Wire + Default>(&mut self, key: &str) -> Result<T, FieldError> {
-        match self.0.remove(key) {
+        match self.unread.remove(key) {
             None | Some(Value::Null) => Ok(T::default()),
             Some(value) => T::read(value).map_err(|error| error.inside(key)),
         }
@@ -60,7 +79,7 @@ impl Fields {
         key: &str,
         read: impl FnOnce(Value) -> Result<T, FieldError>,
     ) -> Result<Option<T>, FieldError> {
-        match self.0.remove(key) {
+        match self.unread.remove(key) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => read(value).map(Some).map_err(|error| error.inside(key)),
         }
@@ -73,29 +92,29 @@ impl Fields {
 
     /// The raw value under `key`, null included.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
-        self.0.remove(key)
+        self.unread.remove(key)
     }
 
     /// The text under `key`; anything else stays where it is.
     pub(crate) fn text(&mut self, key: &str) -> Option<String> {
-        let text = self.0.get(key)?.as_str()?.into();
-        self.0.remove(key);
+        let text = self.unread.get(key)?.as_str()?.into();
+        self.unread.remove(key);
         Some(text)
     }
 
     /// The value under `key`, without taking it.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(key)
+        self.unread.get(key)
     }
 
     /// Whether there is something under `key` that is not null.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.0.get(key).is_some_and(|value| !value.is_null())
+        self.unread.get(key).is_some_and(|value| !value.is_null())
     }
 
     /// What nobody asked for: kept, so that it survives.
     pub(crate) fn rest(self) -> Map<String, Value> {
-        self.0
+        self.unread
     }
 }
 
@@ -183,3 +202,53 @@ macro_rules! object {
 }
 
 pub(crate) use object;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use proptest::{prelude::*, sample::select};
+    use serde_json::json;
+
+    /// Some fields by their names in JSON and in `a2a.proto`.
+    const NAMES: [(&str, &str); 4] = [
+        ("id", "id"),
+        ("taskId", "task_id"),
+        ("contextId", "context_id"),
+        ("historyLength", "history_length"),
+    ];
+
+    fn name() -> impl Strategy<Value = &'static str> {
+        let names = NAMES.into_iter().flat_map(|(key, proto)| [key, proto]);
+        select(names.chain(["x", "x_y"]).collect::<alloc::vec::Vec<_>>())
+    }
+
+    /// What is read by each name, and what is left.
+    fn read(mut fields: Fields) -> Value {
+        let values = NAMES.map(|(key, proto)| fields.either(key, proto).take(key));
+        json!([values, fields.rest()])
+    }
+
+    proptest! {
+        #![proptest_config(crate::arbitrary::config())]
+
+        #[test]
+        fn who_looks_once_reads_the_same(object in prop::collection::btree_map(name(), 0..3, 0..6)) {
+            let object: BTreeMap<&str, i32> = object;
+            let looking_once = Fields::of(json!(object)).unwrap();
+            let looking_always = Fields {
+                has_proto_names: Some(true),
+                ..Fields::of(json!(object)).unwrap()
+            };
+            prop_assert_eq!(read(looking_once), read(looking_always));
+        }
+    }
+
+    #[test]
+    fn a_name_that_only_rust_has_is_not_read() {
+        let object = json!({"kind": "a", "x_y": 1});
+        let mut fields = Fields::of(object.clone()).unwrap();
+        assert_eq!(fields.either("type", "kind").take("type"), None);
+        assert_eq!(Value::Object(fields.rest()), object);
+    }
+}

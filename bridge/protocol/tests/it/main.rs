@@ -5,6 +5,7 @@
 mod activity;
 mod documents;
 mod execute;
+mod generated;
 mod lint;
 mod minimal;
 mod names;

@@ -184,6 +184,11 @@ fn understand(
     Ok((call, spoken))
 }
 
+/// An error, to whom asked for a document that is no operation's, such as a card.
+pub(super) fn refused(headers: &HeaderMap, error: Error) -> Response {
+    Style::wanted(headers, Spoken::V1_0).refusal(&error.into())
+}
+
 fn unread(rejection: &BytesRejection) -> Refusal {
     let message = match rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         true => format!("expected a body of at most {} MiB", super::BODY_LIMIT >> 20),

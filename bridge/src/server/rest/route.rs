@@ -208,17 +208,16 @@ fn before<'a>(segment: &'a str, action: &str) -> Option<&'a str> {
     (!id.is_empty() && !id.contains(':')).then_some(id)
 }
 
-/// Clients may encode any character, the colon of an action too; a plus is a plus in a path.
+/// Clients may encode any character, the colon of an action too. What means something in forms is itself in a path.
 fn decoded(segment: &str) -> String {
-    let segment = segment.replace('+', "%2B");
+    let plain = [('+', "%2B"), ('=', "%3D"), ('&', "%26")].into_iter();
+    let segment = plain.fold(segment.to_owned(), |text, (sign, code)| {
+        text.replace(sign, code)
+    });
     let mut pairs = form_urlencoded::parse(segment.as_bytes());
-    // What has `=` or `&` in it would be read as pairs, and no id of ours has.
-    match segment.contains(['=', '&']) {
-        true => segment.clone(),
-        false => pairs
-            .next()
-            .map_or_else(String::new, |(name, _)| name.into_owned()),
-    }
+    pairs
+        .next()
+        .map_or_else(String::new, |(name, _)| name.into_owned())
 }
 
 #[cfg(test)]
@@ -299,6 +298,7 @@ mod tests {
             ("GET", "/v1/acme/tasks", "nothing"),
             ("GET", "/card", "nothing"),
             ("GET", "/tasks/a&b", "1.0 GetTask id=a&b"),
+            ("GET", "/a=b%20+c/tasks/t", "1.0 GetTask id=t of a=b +c"),
         ] {
             assert_eq!(shown(method, path), expected, "{method} {path}");
         }

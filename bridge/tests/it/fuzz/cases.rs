@@ -6,6 +6,25 @@ const CASES: &[(&str, &str)] = &[
         "params",
         r#"{"params":{"id":"t","pushNotificationConfig":{"taskId":true,"url":""}}}"#,
     ),
+    // An empty id names no context, and is not written as one.
+    (
+        "params",
+        r#"{"params":{"message":{"role":"user","parts":[{"text":""}],"contextId":""}}}"#,
+    ),
+    // A part is told by `kind` as by `type`, under which it is written again.
+    (
+        "params",
+        r#"{"params":{"message":{"role":"user","parts":[{"kind":"error","":1}]}}}"#,
+    ),
+    (
+        "results",
+        r#"{"id":"","artifacts":[{"parts":[{"kind":"function_response","":{"":3}}]}],"status":{"state":"","":""}}"#,
+    ),
+    // A card was refused in plain text.
+    (
+        "http_requests",
+        "GET /a2a/agent/.well-known/agent-card.json\nA2A-Version: 1",
+    ),
     ("push_urls", "https:localhost.."),
 ];
 

@@ -11,10 +11,17 @@
 mod bytes;
 mod cases;
 mod corpus;
+mod found;
+#[cfg(feature = "grpc")]
+mod grpc;
+mod http;
 mod json;
+mod query;
 mod readers;
 mod rng;
 mod served;
+mod signed;
+mod strays;
 mod streams;
 
 use std::{
@@ -24,8 +31,8 @@ use std::{
 
 use rng::Rng;
 
-/// How many changed inputs each target gets unless a time is given: the same in every run, and half a minute
-/// for ten targets.
+/// How many changed inputs each target gets unless a time is given: the same in every run, and less than a minute
+/// for all targets.
 const INPUTS: u64 = 300;
 
 /// How often a failing input is tried to be made smaller.

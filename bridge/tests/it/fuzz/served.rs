@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Router,
     body::Body,
-    http::{Request, StatusCode},
+    http::{HeaderMap, Request, StatusCode, header::CONTENT_TYPE},
 };
 use bridge::{
     agent::{Agent, TurnSettings},
@@ -15,7 +15,7 @@ use bridge::{
     store::MemoryStore,
 };
 use bridge_protocol::a2a::{AgentCard, ErrorKind};
-use futures_util::StreamExt as _;
+use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::{runtime::Runtime, time::timeout};
 use tower::ServiceExt as _;
@@ -36,21 +36,28 @@ const QUIET: Duration = Duration::from_millis(20);
 const REQUESTS: usize = 200;
 
 /// An app, a task that waits for input, and how often it was asked.
-struct Served {
+pub(super) struct Served {
     runtime: Runtime,
     app: Router,
     task: String,
     asked: usize,
 }
 
+/// What came back.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+    pub(super) trailers: HeaderMap,
+}
+
 impl Served {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().unwrap();
         let app = runtime.block_on(app());
         let asked = runtime.block_on(rpc(&app, Some("1.0"), "SendMessage", say("ask", "ask")));
-        let task = asked["result"]["task"]["id"].to_string();
-        assert!(task.len() > 8, "{asked}");
+        let task = asked["result"]["task"]["id"].as_str().unwrap().to_owned();
         Self {
             runtime,
             app,
@@ -59,24 +66,62 @@ impl Served {
         }
     }
 
-    fn ask(&mut self, path: &str, version: Option<&str>, body: &[u8]) -> Verdict {
+    /// The id of the task that is there. To be asked for before each input.
+    pub(super) fn task(&mut self) -> String {
         self.asked += 1;
         if self.asked > REQUESTS {
             *self = Self::new();
         }
-        let body = String::from_utf8_lossy(body);
-        let body = body.replace(&format!("\"{TASK}\""), &self.task);
-        let answered = answered(self.app.clone(), path, version, body.into_bytes());
+        self.task.clone()
+    }
+
+    /// Sends a request and waits for its answer, of a stream for what it has to say at once.
+    pub(super) fn send(&self, request: Request<Body>) -> Result<Answer, String> {
+        let answered = answered(self.app.clone(), request);
         let answer = self
             .runtime
             .block_on(async { timeout(LIMIT, answered).await });
-        let (status, media_type, text) = answer.map_err(|_| "no answer".to_owned())?;
-        let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
-        match media_type.as_str() {
-            "text/event-stream" => lines.into_iter().try_for_each(check),
-            _ => check(&text),
+        answer.map_err(|_| "no answer".to_owned())
+    }
+
+    fn ask(&mut self, path: &str, version: Option<&str>, body: &[u8]) -> Verdict {
+        let task = format!("\"{}\"", self.task());
+        let body = String::from_utf8_lossy(body);
+        let body = body.replace(&format!("\"{TASK}\""), &task);
+        let mut request = Request::post(path).header(CONTENT_TYPE, "application/json");
+        if let Some(version) = version {
+            request = request.header("a2a-version", version);
         }
-        .map_err(|problem| format!("{path} {version:?} answered {status} {text}: {problem}"))
+        let answer = self.send(request.body(Body::from(body)).unwrap())?;
+        let documents = answer.documents();
+        documents
+            .and_then(|documents| documents.iter().try_for_each(check))
+            .map_err(|problem| format!("{path} {version:?}: {}: {problem}", answer.shown()))
+    }
+}
+
+impl Answer {
+    /// The JSON in it: its body, or the data of each event.
+    pub(super) fn documents(&self) -> Result<Vec<Value>, String> {
+        let text = String::from_utf8_lossy(&self.body);
+        let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
+        let texts: Vec<&str> = match self.is_stream() {
+            true => lines.collect(),
+            false => vec![&text],
+        };
+        let read = |text: &&str| serde_json::from_str(text).map_err(|error| error.to_string());
+        texts.iter().map(read).collect()
+    }
+
+    pub(super) fn is_stream(&self) -> bool {
+        self.headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|value| value == "text/event-stream")
+    }
+
+    pub(super) fn shown(&self) -> String {
+        let body = String::from_utf8_lossy(&self.body);
+        format!("answered {} {body}", self.status)
     }
 }
 
@@ -99,39 +144,27 @@ async fn app() -> Router {
     host.router("http://localhost:3978").await.unwrap()
 }
 
-async fn answered(
-    app: Router,
-    path: &str,
-    version: Option<&str>,
-    body: Vec<u8>,
-) -> (StatusCode, String, String) {
-    let mut request = Request::post(path).header("content-type", "application/json");
-    if let Some(version) = version {
-        request = request.header("a2a-version", version);
-    }
-    let request = request.body(Body::from(body)).unwrap();
-    let answer = app.oneshot(request).await.unwrap();
-    let (status, headers) = (answer.status(), answer.headers());
-    let media_type = headers
-        .get("content-type")
-        .and_then(|value| value.to_str().ok());
-    let media_type = media_type.unwrap_or_default().to_owned();
-    let is_stream = media_type == "text/event-stream";
-    let (mut pieces, mut body) = (answer.into_body().into_data_stream(), Vec::new());
+async fn answered(app: Router, request: Request<Body>) -> Answer {
+    let (parts, mut body) = app.oneshot(request).await.unwrap().into_parts();
+    let mut answer = Answer {
+        status: parts.status,
+        headers: parts.headers,
+        body: Vec::new(),
+        trailers: HeaderMap::new(),
+    };
     // The stream of a task that goes on does not end: what it has to say is said at once.
-    let pause = if is_stream { QUIET } else { LIMIT };
-    while let Ok(Some(Ok(piece))) = timeout(pause, pieces.next()).await {
-        body.extend_from_slice(&piece);
+    let pause = if answer.is_stream() { QUIET } else { LIMIT };
+    while let Ok(Some(Ok(frame))) = timeout(pause, body.frame()).await {
+        match frame.into_data() {
+            Ok(piece) => answer.body.extend_from_slice(&piece),
+            Err(frame) => answer.trailers = frame.into_trailers().unwrap_or_default(),
+        }
     }
-    (
-        status,
-        media_type,
-        String::from_utf8_lossy(&body).into_owned(),
-    )
+    answer
 }
 
-fn check(text: &str) -> Verdict {
-    let answer: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+/// An answer of JSON-RPC, which is not that the bridge is broken.
+pub(super) fn check(answer: &Value) -> Verdict {
     let Some(error) = answer.get("error") else {
         return Ok(());
     };

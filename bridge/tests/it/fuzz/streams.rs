@@ -27,7 +27,7 @@ use super::{Verdict, bytes, corpus, fuzz};
 use crate::app::rpc;
 
 /// How long one stream may take: what it consists of is there at once.
-const LIMIT: Duration = Duration::from_secs(20);
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
 /// What is answered next.
 type Next = Arc<Mutex<Vec<u8>>>;

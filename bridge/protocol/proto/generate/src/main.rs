@@ -1,5 +1,7 @@
-//! Writes what the crate `bridge-protocol` has of `a2a.proto`: the Rust types and, for reflection, the
-//! descriptor. With `--check` it writes nothing, and fails if what is there is not what it would write.
+//! Writes what the crate `bridge-protocol` has of `a2a.proto`: the Rust types, for reflection the
+//! descriptor, and the digests of both and of all that they were made of, by which a test of that crate sees
+//! in no time whether they are still what they were. With `--check` it writes nothing, and fails if what is
+//! there is not what it would write.
 //!
 //!     cargo run --manifest-path bridge/protocol/proto/generate/Cargo.toml -- [--check]
 
@@ -13,6 +15,16 @@ use std::{
 use prost::Message as _;
 use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver};
+use sha2::{Digest as _, Sha256};
+
+/// What the digests are of: what is read, what reads it, and what is written.
+const DIGESTED: [&str; 5] = [
+    "a2a.proto",
+    "generate/Cargo.lock",
+    "generate/src/main.rs",
+    "a2a.binpb",
+    "../src/protobuf/v1.rs",
+];
 
 /// The annotations that `a2a.proto` imports. They are about HTTP and documentation, so it is enough that
 /// their names can be read: none of them stays in what is written.
@@ -66,7 +78,19 @@ fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let descriptor = descriptor(&proto)?;
     let types = proto.join("../src/protobuf/v1.rs");
     put(&types, rust(&descriptor)?.as_bytes(), check)?;
-    put(&proto.join("a2a.binpb"), &descriptor.encode_to_vec(), check)
+    put(&proto.join("a2a.binpb"), &descriptor.encode_to_vec(), check)?;
+    put(&proto.join("SHA256SUMS"), sums(&proto)?.as_bytes(), check)
+}
+
+/// A line a file, as `sha256sum` writes and checks them.
+fn sums(proto: &Path) -> Result<String, Box<dyn Error>> {
+    let mut lines = String::new();
+    for name in DIGESTED {
+        let digest = Sha256::digest(fs::read(proto.join(name))?);
+        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        lines += &format!("{hex}  {name}\n");
+    }
+    Ok(lines)
 }
 
 fn put(path: &Path, content: &[u8], check: bool) -> Result<(), Box<dyn Error>> {

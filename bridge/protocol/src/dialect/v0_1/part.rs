@@ -12,6 +12,7 @@ use crate::{
 /// Reads a part. One that says `kind`, as 0.3 does, is understood.
 pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields: Metadata = Wire::read(value)?;
+    name_by_type(&mut fields);
     python::rewrite_part(&mut fields);
     let kind = fields.remove("type").filter(|kind| !kind.is_null());
     let own = fields.remove(RESIDUE).map(|own| (RESIDUE.into(), own));
@@ -24,6 +25,15 @@ pub fn to_v1(value: Value) -> Result<Part, FieldError> {
         part.extra.insert(RESIDUE.into(), Value::Object(residue));
     }
     Ok(part)
+}
+
+/// Calls `type` what 0.3 calls `kind`, before anybody looks for it: it is written so again.
+fn name_by_type(fields: &mut Metadata) {
+    if fields.get("type").is_none_or(Value::is_null)
+        && let Some(kind) = fields.remove("kind")
+    {
+        fields.insert("type".into(), kind);
+    }
 }
 
 /// Writes a part.
@@ -96,6 +106,18 @@ mod tests {
             (
                 json!({"type": "error", "message": "it broke"}),
                 json!({"type": "data", "data": {"error": "it broke"}}),
+            ),
+            (
+                json!({"kind": "error", "message": "it broke", "metadata": {"k": 1}, "x": 2}),
+                json!({"type": "data", "data": {"error": "it broke"}, "metadata": {"k": 1}, "x": 2}),
+            ),
+            (
+                json!({"type": "error", "data": 7}),
+                json!({"type": "error", "data": 7}),
+            ),
+            (
+                json!({"type": null, "kind": "function_call", "name": "add"}),
+                json!({"type": "data", "data": {"function_call": {"name": "add"}}}),
             ),
         ] {
             let read = to_v1(part).unwrap();

@@ -32,22 +32,26 @@ pub(super) fn rewrite_message(message: &mut Metadata) {
     }
 }
 
-/// A part in the form of the specification.
+/// A part in the form of the specification. An error may have more to say, which stays beside it.
 pub(super) fn rewrite_part(part: &mut Metadata) {
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
-    let data = match kind {
-        "function_call" => json!({"function_call": without_type(part)}),
-        "function_response" => json!({"function_response": without_type(part)}),
-        "error" => json!({"error": part.get("message")}),
+    let (data, rest) = match kind {
+        "function_call" => (json!({"function_call": without_type(part)}), Map::new()),
+        "function_response" => (json!({"function_response": without_type(part)}), Map::new()),
+        "error" if !part.contains_key("data") => {
+            let mut rest = without_type(part);
+            (json!({"error": rest.remove("message")}), rest)
+        }
         _ => return,
     };
-    *part = Map::from_iter([("type".into(), "data".into()), ("data".into(), data)]);
+    *part = rest;
+    part.insert("type".into(), "data".into());
+    part.insert("data".into(), data);
 }
 
-fn without_type(part: &Metadata) -> Metadata {
-    let mut part = part.clone();
+fn without_type(part: &mut Metadata) -> Metadata {
     part.remove("type");
-    part
+    core::mem::take(part)
 }
 
 /// The id that a message brings along under python-a2a's name.

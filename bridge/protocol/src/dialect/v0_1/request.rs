@@ -30,9 +30,9 @@ pub fn send_to_v1(value: Value, message_id: &str) -> Result<SendMessageRequest, 
     const V1_NAMES: [&str; 2] = ["tenant", "configuration"];
     let given = MessageId::Given(message_id);
     let mut fields = Fields::of(value)?;
-    let id: String = fields.optional("id")?;
+    let id: Option<String> = fields.optional("id")?;
     let mut message = fields.required_by("message", |value| message::to_v1(value, given))?;
-    message.task_id = Some(id).filter(|id| !id.is_empty());
+    message.task_id = said(id.as_deref()).map(String::from);
     message.context_id = read_context(&mut fields, &message)?;
     Ok(SendMessageRequest {
         tenant: fields.text("tenant"),
@@ -48,9 +48,14 @@ fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>
     if let Some(conversation) = python::conversation_id(message) {
         return Ok(Some(conversation.into()));
     }
-    let session: String = fields.optional("sessionId")?;
-    let session = Some(session).filter(|session| !session.is_empty());
-    Ok(session.or_else(|| message.context_id.clone()))
+    let session: Option<String> = fields.optional("sessionId")?;
+    let named = message.context_id.as_deref();
+    Ok(said(session.as_deref()).or(said(named)).map(String::from))
+}
+
+/// An empty id names nothing, neither here nor in 1.0.
+fn said(id: Option<&str>) -> Option<&str> {
+    id.filter(|id| !id.is_empty())
 }
 
 fn read_configuration(fields: &mut Fields) -> Result<Option<SendMessageConfiguration>, FieldError> {
@@ -94,17 +99,17 @@ const BESIDE: [&str; 3] = ["acceptedOutputModes", "pushNotification", "historyLe
 
 fn write_ids(object: &mut Object, message: &Message, losses: &mut Losses) {
     const CHOSEN: &str = "0.1 leaves no choice to the agent; the message's id is the task's";
-    if message.task_id.is_none() {
+    let task = said(message.task_id.as_deref());
+    if task.is_none() {
         losses.add("message.taskId", CHOSEN);
     }
-    let task = message.task_id.as_ref().unwrap_or(&message.message_id);
-    object.put("id", task.as_str());
+    object.put("id", task.unwrap_or(&message.message_id));
     write_session(object, message, losses);
 }
 
 fn write_session(object: &mut Object, message: &Message, losses: &mut Losses) {
     const NAMED: &str = "the message names another conversation, which 0.1 takes for its context";
-    let context = message.context_id.as_deref();
+    let context = said(message.context_id.as_deref());
     match python::conversation_id(message) {
         Some(named) if Some(named) == context => {}
         Some(_) => {
@@ -121,7 +126,10 @@ fn write_configuration(
     losses: &mut Losses,
 ) {
     const NO_PLACE: &str = "0.1 has no place for it, so it was left out";
-    object.list("acceptedOutputModes", &configuration.accepted_output_modes);
+    object.list(
+        "acceptedOutputModes",
+        configuration.accepted_output_modes.clone(),
+    );
     let config = configuration.task_push_notification_config.as_ref();
     let config = config.map(|config| {
         losses.inside("taskPushNotificationConfig", |losses| {
@@ -211,6 +219,23 @@ mod tests {
         let request = send_to_v1(params.clone(), "m").unwrap();
         assert_eq!(request.message.context_id.as_deref(), Some("c"));
         assert_eq!(send_from_v1(&request, &mut Losses::new()), params);
+    }
+
+    #[test]
+    fn an_empty_id_names_nothing() {
+        let beside = json!({"id": "", "sessionId": ""});
+        let mut params = params(&beside);
+        params["message"]["contextId"] = "".into();
+        let mut request = send_to_v1(params, "m").unwrap();
+        assert_eq!(request.message.task_id, None);
+        assert_eq!(request.message.context_id, None);
+        request.message.task_id = Some(String::new());
+        request.message.context_id = Some(String::new());
+        let written = send_from_v1(&request, &mut Losses::new());
+        assert_eq!(
+            (&written["id"], written.get("sessionId")),
+            (&json!("m"), None)
+        );
     }
 
     #[test]

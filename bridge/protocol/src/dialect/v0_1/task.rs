@@ -47,17 +47,18 @@ fn read_status(fields: &mut Fields, id: MessageId<'_>) -> Result<TaskStatus, Fie
 pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     let mut object = object::V0_1.object();
     object.put("id", task.id.as_str());
-    object.some("sessionId", task.context_id.clone());
+    let session = task.context_id.clone();
+    object.some("sessionId", session.filter(|session| !session.is_empty()));
     let status = losses.inside("status", |losses| {
         status_from_v1(&task.status, &task.id, losses)
     });
     object.put("status", status);
     let artifacts = artifact::list_from_v1(&task.artifacts, losses);
-    object.list("artifacts", &artifacts);
+    object.list("artifacts", artifacts);
     let history = losses.each("history", &task.history, |message, losses| {
         message::from_v1(message, Some(&task.id), losses)
     });
-    object.list("history", &history);
+    object.list("history", history);
     object.some("metadata", task.metadata.clone());
     object.finish(&task.extra, &["sessionId", "artifacts", "history"], losses)
 }

@@ -126,7 +126,7 @@ pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     object.put("defaultOutputModes", card.default_output_modes.clone());
     object.put("skills", losses.each("skills", &card.skills, skill_from_v1));
     let signatures: Vec<Value> = card.signatures.iter().map(to_value).collect();
-    object.list("signatures", &signatures);
+    object.list("signatures", signatures);
     object.some("iconUrl", card.icon_url.clone());
     object.finish(&card.extra, &["additionalInterfaces"], losses)
 }
@@ -154,7 +154,7 @@ fn write_security(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
         &card.security_requirements,
         security::requirement_from_v1,
     );
-    object.list("security", &requirements);
+    object.list("security", requirements);
 }
 
 fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
@@ -164,6 +164,6 @@ fn skill_from_v1(skill: &AgentSkill, losses: &mut Losses) -> Value {
         &skill.security_requirements,
         security::requirement_from_v1,
     );
-    object.list("security", &requirements);
+    object.list("security", requirements);
     object.finish(&skill.extra, &[], losses)
 }

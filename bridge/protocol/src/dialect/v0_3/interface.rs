@@ -128,7 +128,7 @@ pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) 
             others.push(losses.inside(&path, |losses| interface_from_v1(interface, losses)));
         }
     }
-    object.list("additionalInterfaces", &others);
+    object.list("additionalInterfaces", others);
 }
 
 /// Whether the main interface is repeated in the list: it says more than a bare `url` can, or another of

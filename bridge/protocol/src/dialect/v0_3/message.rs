@@ -40,8 +40,8 @@ pub fn from_v1(message: &Message, losses: &mut Losses) -> Value {
     object.put("role", role_from_v1(&message.role, losses));
     object.put("parts", losses.each("parts", &message.parts, part::from_v1));
     object.some("metadata", message.metadata.clone());
-    object.list("extensions", &message.extensions);
-    object.list("referenceTaskIds", &message.reference_task_ids);
+    object.list("extensions", message.extensions.clone());
+    object.list("referenceTaskIds", message.reference_task_ids.clone());
     object.finish(&message.extra, &[], losses)
 }
 

@@ -67,7 +67,10 @@ fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldEr
 
 fn configuration_from_v1(configuration: &SendMessageConfiguration, losses: &mut Losses) -> Value {
     let mut object = Object::default();
-    object.list("acceptedOutputModes", &configuration.accepted_output_modes);
+    object.list(
+        "acceptedOutputModes",
+        configuration.accepted_output_modes.clone(),
+    );
     let config = configuration.task_push_notification_config.as_ref();
     let config = config.map(|config| {
         losses.inside("taskPushNotificationConfig", |losses| {

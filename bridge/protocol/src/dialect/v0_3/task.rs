@@ -43,9 +43,9 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     let status = losses.inside("status", |losses| status_from_v1(&task.status, losses));
     object.put("status", status);
     let artifacts = losses.each("artifacts", &task.artifacts, artifact_from_v1);
-    object.list("artifacts", &artifacts);
+    object.list("artifacts", artifacts);
     let history = losses.each("history", &task.history, message::from_v1);
-    object.list("history", &history);
+    object.list("history", history);
     object.some("metadata", task.metadata.clone());
     object.finish(&task.extra, &[], losses)
 }
@@ -85,7 +85,7 @@ pub fn artifact_from_v1(artifact: &Artifact, losses: &mut Losses) -> Value {
         losses.each("parts", &artifact.parts, part::from_v1),
     );
     object.some("metadata", artifact.metadata.clone());
-    object.list("extensions", &artifact.extensions);
+    object.list("extensions", artifact.extensions.clone());
     object.finish(&artifact.extra, &[], losses)
 }
 

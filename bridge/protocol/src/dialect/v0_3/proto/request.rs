@@ -36,7 +36,10 @@ fn configuration_from_v1(
     let Some(configuration) = configuration else {
         return json!({"blocking": true});
     };
-    object.list("acceptedOutputModes", &configuration.accepted_output_modes);
+    object.list(
+        "acceptedOutputModes",
+        configuration.accepted_output_modes.clone(),
+    );
     let config = configuration.task_push_notification_config.as_ref();
     object.some(
         "pushNotification",

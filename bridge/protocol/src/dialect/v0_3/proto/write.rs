@@ -25,7 +25,7 @@ pub fn message_from_v1(message: &Message, losses: &mut Losses) -> Value {
     let content = losses.each("parts", &message.parts, part_from_v1);
     object.put("content", content);
     object.some("metadata", message.metadata.clone());
-    object.list("extensions", &message.extensions);
+    object.list("extensions", message.extensions.clone());
     if !message.reference_task_ids.is_empty() {
         losses.add("referenceTaskIds", LEFT_OUT);
     }
@@ -96,11 +96,11 @@ pub fn task_from_v1(task: &Task, losses: &mut Losses) -> Value {
     object.put("status", status);
     object.list(
         "artifacts",
-        &losses.each("artifacts", &task.artifacts, artifact_from_v1),
+        losses.each("artifacts", &task.artifacts, artifact_from_v1),
     );
     object.list(
         "history",
-        &losses.each("history", &task.history, message_from_v1),
+        losses.each("history", &task.history, message_from_v1),
     );
     object.some("metadata", task.metadata.clone());
     known(object, &task.extra, losses)
@@ -147,7 +147,7 @@ pub(super) fn artifact_from_v1(artifact: &Artifact, losses: &mut Losses) -> Valu
     object.some("description", artifact.description.clone());
     object.put("parts", losses.each("parts", &artifact.parts, part_from_v1));
     object.some("metadata", artifact.metadata.clone());
-    object.list("extensions", &artifact.extensions);
+    object.list("extensions", artifact.extensions.clone());
     known(object, &artifact.extra, losses)
 }
 

@@ -1,0 +1,25 @@
+//! What was made of `a2a.proto` is still what was made of it.
+
+use std::{fs, path::Path};
+
+use ring::digest::{SHA256, digest};
+
+#[test]
+fn what_was_generated_is_as_it_was() {
+    let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
+    let sums = fs::read_to_string(proto.join("SHA256SUMS")).unwrap();
+    assert!(!sums.is_empty(), "SHA256SUMS names no file");
+    for line in sums.lines() {
+        let (expected, name) = line.split_once("  ").unwrap();
+        let found = digest(&SHA256, &fs::read(proto.join(name)).unwrap());
+        let found: String = found
+            .as_ref()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(
+            found, expected,
+            "proto/{name} was changed: run proto/generate, as proto/README.md says"
+        );
+    }
+}
