@@ -1,7 +1,11 @@
 //! The official command line client (crate `a2a-cli`), command by command, over both of its transports: what
 //! it prints is JSON, and its error codes are the protocol's names.
 
-use std::{path::PathBuf, process::Stdio, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 
 use serde_json::{Deserializer, Value, json};
 use tempfile::TempDir;
@@ -53,9 +57,9 @@ struct Printed {
 }
 
 impl Cli {
-    fn new(program: &PathBuf, bridge: &Bridge, agent: &str, transport: &'static str) -> Self {
+    fn new(program: &Path, bridge: &Bridge, agent: &str, transport: &'static str) -> Self {
         Self {
-            program: program.clone(),
+            program: program.to_owned(),
             card: format!("{}/a2a/{agent}/.well-known/agent-card.json", bridge.url()),
             transport,
             home: tempfile::tempdir().unwrap(),
