@@ -19,6 +19,7 @@
 
 mod agent;
 mod binding;
+mod body;
 mod cache;
 mod card;
 mod check;

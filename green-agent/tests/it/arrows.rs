@@ -39,8 +39,11 @@ const CLIENT: Rooms = &[
         "invocation",
         &["client", "connect", "discovery", "error", "http", "options"],
     ),
-    ("registry", &["credentials", "discovery", "error"]),
-    ("discovery", &["credentials", "guard"]),
+    (
+        "registry",
+        &["binding", "body", "credentials", "discovery", "error"],
+    ),
+    ("discovery", &["binding", "body", "credentials", "guard"]),
     ("guard", &[]),
     (
         "client",
@@ -76,7 +79,8 @@ const CLIENT: Rooms = &[
     ("negotiation", &["binding", "error"]),
     ("transport", &["error", "http", "options"]),
     ("card", &["cache", "error", "http", "options"]),
-    ("http", &["credentials", "error", "options"]),
+    ("http", &["body", "credentials", "error", "options"]),
+    ("body", &[]),
     ("options", &["binding", "cache", "check", "credentials"]),
     ("cache", &[]),
     ("check", &[]),

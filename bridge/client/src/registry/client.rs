@@ -7,21 +7,24 @@ use oci_client::{
     Reference,
     client::{ClientConfig, ClientProtocol},
     errors::OciDistributionError,
-    manifest::{OciDescriptor, OciManifest},
+    manifest::OciManifest,
 };
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use url::Url;
 
 use super::{
-    RegistryError, RegistryOptions, artifact,
-    reference::{host_of, oci_reference, shown},
+    RegistryError, RegistryOptions, artifact, digest,
+    pages::Pages,
+    reader::{Answer, Reader, Wanted},
+    reference::{host_of, is_digest, oci_reference, shown},
     shelf::Shelf,
 };
 use crate::credentials::is_loopback;
 
-/// How many pages of a list are asked for; a registry that has more gives them without end.
-const MOST_PAGES: usize = 1000;
+/// How many tags one repository may have; of more nobody could say which is the newest.
+const MOST_TAGS: usize = 10_000;
 
 /// A registry with agent cards. Cheap to share behind an `Arc`; every method takes `&self`.
 pub struct Registry {
@@ -29,6 +32,8 @@ pub struct Registry {
     pub(super) options: RegistryOptions,
     pub(super) shelf: Mutex<Shelf>,
     pub(super) http: reqwest::Client,
+    reader: Reader,
+    /// What pushes.
     oci: oci_client::Client,
     host: String,
 }
@@ -76,6 +81,7 @@ impl Registry {
             url: url.clone(),
             shelf: Mutex::default(),
             http: http.map_err(|error| unusable(error.to_string()))?,
+            reader: Reader::new(url, &options).map_err(|error| unusable(error.to_string()))?,
             oci: oci.map_err(|error| unusable(error.to_string()))?,
             options,
             host,
@@ -104,30 +110,22 @@ impl Registry {
         let (manifest, layer, config) = artifact::write(&read, json);
         let auth = &self.options.auth;
         let layers = [layer];
-        let pushed = self
+        let pushing = self
             .oci
             .push(&reference, &layers, config, auth, Some(manifest));
-        self.answer(&self.shown(repository, tag), pushed).await?;
+        self.pushed(&self.shown(repository, tag), pushing).await?;
         self.digest(repository, tag).await
     }
 
     /// The repositories of the registry (`/v2/_catalog`), on all pages.
     ///
     /// # Errors
-    /// [`RegistryError`].
+    /// [`RegistryError::TooMany`] if there are more than [`RegistryOptions::repositories`].
     pub async fn list(&self) -> Result<Vec<String>, RegistryError> {
-        // The name stands only for the registry: the catalogue has none of its own.
-        let any = self.reference("catalog", "latest")?;
-        let (auth, size) = (&self.options.auth, Some(self.options.page));
-        let mut pages = Pages::default();
-        while pages.go_on() {
-            let asked = self.oci.catalog(&any, auth, size, pages.last());
-            let answer = self
-                .answer(&format!("{}/v2/_catalog", self.host), asked)
-                .await?;
-            pages.add(answer.repositories);
-        }
-        Ok(pages.items)
+        let reference = format!("{}/v2/_catalog", self.host);
+        let most = self.options.repositories;
+        let page = |catalogue: Catalogue| catalogue.repositories;
+        self.listed(&reference, "", "_catalog", most, page).await
     }
 
     /// The tags of a repository, on all pages.
@@ -135,17 +133,41 @@ impl Registry {
     /// # Errors
     /// [`RegistryError::NotFound`] if there is no such repository.
     pub async fn tags(&self, repository: &str) -> Result<Vec<String>, RegistryError> {
-        let any = self.reference(repository, "latest")?;
-        let (auth, size) = (&self.options.auth, Some(self.options.page));
-        let mut pages = Pages::default();
+        self.reference(repository, "latest")?;
+        let reference = format!("{}/{repository}", self.host);
+        let path = format!("{repository}/tags/list");
+        let page = |tags: Tags| tags.tags.unwrap_or_default();
+        self.listed(&reference, repository, &path, MOST_TAGS, page)
+            .await
+    }
+
+    async fn listed<T: DeserializeOwned>(
+        &self,
+        reference: &str,
+        repository: &str,
+        path: &str,
+        most: usize,
+        page: impl Fn(T) -> Vec<String>,
+    ) -> Result<Vec<String>, RegistryError> {
+        let mut pages = Pages::at_most(most);
         while pages.go_on() {
-            let asked = self.oci.list_tags(&any, auth, size, pages.last());
-            let answer = self
-                .answer(&format!("{}/{repository}", self.host), asked)
-                .await?;
-            pages.add(answer.tags);
+            let mut query = vec![("n", self.options.page.to_string())];
+            query.extend(pages.last().map(|last| ("last", last.to_owned())));
+            let answer = self.reader.get(Wanted {
+                reference,
+                repository,
+                path,
+                query: &query,
+            });
+            let Answer { body, .. } = self.in_time(answer).await?;
+            let read = serde_json::from_slice(&body);
+            let read = read.map_err(|error| RegistryError::refused(reference, &error.to_string()));
+            pages.add(page(read?));
         }
-        Ok(pages.items)
+        pages.all().ok_or_else(|| RegistryError::TooMany {
+            reference: reference.to_owned(),
+            limit: most,
+        })
     }
 
     /// Pulls a card by tag or by digest. What arrives is checked against its digests.
@@ -154,14 +176,15 @@ impl Registry {
     /// [`RegistryError`]; [`RegistryError::NotACard`] if something else is there.
     pub async fn pull(&self, repository: &str, version: &str) -> Result<Pulled, RegistryError> {
         let name = self.shown(repository, version);
-        let reference = self.reference(repository, version)?;
-        let pulled = self.oci.pull_manifest(&reference, &self.options.auth);
-        let (manifest, digest) = self.answer(&name, pulled).await?;
+        let (manifest, digest) = self.pull_manifest(repository, version).await?;
         let not_a_card = |why: String| RegistryError::NotACard {
             reference: name.clone(),
             why,
         };
-        let OciManifest::Image(manifest) = manifest else {
+        let manifest = serde_json::from_slice(&manifest);
+        let OciManifest::Image(manifest) =
+            manifest.map_err(|error| not_a_card(error.to_string()))?
+        else {
             return Err(not_a_card(
                 "expected one layer of JSON, found an index of images".into(),
             ));
@@ -170,7 +193,7 @@ impl Registry {
         if usize::try_from(layer.size).map_or(true, |size| size > self.options.size) {
             return Err(self.too_large(repository, version));
         }
-        let body = self.blob(&name, &reference, layer).await?;
+        let body = self.blob(&name, repository, &layer.digest).await?;
         let card = serde_json::from_slice(&body).map_err(|error| not_a_card(error.to_string()))?;
         Ok(Pulled { card, digest })
     }
@@ -181,22 +204,57 @@ impl Registry {
         repository: &str,
         tag: &str,
     ) -> Result<String, RegistryError> {
-        let reference = self.reference(repository, tag)?;
-        let asked = self
-            .oci
-            .fetch_manifest_digest(&reference, &self.options.auth);
-        self.answer(&self.shown(repository, tag), asked).await
+        self.reference(repository, tag)?;
+        let (name, path) = (self.shown(repository, tag), manifest_path(repository, tag));
+        let asked = self.reader.head(wanted(&name, repository, &path));
+        match self.in_time(asked).await? {
+            Some(digest) => Ok(digest),
+            // Some registries leave it to the reader.
+            None => Ok(self.pull_manifest(repository, tag).await?.1),
+        }
+    }
+
+    /// A manifest as it arrived, with its digest.
+    async fn pull_manifest(
+        &self,
+        repository: &str,
+        version: &str,
+    ) -> Result<(Vec<u8>, String), RegistryError> {
+        self.reference(repository, version)?;
+        let (name, path) = (
+            self.shown(repository, version),
+            manifest_path(repository, version),
+        );
+        let asked = self.reader.get(wanted(&name, repository, &path));
+        let Answer { digest, body } = self.in_time(asked).await?;
+        // By digest it is asked for what it has to be, whatever the registry says.
+        let expected = match is_digest(version) {
+            true => Some(version.to_owned()),
+            false => digest,
+        };
+        let digest = expected.unwrap_or_else(|| digest::of(&body));
+        let checked = digest::check(&body, &digest);
+        checked.map_err(|why| RegistryError::refused(&name, &why))?;
+        Ok((body, digest))
     }
 
     async fn blob(
         &self,
         name: &str,
-        reference: &Reference,
-        layer: &OciDescriptor,
+        repository: &str,
+        digest: &str,
     ) -> Result<Vec<u8>, RegistryError> {
-        let mut body = Vec::new();
-        let pulled = self.oci.pull_blob(reference, layer, &mut body);
-        self.answer(name, pulled).await?;
+        let refused = |why: String| RegistryError::refused(name, &why);
+        if !is_digest(digest) || digest.contains(['/', '?', '#', '%']) {
+            return Err(refused(format!(
+                "expected a layer with a digest, found {digest:?}"
+            )));
+        }
+        let path = format!("{repository}/blobs/{digest}");
+        let wanted = wanted(name, repository, &path);
+        let asked = self.reader.get_within(wanted, self.options.size);
+        let body = self.in_time(asked).await?.body;
+        digest::check(&body, digest).map_err(refused)?;
         Ok(body)
     }
 
@@ -216,20 +274,32 @@ impl Registry {
         }
     }
 
-    /// What a request answers within its limit.
-    async fn answer<T>(
+    /// What pushing answers within the limit of time.
+    async fn pushed<T>(
         &self,
         reference: &str,
-        asked: impl Future<Output = Result<T, OciDistributionError>>,
+        pushing: impl Future<Output = Result<T, OciDistributionError>>,
+    ) -> Result<T, RegistryError> {
+        let told = async {
+            let pushed = pushing.await;
+            pushed.map_err(|error| RegistryError::of(&error, &self.host, reference))
+        };
+        self.in_time(told).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        asked: impl Future<Output = Result<T, RegistryError>>,
     ) -> Result<T, RegistryError> {
         let limit: Duration = self.options.reply;
-        match tokio::time::timeout(limit, asked).await {
-            Ok(answer) => answer.map_err(|error| RegistryError::of(&error, &self.host, reference)),
-            Err(_) => Err(RegistryError::Timeout {
-                registry: self.host.clone(),
-                limit,
-            }),
-        }
+        tokio::time::timeout(limit, asked)
+            .await
+            .unwrap_or_else(|_| {
+                Err(RegistryError::Timeout {
+                    registry: self.host.clone(),
+                    limit,
+                })
+            })
     }
 }
 
@@ -241,33 +311,29 @@ impl std::fmt::Debug for Registry {
     }
 }
 
-/// All pages of a list (distribution specification, "Listing Tags"): each begins after the last item of the
-/// one before, until one is empty or brings nothing new.
-#[derive(Default)]
-struct Pages {
-    items: Vec<String>,
-    asked: usize,
-    ended: bool,
+/// A page of the catalogue (distribution specification, "Listing Repositories").
+#[derive(Deserialize)]
+struct Catalogue {
+    repositories: Vec<String>,
 }
 
-impl Pages {
-    /// Whether another page is to be asked for.
-    fn go_on(&self) -> bool {
-        !self.ended && self.asked < MOST_PAGES
-    }
+/// A page of tags; a repository whose tags are gone has null.
+#[derive(Deserialize)]
+struct Tags {
+    tags: Option<Vec<String>>,
+}
 
-    /// The item after which it begins.
-    fn last(&self) -> Option<&str> {
-        self.items.last().map(String::as_str)
+fn wanted<'a>(reference: &'a str, repository: &'a str, path: &'a str) -> Wanted<'a> {
+    Wanted {
+        reference,
+        repository,
+        path,
+        query: &[],
     }
+}
 
-    fn add(&mut self, page: Vec<String>) {
-        let known = |item: &String| !self.items.contains(item);
-        let new: Vec<String> = page.into_iter().filter(known).collect();
-        self.asked += 1;
-        self.ended = new.is_empty();
-        self.items.extend(new);
-    }
+fn manifest_path(repository: &str, version: &str) -> String {
+    format!("{repository}/manifests/{version}")
 }
 
 /// The crate's TLS has no provider of its own; whoever set one already is left with it.
@@ -302,32 +368,6 @@ mod tests {
         ] {
             let made = Registry::new(&Url::parse(url).unwrap(), RegistryOptions::default());
             assert_eq!(made.err().map(|error| error.to_string()).as_deref(), error);
-        }
-    }
-
-    const ALL: [&str; 3] = ["a", "b", "c"];
-
-    fn paged(last: Option<&str>) -> Vec<String> {
-        let after = ALL
-            .iter()
-            .filter(|item| last.is_none_or(|last| **item > last));
-        after.take(2).map(ToString::to_string).collect()
-    }
-
-    /// One that knows no pages gives everything each time.
-    fn whole(_: Option<&str>) -> Vec<String> {
-        ALL.map(str::to_owned).to_vec()
-    }
-
-    #[test]
-    fn pages_are_asked_for_until_one_brings_nothing_new() {
-        for (server, asked) in [(paged as fn(Option<&str>) -> Vec<String>, 3), (whole, 2)] {
-            let mut pages = Pages::default();
-            while pages.go_on() {
-                let page = server(pages.last());
-                pages.add(page);
-            }
-            assert_eq!((pages.items, pages.asked), (whole(None), asked));
         }
     }
 

@@ -97,11 +97,13 @@ fn fault(error: RegistryError) -> Fault {
         | RegistryError::Reference { .. }
         | RegistryError::Unreachable { .. }
         | RegistryError::Timeout { .. }
+        | RegistryError::Failing { .. }
         | RegistryError::Unauthorized { .. }
         | RegistryError::NotFound { .. }
         | RegistryError::Refused { .. }
         | RegistryError::NotACard { .. }
-        | RegistryError::TooLarge { .. } => Fault::Lost {
+        | RegistryError::TooLarge { .. }
+        | RegistryError::TooMany { .. } => Fault::Lost {
             why: error.to_string(),
         },
     }

@@ -1,7 +1,9 @@
 //! Cards in a real registry, and agents found there.
 
 mod oras;
+mod overflowing;
 mod program;
+mod token;
 
 use std::time::Duration;
 
