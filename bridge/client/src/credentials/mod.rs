@@ -138,6 +138,13 @@ impl Credentials {
         Self { meant_for, ..self }
     }
 
+    /// Whether these were said to be for the agent at this address: whether scheme, host and port are those of
+    /// [`meant_for`](Self::meant_for).
+    pub fn are_meant_for(&self, agent: &Url) -> bool {
+        let meant_for = self.meant_for.as_ref();
+        meant_for.is_some_and(|meant_for| is_same_place(meant_for, agent))
+    }
+
     fn with_header(mut self, name: HeaderName, value: &str) -> Result<Self, CredentialError> {
         match HeaderValue::from_str(value) {
             Ok(mut value) if !value.is_empty() && value.to_str().is_ok() => {

@@ -36,7 +36,8 @@ impl Poster {
         }))
     }
 
-    /// The answer's JSON, whatever its HTTP status: errors of the protocol come with statuses of all kinds.
+    /// The answer's JSON, whatever its HTTP status: errors of the protocol come with statuses of all kinds. Only
+    /// who is not let in is told so first.
     pub(super) async fn post(
         &self,
         path: &str,
@@ -64,6 +65,9 @@ impl Poster {
 }
 
 fn object(answer: &Answer) -> Result<Value, Fault> {
+    if matches!(answer.status, 401 | 403) {
+        return Err(answer.refused());
+    }
     match serde_json::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => Ok(object),
         Ok(_) | Err(_) if !answer.is_success() => Err(answer.refused()),

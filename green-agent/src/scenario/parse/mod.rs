@@ -7,6 +7,7 @@
 mod agents;
 mod cast;
 mod check;
+mod credential;
 mod episode;
 mod evaluator;
 mod expect;
