@@ -6,6 +6,7 @@ use url::{Host, Url};
 
 use super::{cast::Cast, pipeline::place};
 use crate::scenario::{
+    error::Problem,
     pipeline::{Credential, Place, SecretPlace, Shown},
     reader::{Node, Table},
 };
@@ -68,7 +69,8 @@ fn shown(table: &mut Table<'_>) -> Option<Shown> {
 
 fn secret(node: &Node<'_>) -> Option<SecretPlace> {
     if !node.is_table() {
-        return node.expected(format!("{SECRET}, for others can read this file"));
+        node.report(Problem::SecretInFile);
+        return None;
     }
     let mut table = node.table()?;
     let (env, file) = (table.text("env"), table.text("file"));
@@ -143,7 +145,7 @@ mod tests {
             ),
             (
                 "agent = 'a'\nscheme = 's'\nsecret = 'hunter2'",
-                "13:10: config.credential[0].secret: expected { env",
+                "13:10: config.credential[0].secret: a secret found in the file; expected { env",
             ),
             (
                 "agent = 'a'\nscheme = 's'\nsecret = {}",
@@ -157,6 +159,7 @@ mod tests {
             let errors = errors_of(&format!("{HEAD}[[config.credential]]\n{credential}\n"));
             let first = errors.lines().find(|line| line.contains(expected));
             assert!(first.is_some(), "{expected}: {errors}");
+            assert!(!errors.contains("hunter2"), "{errors}");
         }
     }
 }
