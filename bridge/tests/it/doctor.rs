@@ -6,12 +6,11 @@ use std::{
 };
 
 use axum::{
-    Form, Json, Router,
+    Json, Router,
     extract::State,
     http::{HeaderMap, StatusCode, header::AUTHORIZATION},
     routing::post,
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -23,22 +22,18 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What the bot wants to be shown.
 const TOKEN: &str = "Bearer t-1";
 
-#[derive(Deserialize)]
-struct Grant {
-    client_id: String,
-    client_secret: String,
-}
-
-async fn token(Form(grant): Form<Grant>) -> (StatusCode, Json<Value>) {
-    match (grant.client_id.as_str(), grant.client_secret.as_str()) {
-        ("bridge", "hunter2") => {
+/// Where tokens are bought, by those who know the secret.
+async fn token(form: String) -> (StatusCode, Json<Value>) {
+    let said: Vec<&str> = form.split('&').collect();
+    match said.contains(&"client_id=bridge") && said.contains(&"client_secret=hunter2") {
+        true => {
             let token = json!({"access_token": "t-1", "token_type": "Bearer", "expires_in": 3600});
             (StatusCode::OK, Json(token))
         }
-        _ => (
-            StatusCode::UNAUTHORIZED,
-            Json(json!({"error": "invalid_client"})),
-        ),
+        false => {
+            let refusal = json!({"error": "invalid_client"});
+            (StatusCode::UNAUTHORIZED, Json(refusal))
+        }
     }
 }
 

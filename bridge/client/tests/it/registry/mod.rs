@@ -245,6 +245,32 @@ async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
     );
 }
 
+/// gRPC has no card that could be asked for.
+#[cfg(feature = "grpc")]
+#[tokio::test]
+async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
+    let (_program, registry) = asked_always().await;
+    let here = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    for (skill, listener) in [("plan", &here), ("build", &gone)] {
+        let url = listener.local_addr().unwrap().to_string();
+        let interface = json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
+        let card = json!({"name": "n", "version": "1", "supportedInterfaces": [interface], "skills": [{"id": skill}]});
+        registry
+            .push(&format!("agents/{skill}"), "v1", &card)
+            .await
+            .unwrap();
+    }
+    drop(gone);
+    let found = registry.find("plan").await.unwrap();
+    assert_eq!(found.agent.reach.name(), "GRPC 1.0");
+    let error = registry.find("build").await.unwrap_err();
+    assert!(
+        matches!(error, RegistryError::NoneHealthy { .. }),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn what_is_known_is_used_while_it_is_fresh_and_asked_anew_when_it_does_not_do() {
     let program = Program::start().await;
