@@ -113,6 +113,8 @@ impl Registry {
         let pushing = self
             .oci
             .push(&reference, &layers, config, auth, Some(manifest));
+        // The crate's future is large, and whoever waits would have to hold all of it.
+        let pushing = Box::pin(pushing);
         self.pushed(&self.shown(repository, tag), pushing).await?;
         self.digest(repository, tag).await
     }

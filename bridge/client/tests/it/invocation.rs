@@ -124,7 +124,7 @@ async fn a_task_of_0_1_is_known_before_anything_is_answered() {
     let mut begun = Vec::new();
     let invocation = of_age(json!(10));
     let following = invoker.follow(&invocation, |id| {
-        begun.push((id.to_owned(), site.asked().len()))
+        begun.push((id.to_owned(), site.asked().len()));
     });
     following.await.unwrap();
     // The card alone was asked for at that time.
