@@ -30,15 +30,17 @@ mod error;
 mod find;
 mod options;
 mod pages;
+mod pull;
 mod reader;
 mod reference;
 mod shelf;
 mod version;
 
 pub use artifact::ARTIFACT_TYPE;
-pub use client::{Pulled, Registry};
+pub use client::Registry;
 pub use error::RegistryError;
 pub use find::Found;
 pub use oci_client::secrets::RegistryAuth;
 pub use options::RegistryOptions;
+pub use pull::Pulled;
 pub use reference::CardReference;
