@@ -30,6 +30,16 @@ def wait_for(registry, seconds=20):
             time.sleep(0.05)
 
 
+def wait_until_gone(registry):
+    """Whoever is in front of it answers still, with an error."""
+    while True:
+        try:
+            request("GET", f"{registry.rstrip('/')}/v2/")
+        except (urllib.error.URLError, ConnectionError):
+            return
+        time.sleep(0.05)
+
+
 def push_blob(registry, name, body, kind):
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     begun = request("POST", f"{registry}/v2/{name}/blobs/uploads/", b"")

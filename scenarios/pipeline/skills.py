@@ -1,11 +1,13 @@
 """What the agents of this folder share: skills over plain HTTP, with nothing but Python's own library.
 
 An agent is a card with skills at GET /agent-card, and each skill a method of JSON-RPC at POST /execute. It keeps
-nothing between two requests. With --registry it makes its card known there before it can be reached.
+nothing between two requests. With --registry it makes its card known there before it can be reached; with --key it
+takes requests only from those who show the API key that a file holds.
 """
 
 import argparse
 import json
+import pathlib
 import signal
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -60,7 +62,7 @@ def execute(skills, request):
         return answer | {"error": {"code": -32603, "message": f"Execution failed: {error}"}}
 
 
-def handler(card, skills):
+def handler(card, skills, key):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -69,6 +71,8 @@ def handler(card, skills):
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if key and self.headers["X-API-Key"] != key:
+                return self.answer(401, {"error": "expected an API key in X-API-Key"})
             self.answer(200, execute(skills, body)) if self.path == "/execute" else self.answer(404, {})
 
         def answer(self, status, document):
@@ -91,6 +95,7 @@ def command_line(doc):
     parser.add_argument("--version", default="1.0.0")
     parser.add_argument("--url", help="where it is reached, if not where it listens")
     parser.add_argument("--registry", help="the registry that shall know its card")
+    parser.add_argument("--key", help="the file with the API key that callers must show")
     return parser
 
 
@@ -102,4 +107,5 @@ def serve(name, functions, args, forgotten=()):
     if args.registry:
         registry_client.push(args.registry, f"agents/{name.removesuffix('-agent')}", "v1", card)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    ThreadingHTTPServer(("127.0.0.1", args.port), handler(card, skills)).serve_forever()
+    key = pathlib.Path(args.key).read_text(encoding="utf-8").strip() if args.key else None
+    ThreadingHTTPServer(("127.0.0.1", args.port), handler(card, skills, key)).serve_forever()

@@ -62,7 +62,12 @@ pub(crate) async fn find(
 async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<AgentCard, Fault> {
     let limits = &options.limits;
     let kept = options.cards.get(url.as_str());
-    let request = options.credentials.show(http.get(url.clone()));
+    let request = http.get(url.clone());
+    let request = match options.credentials.check(url, url) {
+        Ok(()) => options.credentials.show(request),
+        // They are for somebody else, and cards are mostly shown to everybody.
+        Err(_) => request,
+    };
     // Who speaks 1.0 is shown a card of 1.0, which is the one that is signed (3.6, 8.4).
     let request = match options.version {
         None | Some(Version::V1_0) => request.header("A2A-Version", Version::V1_0.as_str()),

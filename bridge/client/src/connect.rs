@@ -3,7 +3,6 @@
 use bridge_protocol::{
     a2a::{AgentCard, GetExtendedAgentCardRequest, Metadata},
     dialect::{Call, Version, v0_1::card::has_paths},
-    wire::FieldError,
 };
 use reqwest::redirect;
 use url::Url;
@@ -93,7 +92,8 @@ fn agent(
         binding: options.binding,
     };
     let choice = negotiation::choose(card, wanted)?;
-    let url = address(base, choice).map_err(Fault::Invalid)?;
+    let url = choice.binding.address(base, &choice.interface.url);
+    let url = url.map_err(Fault::Invalid)?;
     options.guard().check_literal(&url)?;
     options.credentials.check(base, &url)?;
     let credentials = options.credentials.chosen(card)?;
@@ -135,18 +135,6 @@ fn transport(endpoint: Endpoint, choice: Choice<'_>, card: &AgentCard) -> Result
         #[cfg(not(feature = "grpc"))]
         Binding::Grpc => Err(Fault::NotInVersion(choice.version.as_str())),
     }
-}
-
-/// Where an interface is.
-fn address(base: &Url, choice: Choice<'_>) -> Result<Url, FieldError> {
-    #[cfg(feature = "grpc")]
-    if choice.binding == Binding::Grpc {
-        return grpc::address(base, &choice.interface.url);
-    }
-    base.join(&choice.interface.url).map_err(|error| {
-        let field = FieldError::new("a URL", error.to_string());
-        field.inside("url")
-    })
 }
 
 /// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the

@@ -10,7 +10,10 @@ use reqwest::{
 };
 use url::Url;
 
-use crate::{Credentials, Fault, Limits};
+use crate::{
+    Credentials, Fault, Limits,
+    body::{self, Unread},
+};
 
 /// Where requests go, and what goes with each of them.
 #[derive(Clone, Debug)]
@@ -115,21 +118,12 @@ pub(crate) async fn within<T>(
     ended.unwrap_or(Err(Fault::Timeout(limit)))
 }
 
-/// Reads a body piece by piece, so that a large one is given up before it is in memory.
-async fn read_body(mut reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
+async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
     let limit = limits.body;
-    let mut body = Vec::new();
-    while let Some(chunk) = reply
-        .chunk()
-        .await
-        .map_err(|error| Fault::transport(&error, limits.reply))?
-    {
-        if body.len() + chunk.len() > limit {
-            return Err(Fault::TooLarge { limit });
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
+    body::read(reply, limit).await.map_err(|error| match error {
+        Unread::TooLarge => Fault::TooLarge { limit },
+        Unread::Broken(error) => Fault::transport(&error, limits.reply),
+    })
 }
 
 /// As much of a body as belongs into an error.

@@ -21,6 +21,7 @@
 
 mod agent;
 mod binding;
+mod body;
 mod cache;
 mod card;
 mod certificate;

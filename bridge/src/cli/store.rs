@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, str::FromStr, sync::Arc};
 
-use crate::store::{MemoryStore, SledSettings, SledStore, Store, StoreError};
+use crate::{
+    config::Config,
+    store::{MemoryStore, SledSettings, SledStore, Store, StoreError},
+};
 
 /// A store as the command line of a program names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +16,18 @@ pub enum StoreChoice {
     Sled(PathBuf),
 }
 
+/// Where tasks are kept if nobody says.
+const USUAL: &str = "bridge-data";
+
 impl StoreChoice {
+    /// The one that a configuration names.
+    pub(super) fn of(config: &Config) -> Result<Self, String> {
+        match &config.store {
+            Some(said) => said.get_ref().parse(),
+            None => Ok(Self::Sled(USUAL.into())),
+        }
+    }
+
     /// A file beside the tasks, if they are on disk.
     pub(super) fn beside(&self, name: &str) -> Option<PathBuf> {
         match self {

@@ -11,7 +11,7 @@ use std::{fs, time::Duration};
 
 use bridge_client::{
     Options,
-    discovery::{DiscoveryOptions, discover},
+    discovery::{Discovered, DiscoveryOptions, discover},
     invocation::{Invocation, State, invoke},
 };
 use serde_json::{Map, Value, json};
@@ -172,6 +172,28 @@ async fn cards_go_to_a_registry_and_are_found_there() {
 }
 
 /// What the SDK does to a message is in KNOWN.md.
+#[cfg(feature = "grpc")]
+#[tokio::test]
+async fn an_agent_that_offers_grpc_alone_is_called_over_it() {
+    let (_folder, served) = serve();
+    let place = format!("{}/.well-known/agent-card.json", served.url());
+    let asked = reqwest::Client::new()
+        .get(&place)
+        .header("A2A-Version", "1.0");
+    let mut card: Value = asked.send().await.unwrap().json().await.unwrap();
+    let interfaces = card["supportedInterfaces"].as_array_mut().unwrap();
+    interfaces.retain(|one| one["protocolBinding"] == "GRPC");
+    assert_eq!(interfaces.len(), 1);
+    let found = Discovered::from_card(card, place.parse().unwrap()).unwrap();
+    assert_eq!(found.reach.name(), "GRPC 1.0");
+    let said = Invocation::of_words("m-1", "hello");
+    let outcome = invoke(&found, &said, &Options::default()).await.unwrap();
+    assert_eq!(
+        (outcome.state, outcome.text.as_str()),
+        (State::InputRequired, "Echo: hello")
+    );
+}
+
 #[tokio::test]
 async fn agents_of_python_a2a_are_discovered_and_invoked() {
     let python = venv::with(&["python-a2a==0.5.10"]).await.join("bin/python");

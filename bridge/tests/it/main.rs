@@ -19,6 +19,8 @@ mod crash_program;
 #[cfg(test)]
 mod discover;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod execute;

@@ -8,7 +8,8 @@ use clap::Args;
 use url::Url;
 
 use crate::{
-    evaluator::pipeline::{PipelineEvaluator, router},
+    evaluator::pipeline::{Key, Keyring, PipelineEvaluator, router},
+    participant::environment::Environment,
     scenario::{
         model::{Evaluator, Green},
         parse,
@@ -30,6 +31,15 @@ pub(super) struct Led {
     registry: Option<Url>,
 }
 
+/// What agents are shown. Whoever asks names the participants, so that a role is nobody to be trusted here.
+fn keys(pipeline: &Pipeline) -> Result<Vec<Key>, Box<dyn Error>> {
+    let folder = std::env::current_dir()?;
+    let environment = Environment::load(&folder)?;
+    let variable = |name: &str| environment.variable(name);
+    let keyring = Keyring::look_up(&pipeline.credentials, variable, &folder)?;
+    Ok(keyring.keys(&[])?)
+}
+
 fn address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok();
     url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
@@ -39,7 +49,9 @@ fn address(text: &str) -> Result<Url, String> {
 impl Led {
     /// The routes of the pipeline as an agent that is reached at `public_url`.
     pub(super) async fn app(&self, public_url: &Url) -> Result<Router, Box<dyn Error>> {
-        let evaluator = PipelineEvaluator::new(self.read()?, Limits::default());
+        let pipeline = self.read()?;
+        let keys = keys(&pipeline)?;
+        let evaluator = PipelineEvaluator::new(pipeline, Limits::default()).with_keys(keys);
         Ok(router(evaluator, public_url).await?)
     }
 

@@ -32,7 +32,11 @@ pub use request::AssessmentRequest;
 pub use served::agent;
 pub use voice::Voice;
 
-use self::{collect::assessment_of, episode::EpisodeEvaluator, pipeline::PipelineEvaluator};
+use self::{
+    collect::assessment_of,
+    episode::EpisodeEvaluator,
+    pipeline::{Keyring, PipelineEvaluator},
+};
 use crate::{
     assessment::Assessment,
     scenario::model::{self, Green},
@@ -50,6 +54,8 @@ pub struct Evaluation<'a> {
     pub green_url: Option<Url>,
     /// Where the participants are, by role, in the scenario's order.
     pub participants: Vec<(String, Url)>,
+    /// What a pipeline's agents are shown.
+    pub keyring: &'a Keyring,
     /// The scenario's `[config]`.
     pub config: &'a Map<String, Value>,
     /// The longest that a single call may take; the runner's own limits are tighter.
@@ -107,7 +113,10 @@ impl Evaluation<'_> {
                 self.assess_own(&**evaluator, listener).await
             }
             (Green::Builtin(model::Evaluator::Pipeline(pipeline)), _, _) => {
+                let keys = self.keyring.keys(&self.participants);
+                let keys = keys.map_err(|error| EvaluationError::Evaluator(error.to_string()))?;
                 let evaluator = PipelineEvaluator::new(pipeline.clone(), self.limits());
+                let evaluator = evaluator.with_keys(keys);
                 self.assess_own(&evaluator, listener).await
             }
             (Green::Builtin(model::Evaluator::Episode(episode)), _, None) => {

@@ -109,6 +109,16 @@ impl Environment {
         Ok(resolved)
     }
 
+    /// A variable's value, if it is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let value = self.dotenv.get(name).or_else(|| self.inherited.get(name));
+        value.map(String::as_str)
+    }
+
     fn expand(&self, template: &str, secrets: &mut BTreeSet<String>) -> Result<String, Problem> {
         let mut out = String::new();
         let mut rest = template;
@@ -140,8 +150,7 @@ impl Environment {
         if !is_name(name) {
             return Err(Problem::Malformed);
         }
-        let value = self.dotenv.get(name).or_else(|| self.inherited.get(name));
-        match (value.map(String::as_str), default) {
+        match (self.get(name), default) {
             (None | Some(""), Some(default)) => Ok(default),
             (Some(value), _) => {
                 add_secret(secrets, value);

@@ -18,6 +18,7 @@ use super::{
     requirements::{Installed, requirements},
 };
 use crate::{
+    evaluator::pipeline::Keyring,
     participant::{
         AgentLine, Booth, Launch,
         environment::{Environment, EnvironmentError, Resolved},
@@ -71,6 +72,8 @@ pub(super) struct Cast {
     /// Where the built-in evaluator's environment is served, if it has one.
     pub(super) ground: Option<Booth>,
     pub(super) masker: Masker,
+    /// What a pipeline's agents are shown.
+    pub(super) keyring: Keyring,
     /// What the users of servers show them.
     tokens: BTreeMap<String, Secret>,
 }
@@ -96,6 +99,7 @@ impl Cast {
         }
         let secrets = resolved.iter().flat_map(|one| one.secrets.iter().cloned());
         let masker = Masker::new(secrets.collect());
+        let keyring = known::keyring(scenario, &environment, &options.working_dir, &masker)?;
         let tokens = known::tokens(scenario, &masker);
         let stage = Stage {
             scenario,
@@ -115,6 +119,7 @@ impl Cast {
             players: players.collect::<Result<_, _>>()?,
             ground: ground(scenario)?,
             masker,
+            keyring,
             tokens,
         })
     }

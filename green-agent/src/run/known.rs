@@ -1,22 +1,25 @@
-//! What participants are told of each other: addresses in the place of `{ROLE}`, and the MCP servers that
-//! policies know beforehand.
+//! What participants are told of each other: addresses in the place of `{ROLE}`, the MCP servers that policies
+//! know beforehand, and the secrets by which they are let in.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use mcp_tools::{connection::ConnectionDetails, secret::Secret};
 use url::Url;
 use uuid::Uuid;
 
 use super::{
+    Problem, ProblemKind,
     cast::{Part, Player},
     hops,
     hosted::Hosted,
+    problem::chain,
 };
 use crate::{
-    participant::Launch,
+    evaluator::pipeline::Keyring,
+    participant::{Launch, environment::Environment},
     recorder::Masker,
     scenario::{
-        model::{Policy, Scenario, Start},
+        model::{Evaluator, Green, Policy, Scenario, Start},
         placeholder,
     },
     transcript::Hop,
@@ -44,6 +47,25 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
         .values()
         .for_each(|token| masker.learn(token.expose()));
     tokens
+}
+
+/// What the agents of a pipeline are shown; nothing for other evaluators. Transcripts do not show it.
+pub(super) fn keyring(
+    scenario: &Scenario,
+    environment: &Environment,
+    folder: &Path,
+    masker: &Masker,
+) -> Result<Keyring, Problem> {
+    let credentials = match &scenario.green {
+        Green::Builtin(Evaluator::Pipeline(pipeline)) => &pipeline.credentials[..],
+        Green::Builtin(Evaluator::Conversation(_) | Evaluator::Episode(_)) | Green::Agent(_) => &[],
+    };
+    let keyring = Keyring::look_up(credentials, |name| environment.variable(name), folder);
+    let keyring = keyring.map_err(|error| ProblemKind::NotStarted.because(chain(&error)))?;
+    for secret in keyring.secrets() {
+        masker.learn(secret.expose());
+    }
+    Ok(keyring)
 }
 
 #[expect(

@@ -237,7 +237,7 @@ impl Trial<'_> {
         }
     }
 
-    fn evaluation(&self, stage: &Stage<'_>) -> Evaluation<'_> {
+    fn evaluation<'b>(&'b self, stage: &'b Stage<'_>) -> Evaluation<'b> {
         let url = |role: &str| stage.recorder.url(&hop_to(self.scenario, role));
         let participants = self.scenario.participants.iter();
         Evaluation {
@@ -254,6 +254,7 @@ impl Trial<'_> {
             participants: participants
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
                 .collect(),
+            keyring: &stage.cast.keyring,
             config: &self.scenario.config,
             limit: self.scenario.harness.timeout.total,
         }

@@ -131,6 +131,11 @@ pub enum Problem {
         "user or password found in the URL; expected it without, for it stands in every report"
     )]
     Credentials,
+    /// A secret in the file, which is not repeated here.
+    #[error(
+        "a secret found in the file; expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}, for others can read this one"
+    )]
+    SecretInFile,
     /// An agent that is only known as an image or by its id.
     #[error(
         "only an image or agentbeats_id found, and images are not started here; \

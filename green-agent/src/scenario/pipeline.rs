@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    path::PathBuf,
     time::Duration,
 };
 
@@ -25,6 +26,8 @@ pub struct Pipeline {
     pub requirements: Option<Value>,
     /// Where agents are looked for.
     pub agents: Agents,
+    /// What agents are shown to be let in.
+    pub credentials: Vec<Credential>,
     /// The steps in the file's order; at least one.
     pub steps: Vec<Step>,
     /// What the result is made of, by name; every step's output under its id if there is nothing.
@@ -63,6 +66,38 @@ pub enum Place {
     Role(String),
     /// Somewhere else.
     Url(Url),
+}
+
+/// What lets the pipeline in at one agent, or at the registry. `[[config.credential]]`
+///
+/// It goes to that address and nowhere else: a card decides how a secret is shown, never to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credential {
+    /// Who is shown it.
+    pub agent: Place,
+    /// How it is shown.
+    pub shown: Shown,
+    /// Where the secret is.
+    pub secret: SecretPlace,
+}
+
+/// How a secret is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// As the security scheme of this name in the agent's card says (A2A specification 4.5.1). A registry
+    /// has no card: `basic`, with `user:password`, or `bearer`.
+    Scheme(String),
+    /// In this header as it is, for agents whose cards name no schemes.
+    Header(String),
+}
+
+/// Where a secret is. Scenario files are read by everybody, so that it never stands in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretPlace {
+    /// In a variable of the environment or of `.env`.
+    Env(String),
+    /// In a file, without white space around it; seen from the folder that agents run in.
+    File(PathBuf),
 }
 
 /// One step: a skill, what it is given, and how much patience there is with it.

@@ -40,10 +40,21 @@ const CLIENT: Rooms = &[
         "invocation",
         &["client", "connect", "discovery", "error", "http", "options"],
     ),
-    ("registry", &["credentials", "discovery", "error"]),
+    (
+        "registry",
+        &["binding", "body", "credentials", "discovery", "error"],
+    ),
     (
         "discovery",
-        &["certificate", "credentials", "error", "guard", "roots"],
+        &[
+            "binding",
+            "body",
+            "certificate",
+            "credentials",
+            "error",
+            "guard",
+            "roots",
+        ],
     ),
     ("guard", &[]),
     (
@@ -80,7 +91,8 @@ const CLIENT: Rooms = &[
     ("negotiation", &["binding", "error"]),
     ("transport", &["error", "http", "options"]),
     ("card", &["cache", "error", "http", "options"]),
-    ("http", &["credentials", "error", "options"]),
+    ("http", &["body", "credentials", "error", "options"]),
+    ("body", &[]),
     (
         "options",
         &["binding", "cache", "check", "credentials", "guard", "roots"],

@@ -1,13 +1,16 @@
 //! The official inspector's command line, against `mcp-tools serve`'s environments.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use bridge::{bot, host::Host, store::MemoryStore};
 use serde_json::{Value, json};
+use tokio::{net::TcpListener, process::Command};
 
 use crate::{
     evaluator::Evaluator,
     node::Node,
     program::{Listening, mcp_tools, output},
+    python,
 };
 
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
@@ -114,4 +117,68 @@ async fn the_inspector_calls_the_tools_for_agents() {
     let invoke = ["invoke_a2a_agent_skill", "--tool-arg", &request];
     let called = inspected(&url, "t-0123456789", &[&call[..], &invoke].concat()).await;
     assert_eq!(called["structuredContent"]["status"], "not_found");
+}
+
+/// The bridge with its echo, in this process.
+async fn echo() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let store = Arc::new(MemoryStore::new());
+    let agent = bot::builtin_agent("echo", store.clone()).unwrap();
+    let app = Host::new(store, [agent]).router(&url).await.unwrap();
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    url
+}
+
+/// An agent on PyPI's a2a-sdk, which answers what it was told.
+async fn a2a_sdk() -> Listening {
+    let python = python::with(&["a2a-sdk[http-server]==1.3.0", "uvicorn==0.54.0"]).await;
+    let program = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../bridge/tests/interop/servers/a2a_sdk_1_0.py"
+    );
+    // What it compiles stays out of the tree.
+    Listening::start(Command::new(python).args(["-B", program])).await
+}
+
+/// What one of the two tools answers, which must be no error.
+async fn answered(tools: &str, tool: &str, argument: &str) -> Value {
+    let call = [
+        "--method",
+        "tools/call",
+        "--tool-name",
+        tool,
+        "--tool-arg",
+        argument,
+    ];
+    let result = inspected(tools, "t-0123456789", &call).await;
+    assert_ne!(result["isError"], true, "{result}");
+    result["structuredContent"].clone()
+}
+
+#[tokio::test]
+async fn the_inspector_finds_and_calls_live_agents() {
+    let mut served = mcp_tools(&["serve", "--tools", "a2a", "--allow-private"]);
+    let served = Listening::start(served.env("MCP_TOKEN", "t-0123456789")).await;
+    let tools = format!("{}/mcp", served.url);
+    let (echo, sdk) = (echo().await, a2a_sdk().await);
+    for (agent, name, status, said) in [
+        // An echo has no end.
+        (&echo, "echo", "input_required", "Echo: hello"),
+        (&sdk.url, "a2a-sdk 1.3.0", "success", "You said: "),
+    ] {
+        let target = format!("target_url={agent}");
+        let found = answered(&tools, "discover_a2a_agent_capabilities", &target).await;
+        assert_eq!(
+            (&found["status"], &found["agent_name"]),
+            (&json!("success"), &json!(name))
+        );
+        let request = json!({
+            "task_base_url": found["tasking_base_url"], "contextual_query_text": "hello",
+        });
+        let request = format!("task_request_object={request}");
+        let told = answered(&tools, "invoke_a2a_agent_skill", &request).await;
+        assert_eq!(told["status"], status, "{told}");
+        assert!(told.to_string().contains(said), "{told}");
+    }
 }

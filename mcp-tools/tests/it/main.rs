@@ -21,9 +21,13 @@ mod examples;
 #[cfg(test)]
 mod inspector;
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
 mod node;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+mod python;
 #[cfg(test)]
 mod served;
 #[cfg(test)]

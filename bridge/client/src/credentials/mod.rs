@@ -25,6 +25,8 @@ pub struct Credentials {
     shown: Vec<Shown>,
     /// Secrets by the name of the card's security scheme that they are for.
     named: BTreeMap<String, String>,
+    /// For whom they are, wherever the card was.
+    meant_for: Option<Url>,
 }
 
 /// A secret with its place in a request.
@@ -128,6 +130,21 @@ impl Credentials {
         Ok(self)
     }
 
+    /// These, for the agent at this address and nobody else. Its card may then be anywhere, such as in a
+    /// registry: who they go to was said by whoever set them, and not by a card.
+    #[must_use]
+    pub fn meant_for(self, agent: &Url) -> Self {
+        let meant_for = Some(agent.clone());
+        Self { meant_for, ..self }
+    }
+
+    /// Whether these were said to be for the agent at this address: whether scheme, host and port are those of
+    /// [`meant_for`](Self::meant_for).
+    pub fn are_meant_for(&self, agent: &Url) -> bool {
+        let meant_for = self.meant_for.as_ref();
+        meant_for.is_some_and(|meant_for| is_same_place(meant_for, agent))
+    }
+
     fn with_header(mut self, name: HeaderName, value: &str) -> Result<Self, CredentialError> {
         match HeaderValue::from_str(value) {
             Ok(mut value) if !value.is_empty() && value.to_str().is_ok() => {
@@ -167,7 +184,8 @@ impl Credentials {
 
     /// Refuses to send them elsewhere: anybody can write any address into a card.
     pub(crate) fn check(&self, base: &Url, url: &Url) -> Result<(), Fault> {
-        match self.is_empty() || is_same_place(base, url) {
+        let home = self.meant_for.as_ref().unwrap_or(base);
+        match self.is_empty() || is_same_place(home, url) {
             true => Ok(()),
             false => Err(Fault::Elsewhere {
                 url: url.to_string(),

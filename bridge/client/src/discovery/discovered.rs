@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{DiscoveryError, Skill, places};
+use crate::Binding;
 
 /// An agent that was found: who it is, how to speak to it, what it can be asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +35,14 @@ pub struct Discovered {
 /// How to speak to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// An interface of the card: A2A in this binding and version.
+    /// An interface of the card: A2A in this binding and version. Of several it is the one with the newest
+    /// version, and of these the first in the order of [`Binding::ALL`]: gRPC where nothing else carries
+    /// that version, and only if this client has it (feature `grpc`).
     Interface {
         /// Where messages go.
         url: Url,
-        /// `JSONRPC` or `HTTP+JSON`.
-        binding: String,
+        /// How calls are carried.
+        binding: Binding,
         /// The version.
         version: Version,
     },
@@ -140,14 +143,11 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
 /// A manner of speaking that this client has; the preferred one is the least.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Manner {
-    /// The newest version, then the binding by its place in [`BINDINGS`].
-    Interface(Reverse<Version>, usize),
+    /// The newest version, then the binding by its order of preference.
+    Interface(Reverse<Version>, Binding),
     TasksSend,
     Execute,
 }
-
-/// The bindings of A2A that this client has, the preferred one first.
-const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
 
 impl Manner {
     fn of(card: &AgentCard, interface: &AgentInterface) -> Option<Self> {
@@ -159,8 +159,7 @@ impl Manner {
         if version == Version::V0_1 && v0_1::card::has_paths(card) {
             return Some(Self::TasksSend);
         }
-        let mut bindings = BINDINGS.iter();
-        let binding = bindings.position(|one| one.eq_ignore_ascii_case(spoken))?;
+        let binding = Binding::of(spoken).filter(|binding| binding.carries(version))?;
         Some(Self::Interface(Reverse(version), binding))
     }
 
@@ -168,7 +167,7 @@ impl Manner {
         match self {
             Self::Interface(Reverse(version), binding) => Reach::Interface {
                 url,
-                binding: BINDINGS[binding].to_owned(),
+                binding,
                 version,
             },
             Self::TasksSend => Reach::TasksSend { base: url },
@@ -190,22 +189,24 @@ fn reach(card: &AgentCard, found_at: &Url) -> Result<Reach, DiscoveryError> {
             offered: offered(card),
         });
     };
-    Ok(manner.at(address(interface, place, found_at)?))
+    Ok(manner.at(address(manner, interface, place, found_at)?))
 }
 
 /// An interface's address; cards may have it relative to their own.
 fn address(
+    manner: Manner,
     interface: &AgentInterface,
     place: usize,
     found_at: &Url,
 ) -> Result<Url, DiscoveryError> {
-    let joined = places::base_of(found_at).join(&interface.url);
-    joined.map_err(|error| {
-        let why = FieldError::new("a URL", error.to_string());
-        DiscoveryError::NotACard {
-            url: found_at.to_string(),
-            why: why.inside("url").at(place).inside("supportedInterfaces"),
-        }
+    let binding = match manner {
+        Manner::Interface(_, binding) => binding,
+        Manner::TasksSend | Manner::Execute => Binding::JsonRpc,
+    };
+    let found = binding.address(&places::base_of(found_at), &interface.url);
+    found.map_err(|why| DiscoveryError::NotACard {
+        url: found_at.to_string(),
+        why: why.at(place).inside("supportedInterfaces"),
     })
 }
 
@@ -275,16 +276,55 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "grpc")]
+    #[test]
+    fn grpc_is_spoken_where_nothing_else_has_its_version() {
+        let grpc =
+            |url: &str| json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
+        let json_rpc = |version: &str| json!({"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": version});
+        let execute = json!({"url": "http://a/2", "protocolBinding": execute::BINDING, "protocolVersion": "1.0"});
+        for (interfaces, name, url) in [
+            (json!([grpc("h:50051")]), "GRPC 1.0", "http://h:50051/"),
+            (
+                json!([grpc("grpcs://h:50051/x")]),
+                "GRPC 1.0",
+                "https://h:50051/",
+            ),
+            (
+                json!([json_rpc("0.3"), grpc("h:1")]),
+                "GRPC 1.0",
+                "http://h:1/",
+            ),
+            (
+                json!([grpc("h:1"), json_rpc("1.0")]),
+                "JSONRPC 1.0",
+                "http://a/1",
+            ),
+            (json!([execute, grpc("h:1")]), "GRPC 1.0", "http://h:1/"),
+        ] {
+            let found = found(json!({"name": "n", "supportedInterfaces": interfaces}));
+            let reach = (found.reach.name(), found.reach.url().to_string());
+            assert_eq!(reach, (name.to_owned(), url.to_owned()));
+        }
+        let card = json!({"name": "n", "supportedInterfaces": [grpc("unix:///tmp/a")]});
+        let error = Discovered::from_card(card, Url::parse("http://h/card.json").unwrap());
+        let told = error.unwrap_err().to_string();
+        assert!(
+            told.contains("supportedInterfaces[0].url: expected HOST:PORT or a URL"),
+            "{told}"
+        );
+    }
+
     #[test]
     fn a_card_without_a_way_to_speak_is_told() {
         let card = json!({"name": "n", "supportedInterfaces": [
-            {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+            {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "0.3"},
         ]});
         let error = Discovered::from_card(card, Url::parse("http://h/card.json").unwrap());
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "the card at http://h/card.json offers GRPC 1.0: expected JSONRPC, HTTP+JSON or execute"
-        );
+        let told = error.unwrap_err().to_string();
+        let expected =
+            "the card at http://h/card.json offers GRPC 0.3: expected JSONRPC, HTTP+JSON";
+        assert!(told.starts_with(expected), "{told}");
     }
 
     #[test]

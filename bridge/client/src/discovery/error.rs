@@ -5,6 +5,12 @@ use std::time::Duration;
 use bridge_protocol::wire::FieldError;
 use url::Url;
 
+/// The ways in which this client can speak, as errors name them.
+const WAYS: &str = match cfg!(feature = "grpc") {
+    true => "JSONRPC, HTTP+JSON, GRPC of 1.0, or execute",
+    false => "JSONRPC, HTTP+JSON or execute",
+};
+
 /// Why discovery found no agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
@@ -87,7 +93,7 @@ pub enum DiscoveryError {
         address: String,
     },
     /// The card names no way in which this client could speak.
-    #[error("the card at {url} offers {offered}: expected JSONRPC, HTTP+JSON or execute")]
+    #[error("the card at {url} offers {offered}: expected {WAYS}")]
     NoWayToSpeak {
         /// Where the card is.
         url: String,

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::{Discovered, DiscoveryError, DiscoveryOptions};
 use crate::{
+    body::{self, Unread},
     certificate,
     credentials::is_loopback,
     error::root_cause,
@@ -123,23 +124,15 @@ impl<'a> Fetcher<'a> {
         }
     }
 
-    async fn read(&self, url: &Url, mut reply: Response) -> Result<Vec<u8>, DiscoveryError> {
+    async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>, DiscoveryError> {
         let limit = self.options.size;
-        let mut body = Vec::new();
-        while let Some(chunk) = reply
-            .chunk()
-            .await
-            .map_err(|error| unreachable(url, &error))?
-        {
-            if body.len() + chunk.len() > limit {
-                return Err(DiscoveryError::TooLarge {
-                    url: url.to_string(),
-                    limit,
-                });
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
+        body::read(reply, limit).await.map_err(|error| match error {
+            Unread::TooLarge => DiscoveryError::TooLarge {
+                url: url.to_string(),
+                limit,
+            },
+            Unread::Broken(error) => unreachable(url, &error),
+        })
     }
 
     /// Refuses a card that leads where nobody may be led, and has the agent's calls judged like this.

@@ -1,6 +1,9 @@
 //! A call that is followed event by event, so that its task is known, and can be canceled, from the beginning.
 
-use bridge_protocol::a2a::{SendMessageRequest, StreamResponse, Task};
+use bridge_protocol::{
+    a2a::{SendMessageRequest, StreamResponse, Task},
+    dialect::Version,
+};
 use futures_util::StreamExt as _;
 
 use super::{Invocation, InvocationError, Invoker, Outcome, invoker::Way};
@@ -8,9 +11,9 @@ use crate::{Client, ClientError, Fault};
 
 impl Invoker<'_> {
     /// Calls a skill and waits for what comes of it, as [`invoke`](Self::invoke) does. `begun` hears the task's id
-    /// as soon as the agent says it, for whoever may not wait to the end: at once from agents that stream or
-    /// answer before they are done, and only at the end from those that speak 0.1 without streams. Agents that
-    /// take skills as methods have no tasks.
+    /// as soon as it is known, for whoever may not wait to the end: before anything is sent to agents that speak
+    /// 0.1, where clients choose it; at once from agents that stream or answer before they are done. Agents
+    /// that take skills as methods have no tasks ([`Invoker::has_tasks`]).
     ///
     /// # Errors
     /// As [`invoke`](Self::invoke).
@@ -19,6 +22,7 @@ impl Invoker<'_> {
         invocation: &Invocation,
         mut begun: impl FnMut(&str) + Send,
     ) -> Result<Outcome, InvocationError> {
+        self.chosen(invocation).into_iter().for_each(&mut begun);
         let outcome = match &self.way {
             Way::Client(client) if client.card().capabilities.streams() => {
                 self.check(invocation)?;
@@ -29,6 +33,18 @@ impl Invoker<'_> {
         };
         outcome.task_id.iter().for_each(|id| begun(id));
         self.ended(outcome).await
+    }
+
+    /// The task's id if it is not the agent's to choose: who continues a task knows it, and in 0.1 a message
+    /// that begins one lends it its own.
+    fn chosen<'b>(&self, invocation: &'b Invocation) -> Option<&'b str> {
+        let is_ours = match &self.way {
+            Way::TasksSend(_) => true,
+            Way::Client(client) => client.version() == Version::V0_1,
+            Way::Execute(_) => return None,
+        };
+        let lent = is_ours.then_some(&invocation.message_id);
+        invocation.task_id.as_ref().or(lent).map(String::as_str)
     }
 
     fn nothing_said(&self) -> ClientError {

@@ -62,6 +62,12 @@ impl<'a> Invoker<'a> {
         Ok(Self { agent, way, limit })
     }
 
+    /// Whether the agent has tasks, which can be waited for, gone on with and canceled. Those that take skills as
+    /// methods have none.
+    pub fn has_tasks(&self) -> bool {
+        !matches!(self.way, Way::Execute(_))
+    }
+
     /// Calls a skill and waits for what comes of it.
     ///
     /// # Errors

@@ -38,7 +38,8 @@ impl Poster {
         }))
     }
 
-    /// The answer's JSON, whatever its HTTP status: errors of the protocol come with statuses of all kinds.
+    /// The answer's JSON, whatever its HTTP status: errors of the protocol come with statuses of all kinds. Only
+    /// who is not let in is told so first.
     pub(super) async fn post(
         &self,
         path: &str,
@@ -67,6 +68,9 @@ impl Poster {
 
 /// The object of an answer. Who is not let in did not call anything, whatever the error in the body says.
 fn object(answer: &Answer) -> Result<Value, Fault> {
+    if matches!(answer.status, 401 | 403) {
+        return Err(answer.refused());
+    }
     match serde_json::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => {
             let said = object.pointer("/error/message").and_then(Value::as_str);

@@ -40,6 +40,14 @@ pub enum RegistryError {
         /// The limit.
         limit: Duration,
     },
+    /// Something is wrong with the registry, by its own word.
+    #[error("the registry {registry} answers with HTTP status {status}")]
+    Failing {
+        /// The registry.
+        registry: String,
+        /// The status, 500 or above.
+        status: u16,
+    },
     /// The registry wants to know who asks, or does not allow it.
     #[error("the registry {registry} does not let us in: set a user and a password, or others")]
     Unauthorized {
@@ -68,9 +76,17 @@ pub enum RegistryError {
         /// What was expected.
         why: String,
     },
-    /// The card is too large.
+    /// It is too large.
     #[error("{reference} is larger than {limit} bytes")]
     TooLarge {
+        /// What was asked for.
+        reference: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// A list is too long.
+    #[error("{reference} lists more than {limit}: expected a registry that is for agent cards")]
+    TooMany {
         /// What was asked for.
         reference: String,
         /// The limit.
@@ -107,11 +123,20 @@ fn looked_at(looked: &[String]) -> String {
 }
 
 impl RegistryError {
+    /// The registry's answer to a request is not what it should be.
+    pub(super) fn refused(reference: impl Into<String>, cause: &str) -> Self {
+        Self::Refused {
+            reference: reference.into(),
+            cause: cause.trim().chars().take(TOLD).collect(),
+        }
+    }
+
     /// Whether the registry itself is the trouble, and not one of its artifacts.
     pub(super) fn is_of_registry(&self) -> bool {
         match self {
             Self::Unreachable { .. }
             | Self::Timeout { .. }
+            | Self::Failing { .. }
             | Self::Unauthorized { .. }
             | Self::Address(_)
             | Self::PlainHttp { .. } => true,
@@ -120,6 +145,7 @@ impl RegistryError {
             | Self::Refused { .. }
             | Self::NotACard { .. }
             | Self::TooLarge { .. }
+            | Self::TooMany { .. }
             | Self::NoSkill { .. }
             | Self::NoneHealthy { .. } => false,
         }
@@ -146,6 +172,13 @@ impl RegistryError {
             } => Self::Unauthorized { registry },
             OciDistributionError::ImageManifestNotFoundError(_) => Self::NotFound { reference },
             OciDistributionError::ServerError { code: 404, .. } => Self::NotFound { reference },
+            OciDistributionError::ServerError {
+                code: status @ 500..,
+                ..
+            } => Self::Failing {
+                registry,
+                status: *status,
+            },
             OciDistributionError::RegistryError { envelope, .. }
                 if envelope.errors.iter().any(|error| not_found(&error.code)) =>
             {
@@ -157,10 +190,7 @@ impl RegistryError {
                 let cause = root_cause(error);
                 Self::Unreachable { registry, cause }
             }
-            other => Self::Refused {
-                reference,
-                cause: root_cause(other).chars().take(TOLD).collect(),
-            },
+            other => Self::refused(reference, &root_cause(other)),
         }
     }
 }

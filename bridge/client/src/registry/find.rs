@@ -3,6 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
 use bridge_protocol::dialect::execute::CARD_PATH;
+use tokio::net::TcpStream;
 use url::Url;
 
 use super::{
@@ -10,7 +11,10 @@ use super::{
     reference::host_of,
     shelf::{Entry, Shelf},
 };
-use crate::discovery::{Discovered, Reach};
+use crate::{
+    Binding,
+    discovery::{Discovered, Reach},
+};
 
 /// An agent that was found in a registry.
 #[derive(Clone, Debug)]
@@ -115,6 +119,33 @@ impl Registry {
 
     /// Whether anybody answers where the agent should be, whatever that is but an error of its own.
     async fn check(&self, agent: &Discovered) -> Result<(), String> {
+        match &agent.reach {
+            // gRPC has no cards: whoever takes a connection is there.
+            Reach::Interface {
+                binding: Binding::Grpc,
+                url,
+                ..
+            } => self.connects(url).await,
+            Reach::Interface { .. } | Reach::TasksSend { .. } | Reach::Execute { .. } => {
+                self.answers(agent).await
+            }
+        }
+    }
+
+    async fn connects(&self, url: &Url) -> Result<(), String> {
+        let place = format!(
+            "{}:{}",
+            url.host_str().unwrap_or_default(),
+            url.port_or_known_default().unwrap_or_default()
+        );
+        let limit = self.options.health;
+        match tokio::time::timeout(limit, TcpStream::connect(place)).await {
+            Ok(connected) => connected.map(drop).map_err(|error| error.to_string()),
+            Err(_) => Err(format!("no connection within {limit:?}")),
+        }
+    }
+
+    async fn answers(&self, agent: &Discovered) -> Result<(), String> {
         let asked = self.http.get(card_of(agent)).send().await;
         match asked {
             Ok(reply) if reply.status().is_server_error() => {

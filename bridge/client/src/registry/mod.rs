@@ -18,20 +18,29 @@
 //! - [`CardReference`]: `HOST/REPOSITORY:TAG` or `HOST/REPOSITORY@DIGEST`
 //! - [`RegistryOptions`], [`RegistryAuth`]: limits, and who asks
 //! - [`RegistryError`]: what can go wrong
+//!
+//! A registry is somebody else's: all that is read of one has a limit of time and of size, lists have one of
+//! length, and what has a digest is checked against it.
 
 mod artifact;
+mod challenge;
 mod client;
+mod digest;
 mod error;
 mod find;
 mod options;
+mod pages;
+mod pull;
+mod reader;
 mod reference;
 mod shelf;
 mod version;
 
 pub use artifact::ARTIFACT_TYPE;
-pub use client::{Pulled, Registry};
+pub use client::Registry;
 pub use error::RegistryError;
 pub use find::Found;
 pub use oci_client::secrets::RegistryAuth;
 pub use options::RegistryOptions;
+pub use pull::Pulled;
 pub use reference::CardReference;

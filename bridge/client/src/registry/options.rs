@@ -15,6 +15,10 @@ pub struct RegistryOptions {
     pub reply: Duration,
     /// The largest card, in bytes.
     pub size: usize,
+    /// The largest answer of another kind, in bytes: a manifest, a page of a list, a token.
+    pub answer: usize,
+    /// How many repositories a registry may have whose cards are looked for.
+    pub repositories: usize,
     /// For how long what is known of the registry is used without asking again. Zero asks every time,
     /// which costs a request for each tag; cards whose digest is known are never pulled again.
     pub fresh: Duration,
@@ -33,6 +37,8 @@ impl Default for RegistryOptions {
             connect: Duration::from_secs(5),
             reply: Duration::from_secs(10),
             size: 1 << 20,
+            answer: 4 << 20,
+            repositories: 1000,
             fresh: Duration::from_secs(30),
             page: 100,
             tags: 8,

@@ -85,7 +85,8 @@ pub(super) fn oci_reference(
     })
 }
 
-fn is_digest(version: &str) -> bool {
+/// Whether a version is a digest, and no tag.
+pub(super) fn is_digest(version: &str) -> bool {
     version.contains(':')
 }
 

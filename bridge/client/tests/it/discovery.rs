@@ -144,9 +144,9 @@ async fn nothing_anywhere_is_not_found_and_anything_broken_is_told() {
         ),
         (
             card(&json!({"name": "n", "supportedInterfaces": [
-                {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+                {"url": "h:1", "protocolBinding": "GRPC", "protocolVersion": "0.3"},
             ]})),
-            "offers GRPC 1.0: expected JSONRPC, HTTP+JSON or execute",
+            "offers GRPC 0.3: expected JSONRPC, HTTP+JSON",
         ),
         (
             redirect("http://elsewhere.test/card"),

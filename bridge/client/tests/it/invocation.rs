@@ -101,6 +101,87 @@ async fn a_skill_is_called_in_1_0() {
     );
 }
 
+/// Its task's id is ours to choose, so that it can be canceled while nothing has been answered yet.
+#[tokio::test]
+async fn a_task_of_0_1_is_known_before_anything_is_answered() {
+    let places = [
+        ("GET /.well-known/agent.json", card_0_1()),
+        (
+            "POST /tasks/send",
+            card(&json!({"id": "m-1", "status": {"state": "completed"}})),
+        ),
+        (
+            "POST /tasks/cancel",
+            rpc(
+                "result",
+                &json!({"id": "m-1", "status": {"state": "canceled"}}),
+            ),
+        ),
+    ];
+    let (site, agent) = agent(&places).await;
+    let invoker = Invoker::new(&agent, &Options::default()).unwrap();
+    assert!(invoker.has_tasks());
+    let mut begun = Vec::new();
+    let invocation = of_age(json!(10));
+    let following = invoker.follow(&invocation, |id| {
+        begun.push((id.to_owned(), site.asked().len()));
+    });
+    following.await.unwrap();
+    // The card alone was asked for at that time.
+    assert_eq!(begun[0], ("m-1".to_owned(), site.asked().len() - 1));
+    let canceled = invoker.cancel(&begun[0].0).await.unwrap();
+    assert_eq!(canceled.state, State::Canceled);
+    let bodies: Vec<Value> = site.asked().into_iter().map(|asked| asked.body).collect();
+    assert_eq!(bodies[bodies.len() - 2]["id"], "m-1");
+    assert_eq!(bodies[bodies.len() - 1]["params"]["id"], "m-1");
+}
+
+#[tokio::test]
+async fn credentials_go_to_whom_they_are_meant_for_wherever_the_card_was() {
+    let refused = (401, None, json!({"error": "who are you?"}).to_string());
+    for (path, answer) in [
+        ("POST /execute", rpc("result", &json!({}))),
+        ("POST /execute", refused),
+    ] {
+        let is_let_in = answer.0 == 200;
+        let site = site(&[(path, answer)]).await;
+        let document = json!({"name": "Plan", "url": site.url, "skills": [{"id": "check", "input_schema": {}}]});
+        let registry = "https://registry.test/v2/agents/plan/manifests/v1"
+            .parse()
+            .unwrap();
+        let found = Discovered::from_card(document, registry).unwrap();
+        let key = Credentials::default().header("X-Key", "hunter2").unwrap();
+        let call = async |credentials: Credentials| {
+            let options = Options {
+                credentials,
+                ..Options::default()
+            };
+            invoke(&found, &of_age(json!(10)), &options).await
+        };
+        let error = call(key.clone()).await.unwrap_err();
+        assert!(error.to_string().contains(site.url.as_str()), "{error}");
+        assert!(
+            site.asked().is_empty(),
+            "a card in a registry says nothing about who may be shown a secret"
+        );
+        let elsewhere = key
+            .clone()
+            .meant_for(&"http://127.0.0.1:9/".parse().unwrap());
+        assert!(!elsewhere.are_meant_for(&site.url));
+        assert!(call(elsewhere).await.is_err());
+        assert!(site.asked().is_empty());
+        let called = call(key.meant_for(&site.url)).await;
+        assert_eq!(site.asked()[0].headers["x-key"], "hunter2");
+        match called {
+            Ok(outcome) => assert!(is_let_in && outcome.state == State::Completed),
+            Err(error) => assert!(
+                !is_let_in && error.to_string().contains("who are you?"),
+                "{error}"
+            ),
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_skill_is_called_by_tasks_send() {
     let answer = card(

@@ -11,17 +11,9 @@ use super::probe::{Outcome, Probe, STREAMING, Taken, USUAL};
 /// What stands in the way if the bot cannot be hosted as it is.
 pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
-        return Ok(format!(
-            "the bot lets in only who shows a token ({status}):\n\n{}{}",
-            agent(url),
-            ACCESS
-        ));
+        return Ok(wants_token(url, status));
     }
-    let speaking: Vec<&Probe> = probes
-        .iter()
-        .filter(|probe| speaks(&probe.outcome))
-        .collect();
-    let Some(first) = speaking.first() else {
+    let Some(first) = recommended(probes) else {
         return Err(trouble(probes));
     };
     let delivery = match first.mode {
@@ -33,23 +25,39 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
         true => "# delivery = \"stream\" works too, and shows the answer as it comes\n",
         false => "",
     };
-    let channel = channel(first, probes);
+    let channel = channel(first, probes).map(|line| format!("{line}\n"));
+    let channel = channel.unwrap_or_default();
     Ok(format!(
         "the bot wants no token; put this into bridge.toml:\n\n{}{delivery}{channel}{hint}",
         agent(url)
     ))
 }
 
+/// What to do about a bot that wants a token, and is shown none.
+pub(super) fn wants_token(url: &Url, status: u16) -> String {
+    format!(
+        "the bot lets in only who shows a token ({status}):\n\n{}{ACCESS}",
+        agent(url)
+    )
+}
+
+/// The way of speaking to take: the first in which the bot answers.
+pub(super) fn recommended(probes: &[Probe]) -> Option<&Probe> {
+    probes.iter().find(|probe| speaks(&probe.outcome))
+}
+
 /// The channel that the bot must believe to be on: to speak at all, or to stream what it would say at once.
-fn channel(first: &Probe, probes: &[Probe]) -> String {
+pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     let streams_on = |usual: bool| {
         let mut there = probes.iter().filter(|one| (one.channel == USUAL) == usual);
         there.any(|probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.pieces > 0))
     };
     if first.channel == USUAL && (streams_on(true) || !streams_on(false)) {
-        return String::new();
+        return None;
     }
-    format!("channel_id = \"{STREAMING}\"  # where the bot speaks in pieces\n")
+    Some(format!(
+        "channel_id = \"{STREAMING}\"  # where the bot speaks in pieces"
+    ))
 }
 
 const ACCESS: &str = "\
@@ -67,14 +75,16 @@ fn agent(url: &Url) -> String {
     format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n")
 }
 
-fn denied(outcome: &Outcome) -> Option<u16> {
+/// The status by which a bot did not let us in.
+pub(super) fn denied(outcome: &Outcome) -> Option<u16> {
     match outcome {
         Outcome::Refused(status @ (401 | 403), _) => Some(*status),
         Outcome::Refused(..) | Outcome::Unreachable(_) | Outcome::Taken(_) => None,
     }
 }
 
-fn speaks(outcome: &Outcome) -> bool {
+/// Whether a bot said anything.
+pub(super) fn speaks(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Taken(Taken {
             answered, called, ..
@@ -87,7 +97,8 @@ fn is_stream(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Taken(taken) if taken.streamed && !taken.answered.is_empty())
 }
 
-fn trouble(probes: &[Probe]) -> String {
+/// Why a bot says nothing.
+pub(super) fn trouble(probes: &[Probe]) -> String {
     let is_taken = |probe: &Probe| matches!(probe.outcome, Outcome::Taken(_));
     let refused = probes.iter().find_map(|probe| match &probe.outcome {
         Outcome::Refused(status, _) => Some(*status),
@@ -124,6 +135,7 @@ mod tests {
             streamed,
             called: texts(called),
             pieces: 0,
+            refused: None,
         })
     }
 

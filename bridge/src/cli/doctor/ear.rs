@@ -6,6 +6,7 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, HeaderValue, header::AUTHORIZATION},
 };
 use bridge_protocol::{
     activity::Activity,
@@ -27,7 +28,14 @@ const BODY: usize = 4 << 20;
 pub(super) struct Ear {
     /// The address, with a slash at its end.
     pub(super) service_url: String,
-    heard: mpsc::Receiver<Activity>,
+    heard: mpsc::Receiver<Heard>,
+}
+
+/// Something that a bot said in a call of its own.
+pub(super) struct Heard {
+    pub(super) activity: Activity,
+    /// What it showed to be let in.
+    pub(super) authorization: Option<HeaderValue>,
 }
 
 impl Ear {
@@ -56,17 +64,25 @@ impl Ear {
     }
 
     /// The next thing that the bot says; waits for it.
-    pub(super) async fn next(&mut self) -> Option<Activity> {
+    pub(super) async fn next(&mut self) -> Option<Heard> {
         self.heard.recv().await
     }
 }
 
 /// Whatever it is, the bot is told that it was taken: SDKs give up at the first refusal.
-async fn take(State(sender): State<mpsc::Sender<Activity>>, body: Bytes) -> Json<Value> {
+async fn take(
+    State(sender): State<mpsc::Sender<Heard>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Json<Value> {
     let activity = from_slice(&body).and_then(Activity::read);
     if let Ok(activity) = activity {
+        let authorization = headers.get(AUTHORIZATION).cloned();
         // More than can wait is not needed to know how the bot answers.
-        let _ = sender.try_send(activity);
+        let _ = sender.try_send(Heard {
+            activity,
+            authorization,
+        });
     }
     Json(json!({"id": clock::new_id()}))
 }

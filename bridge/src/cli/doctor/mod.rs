@@ -1,27 +1,45 @@
 //! `bridge doctor`: looks at a running bot and prints the settings to use.
 //!
+//! - `case`: which bot, and what stands between it and the bridge
 //! - `ear`: takes what the bot calls back
 //! - `probe`: says something to it in one delivery mode
 //! - `advice`: what follows from the answers
+//! - `verdict`: what follows for settings that there are already
 
 mod advice;
+mod case;
 mod ear;
 mod probe;
+mod verdict;
 
-use std::{error::Error, net::SocketAddr};
+use std::{error::Error, net::SocketAddr, path::PathBuf};
 
 use bridge_protocol::activity::DeliveryMode;
 use clap::Args;
 use url::Url;
 
+use case::Case;
 use ear::Ear;
 use probe::{Probe, Prober, STREAMING, USUAL};
 
+const HELP: &str = "\
+Examples:
+  bridge doctor http://localhost:3979/api/messages           how a bot answers, and which settings to use
+  bridge doctor --config bridge.toml --agent support         whether an agent's settings and credentials do";
+
 /// Look at a running bot: it is told something in every delivery mode, as its users would
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(super) struct Doctor {
     /// Where the bot takes activities, such as http://localhost:3979/api/messages
-    url: Url,
+    #[arg(required_unless_present = "config", conflicts_with = "config")]
+    url: Option<Url>,
+    /// The configuration whose bot is looked at, with the credentials that it has
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Which of its agents, if there are several
+    #[arg(long, value_name = "NAME", requires = "config")]
+    agent: Option<String>,
     /// What it is told
     #[arg(long, default_value = "hello")]
     say: String,
@@ -42,8 +60,12 @@ impl Doctor {
     }
 
     async fn look(&self) -> Result<(), Box<dyn Error>> {
+        let case = self.case().await?;
+        if let Some(tried) = &case.tried {
+            println!("{}\n", tried.described(&case.url));
+        }
         let ear = Ear::open(self.listen, self.callback_url.as_ref()).await?;
-        let mut prober = Prober::new(&self.url, &self.say, ear)?;
+        let mut prober = Prober::new(&case, &self.say, ear).await?;
         let mut probes: Vec<Probe> = Vec::new();
         for (mode, channel) in [
             (DeliveryMode::Normal, USUAL),
@@ -55,7 +77,19 @@ impl Doctor {
             println!("{probe}");
             probes.push(probe);
         }
-        println!("\n{}", advice::advice(&self.url, &probes)?);
+        let told = match &case.tried {
+            Some(tried) => verdict::verdict(&case.url, tried, &probes)?,
+            None => advice::advice(&case.url, &probes)?,
+        };
+        println!("\n{told}");
         Ok(())
+    }
+
+    async fn case(&self) -> Result<Case, Box<dyn Error>> {
+        match (&self.config, &self.url) {
+            (Some(file), _) => Case::configured(file, self.agent.as_deref()).await,
+            (None, Some(url)) => Ok(Case::at(url.clone())),
+            (None, None) => Err("expected the bot's URL, or --config FILE".into()),
+        }
     }
 }

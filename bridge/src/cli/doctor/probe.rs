@@ -8,12 +8,15 @@ use bridge_protocol::{
     },
     wire::{Wire as _, from_slice},
 };
-use reqwest::{Client, header::CONTENT_TYPE, redirect};
+use reqwest::{
+    Client,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
+    redirect,
+};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
-use url::Url;
 
-use super::ear::Ear;
+use super::{case::Case, ear::Ear};
 use crate::clock;
 
 /// The channel that bots are told to be on if nothing else is said.
@@ -65,25 +68,34 @@ pub(super) struct Taken {
     pub(super) called: Vec<String>,
     /// How many of those calls were pieces of a stream.
     pub(super) pieces: usize,
+    /// Why the bridge would not have let in one of those calls.
+    pub(super) refused: Option<String>,
 }
 
 /// Who asks the bot.
 pub(super) struct Prober<'a> {
     http: Client,
-    url: &'a Url,
+    case: &'a Case,
+    authorization: Option<HeaderValue>,
     say: &'a str,
     ear: Ear,
 }
 
 impl<'a> Prober<'a> {
-    pub(super) fn new(url: &'a Url, say: &'a str, ear: Ear) -> reqwest::Result<Self> {
+    /// Gets what the bot wants to be shown.
+    pub(super) async fn new(
+        case: &'a Case,
+        say: &'a str,
+        ear: Ear,
+    ) -> Result<Self, Box<dyn Error>> {
         let http = Client::builder()
             .redirect(redirect::Policy::none())
             .timeout(ANSWER)
             .build()?;
         Ok(Self {
             http,
-            url,
+            case,
+            authorization: case.authorization(&ear.service_url).await?,
             say,
             ear,
         })
@@ -96,13 +108,12 @@ impl<'a> Prober<'a> {
     ) -> Result<Probe, Box<dyn Error>> {
         let begun = Instant::now();
         let activity = self.activity(&mode, channel);
-        let sent = self
-            .http
-            .post(self.url.clone())
-            .json(&activity)
-            .send()
-            .await;
-        let outcome = match sent {
+        let request = self.http.post(self.case.url.clone()).json(&activity);
+        let request = match &self.authorization {
+            Some(shown) => request.header(AUTHORIZATION, shown),
+            None => request,
+        };
+        let outcome = match request.send().await {
             Err(error) => Outcome::Unreachable(root(&error)),
             Ok(reply) => {
                 let status = reply.status();
@@ -116,14 +127,15 @@ impl<'a> Prober<'a> {
                     }
                     true => {
                         let took = begun.elapsed();
-                        let (called, pieces) = self.called().await;
+                        let called = self.called().await;
                         Outcome::Taken(Taken {
                             status: status.as_u16(),
                             took,
                             answered: said_in(&body, streamed),
                             streamed,
-                            called,
-                            pieces,
+                            called: called.said,
+                            pieces: called.pieces,
+                            refused: called.refused,
                         })
                     }
                 }
@@ -153,16 +165,31 @@ impl<'a> Prober<'a> {
         }
     }
 
-    /// What the bot says until it is quiet, and how many pieces of a stream came along.
-    async fn called(&mut self) -> (Vec<String>, usize) {
-        let (mut called, mut pieces) = (Vec::new(), 0);
-        while let Ok(Some(activity)) = timeout(QUIET, self.ear.next()).await {
-            let info = activity.stream_info();
-            pieces += usize::from(info.is_some_and(|one| one.stream_type == StreamType::Streaming));
-            called.extend(said(&activity));
+    /// What the bot says until it is quiet.
+    async fn called(&mut self) -> Called {
+        let mut called = Called::default();
+        while let Ok(Some(heard)) = timeout(QUIET, self.ear.next()).await {
+            let info = heard.activity.stream_info();
+            let is_piece = info.is_some_and(|one| one.stream_type == StreamType::Streaming);
+            called.pieces += usize::from(is_piece);
+            called.said.extend(said(&heard.activity));
+            if called.refused.is_none() {
+                let shown = heard.authorization.as_ref();
+                called.refused = self.case.refused(&self.ear.service_url, shown).await;
+            }
         }
-        (called, pieces)
+        called
     }
+}
+
+/// What a bot said in calls of its own.
+#[derive(Default)]
+struct Called {
+    said: Vec<String>,
+    /// How many were pieces of a stream.
+    pieces: usize,
+    /// Why the bridge would not have let in the first that it would not.
+    refused: Option<String>,
 }
 
 /// What is there of a body, up to the limit: enough to see how the bot answers.

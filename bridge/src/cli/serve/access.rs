@@ -26,14 +26,14 @@ const IMDS: (&str, &str) = (
 const EXCHANGE: &str = "api://AzureADTokenExchange";
 
 /// What credentials are made with.
-pub(super) struct Access<'a> {
-    pub(super) issuer: Option<&'a Arc<Issuer>>,
-    pub(super) plain_http: bool,
+pub(in crate::cli) struct Access<'a> {
+    pub(in crate::cli) issuer: Option<&'a Arc<Issuer>>,
+    pub(in crate::cli) plain_http: bool,
 }
 
 impl Access<'_> {
     /// What the bridge shows to the agent's bot.
-    pub(super) fn credential(
+    pub(in crate::cli) fn credential(
         &self,
         agent: &AgentConfig,
     ) -> Result<Arc<dyn Credential>, Box<dyn Error>> {
@@ -57,7 +57,7 @@ impl Access<'_> {
     }
 
     /// What the agent's bot must show to the bridge.
-    pub(super) fn admission(
+    pub(in crate::cli) fn admission(
         &self,
         agent: &AgentConfig,
     ) -> Result<Arc<dyn Admission>, Box<dyn Error>> {

@@ -110,11 +110,9 @@ impl Serve {
 
     /// Where tasks are kept.
     pub(super) fn store_choice(&self, config: &Config) -> Result<StoreChoice, String> {
-        let said = config.store.as_ref().map(|said| said.get_ref().parse());
-        match (&self.store, said) {
-            (Some(choice), _) => Ok(choice.clone()),
-            (None, Some(said)) => said,
-            (None, None) => Ok(StoreChoice::Sled("bridge-data".into())),
+        match &self.store {
+            Some(choice) => Ok(choice.clone()),
+            None => StoreChoice::of(config),
         }
     }
 

@@ -21,8 +21,11 @@ mod run;
 use std::{error::Error, sync::Arc};
 
 use tokio::net::TcpListener;
+use url::Url;
 
+pub(super) use access::Access;
 pub(super) use flags::Serve;
+pub(super) use place::{Place, listen};
 
 use super::store::StoreChoice;
 use crate::{
@@ -34,7 +37,6 @@ use crate::{
     stop_signal,
 };
 use cast::Cast;
-use place::Place;
 use reload::Reload;
 
 impl Serve {
@@ -152,10 +154,25 @@ async fn issuer(
     if !is_used && config.issuer == IssuerConfig::default() {
         return Ok(None);
     }
+    let settings = issuer_settings(config, &place.callback_url, store);
+    let issuer = Issuer::open(settings, clock::now()).await?;
+    let issuer = match &config.push.key {
+        Some(key) => issuer.with_key(PrivateKey::read(&key.file, key.id.as_deref())?),
+        None => issuer,
+    };
+    Ok(Some(Arc::new(issuer)))
+}
+
+/// How the bridge's own issuer works that bots reach at `callback_url`, if the file says no other.
+pub(super) fn issuer_settings(
+    config: &Config,
+    callback_url: &Url,
+    store: &StoreChoice,
+) -> IssuerSettings {
     let said = &config.issuer;
-    let url = said.url.as_ref().map_or(&place.callback_url, |url| &url.0);
+    let url = said.url.as_ref().map_or(callback_url, |url| &url.0);
     let usual = IssuerSettings::new(url.as_str());
-    let settings = IssuerSettings {
+    IssuerSettings {
         keys: said.keys.clone().or_else(|| store.beside("issuer.json")),
         rotate_every: said
             .rotate_every
@@ -164,11 +181,5 @@ async fn issuer(
             .token_lifetime
             .map_or(usual.lifetime, |period| period.0),
         ..usual
-    };
-    let issuer = Issuer::open(settings, clock::now()).await?;
-    let issuer = match &config.push.key {
-        Some(key) => issuer.with_key(PrivateKey::read(&key.file, key.id.as_deref())?),
-        None => issuer,
-    };
-    Ok(Some(Arc::new(issuer)))
+    }
 }

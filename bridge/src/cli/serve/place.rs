@@ -20,16 +20,16 @@ pub(super) type Encryption = Option<crate::tls::Certificate>;
 pub(super) type Encryption = Option<std::convert::Infallible>;
 
 /// Where the program is reached.
-pub(super) struct Place {
+pub(in crate::cli) struct Place {
     /// By itself, on this machine.
     pub(super) here: String,
     /// By clients.
     pub(super) public_url: Url,
     /// By bots.
-    pub(super) callback_url: Url,
+    pub(in crate::cli) callback_url: Url,
 }
 
-pub(super) fn listen(config: &Config) -> SocketAddr {
+pub(in crate::cli) fn listen(config: &Config) -> SocketAddr {
     config.listen.unwrap_or(LISTEN)
 }
 
@@ -66,7 +66,10 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
 
 impl Place {
     /// Where the program is reached that listens there.
-    pub(super) fn of(config: &Config, listening: SocketAddr) -> Result<Self, Box<dyn Error>> {
+    pub(in crate::cli) fn of(
+        config: &Config,
+        listening: SocketAddr,
+    ) -> Result<Self, Box<dyn Error>> {
         let scheme = if config.tls.is_some() {
             "https"
         } else {

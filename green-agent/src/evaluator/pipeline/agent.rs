@@ -1,5 +1,5 @@
 //! An agent that was found, at work: one call of a skill, checked on both sides, and canceled when nobody waits
-//! for it any more.
+//! for it any more. Who cannot be told so is told of.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -12,6 +12,7 @@ use bridge_client::{
     discovery::{Discovered, Skill},
     invocation::{Invocation, InvocationError, Invoker, Outcome, State},
 };
+use bridge_protocol::a2a::ErrorKind;
 use serde_json::{Map, Value};
 use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 use uuid::Uuid;
@@ -21,25 +22,41 @@ use super::{crew::Colleague, error::Fault};
 /// How long an agent may take to be told that nobody waits for it.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// Cancellations that agents are still being told of.
+/// Cancellations that agents are still being told of, and who could not be told.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Goodbyes(Arc<Mutex<Vec<JoinHandle<()>>>>);
+pub(super) struct Goodbyes(Arc<Mutex<Said>>);
+
+#[derive(Debug, Default)]
+struct Said {
+    /// Each ends with why the agent perhaps goes on, if it does.
+    telling: Vec<JoinHandle<Option<String>>>,
+    untold: Vec<String>,
+}
 
 impl Goodbyes {
-    /// Waits until all have been told, or their time is over.
-    pub(super) async fn said(&self) {
-        let all = std::mem::take(&mut *self.lock());
-        for one in all {
+    /// Waits until all have been told, or their time is over. Gives who may still be working, and why.
+    pub(super) async fn said(&self) -> Vec<String> {
+        let Said {
+            telling,
+            mut untold,
+        } = std::mem::take(&mut *self.lock());
+        for one in telling {
             // A task of ours that broke down is in the log already.
-            let _ = one.await;
+            untold.extend(one.await.ok().flatten());
         }
+        untold
     }
 
-    fn add(&self, goodbye: JoinHandle<()>) {
-        self.lock().push(goodbye);
+    fn tell(&self, telling: JoinHandle<Option<String>>) {
+        self.lock().telling.push(telling);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+    fn cannot_tell(&self, why: String) {
+        tracing::warn!("{why}");
+        self.lock().untold.push(why);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Said> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -62,13 +79,15 @@ impl Colleague for Agent {
         let invoker = Invoker::new(&self.found, &self.options).map_err(fault)?;
         let mut task = OpenTask {
             agent: self,
+            has_tasks: invoker.has_tasks(),
+            is_open: true,
             id: None,
         };
         let invocation = self.invocation(input);
         let followed = invoker.follow(&invocation, |id| task.id = Some(id.to_owned()));
-        let outcome = followed.await.map_err(fault)?;
-        task.id = None;
-        self.output(outcome)
+        let followed = followed.await;
+        task.is_open = followed.as_ref().is_err_and(goes_on);
+        self.output(followed.map_err(fault)?)
     }
 }
 
@@ -136,6 +155,21 @@ fn fault(error: InvocationError) -> Fault {
     }
 }
 
+/// Whether an agent perhaps works on although its call has ended.
+fn goes_on(error: &InvocationError) -> bool {
+    match error {
+        InvocationError::StillWorking { .. } => true,
+        InvocationError::Agent(error) => matches!(
+            &error.fault,
+            bridge_client::Fault::Timeout(_) | bridge_client::Fault::StreamBroken(_)
+        ),
+        InvocationError::UnknownSkill { .. }
+        | InvocationError::Parameters { .. }
+        | InvocationError::Refused { .. }
+        | InvocationError::NoTasks { .. } => false,
+    }
+}
+
 /// An agent that answers with an error is there, and has failed.
 fn at_the_agent(error: &ClientError) -> Fault {
     let why = error.to_string();
@@ -143,15 +177,15 @@ fn at_the_agent(error: &ClientError) -> Fault {
         bridge_client::Fault::Rpc(_)
         | bridge_client::Fault::Timeout(_)
         | bridge_client::Fault::Asked(_) => Fault::Failed { why },
+        bridge_client::Fault::Unauthenticated { .. }
+        | bridge_client::Fault::Forbidden { .. }
+        | bridge_client::Fault::NoCredentials { .. } => Fault::NotLetIn { why },
         bridge_client::Fault::Unreachable(_)
         | bridge_client::Fault::Private { .. }
         | bridge_client::Fault::Certificate(_)
         | bridge_client::Fault::TooLarge { .. }
         | bridge_client::Fault::Http { .. }
         | bridge_client::Fault::Invalid(_)
-        | bridge_client::Fault::Unauthenticated { .. }
-        | bridge_client::Fault::Forbidden { .. }
-        | bridge_client::Fault::NoCredentials { .. }
         | bridge_client::Fault::Untrusted(_)
         | bridge_client::Fault::StreamBroken(_)
         | bridge_client::Fault::NoInterface { .. }
@@ -160,27 +194,68 @@ fn at_the_agent(error: &ClientError) -> Fault {
     }
 }
 
-/// A task that an agent works on. One that is dropped before its end is canceled at its agent.
+/// A call that an agent works on. If it is dropped before its end, its task is canceled at the agent.
 struct OpenTask<'a> {
     agent: &'a Agent,
+    has_tasks: bool,
+    is_open: bool,
     id: Option<String>,
+}
+
+impl OpenTask<'_> {
+    /// Why the agent cannot be told that nobody waits.
+    fn nothing_to_cancel(&self) -> String {
+        let agent = &self.agent.found.card.name;
+        match self.has_tasks {
+            true => format!(
+                "{agent} could not be told to stop, for it had not said which task it works on; it may still be working"
+            ),
+            false => format!(
+                "{agent} could not be told to stop, for it takes each skill as a method and has no tasks; it may \
+                 still be working"
+            ),
+        }
+    }
 }
 
 impl Drop for OpenTask<'_> {
     fn drop(&mut self) {
-        let (Some(id), Ok(runtime)) = (self.id.take(), Handle::try_current()) else {
-            return;
-        };
-        let (found, options) = (self.agent.found.clone(), self.agent.options.clone());
-        let goodbye = runtime.spawn(async move {
-            let told = timeout(GOODBYE, cancel(&found, &options, &id)).await;
-            if !matches!(told, Ok(Ok(_))) {
-                let agent = &found.card.name;
-                tracing::debug!(%agent, task = %id, "an agent did not take the cancellation of its task");
+        let agent = self.agent;
+        match (self.is_open, self.id.take(), Handle::try_current()) {
+            (false, _, _) => {}
+            (true, Some(id), Ok(runtime)) => {
+                let (found, options) = (agent.found.clone(), agent.options.clone());
+                let telling = runtime.spawn(async move { goodbye(&found, &options, &id).await });
+                agent.goodbyes.tell(telling);
             }
-        });
-        self.agent.goodbyes.add(goodbye);
+            (true, None, _) => agent.goodbyes.cannot_tell(self.nothing_to_cancel()),
+            // The program ends, and with it whatever could be told or shown.
+            (true, Some(_), Err(_)) => {}
+        }
     }
+}
+
+/// Cancels a task, and tells why it perhaps goes on.
+async fn goodbye(found: &Discovered, options: &Options, task: &str) -> Option<String> {
+    let why = match timeout(GOODBYE, cancel(found, options, task)).await {
+        Ok(Ok(outcome)) if outcome.state != State::Working => return None,
+        Ok(Ok(_)) => "it answers that it goes on".to_owned(),
+        Ok(Err(error)) if has_ended(&error) => return None,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {GOODBYE:?}"),
+    };
+    let agent = &found.card.name;
+    let told = format!("{agent} was told to stop task {task} and may still be working: {why}");
+    tracing::warn!("{told}");
+    Some(told)
+}
+
+/// Whether an agent does not cancel a task because there is nothing left to be canceled.
+fn has_ended(error: &InvocationError) -> bool {
+    let InvocationError::Agent(error) = error else {
+        return false;
+    };
+    matches!(&error.fault, bridge_client::Fault::Rpc(error) if error.code == ErrorKind::TaskNotCancelable.code())
 }
 
 async fn cancel(
@@ -192,20 +267,4 @@ async fn cancel(
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn those_who_read_are_told_in_words() {
-        for (input, expected) in [
-            (json!({"plan": "p"}), "p"),
-            (json!({"plan": ["p"]}), r#"{"plan":["p"]}"#),
-            (json!({"a": "x", "b": "y"}), r#"{"a":"x","b":"y"}"#),
-            (json!({}), "{}"),
-        ] {
-            assert_eq!(in_words(input.as_object().unwrap()), expected);
-        }
-    }
-}
+mod tests;

@@ -7,17 +7,16 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bridge_client::{
-    Options,
-    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all},
+use bridge_client::discovery::{
+    Discovered, DiscoveryError, DiscoveryOptions, discover, discover_all,
 };
 use futures_util::{StreamExt as _, stream};
 use url::Url;
 
 use super::{
-    agent::{Agent, Goodbyes},
     crew::{Colleague, Crew},
     error::Fault,
+    terms::Terms,
 };
 
 /// How many addresses are asked for their cards at a time.
@@ -44,18 +43,16 @@ type Looked<'a> = (&'a Listed, Result<Found, DiscoveryError>);
 #[derive(Debug)]
 pub(super) struct Directory {
     listed: Vec<Listed>,
-    options: Options,
-    goodbyes: Goodbyes,
+    terms: Terms,
     /// What was found, by address, until somebody wants to know it anew.
     known: Mutex<BTreeMap<String, Found>>,
 }
 
 impl Directory {
-    pub(super) fn new(listed: Vec<Listed>, options: Options, goodbyes: Goodbyes) -> Self {
+    pub(super) fn new(listed: Vec<Listed>, terms: Terms) -> Self {
         Self {
             listed,
-            options,
-            goodbyes,
+            terms,
             known: Mutex::default(),
         }
     }
@@ -91,7 +88,8 @@ impl Directory {
     async fn discover(&self, listed: &Listed) -> Result<Found, DiscoveryError> {
         // Whoever wrote the file, and nobody else, says where to look: this machine is as good as any.
         let options = DiscoveryOptions {
-            connect: self.options.limits.connect,
+            credentials: self.terms.shown_to(&listed.url),
+            connect: self.terms.options().limits.connect,
             allow_private: true,
             ..DiscoveryOptions::default()
         };
@@ -119,12 +117,7 @@ impl Crew for Directory {
         let best = with_skill.min_by_key(|found| Reverse(version(found)));
         let named = best.and_then(|found| Some((found, found.skill(skill)?)));
         match named {
-            Some((found, named)) => Ok(Box::new(Agent {
-                found: found.clone(),
-                skill: named.clone(),
-                options: self.options.clone(),
-                goodbyes: self.goodbyes.clone(),
-            })),
+            Some((found, named)) => Ok(Box::new(self.terms.agent(found.clone(), named.clone()))),
             None => Err(nobody(&looked)),
         }
     }
@@ -188,7 +181,7 @@ mod tests {
     }
 
     async fn found(listed: Vec<Listed>, skill: &str) -> Result<String, Fault> {
-        let directory = Directory::new(listed, Options::default(), Goodbyes::default());
+        let directory = Directory::new(listed, Terms::default());
         let found = directory.find(skill, false).await?;
         Ok(found.name().to_owned())
     }

@@ -57,6 +57,12 @@ pub(super) enum Fault {
         /// What it asked.
         question: String,
     },
+    /// The agent wants to know who asks, or does not allow it.
+    #[error("{why}; what it is shown stands in [[config.credential]]")]
+    NotLetIn {
+        /// What it said.
+        why: String,
+    },
     /// The agent could not be reached, or does not speak as its card says.
     #[error("{why}")]
     Unreachable {
@@ -84,7 +90,10 @@ impl Fault {
             | Self::Failed { .. }
             | Self::Unreachable { .. }
             | Self::TimedOut { .. } => true,
-            Self::NothingThere { .. } | Self::Parameters { .. } | Self::Asks { .. } => false,
+            Self::NothingThere { .. }
+            | Self::Parameters { .. }
+            | Self::Asks { .. }
+            | Self::NotLetIn { .. } => false,
         }
     }
 
@@ -101,10 +110,11 @@ impl Fault {
         }
     }
 
-    /// Whether it says nothing about the agents, but that they or their registry are out of reach.
+    /// Whether it says nothing about the agents, but that they or their registry are out of reach, or do not let
+    /// the pipeline in.
     pub(super) fn is_infrastructure(&self) -> bool {
         match self {
-            Self::Lost { .. } | Self::Unreachable { .. } => true,
+            Self::Lost { .. } | Self::NotLetIn { .. } | Self::Unreachable { .. } => true,
             Self::Nobody { .. }
             | Self::NothingThere { .. }
             | Self::Parameters { .. }

@@ -9,7 +9,8 @@
 //! - `schedule`, `document`: which step may begin, and with what
 //! - `run`, `step`: the steps in that order, each as often as it may be tried
 //! - `crew`: the seam to the agents; behind it `directory` and `registered`, by which they are found, and
-//!   `agent`, one at work
+//!   `agent`, one at work on the pipeline's `terms`
+//! - [`Keyring`]: what agents are shown to let the pipeline in
 //! - `asked`: what a message asks for
 //! - `result`, `error`: what came of it, and why not more
 
@@ -21,12 +22,14 @@ mod document;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod keyring;
 mod registered;
 mod result;
 mod router;
 mod run;
 mod schedule;
 mod step;
+mod terms;
 
 use std::{
     fmt,
@@ -35,16 +38,19 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bridge_client::{Limits, Options, registry::Registry};
+use bridge_client::{
+    Limits, Options,
+    registry::{Registry, RegistryAuth},
+};
 use bridge_protocol::a2a::{AgentCard, Message};
 use serde_json::Value;
 use url::Url;
 
 use self::{
-    agent::Goodbyes,
     directory::{Directory, Listed},
     registered::Everybody,
     run::Course,
+    terms::Terms,
 };
 use super::{
     own::{AssessError, Evaluator, Verdict},
@@ -52,6 +58,7 @@ use super::{
     voice::Voice,
 };
 use crate::scenario::pipeline::{Pipeline, Place, REQUIREMENTS};
+pub use keyring::{Key, Keyring, KeyringError};
 pub use router::router;
 
 /// What may be left to do once a pipeline's own time is over.
@@ -61,6 +68,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 pub struct PipelineEvaluator {
     pipeline: Pipeline,
     options: Options,
+    keys: Vec<Key>,
     /// The registry, so that what was known before it went away is known still.
     registry: Mutex<Option<(Url, Arc<Registry>)>>,
 }
@@ -75,8 +83,15 @@ impl PipelineEvaluator {
         Self {
             pipeline,
             options,
+            keys: Vec::new(),
             registry: Mutex::default(),
         }
+    }
+
+    /// With what agents and the registry are shown, each only what is for its address.
+    #[must_use]
+    pub fn with_keys(self, keys: Vec<Key>) -> Self {
+        Self { keys, ..self }
     }
 
     /// The longest that an evaluation takes.
@@ -101,8 +116,11 @@ impl PipelineEvaluator {
             crew: &crew,
             voice,
         };
-        let played = course.run(requirements).await?;
-        crew.goodbyes.said().await;
+        let mut played = course.run(requirements).await?;
+        played.untold = crew.terms.goodbyes.said().await;
+        for untold in &played.untold {
+            voice.say(untold.clone()).await?;
+        }
         played.verdict()
     }
 
@@ -124,12 +142,11 @@ impl PipelineEvaluator {
         };
         let registry = agents.registry.as_ref();
         let registry = registry.map(|place| self.registry(&listed_at(place, participants)?.url));
-        let (options, goodbyes) = (self.options.clone(), Goodbyes::default());
+        let terms = Terms::new(self.options.clone(), self.keys.clone());
         Ok(Everybody {
-            directory: Directory::new(listed, options.clone(), goodbyes.clone()),
+            directory: Directory::new(listed, terms.clone()),
             registry: registry.transpose()?,
-            options,
-            goodbyes,
+            terms,
         })
     }
 
@@ -138,7 +155,10 @@ impl PipelineEvaluator {
         if let Some((_, registry)) = known.as_ref().filter(|(known, _)| known == url) {
             return Ok(registry.clone());
         }
-        let registry = registered::registry(url);
+        let mut keys = self.keys.iter();
+        let key = keys.find(|key| key.url.origin() == url.origin());
+        let auth = key.map_or(RegistryAuth::Anonymous, Key::registry_auth);
+        let registry = registered::registry(url, auth);
         let registry = registry.map_err(|fault| AssessError::Rejected(fault.to_string()))?;
         let registry = Arc::new(registry);
         *known = Some((url.clone(), registry.clone()));

@@ -3,23 +3,21 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_client::{
-    Options,
-    registry::{Registry, RegistryError, RegistryOptions},
-};
+use bridge_client::registry::{Registry, RegistryAuth, RegistryError, RegistryOptions};
 use url::Url;
 
 use super::{
-    agent::{Agent, Goodbyes},
     crew::{Colleague, Crew},
     directory::Directory,
     error::Fault,
+    terms::Terms,
 };
 
 /// The registry at this address. It is asked before every step, so that a newer card is found at once; what is
 /// known by its digest is not pulled again, and is used while the registry is gone.
-pub(super) fn registry(url: &Url) -> Result<Registry, Fault> {
+pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, Fault> {
     let options = RegistryOptions {
+        auth,
         fresh: Duration::ZERO,
         ..RegistryOptions::default()
     };
@@ -31,8 +29,7 @@ pub(super) struct Everybody {
     /// Those at addresses that are known, who come first.
     pub(super) directory: Directory,
     pub(super) registry: Option<Arc<Registry>>,
-    pub(super) options: Options,
-    pub(super) goodbyes: Goodbyes,
+    pub(super) terms: Terms,
 }
 
 #[async_trait]
@@ -70,12 +67,7 @@ impl Everybody {
         let skill = named.ok_or_else(|| Fault::Nobody {
             looked: format!("{} has lost it", found.card.name),
         })?;
-        Ok(Box::new(Agent {
-            found,
-            skill,
-            options: self.options.clone(),
-            goodbyes: self.goodbyes.clone(),
-        }))
+        Ok(Box::new(self.terms.agent(found, skill)))
     }
 }
 
@@ -97,11 +89,13 @@ fn fault(error: RegistryError) -> Fault {
         | RegistryError::Reference { .. }
         | RegistryError::Unreachable { .. }
         | RegistryError::Timeout { .. }
+        | RegistryError::Failing { .. }
         | RegistryError::Unauthorized { .. }
         | RegistryError::NotFound { .. }
         | RegistryError::Refused { .. }
         | RegistryError::NotACard { .. }
-        | RegistryError::TooLarge { .. } => Fault::Lost {
+        | RegistryError::TooLarge { .. }
+        | RegistryError::TooMany { .. } => Fault::Lost {
             why: error.to_string(),
         },
     }
@@ -119,8 +113,9 @@ mod tests {
             cause: "connection refused".to_owned(),
         });
         assert!(gone.is_infrastructure());
-        assert!(registry(&url).is_ok());
-        let remote = registry(&"http://registry.example/".parse().unwrap()).unwrap_err();
+        assert!(registry(&url, RegistryAuth::Anonymous).is_ok());
+        let remote = "http://registry.example/".parse().unwrap();
+        let remote = registry(&remote, RegistryAuth::Anonymous).unwrap_err();
         assert!(remote.to_string().contains("use https://registry.example"));
     }
 

@@ -1,5 +1,7 @@
 //! What came of a pipeline, as the artifact `Result` says it.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -122,14 +124,25 @@ impl Played<'_> {
         if let Some(Failure::Step(failure)) = &self.failure
             && failure.fault.is_infrastructure()
         {
-            return Err(AssessError::OutOfReach(failure.to_string()));
+            return Err(AssessError::OutOfReach(self.told(failure)));
         }
         let mut result = self.result.clone();
         result.insert("score".to_owned(), Value::from(self.states.score()));
         result.insert("steps".to_owned(), self.states.to_json());
         Ok(Verdict {
             result: Value::Object(result),
-            failure: self.failure.as_ref().map(Failure::to_string),
+            failure: self.failure.as_ref().map(|failure| self.told(failure)),
         })
+    }
+
+    /// Why it failed, and what may still be going on because of it.
+    fn told(&self, failure: &impl fmt::Display) -> String {
+        let told = [failure.to_string()];
+        let all: Vec<&str> = told
+            .iter()
+            .chain(&self.untold)
+            .map(String::as_str)
+            .collect();
+        all.join("; ")
     }
 }

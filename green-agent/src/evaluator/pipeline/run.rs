@@ -34,6 +34,8 @@ pub(super) struct Played<'a> {
     pub(super) result: Map<String, Value>,
     /// Why it went no further.
     pub(super) failure: Option<Failure>,
+    /// Who may still be working, and why that is so.
+    pub(super) untold: Vec<String>,
 }
 
 /// Why a pipeline goes no further.
@@ -84,6 +86,7 @@ impl<'a> Course<'a> {
             states,
             result: document.result(&self.pipeline.result),
             failure,
+            untold: Vec::new(),
         })
     }
 

@@ -8,6 +8,7 @@ mod agents;
 mod bot;
 mod cast;
 mod check;
+mod credential;
 mod episode;
 mod evaluator;
 mod expect;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::{cast::Cast, expect, values};
+use super::{cast::Cast, credential, expect, values};
 use crate::scenario::{
     model::Evaluator,
     pipeline::{
@@ -42,6 +42,7 @@ pub(super) fn pipeline(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator>
     let pipeline = Pipeline {
         requirements,
         agents: agents(config, cast),
+        credentials: credential::credentials(config, cast),
         steps: steps.collect(),
         result: config
             .table("result")
@@ -190,7 +191,7 @@ fn agents(config: &mut Table<'_>, cast: &Cast) -> Agents {
 }
 
 /// What looks like a URL is one, anything else a role.
-fn place(node: &Node<'_>, cast: &Cast) -> Option<Place> {
+pub(super) fn place(node: &Node<'_>, cast: &Cast) -> Option<Place> {
     let text = node.text()?;
     match text.contains("://") {
         true => values::endpoint(node).map(Place::Url),

@@ -26,6 +26,8 @@ pub(super) struct Pipeline {
     agents: Option<Vec<Place>>,
     /// An OCI registry in which the cards of those with the skills are found: its URL or role.
     registry: Option<Place>,
+    /// What agents are shown to be let in, and the registry.
+    credential: Option<Vec<Credential>>,
     /// How many steps run at a time.
     #[schemars(range(min = 1), extend("default" = PARALLEL))]
     parallel: Option<u32>,
@@ -38,6 +40,43 @@ pub(super) struct Pipeline {
     /// What the result is made of, by name; every step's output under its id if absent.
     #[schemars(extend("propertyNames" = {"not": {"enum": RESERVED_RESULTS}}))]
     result: Option<BTreeMap<String, Reference>>,
+}
+
+/// What lets the pipeline in at one agent, or at the registry: either by a scheme of its card or in a header.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    extend("oneOf" = [{"required": ["scheme"]}, {"required": ["header"]}])
+)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Credential {
+    /// Who is shown it: a role, or a URL, beyond this machine one of https. It is sent there and nowhere else.
+    agent: Place,
+    /// The security scheme of this name in the agent's card, which says how it is shown; for a registry basic,
+    /// with user:password, or bearer.
+    #[schemars(regex(pattern = r"\S"))]
+    scheme: Option<String>,
+    /// The header that carries it as it is, for agents whose cards name no schemes.
+    #[schemars(regex(pattern = r"\S"))]
+    header: Option<String>,
+    /// Where the secret is; it never stands in the file itself.
+    secret: SecretPlace,
+}
+
+/// A variable of the environment or of .env, or a file as seen from the folder that agents run in.
+#[derive(JsonSchema)]
+#[schemars(
+    deny_unknown_fields,
+    extend("oneOf" = [{"required": ["env"]}, {"required": ["file"]}])
+)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct SecretPlace {
+    /// The variable's name.
+    #[schemars(length(min = 1))]
+    env: Option<String>,
+    /// The file's path.
+    #[schemars(length(min = 1))]
+    file: Option<String>,
 }
 
 /// One step of a pipeline.

@@ -1,8 +1,13 @@
 //! Which agent's skill fits a request, and with which parameters.
 
+use std::cmp::Reverse;
+
 use serde_json::{Map, Value, json};
 
-use super::request::{Request, words};
+use super::{
+    fit::{Fit, words},
+    request::Request,
+};
 
 /// What is to be called.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,15 +37,18 @@ pub(super) enum Choice {
 struct Candidate<'a> {
     agent: &'a Value,
     skill: &'a Value,
-    /// How many words it has in common with the request.
-    fit: usize,
+    /// How well it fits the request.
+    fit: Fit,
+    /// Its parameters as the request tells them, or what is missing.
+    parameters: Result<Map<String, Value>, String>,
 }
 
 impl Choice {
-    /// Chooses among the skills of these agents, as discovery describes them: the one with most words in
-    /// common with the request, the first of equals. A skill without any is not suitable.
+    /// Chooses among the skills of these agents, as discovery describes them: the one that fits best, of equals
+    /// one of which everything is known that it wants to know, and then the first. A skill that has nothing in
+    /// common with the request is not suitable.
     pub(super) fn of(agents: &[Value], request: &Request, words_only: bool) -> Self {
-        let wanted = request.words();
+        let (wanted, name) = (request.words(), request.name());
         let candidates = agents.iter().flat_map(|agent| {
             let skills = agent["available_skills"].as_array().into_iter().flatten();
             skills.map(move |skill| (agent, skill))
@@ -48,14 +56,15 @@ impl Choice {
         let fitting = candidates.map(|(agent, skill)| Candidate {
             agent,
             skill,
-            fit: words(&described(skill)).intersection(&wanted).count(),
+            fit: Fit::of(skill, &wanted, &name),
+            parameters: parameters(&skill["parameters_schema"], request),
         });
-        let mut fitting: Vec<_> = fitting.filter(|candidate| candidate.fit > 0).collect();
-        fitting.sort_by_key(|candidate| std::cmp::Reverse(candidate.fit));
-        match fitting.first() {
+        let fitting = fitting.filter(|candidate| !candidate.fit.is_none());
+        let best = fitting.min_by_key(|one| (Reverse(one.fit), one.parameters.is_err()));
+        match best {
             None => Self::None,
             Some(best) if words_only => Self::Skill(best.chosen(None)),
-            Some(best) => match parameters(&best.skill["parameters_schema"], request) {
+            Some(best) => match best.parameters.clone() {
                 Ok(parameters) => Self::Skill(best.chosen(Some(parameters))),
                 Err(missing) => Self::Missing(missing),
             },
@@ -73,13 +82,6 @@ impl Candidate<'_> {
             parameters,
         }
     }
-}
-
-/// What a skill says of itself.
-fn described(skill: &Value) -> String {
-    let texts = [&skill["id"], &skill["name"], &skill["description"]];
-    let texts: Vec<&str> = texts.into_iter().filter_map(Value::as_str).collect();
-    texts.join(" ")
 }
 
 /// The parameters that the request tells, or what it does not tell although it is required.
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_skill_with_most_words_in_common_is_chosen() {
+    fn the_skill_that_fits_best_is_chosen() {
         let age = json!({
             "type": "object", "required": ["age"],
             "properties": {"age": {"type": "integer", "description": "Age of the child"}},

@@ -3,7 +3,8 @@
 //! 1. It identifies what the request is about: the name in it, or else all of its words.
 //! 2. It looks for sites with `web_search`.
 //! 3. It asks each site with `discover_a2a_agent_capabilities` whether it has an agent.
-//! 4. It chooses the skill whose words and parameters fit the request best.
+//! 4. It chooses the skill that fits the request best, by the words of its name, tags, description and examples,
+//!    whatever their endings.
 //! 5. It calls it with `invoke_a2a_agent_skill`, and tells the user what came of it.
 //! 6. If there is none, it says so.
 //!
@@ -12,6 +13,7 @@
 //! parameters.
 
 mod choice;
+mod fit;
 mod report;
 mod request;
 mod search;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_tools::{context::AgentContext, inbox::texts};
 
+use super::fit::words;
+
 /// Put behind the name of something when its site is looked for.
 const SITE: &str = "official website";
 
@@ -50,7 +52,12 @@ impl Request {
         }
     }
 
-    /// Its words in small letters, without the plural's `s`, so that `juniors` and `junior` are one.
+    /// The words of the name that it is about, if it has one.
+    pub(super) fn name(&self) -> BTreeSet<String> {
+        words(&longest_name(&self.text()).unwrap_or_default())
+    }
+
+    /// Its words, see [`words`].
     pub(super) fn words(&self) -> BTreeSet<String> {
         words(&self.text())
     }
@@ -61,15 +68,6 @@ impl Request {
         let digits = text.split(|c: char| !c.is_ascii_digit());
         digits.filter_map(|digits| digits.parse().ok()).collect()
     }
-}
-
-/// The words of a text in small letters, each without the plural's `s`.
-pub(super) fn words(text: &str) -> BTreeSet<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    let words = words.map(str::to_lowercase).filter(|word| word.len() > 2);
-    words
-        .map(|word| word.trim_end_matches('s').to_owned())
-        .collect()
 }
 
 /// The longest run of words with a capital in front, if it has two of them at least: one may stand there

@@ -1,11 +1,9 @@
 //! gRPC in 1.0 (specification, section 10): the service `lf.a2a.v1.A2AService`, over the same HTTP client as
 //! the other bindings, so that what is set for those holds here too.
 //!
-//! - [`address`]: where a card has it
 //! - [`messages`]: one exchange, as the messages that come back
 //! - [`status`]: what a status means
 
-mod address;
 mod messages;
 mod status;
 
@@ -24,7 +22,6 @@ use reqwest::{
     header::{CONTENT_TYPE, TE},
 };
 
-pub(crate) use self::address::address;
 use self::messages::Messages;
 use super::{Item, Items, Reply, sse::no_stream};
 use crate::{

@@ -1,7 +1,9 @@
 //! Cards in a real registry, and agents found there.
 
 mod oras;
+mod overflowing;
 mod program;
+mod token;
 
 use std::time::Duration;
 
@@ -240,6 +242,32 @@ async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
             "no agent with the skill \"plan\" is healthy: agents/plan:v1 at {}: HTTP status 503",
             broken.url
         )
+    );
+}
+
+/// gRPC has no card that could be asked for.
+#[cfg(feature = "grpc")]
+#[tokio::test]
+async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
+    let (_program, registry) = asked_always().await;
+    let here = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    for (skill, listener) in [("plan", &here), ("build", &gone)] {
+        let url = listener.local_addr().unwrap().to_string();
+        let interface = json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
+        let card = json!({"name": "n", "version": "1", "supportedInterfaces": [interface], "skills": [{"id": skill}]});
+        registry
+            .push(&format!("agents/{skill}"), "v1", &card)
+            .await
+            .unwrap();
+    }
+    drop(gone);
+    let found = registry.find("plan").await.unwrap();
+    assert_eq!(found.agent.reach.name(), "GRPC 1.0");
+    let error = registry.find("build").await.unwrap_err();
+    assert!(
+        matches!(error, RegistryError::NoneHealthy { .. }),
+        "{error}"
     );
 }
 

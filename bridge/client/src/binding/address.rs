@@ -1,14 +1,19 @@
-//! Where a card has gRPC: `HOST:PORT` mostly, as gRPC's own libraries take it, or a URL.
+//! Where a card has its interfaces: URLs, and for gRPC mostly `HOST:PORT`, as gRPC's own libraries take it.
 
 use bridge_protocol::wire::FieldError;
 use url::Url;
 
-/// The address of an interface in the card of the agent at `base`. What names no scheme is encrypted if the
-/// agent itself was reached so.
+/// The address of an interface over plain HTTP.
+pub(super) fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
+    base.join(said)
+        .map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
+}
+
+/// The address of an interface over gRPC. What names no scheme is encrypted if the agent itself was reached so.
 ///
 /// # Errors
 /// If there is no host in it.
-pub(crate) fn address(base: &Url, said: &str) -> Result<Url, FieldError> {
+pub(super) fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
     let wrong = |found: String| FieldError::new("HOST:PORT or a URL", found).inside("url");
     let (scheme, rest) = match said.split_once("://") {
         None => (base.scheme(), said),
@@ -57,7 +62,7 @@ mod tests {
             ("http://h/", "unix:///tmp/socket", None),
             ("http://h/", "", None),
         ] {
-            let found = address(&Url::parse(base).unwrap(), said).ok();
+            let found = of_grpc(&Url::parse(base).unwrap(), said).ok();
             assert_eq!(found.as_ref().map(Url::as_str), expected, "{said}");
         }
     }

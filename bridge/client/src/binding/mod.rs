@@ -1,8 +1,11 @@
 //! The ways to carry calls (specification, section 5).
 
+mod address;
+
 use std::fmt;
 
-use bridge_protocol::dialect::Version;
+use bridge_protocol::{dialect::Version, wire::FieldError};
+use url::Url;
 
 /// A way to carry calls, as cards name it (`protocolBinding`, specification 4.4.6). The order is that of
 /// preference.
@@ -33,6 +36,17 @@ impl Binding {
     pub fn of(name: &str) -> Option<Self> {
         let is_named = |one: &Self| one.as_str().eq_ignore_ascii_case(name);
         Self::ALL.into_iter().find(is_named)
+    }
+
+    /// Where an interface of the card of the agent at `base` is; cards may have it relative to their own place.
+    ///
+    /// # Errors
+    /// If it is no address of this binding.
+    pub(crate) fn address(self, base: &Url, said: &str) -> Result<Url, FieldError> {
+        match self {
+            Self::Grpc => address::of_grpc(base, said),
+            Self::JsonRpc | Self::HttpJson => address::below(base, said),
+        }
     }
 
     /// Whether this client carries calls of a version so.

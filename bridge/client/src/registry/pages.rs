@@ -1,0 +1,95 @@
+//! All pages of a list (distribution specification, "Listing Tags").
+
+/// How many pages of a list are asked for; a registry that has more gives them without end.
+const MOST_PAGES: usize = 1000;
+
+/// Each page begins after the last item of the one before, until one is empty or brings nothing new, or there
+/// is more than anybody looks at.
+#[derive(Debug)]
+pub(super) struct Pages {
+    items: Vec<String>,
+    most: usize,
+    asked: usize,
+    ended: bool,
+}
+
+impl Pages {
+    /// A list of at most so many items.
+    pub(super) fn at_most(most: usize) -> Self {
+        Self {
+            items: Vec::new(),
+            most,
+            asked: 0,
+            ended: false,
+        }
+    }
+
+    /// Whether another page is to be asked for.
+    pub(super) fn go_on(&self) -> bool {
+        !self.ended && self.asked < MOST_PAGES && self.items.len() <= self.most
+    }
+
+    /// The item after which it begins.
+    pub(super) fn last(&self) -> Option<&str> {
+        self.items.last().map(String::as_str)
+    }
+
+    pub(super) fn add(&mut self, page: Vec<String>) {
+        let before = self.items.len();
+        for item in page {
+            if self.items.len() <= self.most && !self.items.contains(&item) {
+                self.items.push(item);
+            }
+        }
+        self.asked += 1;
+        self.ended = self.items.len() == before;
+    }
+
+    /// All items; nothing if there are too many.
+    pub(super) fn all(self) -> Option<Vec<String>> {
+        (self.items.len() <= self.most).then_some(self.items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [&str; 3] = ["a", "b", "c"];
+
+    fn paged(last: Option<&str>) -> Vec<String> {
+        let after = ALL
+            .iter()
+            .filter(|item| last.is_none_or(|last| **item > last));
+        after.take(2).map(ToString::to_string).collect()
+    }
+
+    /// One that knows no pages gives everything each time.
+    fn whole(_: Option<&str>) -> Vec<String> {
+        ALL.map(str::to_owned).to_vec()
+    }
+
+    fn asked(server: fn(Option<&str>) -> Vec<String>, most: usize) -> (Option<Vec<String>>, usize) {
+        let mut pages = Pages::at_most(most);
+        while pages.go_on() {
+            let page = server(pages.last());
+            pages.add(page);
+        }
+        let asked = pages.asked;
+        (pages.all(), asked)
+    }
+
+    #[test]
+    fn pages_are_asked_for_until_one_brings_nothing_new() {
+        for (server, times) in [(paged as fn(Option<&str>) -> Vec<String>, 3), (whole, 2)] {
+            assert_eq!(asked(server, 3), (Some(whole(None)), times));
+            assert_eq!(asked(server, 2).0, None);
+        }
+    }
+
+    #[test]
+    fn a_list_without_end_is_given_up() {
+        let endless = |last: Option<&str>| vec![format!("{}x", last.unwrap_or_default())];
+        assert_eq!(asked(endless, 10).0, None);
+    }
+}

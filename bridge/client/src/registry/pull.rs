@@ -1,0 +1,192 @@
+//! What is read of a registry: lists, and cards by tag or by digest.
+
+use oci_client::manifest::OciManifest;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{
+    Registry, RegistryError, artifact, digest,
+    pages::Pages,
+    reader::{Answer, Wanted},
+    reference::is_digest,
+};
+
+/// How many tags one repository may have; of more nobody could say which is the newest.
+const MOST_TAGS: usize = 10_000;
+
+/// A card that was pulled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pulled {
+    /// The card, as it was pushed.
+    pub card: Value,
+    /// The digest of its manifest, which names this version for ever.
+    pub digest: String,
+}
+
+impl Registry {
+    /// The repositories of the registry (`/v2/_catalog`), on all pages.
+    ///
+    /// # Errors
+    /// [`RegistryError::TooMany`] if there are more than [`RegistryOptions::repositories`].
+    pub async fn list(&self) -> Result<Vec<String>, RegistryError> {
+        let reference = format!("{}/v2/_catalog", self.host);
+        let most = self.options.repositories;
+        let page = |catalogue: Catalogue| catalogue.repositories;
+        self.listed(&reference, "", "_catalog", most, page).await
+    }
+
+    /// The tags of a repository, on all pages.
+    ///
+    /// # Errors
+    /// [`RegistryError::NotFound`] if there is no such repository.
+    pub async fn tags(&self, repository: &str) -> Result<Vec<String>, RegistryError> {
+        self.reference(repository, "latest")?;
+        let reference = format!("{}/{repository}", self.host);
+        let path = format!("{repository}/tags/list");
+        let page = |tags: Tags| tags.tags.unwrap_or_default();
+        self.listed(&reference, repository, &path, MOST_TAGS, page)
+            .await
+    }
+
+    async fn listed<T: DeserializeOwned>(
+        &self,
+        reference: &str,
+        repository: &str,
+        path: &str,
+        most: usize,
+        page: impl Fn(T) -> Vec<String>,
+    ) -> Result<Vec<String>, RegistryError> {
+        let mut pages = Pages::at_most(most);
+        while pages.go_on() {
+            let mut query = vec![("n", self.options.page.to_string())];
+            query.extend(pages.last().map(|last| ("last", last.to_owned())));
+            let answer = self.reader.get(Wanted {
+                reference,
+                repository,
+                path,
+                query: &query,
+            });
+            let Answer { body, .. } = self.in_time(answer).await?;
+            let read = serde_json::from_slice(&body);
+            let read = read.map_err(|error| RegistryError::refused(reference, &error.to_string()));
+            pages.add(page(read?));
+        }
+        pages.all().ok_or_else(|| RegistryError::TooMany {
+            reference: reference.to_owned(),
+            limit: most,
+        })
+    }
+
+    /// Pulls a card by tag or by digest. What arrives is checked against its digests.
+    ///
+    /// # Errors
+    /// [`RegistryError`]; [`RegistryError::NotACard`] if something else is there.
+    pub async fn pull(&self, repository: &str, version: &str) -> Result<Pulled, RegistryError> {
+        let name = self.shown(repository, version);
+        let (manifest, digest) = self.pull_manifest(repository, version).await?;
+        let not_a_card = |why: String| RegistryError::NotACard {
+            reference: name.clone(),
+            why,
+        };
+        let manifest = serde_json::from_slice(&manifest);
+        let OciManifest::Image(manifest) =
+            manifest.map_err(|error| not_a_card(error.to_string()))?
+        else {
+            return Err(not_a_card(
+                "expected one layer of JSON, found an index of images".into(),
+            ));
+        };
+        let layer = artifact::card_layer(&manifest).map_err(not_a_card)?;
+        if usize::try_from(layer.size).map_or(true, |size| size > self.options.size) {
+            return Err(self.too_large(repository, version));
+        }
+        let body = self.blob(&name, repository, &layer.digest).await?;
+        let card = serde_json::from_slice(&body).map_err(|error| not_a_card(error.to_string()))?;
+        Ok(Pulled { card, digest })
+    }
+
+    /// The digest that a tag names now.
+    pub(super) async fn digest(
+        &self,
+        repository: &str,
+        tag: &str,
+    ) -> Result<String, RegistryError> {
+        self.reference(repository, tag)?;
+        let (name, path) = (self.shown(repository, tag), manifest_path(repository, tag));
+        let asked = self.reader.head(wanted(&name, repository, &path));
+        match self.in_time(asked).await? {
+            Some(digest) => Ok(digest),
+            // Some registries leave it to the reader.
+            None => Ok(self.pull_manifest(repository, tag).await?.1),
+        }
+    }
+
+    /// A manifest as it arrived, with its digest.
+    async fn pull_manifest(
+        &self,
+        repository: &str,
+        version: &str,
+    ) -> Result<(Vec<u8>, String), RegistryError> {
+        self.reference(repository, version)?;
+        let (name, path) = (
+            self.shown(repository, version),
+            manifest_path(repository, version),
+        );
+        let asked = self.reader.get(wanted(&name, repository, &path));
+        let Answer { digest, body } = self.in_time(asked).await?;
+        // By digest it is asked for what it has to be, whatever the registry says.
+        let expected = match is_digest(version) {
+            true => Some(version.to_owned()),
+            false => digest,
+        };
+        let digest = expected.unwrap_or_else(|| digest::of(&body));
+        let checked = digest::check(&body, &digest);
+        checked.map_err(|why| RegistryError::refused(&name, &why))?;
+        Ok((body, digest))
+    }
+
+    async fn blob(
+        &self,
+        name: &str,
+        repository: &str,
+        digest: &str,
+    ) -> Result<Vec<u8>, RegistryError> {
+        let refused = |why: String| RegistryError::refused(name, &why);
+        if !is_digest(digest) || digest.contains(['/', '?', '#', '%']) {
+            return Err(refused(format!(
+                "expected a layer with a digest, found {digest:?}"
+            )));
+        }
+        let path = format!("{repository}/blobs/{digest}");
+        let wanted = wanted(name, repository, &path);
+        let asked = self.reader.get_within(wanted, self.options.size);
+        let body = self.in_time(asked).await?.body;
+        digest::check(&body, digest).map_err(refused)?;
+        Ok(body)
+    }
+}
+
+/// A page of the catalogue (distribution specification, "Listing Repositories").
+#[derive(Deserialize)]
+struct Catalogue {
+    repositories: Vec<String>,
+}
+
+/// A page of tags; a repository whose tags are gone has null.
+#[derive(Deserialize)]
+struct Tags {
+    tags: Option<Vec<String>>,
+}
+
+fn wanted<'a>(reference: &'a str, repository: &'a str, path: &'a str) -> Wanted<'a> {
+    Wanted {
+        reference,
+        repository,
+        path,
+        query: &[],
+    }
+}
+
+fn manifest_path(repository: &str, version: &str) -> String {
+    format!("{repository}/manifests/{version}")
+}

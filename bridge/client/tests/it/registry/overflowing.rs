@@ -1,0 +1,131 @@
+//! A registry that sends more than anybody wants to read.
+
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{StatusCode, Uri},
+    response::{IntoResponse as _, Response},
+};
+use bridge_client::registry::{Registry, RegistryError, RegistryOptions};
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// The limits here: small, so that the tests are fast.
+const ANSWER: usize = 64 << 10;
+const CARD: usize = 16 << 10;
+
+/// Where the registry never stops to send.
+type Endless = &'static str;
+
+/// A registry with one card that is fine everywhere but there.
+async fn overflowing(endless: Endless) -> Registry {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let app = Router::new().fallback(answer).with_state(endless);
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    let options = RegistryOptions {
+        answer: ANSWER,
+        size: CARD,
+        repositories: 3,
+        ..RegistryOptions::default()
+    };
+    Registry::new(&url.parse().unwrap(), options).unwrap()
+}
+
+async fn answer(State(endless): State<Endless>, uri: Uri) -> Response {
+    let path = uri.path();
+    let is_refused = endless == "refusal";
+    if is_refused || path.contains(endless) {
+        let piece = || Ok::<_, std::io::Error>(Bytes::from_static(&[b' '; 8 << 10]));
+        let pieces = stream::repeat_with(piece);
+        let status = if is_refused {
+            StatusCode::IM_A_TEAPOT
+        } else {
+            StatusCode::OK
+        };
+        return (status, Body::from_stream(pieces)).into_response();
+    }
+    let many: Vec<String> = (0..100).map(|n| format!("agents/a{n}")).collect();
+    Json(match path {
+        "/v2/_catalog" if endless == "many" => json!({"repositories": many}),
+        "/v2/_catalog" => json!({"repositories": ["agents/plan"]}),
+        "/v2/agents/plan/tags/list" => json!({"name": "agents/plan", "tags": ["v1"]}),
+        "/v2/agents/plan/manifests/v1" => manifest(),
+        _ => return StatusCode::NOT_FOUND.into_response(),
+    })
+    .into_response()
+}
+
+/// One whose layer says that it is small.
+fn manifest() -> Value {
+    let empty = format!("sha256:{}", "0".repeat(64));
+    let layer = json!({"mediaType": "application/json", "digest": empty, "size": 2});
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": empty, "size": 2},
+        "layers": [layer],
+    })
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_given_up() {
+    for (endless, name, limit) in [
+        ("/tags/list", "agents/plan", ANSWER),
+        ("/manifests/v1", "agents/plan:v1", ANSWER),
+        ("/blobs/", "agents/plan:v1", CARD),
+        ("/_catalog", "v2/_catalog", ANSWER),
+    ] {
+        let registry = overflowing(endless).await;
+        let error = match endless {
+            "/tags/list" => registry.tags("agents/plan").await.unwrap_err(),
+            "/_catalog" => registry.list().await.unwrap_err(),
+            _ => registry.pull("agents/plan", "v1").await.unwrap_err(),
+        };
+        let told = error.to_string();
+        assert!(
+            told.ends_with(&format!("/{name} is larger than {limit} bytes")),
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn of_a_refusal_without_end_the_beginning_is_enough() {
+    let error = overflowing("refusal").await.list().await.unwrap_err();
+    assert!(error.to_string().ends_with("418 I'm a teapot"), "{error}");
+}
+
+#[tokio::test]
+async fn one_artifact_that_never_ends_does_not_hide_that_nobody_has_the_skill() {
+    let error = overflowing("/blobs/").await.find("plan").await.unwrap_err();
+    let told = error.to_string();
+    assert!(
+        told.contains("agents/plan:v1 is larger than 16384 bytes"),
+        "{told}"
+    );
+    assert!(matches!(error, RegistryError::NoSkill { .. }));
+}
+
+#[tokio::test]
+async fn a_registry_of_everything_is_none_of_agents() {
+    let error = overflowing("many").await.find("plan").await.unwrap_err();
+    let told = error.to_string();
+    assert!(
+        told.contains("/v2/_catalog lists more than 3: expected a registry"),
+        "{told}"
+    );
+}
+
+/// What arrives must be what its digest says, whatever the registry calls it.
+#[tokio::test]
+async fn a_manifest_that_is_another_one_is_refused() {
+    let registry = overflowing("nothing").await;
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let error = registry.pull("agents/plan", &digest).await.unwrap_err();
+    assert!(matches!(error, RegistryError::NotFound { .. }), "{error}");
+    let error = registry.pull("agents/plan", "v1").await.unwrap_err();
+    assert!(matches!(error, RegistryError::NotFound { .. }), "{error}");
+}

@@ -1,0 +1,239 @@
+//! The bot that is looked at, and what stands between it and the bridge: an address and nothing else, or an agent
+//! of a configuration with its credentials.
+
+use std::{error::Error, path::Path, sync::Arc};
+
+use reqwest::header::HeaderValue;
+use url::Url;
+
+use crate::{
+    auth::Issuer,
+    bot::remote::{Admission, Anonymous, BotCall, ConnectorCall, Credential},
+    builtin,
+    cli::{
+        serve::{Access, Place, issuer_settings, listen},
+        store::StoreChoice,
+    },
+    clock,
+    config::{self, Accept, AgentConfig, Assertion, Auth, Config},
+};
+
+/// The bot in question.
+pub(super) struct Case {
+    /// Where it takes activities.
+    pub(super) url: Url,
+    /// The settings that are tried, if there are any yet.
+    pub(super) tried: Option<Tried>,
+    credential: Arc<dyn Credential>,
+    admission: Arc<dyn Admission>,
+}
+
+/// Settings of an agent.
+pub(super) struct Tried {
+    /// What they say.
+    pub(super) agent: AgentConfig,
+    /// What the bot is shown, unless that is nothing.
+    pub(super) proof: Option<Proof>,
+}
+
+impl Tried {
+    /// What is tried, and with what.
+    pub(super) fn described(&self, url: &Url) -> String {
+        let name = &self.agent.name.get_ref().0;
+        let shown = self.proof.as_ref().map_or("nothing", |proof| &proof.what);
+        let wanted = match &self.agent.accept {
+            Some(Accept::Token(token)) => format!("a token of {}", token.issuer),
+            None | Some(Accept::Anyone) => "nothing".to_owned(),
+        };
+        format!("agent {name} at {url}\nis shown {shown}\nmust show {wanted}")
+    }
+}
+
+/// What the bot is shown, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proof {
+    pub(super) what: String,
+    /// What to look at if there is none to be had.
+    pub(super) source: String,
+    /// What to look at if the bot refuses it.
+    pub(super) next: String,
+}
+
+impl Case {
+    /// A bot of which nothing is known.
+    pub(super) fn at(url: Url) -> Self {
+        Self {
+            url,
+            tried: None,
+            credential: Arc::new(Anonymous),
+            admission: Arc::new(Anonymous),
+        }
+    }
+
+    /// The bot of an agent in a configuration: that of this name, or the only one.
+    pub(super) async fn configured(
+        file: &Path,
+        name: Option<&str>,
+    ) -> Result<Self, Box<dyn Error>> {
+        let config = config::read(file, &builtin::names())?;
+        let agent = agent(&config, name).map_err(|why| format!("{}: {why}", file.display()))?;
+        let url = agent
+            .bot
+            .as_ref()
+            .ok_or_else(|| is_built_in(agent))?
+            .0
+            .clone();
+        let issuer = issuer(&config, agent).await?;
+        let access = Access {
+            issuer: issuer.as_ref().map(|(_, issuer)| issuer),
+            plain_http: config.allow_plain_http,
+        };
+        Ok(Self {
+            url,
+            credential: access.credential(agent)?,
+            admission: access.admission(agent)?,
+            tried: Some(Tried {
+                proof: proof(agent, issuer.as_ref().map_or("", |(url, _)| url)),
+                agent: agent.clone(),
+            }),
+        })
+    }
+
+    /// What calls carry that ask for answers at `service_url`; nothing where nothing is shown.
+    pub(super) async fn authorization(
+        &self,
+        service_url: &str,
+    ) -> Result<Option<HeaderValue>, Box<dyn Error>> {
+        let call = BotCall {
+            bot: &self.url,
+            service_url,
+        };
+        let shown = self.credential.authorization(&call).await;
+        let source = self.tried.as_ref().and_then(|tried| tried.proof.as_ref());
+        let source = source.map_or("", |proof| proof.source.as_str());
+        Ok(shown.map_err(|error| format!("{error}\n{source}"))?)
+    }
+
+    /// Why the bridge would not let in what the bot says in a call of its own.
+    pub(super) async fn refused(
+        &self,
+        service_url: &str,
+        authorization: Option<&HeaderValue>,
+    ) -> Option<String> {
+        let agent = self.tried.as_ref()?.agent.name.get_ref();
+        let call = ConnectorCall {
+            agent: &agent.0,
+            service_url,
+            authorization,
+        };
+        let admitted = self.admission.admit(&call).await;
+        admitted.err().map(|refusal| refusal.to_string())
+    }
+}
+
+fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, String> {
+    let named = |agent: &&AgentConfig| name.is_none_or(|name| agent.name.get_ref().0 == name);
+    let mut bots = config.agents.iter().filter(named);
+    let bot = bots.next();
+    let names: Vec<&str> = config
+        .agents
+        .iter()
+        .map(|one| one.name.get_ref().0.as_str())
+        .collect();
+    let all = names.join(", ");
+    match (bot, bots.next()) {
+        (Some(agent), None) => Ok(agent),
+        (None, _) => Err(format!(
+            "there is no agent {:?}: expected one of {all}",
+            name.unwrap_or_default()
+        )),
+        (Some(_), Some(_)) => Err(format!("--agent NAME says which one is meant: {all}")),
+    }
+}
+
+fn is_built_in(agent: &AgentConfig) -> String {
+    let name = &agent.name.get_ref().0;
+    format!(
+        "agent {name} comes with the bridge, so that there is no bot to look at: talk to it with bridge chat"
+    )
+}
+
+/// The bridge's own issuer with its name, if the agent's credentials are of it. Only a key that the running
+/// bridge has as well is of any use, so that none is made here.
+async fn issuer(
+    config: &Config,
+    agent: &AgentConfig,
+) -> Result<Option<(String, Arc<Issuer>)>, Box<dyn Error>> {
+    let is_used = match &agent.auth {
+        Some(Auth::Issuer(_)) => true,
+        Some(Auth::Federated(said)) => matches!(said.assertion, Assertion::Issuer { .. }),
+        None | Some(Auth::Anonymous | Auth::ClientSecret(_) | Auth::ManagedIdentity(_)) => false,
+    };
+    if !is_used {
+        return Ok(None);
+    }
+    let place = Place::of(config, listen(config))?;
+    let settings = issuer_settings(config, &place.callback_url, &StoreChoice::of(config)?);
+    let url = settings.url.clone();
+    match &settings.keys {
+        Some(keys) if keys.exists() => {}
+        Some(keys) => {
+            let keys = keys.display();
+            return Err(format!(
+                "the bridge's own issuer has no keys in {keys} yet: start the bridge with this configuration \
+                 once, from this folder, then ask again"
+            )
+            .into());
+        }
+        None => {
+            return Err(
+                "the bridge's own issuer keeps its keys in the memory of the running bridge: set \
+                        issuer.keys to a file, start the bridge again, then ask again"
+                    .into(),
+            );
+        }
+    }
+    let issuer = Issuer::open(settings, clock::now()).await?;
+    Ok(Some((url, Arc::new(issuer))))
+}
+
+fn proof(agent: &AgentConfig, issuer: &str) -> Option<Proof> {
+    let takes = |app_id: &str| {
+        format!(
+            "the bot must take tokens for {app_id}: compare its own app id, its tenant and the issuers that it \
+             trusts with app_id, tenant and scope of agents.auth"
+        )
+    };
+    let bought = |what: &str, client_id: &str, app_id: &str, source: &str| Proof {
+        what: format!("a token for {app_id} that {what} of client {client_id} buys"),
+        source: format!(
+            "look at token_endpoint, tenant, client_id, scope and {source} of agents.auth"
+        ),
+        next: takes(app_id),
+    };
+    match agent.auth.as_ref()? {
+        Auth::Anonymous => None,
+        Auth::Issuer(said) => Some(Proof {
+            what: format!("a token of the bridge's own issuer {issuer} for {}", said.app_id),
+            source: "look at the keys of the table issuer".to_owned(),
+            next: format!(
+                "the bot must trust the issuer {issuer} for the audience {}; it reads the keys at \
+                 {issuer}/.well-known/openid-configuration, where the bridge must be running",
+                said.app_id
+            ),
+        }),
+        Auth::ClientSecret(said) => {
+            Some(bought("the secret", &said.client_id, &said.app_id, "secret"))
+        }
+        Auth::Federated(said) => {
+            Some(bought("the assertion", &said.client_id, &said.app_id, "assertion"))
+        }
+        Auth::ManagedIdentity(said) => Some(Proof {
+            what: format!("a token of this machine's identity for {}", said.app_id),
+            source: "such tokens are only given out on the machine that has the identity: look at endpoint, header \
+                     and client_id of agents.auth"
+                .to_owned(),
+            next: takes(&said.app_id),
+        }),
+    }
+}

@@ -1,0 +1,169 @@
+//! What follows from a bot's answers for settings that there are already.
+
+use bridge_protocol::activity::DeliveryMode;
+use url::Url;
+
+use super::{
+    advice::{self, denied, recommended, speaks, trouble},
+    case::Tried,
+    probe::{Outcome, Probe, STREAMING},
+};
+use crate::config::{AgentConfig, DeliveryMode as Said};
+
+/// Whether the settings do, or what to change.
+///
+/// # Errors
+/// What stands in the way if the bot cannot be hosted with them.
+pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<String, String> {
+    let name = &tried.agent.name.get_ref().0;
+    if let Some(status) = probes.iter().find_map(|probe| denied(&probe.outcome)) {
+        return Err(match &tried.proof {
+            Some(proof) => format!("the bot refuses {} ({status}): {}", proof.what, proof.next),
+            None => advice::wants_token(url, status),
+        });
+    }
+    let Some(first) = recommended(probes) else {
+        return Err(trouble(probes));
+    };
+    if let Some(why) = probes.iter().find_map(|probe| refused(&probe.outcome)) {
+        return Err(format!(
+            "the bridge would not let in what the bot calls back: {why}\ncompare agents.accept with what the bot \
+             shows: who signs its tokens, for whom they are, and what else they must say"
+        ));
+    }
+    let mut changes = Vec::new();
+    changes.extend(delivery(&tried.agent, first, probes));
+    changes.extend(channel(&tried.agent, first, probes));
+    Ok(match changes.is_empty() {
+        true => format!("the settings of {name} do"),
+        false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
+    })
+}
+
+/// A mode that was asked for in which the bot does not speak.
+fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
+    let asked = match said.delivery? {
+        Said::Auto => return None,
+        Said::Normal => DeliveryMode::Normal,
+        Said::ExpectReplies => DeliveryMode::ExpectReplies,
+        Said::Stream => DeliveryMode::Stream,
+    };
+    let mut with_it = probes.iter().filter(|probe| probe.mode == asked);
+    let works = with_it.any(|probe| speaks(&probe.outcome));
+    (!works).then(|| {
+        format!(
+            "delivery = \"{}\"  # it says nothing with {}",
+            first.mode.as_str(),
+            asked.as_str()
+        )
+    })
+}
+
+fn channel(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
+    let is_there = said.channel_id.as_deref() == Some(STREAMING);
+    advice::channel(first, probes).filter(|_| !is_there)
+}
+
+fn refused(outcome: &Outcome) -> Option<&str> {
+    match outcome {
+        Outcome::Taken(taken) => taken.refused.as_deref(),
+        Outcome::Refused(..) | Outcome::Unreachable(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, time::Duration};
+
+    use super::*;
+    use crate::{
+        cli::doctor::{
+            case::Proof,
+            probe::{Taken, USUAL},
+        },
+        config,
+    };
+
+    fn tried(settings: &str, proof: Option<&str>) -> Tried {
+        let text = format!("[[agents]]\nname = 'a'\nbot = 'http://h/api/messages'\n{settings}");
+        let config = config::parse(Path::new("a.toml"), &text, &[]).unwrap();
+        let proof = proof.map(|next| Proof {
+            what: "a token".to_owned(),
+            source: String::new(),
+            next: next.to_owned(),
+        });
+        Tried {
+            agent: config.agents[0].clone(),
+            proof,
+        }
+    }
+
+    fn taken(called: &[&str], refused: Option<&str>) -> Outcome {
+        Outcome::Taken(Taken {
+            status: 200,
+            took: Duration::ZERO,
+            answered: Vec::new(),
+            streamed: false,
+            called: called.iter().copied().map(String::from).collect(),
+            pieces: 0,
+            refused: refused.map(str::to_owned),
+        })
+    }
+
+    fn told(tried: &Tried, normal: Outcome, replies: Outcome) -> String {
+        let probe = |mode, outcome| Probe {
+            mode,
+            channel: USUAL,
+            outcome,
+        };
+        let probes = [
+            probe(DeliveryMode::Normal, normal),
+            probe(DeliveryMode::ExpectReplies, replies),
+        ];
+        let url = "http://h/api/messages".parse().unwrap();
+        verdict(&url, tried, &probes).unwrap_or_else(|error| error)
+    }
+
+    #[test]
+    fn settings_are_held_against_what_the_bot_does() {
+        let hello = || taken(&["hello"], None);
+        let denied = || Outcome::Refused(401, String::new());
+        for (tried, normal, replies, expected) in [
+            (tried("", None), hello(), hello(), "the settings of a do"),
+            (
+                tried("delivery = 'auto'\n", None),
+                taken(&[], None),
+                hello(),
+                "the settings of a do",
+            ),
+            (
+                tried("delivery = 'normal'\n", None),
+                taken(&[], None),
+                hello(),
+                "delivery = \"expectReplies\"  # it says nothing with normal",
+            ),
+            (
+                tried("", Some("look at app_id")),
+                denied(),
+                denied(),
+                "the bot refuses a token (401): look at app_id",
+            ),
+            (tried("", None), denied(), denied(), "[agents.auth.issuer]"),
+            (
+                tried("", None),
+                taken(&["hello"], Some("no token")),
+                hello(),
+                "the bridge would not let in what the bot calls back: no token",
+            ),
+            (
+                tried("", None),
+                taken(&[], None),
+                taken(&[], None),
+                "says nothing",
+            ),
+        ] {
+            let told = told(&tried, normal, replies);
+            assert!(told.contains(expected), "{told}");
+        }
+    }
+}
