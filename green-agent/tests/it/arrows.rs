@@ -11,8 +11,9 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, as they call themselves in code, with their rooms.
-const PACKAGES: [(&str, &str, Rooms); 6] = [
+const PACKAGES: [(&str, &str, Rooms); 7] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
+    ("bridge/program", "bridge_program", PROGRAM),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
     ("mcp-tools", "mcp_tools", MCP_TOOLS),
@@ -32,6 +33,13 @@ const PROTOCOL: Rooms = &[
     ("dialect", &["a2a", "jsonrpc", "wire"]),
     ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
     ("translate", &["a2a", "activity", "wire"]),
+];
+
+const PROGRAM: Rooms = &[
+    ("exit", &[]),
+    ("log", &[]),
+    ("serve", &[]),
+    ("stop", &["serve"]),
 ];
 
 const CLIENT: Rooms = &[
@@ -91,14 +99,11 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "access", "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging",
-            "push", "serve", "server", "store", "tls",
+            "access", "agent", "auth", "bot", "builtin", "clock", "config", "host", "push",
+            "server", "store", "tls",
         ],
     ),
-    ("tls", &["access", "serve"]),
-    ("serve", &[]),
-    ("stop", &["serve"]),
-    ("logging", &[]),
+    ("tls", &["access"]),
     (
         "host",
         &[
@@ -176,7 +181,7 @@ const MCP_TOOLS: Rooms = &[
     ("relay", &["client"]),
     ("server", &["context", "episodes", "secret", "tools"]),
     ("episodes", &["connection", "environments", "secret"]),
-    ("environments", &[]),
+    ("environments", &["arguments"]),
     // What an agent under evaluation has.
     (
         "tools",
@@ -184,6 +189,7 @@ const MCP_TOOLS: Rooms = &[
             "acknowledge",
             "agents",
             "allowed",
+            "arguments",
             "client",
             "connection",
             "context",
@@ -193,6 +199,8 @@ const MCP_TOOLS: Rooms = &[
     ),
     ("agents", &["connection", "secret"]),
     ("sites", &[]),
+    // What both have.
+    ("arguments", &[]),
     (
         "context",
         &["acknowledge", "allowed", "client", "connection", "inbox"],
@@ -223,7 +231,6 @@ const GREEN: Rooms = &[
         "cli",
         &[
             "evaluator",
-            "exit",
             "install",
             "participant",
             "report",
@@ -238,7 +245,6 @@ const GREEN: Rooms = &[
         &[
             "assessment",
             "evaluator",
-            "exit",
             "expect",
             "install",
             "participant",
@@ -261,7 +267,6 @@ const GREEN: Rooms = &[
     ("scenario", &["transcript"]),
     ("transcript", &["scenario"]),
     ("assessment", &[]),
-    ("exit", &[]),
 ];
 
 #[test]

@@ -307,7 +307,7 @@ async fn what_cannot_be_sent_is_not_sent() {
         ),
         (
             json!({"skill_id": "now", "paramters": {}}),
-            "task_request_object.paramters: expected an argument",
+            "task_request_object.paramters: expected no such argument",
         ),
     ] {
         let mut request = request;

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{place::Encryption, reload::Reload};
-use crate::{serve, serve_until, stop_signal};
+use bridge_program::{serve, serve_until, stop_signal};
 
 /// Where requests come in.
 pub(super) struct Doors {
