@@ -18,7 +18,6 @@
 //! - `registry`, a feature: agent cards in an OCI registry
 
 mod agent;
-mod binding;
 mod cache;
 mod card;
 mod check;
@@ -39,7 +38,7 @@ mod stream;
 mod tenant;
 mod transport;
 
-pub use binding::Binding;
+pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;
 pub use card::fetch_card;
 pub use check::CardCheck;

@@ -50,13 +50,10 @@ pub fn agent(name: &str, evaluator: Arc<dyn Evaluator>, limit: Duration) -> Agen
 
 fn plain_card(name: &str) -> AgentCard {
     let modes = ["text/plain", "application/json"].map(str::to_owned);
-    let extension = AgentExtension {
-        uri: ACKNOWLEDGE_EXTENSION.to_owned(),
-        description: Some("messages may be acknowledged, and are sent again until they are".into()),
-        required: false,
-        params: None,
-        extra: Metadata::new(),
-    };
+    let extension = AgentExtension::new(
+        ACKNOWLEDGE_EXTENSION,
+        "messages may be acknowledged, and are sent again until they are",
+    );
     AgentCard {
         capabilities: AgentCapabilities {
             streaming: Some(true),
@@ -72,18 +69,16 @@ fn plain_card(name: &str) -> AgentCard {
 
 fn skill() -> AgentSkill {
     AgentSkill {
-        id: "evaluate".to_owned(),
-        name: "Evaluate".to_owned(),
-        description: "Evaluates participants, or the agent that asks for it".to_owned(),
         tags: vec!["evaluation".to_owned()],
         examples: vec![
             "ready for evaluation".to_owned(),
             r#"{"participants": {"purple": "http://127.0.0.1:9019/"}, "config": {}}"#.to_owned(),
         ],
-        input_modes: Vec::new(),
-        output_modes: Vec::new(),
-        security_requirements: Vec::new(),
-        extra: Metadata::new(),
+        ..AgentSkill::new(
+            "evaluate",
+            "Evaluate",
+            "Evaluates participants, or the agent that asks for it",
+        )
     }
 }
 

@@ -55,18 +55,8 @@ impl Evaluator {
 
     /// Sends a message and does not wait for what comes of it.
     async fn begin(&self, message: Message) -> Task {
-        let configuration = SendMessageConfiguration {
-            accepted_output_modes: Vec::new(),
-            task_push_notification_config: None,
-            history_length: None,
-            return_immediately: true,
-            extra: Metadata::new(),
-        };
-        self.ask(SendMessageRequest {
-            configuration: Some(configuration),
-            ..SendMessageRequest::new(message)
-        })
-        .await
+        self.ask(SendMessageRequest::new(message).returning_immediately())
+            .await
     }
 
     async fn ask(&self, request: SendMessageRequest) -> Task {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use bridge_protocol::{
-    a2a::{AgentCard, AgentInterface},
+    a2a::{AgentCard, AgentInterface, Binding},
     dialect::{Generation, Version, card, execute, v0_1},
     wire::FieldError,
 };
@@ -141,7 +141,7 @@ enum Manner {
 }
 
 /// The bindings of A2A that this client has, the preferred one first.
-const BINDINGS: [&str; 2] = ["JSONRPC", "HTTP+JSON"];
+const BINDINGS: [Binding; 2] = [Binding::JsonRpc, Binding::HttpJson];
 
 impl Manner {
     fn of(card: &AgentCard, interface: &AgentInterface) -> Option<Self> {
@@ -153,8 +153,8 @@ impl Manner {
         if version == Version::V0_1 && v0_1::card::has_paths(card) {
             return Some(Self::TasksSend);
         }
-        let mut bindings = BINDINGS.iter();
-        let binding = bindings.position(|one| one.eq_ignore_ascii_case(spoken))?;
+        let spoken = Binding::of(spoken)?;
+        let binding = BINDINGS.iter().position(|one| *one == spoken)?;
         Some(Self::Interface(Reverse(version), binding))
     }
 
@@ -162,7 +162,7 @@ impl Manner {
         match self {
             Self::Interface(Reverse(version), binding) => Reach::Interface {
                 url,
-                binding: BINDINGS[binding].to_owned(),
+                binding: BINDINGS[binding].as_str().to_owned(),
                 version,
             },
             Self::TasksSend => Reach::TasksSend { base: url },

@@ -1,11 +1,9 @@
 //! The ways to carry calls (specification, section 5).
 
-use std::fmt;
+use core::fmt;
 
-use bridge_protocol::dialect::Version;
-
-/// A way to carry calls, as cards name it (`protocolBinding`, specification 4.4.6). The order is that of
-/// preference.
+/// A way to carry calls, as cards name it (`protocolBinding`, specification 4.4.6). The order is that in
+/// which clients here prefer them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Binding {
     /// JSON-RPC 2.0 (section 9).
@@ -17,7 +15,7 @@ pub enum Binding {
 }
 
 impl Binding {
-    /// All of them, the preferred first.
+    /// All of them, in that order.
     pub const ALL: [Self; 3] = [Self::JsonRpc, Self::HttpJson, Self::Grpc];
 
     /// The name in cards.
@@ -33,17 +31,6 @@ impl Binding {
     pub fn of(name: &str) -> Option<Self> {
         let is_named = |one: &Self| one.as_str().eq_ignore_ascii_case(name);
         Self::ALL.into_iter().find(is_named)
-    }
-
-    /// Whether this client carries calls of a version so.
-    pub(crate) fn carries(self, version: Version) -> bool {
-        match (self, version) {
-            (Self::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,
-            (Self::HttpJson, Version::V0_3 | Version::V1_0) => true,
-            (Self::HttpJson, Version::V0_1) => false,
-            (Self::Grpc, Version::V1_0) => cfg!(feature = "grpc"),
-            (Self::Grpc, Version::V0_1 | Version::V0_3) => false,
-        }
     }
 }
 
