@@ -13,8 +13,7 @@ use bridge::{
     executor::{Executor, TaskHandle, Turn, Update},
 };
 use bridge_protocol::a2a::{
-    AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Message, Metadata, Part, Task,
-    TaskState,
+    AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Message, Part, Task, TaskState,
 };
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use tokio::task::AbortHandle;

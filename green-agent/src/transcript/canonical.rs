@@ -156,4 +156,6 @@ fn write_line(line: &Line, renamer: &mut Renamer<'_>) -> String {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

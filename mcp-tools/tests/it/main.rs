@@ -21,9 +21,15 @@ mod examples;
 #[cfg(test)]
 mod inspector;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/kept.rs"]
+mod kept;
+#[cfg(test)]
 mod node;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+#[path = "../../../bridge/tests/it/running.rs"]
+mod running;
 #[cfg(test)]
 mod served;
 #[cfg(test)]

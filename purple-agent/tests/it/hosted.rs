@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use bridge::{host::Host, store::MemoryStore};
 use bridge_client::{Client, Options};
 use bridge_protocol::a2a::{
-    CancelTaskRequest, Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest,
-    SendMessageResponse, Task, TaskState,
+    CancelTaskRequest, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task,
+    TaskState,
 };
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use purple_agent::{

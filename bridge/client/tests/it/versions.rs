@@ -2,9 +2,7 @@
 
 use bridge_client::{Client, Fault, Options};
 use bridge_protocol::{
-    a2a::{
-        DeleteTaskPushNotificationConfigRequest, ListTasksRequest, Metadata, SendMessageResponse,
-    },
+    a2a::{DeleteTaskPushNotificationConfigRequest, ListTasksRequest, SendMessageResponse},
     dialect::Version,
     wire::Wire as _,
 };
