@@ -3,9 +3,9 @@
 //! They arrive while the agent works, so an inbox is shared: who receives, who reads and who waits need
 //! no more than a reference.
 //!
-//! - [`content`]: what a message holds
-//! - [`kept`]: which are kept
-//! - [`received`]: what is known of one
+//! - `content`: what a message holds
+//! - `kept`: which are kept
+//! - `received`: what is known of one
 
 mod content;
 mod kept;

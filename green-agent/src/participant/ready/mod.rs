@@ -1,6 +1,6 @@
 //! Waiting until an agent can be spoken to: until its card can be read; or a server, until it answers.
 //!
-//! - [`look`]: one look at every place where a card may be
+//! - `look`: one look at every place where a card may be
 
 mod look;
 #[cfg(test)]
