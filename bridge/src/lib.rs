@@ -19,7 +19,7 @@
 //! - [`connector`]: what remote bots call
 //! - [`host`]: puts all of it together
 //! - [`serve()`], [`serve_until`], `tls`: serves it, until it is stopped
-//! - [`cli`], [`logging`]: the program
+//! - [`cli`]: the program
 
 pub mod access;
 pub mod agent;
@@ -33,17 +33,13 @@ pub mod config;
 pub mod connector;
 pub mod executor;
 pub mod host;
-pub mod logging;
 pub mod metrics;
 pub mod push;
-mod serve;
 pub mod server;
 pub mod service;
-mod stop;
 pub mod store;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod turns;
 
-pub use serve::serve;
-pub use stop::{StopFuture, serve_until, stop_signal};
+pub use bridge_program::{StopFuture, serve, serve_until, stop_signal};

@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use crate::serve::hurry;
+use bridge_program::hurry;
 
 /// How long a client may take to agree on the encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);

@@ -15,14 +15,13 @@
 //! - [`transcript`]: what passed over every hop
 //! - [`assessment`]: what the evaluator said
 //! - [`expect`], [`snapshot`]: what should have happened
-//! - [`report`], [`exit`]: what people and programs are told
+//! - [`report`]: what people and programs are told
 //!
 //! [`cli`] is the program.
 
 pub mod assessment;
 pub mod cli;
 pub mod evaluator;
-pub mod exit;
 pub mod expect;
 pub mod install;
 pub mod participant;

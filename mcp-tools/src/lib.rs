@@ -25,6 +25,7 @@
 pub mod acknowledge;
 pub mod agents;
 pub mod allowed;
+mod arguments;
 pub mod cli;
 pub mod client;
 pub mod connection;

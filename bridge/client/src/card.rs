@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::AgentCard,
-    dialect::{Version, card},
+    dialect::{Version, card, places},
     wire,
 };
 use reqwest::header::IF_NONE_MATCH;
@@ -12,9 +12,6 @@ use crate::{
     CardCache, ClientError, Fault, Limits, Options,
     http::{Answer, within},
 };
-
-/// Where cards lie: 0.3 and 1.0, then 0.2 and before.
-const PATHS: [&str; 2] = [".well-known/agent-card.json", ".well-known/agent.json"];
 
 /// Fetches the card of the agent at `base`.
 ///
@@ -41,7 +38,7 @@ pub(crate) async fn find(
 ) -> Result<AgentCard, Fault> {
     let limit = options.limits.card;
     let mut first = None;
-    for path in PATHS {
+    for path in places::SPECIFIED {
         match within(limit, fetch(http, &below(base, path), options)).await {
             Ok(card) => return Ok(card),
             // Nobody there or a stranger, or something that took all the time: the next place would only repeat it.
@@ -101,7 +98,7 @@ fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_query(None);
     url.set_fragment(None);
-    url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
+    url.set_path(&places::below(base.path(), path));
     url
 }
 

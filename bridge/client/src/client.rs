@@ -111,6 +111,15 @@ impl Client {
         self.open(Call::SubscribeToTask(request)).await
     }
 
+    /// What becomes of a task, by asking for it (GetTask, 3.1.3) until it has ended or waits for somebody: for
+    /// tasks whose stream ended before they did, or that were answered before they were done. The events say
+    /// what is new since `task`, which is how it stood last; none come of one that is there already.
+    ///
+    /// [`Options::polls`] says how often, and [`Limits::idle`](crate::Limits::idle) how long nothing may change.
+    pub fn poll_task(&self, task: Task) -> EventStream {
+        stream::poll(self.agent.clone(), task)
+    }
+
     /// CreateTaskPushNotificationConfig (3.1.7).
     pub async fn create_task_push_notification_config(
         &self,

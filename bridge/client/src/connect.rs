@@ -15,6 +15,7 @@ use crate::{
     card,
     credentials::is_loopback,
     http::Endpoint,
+    interface,
     negotiation::{self, Choice, Wanted},
     transport::{JsonRpc, Rest, Transport},
 };
@@ -92,7 +93,7 @@ fn agent(
         binding: options.binding,
     };
     let choice = negotiation::choose(card, wanted)?;
-    let url = choice.binding.address(base, &choice.interface.url);
+    let url = interface::address(choice.binding, base, &choice.interface.url);
     let url = url.map_err(Fault::Invalid)?;
     options.guard().check_literal(&url)?;
     options.credentials.check(base, &url)?;

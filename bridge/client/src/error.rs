@@ -128,6 +128,28 @@ impl Fault {
         }
     }
 
+    /// Whether another attempt may fare better.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable(_) | Self::Timeout(_) => true,
+            Self::Http { status, .. } => matches!(status, 408 | 429 | 500..=599) && *status != 501,
+            Self::StreamBroken(_)
+            | Self::Private { .. }
+            | Self::Certificate(_)
+            | Self::TooLarge { .. }
+            | Self::Unauthenticated { .. }
+            | Self::Forbidden { .. }
+            | Self::Rpc(_)
+            | Self::Invalid(_)
+            | Self::Asked(_)
+            | Self::NoInterface { .. }
+            | Self::Untrusted(_)
+            | Self::NoCredentials { .. }
+            | Self::Elsewhere { .. }
+            | Self::NotInVersion(_) => false,
+        }
+    }
+
     /// A fault that reqwest reports, seen under a limit of time.
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
         if let Some(private) = Private::in_error(error) {

@@ -20,7 +20,6 @@
 //! - `registry`, a feature: agent cards in an OCI registry
 
 mod agent;
-mod binding;
 mod body;
 mod cache;
 mod card;
@@ -33,6 +32,7 @@ pub mod discovery;
 mod error;
 mod guard;
 mod http;
+mod interface;
 pub mod invocation;
 mod negotiation;
 mod options;
@@ -44,7 +44,7 @@ mod stream;
 mod tenant;
 mod transport;
 
-pub use binding::Binding;
+pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;
 pub use card::fetch_card;
 pub use check::CardCheck;

@@ -35,7 +35,8 @@ pub struct Options {
     pub limits: Limits,
     /// How streams that break are taken up again; [`Retries::NONE`] leaves them broken.
     pub retries: Retries,
-    /// How tasks are asked for whose agent cannot stream; absent, its refusal is told instead.
+    /// How tasks are asked for whose agent cannot stream; absent, its refusal is told instead. Whoever asks
+    /// for polls by name ([`Client::poll_task`](crate::Client::poll_task)) then gets the usual ones.
     pub polls: Option<Polls>,
 }
 
@@ -112,6 +113,14 @@ pub struct Polls {
     pub first: Duration,
     /// The longest pause.
     pub longest: Duration,
+}
+
+impl Polls {
+    /// The pause after one that brought no change.
+    pub(crate) fn after(&self, pause: Duration) -> Duration {
+        let doubled = pause.saturating_mul(2).min(self.longest);
+        doubled.max(Duration::from_millis(1))
+    }
 }
 
 impl Default for Polls {

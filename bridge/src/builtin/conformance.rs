@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Metadata, Part, TaskState};
+use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Part, TaskState};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -91,15 +91,12 @@ static SCRIPTS: [(&str, &[Step]); 18] = [
 pub(super) fn agent(name: &str) -> Agent {
     let card = AgentCard::named(name, "Answers as the official test kits for A2A expect.");
     let skill = AgentSkill {
-        id: "conformance".into(),
-        name: "Conformance".into(),
-        description: "Does what the beginning of a message's id asks for".into(),
         tags: vec!["conformance".into()],
-        examples: Vec::new(),
-        input_modes: Vec::new(),
-        output_modes: Vec::new(),
-        security_requirements: Vec::new(),
-        extra: Metadata::new(),
+        ..AgentSkill::new(
+            "conformance",
+            "Conformance",
+            "Does what the beginning of a message's id asks for",
+        )
     };
     Agent {
         name: name.into(),

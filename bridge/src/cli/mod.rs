@@ -16,11 +16,14 @@ mod trust;
 
 use std::process::ExitCode;
 
+use bridge_program::{
+    Exit,
+    log::{self, LogFormat},
+};
 use clap::{Parser, Subcommand};
+use tracing::Level;
 
 pub use store::StoreChoice;
-
-use crate::logging::{self, LogFormat};
 
 /// Puts bot-style agents behind A2A: tasks, streams and turns, in 1.0, 0.3 and 0.1, every task on disk.
 #[derive(Debug, Parser)]
@@ -74,7 +77,7 @@ enum Command {
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    logging::init(cli.log_format);
+    log::init(cli.log_format, Level::WARN);
     let done = match cli.command {
         Command::Serve(serve) => serve.execute(),
         Command::Config(config) => config.execute(),
@@ -82,15 +85,16 @@ pub fn main() -> ExitCode {
         Command::Push(push) => push.execute(),
         Command::Chat(chat) => chat.execute(),
         Command::Init(init) => init.execute(),
-        Command::Check(check) => return check.execute(),
+        Command::Check(check) => return check.execute().into(),
         Command::Discover(discover) => discover.execute(),
         Command::Registry(registry) => registry.execute(),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => Exit::Passed,
         Err(error) => {
             eprintln!("error: {error}");
-            ExitCode::FAILURE
+            Exit::Failed
         }
     }
+    .into()
 }

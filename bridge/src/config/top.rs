@@ -57,7 +57,7 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CorsConfig {
-    /// Their origins, such as https://app.example; "*" for all.
+    /// Their origins, such as `https://app.example`; "*" for all.
     pub origins: Vec<String>,
 }
 

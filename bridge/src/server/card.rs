@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
-    a2a::{AgentCard, AgentInterface, Metadata},
+    a2a::{AgentCard, AgentInterface, Binding, Metadata},
     dialect::{Version, card, execute::schema::untyped},
     wire::to_value,
 };
@@ -26,9 +26,6 @@ use super::{Endpoint, GrpcInterface, Origin, render, rest, version};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
-
-const JSON_RPC: &str = "JSONRPC";
-const HTTP_JSON: &str = "HTTP+JSON";
 
 /// The card at `/.well-known/agent-card.json`.
 pub(super) async fn current(
@@ -125,14 +122,14 @@ impl Endpoint {
         // JSON-RPC first: that is what clients of 0.3 expect at a card's `url`. To HTTP+JSON of 0.3 they add
         // `/v1` by themselves, since its paths have it (0.3.0, section 3.2.3).
         let ways = [
-            (JSON_RPC, &self.home, Version::V1_0),
-            (HTTP_JSON, &self.own, Version::V1_0),
-            (JSON_RPC, &self.home, Version::V0_3),
-            (HTTP_JSON, &self.own, Version::V0_3),
+            (Binding::JsonRpc, &self.home, Version::V1_0),
+            (Binding::HttpJson, &self.own, Version::V1_0),
+            (Binding::JsonRpc, &self.home, Version::V0_3),
+            (Binding::HttpJson, &self.own, Version::V0_3),
         ];
-        let interface = |(binding, path, version): (&str, &String, Version)| AgentInterface {
+        let interface = |(binding, path, version): (Binding, &String, Version)| AgentInterface {
             url: address(path),
-            protocol_binding: binding.to_owned(),
+            protocol_binding: binding.as_str().to_owned(),
             tenant: None,
             protocol_version: version.as_str().to_owned(),
             extra: Metadata::new(),
@@ -152,7 +149,7 @@ impl GrpcInterface {
         let address = self.address.clone().or_else(|| authority(http))?;
         Some(AgentInterface {
             url: address,
-            protocol_binding: "GRPC".to_owned(),
+            protocol_binding: Binding::Grpc.as_str().to_owned(),
             tenant: self.tenant.clone(),
             protocol_version: Version::V1_0.as_str().to_owned(),
             extra: Metadata::new(),

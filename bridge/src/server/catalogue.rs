@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderMap, Uri, header::CONTENT_TYPE},
     response::{IntoResponse as _, Response},
 };
+use bridge_protocol::dialect::places;
 use serde_json::{Value, json};
 
 use super::{Endpoint, Origin, card::serve, rest, version};
@@ -68,7 +69,7 @@ pub(super) async fn links(
         .map(|one| {
             let address = one.address(origin);
             json!({"anchor": address, "service-desc": [{
-                "href": format!("{address}/.well-known/agent-card.json"),
+                "href": places::below(&address, places::CURRENT),
                 "type": "application/json",
             }]})
         })

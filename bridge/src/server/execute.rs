@@ -14,7 +14,7 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{
-        AgentCard, AgentSkill, CancelTaskRequest, Error, ErrorKind, Metadata, SendMessageRequest,
+        AgentCard, AgentSkill, CancelTaskRequest, Error, ErrorKind, SendMessageRequest,
         SendMessageResponse, Task,
     },
     dialect::{
@@ -157,12 +157,7 @@ impl Endpoint {
         if task.status.state.is_terminal() {
             return;
         }
-        let cancel = Call::CancelTask(CancelTaskRequest {
-            tenant: None,
-            id: task.id.clone(),
-            metadata: None,
-            extra: Metadata::new(),
-        });
+        let cancel = Call::CancelTask(CancelTaskRequest::new(task.id.as_str()));
         if let Err(error) = self.service.call(context, cancel).await {
             tracing::debug!(task = task.id, %error, "a call's task could not be ended");
         }

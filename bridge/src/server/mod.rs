@@ -37,6 +37,8 @@ use axum::{
     routing::{any, get, post},
 };
 
+use bridge_protocol::dialect::{execute::CARD_PATH, places};
+
 use self::{permit::Asker, rest::Mount};
 use crate::{
     access::{Access, AccessLayer, Binding},
@@ -101,16 +103,16 @@ pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
 /// Whatever is below a path that is not empty is the agent's; an empty one leaves what it does not know to
 /// the app that it is mounted in.
 pub fn router(path: &str, endpoint: Endpoint) -> Router {
-    let at = |rest: &str| format!("{path}{rest}");
+    let at = |place: &str| places::below(path, place);
     // What stands before the operations does not stand before the cards, which anybody may read.
     let operations = json_rpc(path)
         .route_layer(endpoint.guard(Binding::JsonRpc))
         .merge(http_json(path).route_layer(endpoint.guard(Binding::HttpJson)));
     operations
-        .route(&at("/.well-known/agent-card.json"), get(card::current))
-        .route(&at("/.well-known/agent.json"), get(card::legacy))
-        .route(&at("/agent.json"), get(card::legacy))
-        .route(&at("/agent-card"), get(execute::card))
+        .route(&at(places::CURRENT), get(card::current))
+        .route(&at(places::BEFORE), get(card::legacy))
+        .route(&at(places::PYTHON), get(card::legacy))
+        .route(&at(CARD_PATH), get(execute::card))
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .with_state(Mount {
             endpoint: Arc::new(endpoint),

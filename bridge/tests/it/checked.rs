@@ -4,10 +4,10 @@ use std::{fs, path::Path, time::Duration};
 
 use bridge::auth::CARD_KEYS;
 use serde_json::{Value, json};
-use tokio::{process::Command, time::timeout};
+use tokio::process::Command;
 
 use crate::{
-    program::{Bridge, run},
+    program::{Bridge, output, run},
     terminal::bridge,
 };
 
@@ -15,13 +15,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// The exit code, and what was printed.
 async fn exit(mut command: Command) -> (i32, String) {
-    let output = timeout(LIMIT, command.kill_on_drop(true).output()).await;
-    let output = output.unwrap().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    (
-        output.status.code().unwrap(),
-        String::from_utf8(said).unwrap(),
-    )
+    let (code, stdout, stderr) = output(&mut command, LIMIT).await;
+    (code.unwrap(), stdout + &stderr)
 }
 
 fn text(path: &Path) -> &str {

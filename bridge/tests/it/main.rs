@@ -70,6 +70,8 @@ mod remote;
 #[cfg(test)]
 mod rest;
 #[cfg(test)]
+mod running;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod subscribe;

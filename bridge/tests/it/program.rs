@@ -3,7 +3,6 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
-    path::Path,
     process::{Child, ChildStderr, Command, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
@@ -14,7 +13,8 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use tokio::time::timeout;
+
+pub(crate) use crate::running::{output, run, target};
 
 /// How long the program may take until it listens.
 const START: Duration = Duration::from_secs(60);
@@ -103,23 +103,4 @@ fn address(stderr: ChildStderr) -> Receiver<String> {
         }
     });
     receiver
-}
-
-/// The output of a program that has to end within a limit, and whether it ended well.
-pub(crate) async fn run(command: &mut tokio::process::Command, limit: Duration) -> (bool, String) {
-    let shown = format!("{:?}", command.as_std());
-    let output = timeout(limit, command.kill_on_drop(true).output()).await;
-    let output = output.unwrap_or_else(|_| panic!("{shown} did not end within {limit:?}"));
-    let output = output.unwrap_or_else(|error| panic!("{shown} cannot be run: {error}"));
-    let text = [output.stdout, output.stderr].concat();
-    (
-        output.status.success(),
-        String::from_utf8_lossy(&text).into_owned(),
-    )
-}
-
-/// Where tests may keep what takes long to make.
-pub(crate) fn target() -> &'static Path {
-    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    own.parent().unwrap_or(own)
 }

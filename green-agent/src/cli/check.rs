@@ -1,10 +1,8 @@
 //! `green-agent check`: reads scenarios and says what is wrong with them.
 
 use super::{Paths, complain};
-use crate::{
-    exit::Exit,
-    scenario::{files::Found, parse},
-};
+use crate::scenario::{files::Found, parse};
+use bridge_program::Exit;
 
 pub(super) fn execute(paths: &Paths) -> Exit {
     let found = match paths.collect() {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::Paths;
 use crate::{
-    exit::Exit,
     scenario::{
         files::Found,
         model::{Evaluator, Green, Requirement, Scenario},
@@ -12,6 +11,7 @@ use crate::{
     },
     snapshot,
 };
+use bridge_program::Exit;
 
 pub(super) fn execute(paths: &Paths) -> Exit {
     let found = match paths.collect() {

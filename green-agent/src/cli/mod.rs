@@ -10,13 +10,14 @@ mod stop;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use bridge::logging::{self, LogFormat};
-use clap::{Args, Parser, Subcommand};
-
-use crate::{
-    exit::Exit,
-    scenario::files::{CollectError, Found, collect},
+use bridge_program::{
+    Exit,
+    log::{self, LogFormat},
 };
+use clap::{Args, Parser, Subcommand};
+use tracing::Level;
+
+use crate::scenario::files::{CollectError, Found, collect};
 
 /// Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A,
 /// records every hop, compares with snapshots, and exits with a code that tells the truth.
@@ -74,7 +75,7 @@ struct Paths {
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    logging::init(cli.log_format);
+    log::init(cli.log_format, Level::WARN);
     match cli.command {
         Command::Run(command) => command.execute(),
         Command::Serve(command) => command.execute(),

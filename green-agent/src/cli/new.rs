@@ -5,7 +5,8 @@ use std::{fs, io::Write as _, path::PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::complain;
-use crate::{exit::Exit, scenario::template::Template};
+use crate::scenario::template::Template;
+use bridge_program::Exit;
 
 /// Write a scenario to begin with
 #[derive(Debug, Args)]

@@ -6,7 +6,6 @@ use clap::Args;
 
 use super::{Paths, complain, stop};
 use crate::{
-    exit::Exit,
     install::{self, Installer},
     participant::{Keeper, ports::PortPool},
     report::{json, terminal::Terminal},
@@ -14,6 +13,7 @@ use crate::{
     scenario::{files::Found, parse},
     snapshot::SnapshotMode,
 };
+use bridge_program::Exit;
 
 const EXAMPLES: &str = "\
 Examples:

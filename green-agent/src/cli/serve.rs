@@ -3,19 +3,17 @@
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use bridge::{serve, serve_until};
+use bridge_program::{Exit, listen, serve, serve_until};
 use clap::{Args, builder::PossibleValue};
 use mcp_tools::{
     environments::BUILTINS,
     episodes::{Episodes, Limits},
 };
-use tokio::net::TcpListener;
 use url::Url;
 
 use super::{complain, led::Led, stop};
 use crate::{
     evaluator::episode::{EpisodeEvaluator, MCP_PATH, Reach, router},
-    exit::Exit,
     scenario::{
         self,
         episode::{
@@ -117,9 +115,7 @@ impl Serve {
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
         let stop = stop::on_signal()?;
-        let listener = TcpListener::bind(self.listen)
-            .await
-            .map_err(|error| format!("cannot listen on {}: {error}", self.listen))?;
+        let listener = listen(self.listen).await?;
         let address = listener.local_addr()?;
         let public_url = match &self.public_url {
             Some(url) => url.clone(),

@@ -2,12 +2,12 @@
 
 use tokio::sync::watch;
 
-use crate::exit::Exit;
+use bridge_program::Exit;
 
 /// Becomes true with the first Ctrl-C or SIGTERM. A second one ends the program there and then; the
 /// keepers of its agents see that and end them.
 pub(super) fn on_signal() -> std::io::Result<watch::Receiver<bool>> {
-    let stop = bridge::stop_signal()?;
+    let stop = bridge_program::stop_signal()?;
     tokio::spawn(end_at_second(stop.clone()));
     Ok(stop)
 }
@@ -15,7 +15,7 @@ pub(super) fn on_signal() -> std::io::Result<watch::Receiver<bool>> {
 async fn end_at_second(mut first: watch::Receiver<bool>) {
     let _ = first.wait_for(|stopped| *stopped).await;
     // Listened for before it is asked for, so that the quickest hand is heard.
-    let second = bridge::stop_signal();
+    let second = bridge_program::stop_signal();
     anstream::eprintln!("stopping; press Ctrl-C again to end at once");
     if let Ok(mut second) = second {
         let _ = second.wait_for(|stopped| *stopped).await;

@@ -1,19 +1,16 @@
 //! Collects what an agent says about one task.
 
-use bridge_client::{Client, ClientError};
+use bridge_client::{Client, ClientError, EventStream};
 use bridge_protocol::a2a::{
-    Artifact, GetTaskRequest, Message, Metadata, Part, Role, StreamResponse, Task, TaskState,
+    Artifact, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState,
     TaskStatus,
 };
+use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::time::{Duration, sleep};
 
 use super::{metrics, own::Verdict, served::RESULT};
 use crate::{assessment::Assessment, expect::results, transcript::wire::state_word};
-
-/// How often a task is asked for whose agent does not stream.
-const POLL: Duration = Duration::from_millis(250);
 
 /// A task as far as it was heard of, or the message that came in its place.
 #[derive(Clone, Debug, Default)]
@@ -63,19 +60,49 @@ impl Collected {
                 .is_some_and(|task| settled(&task.status.state))
     }
 
+    /// Says something and takes what comes of it until that is settled, from a stream or else from one answer.
+    /// `heard` is told of each item what it leaves and what it says to a person.
+    pub(super) async fn say(
+        &mut self,
+        client: &Client,
+        request: SendMessageRequest,
+        streams: bool,
+        mut heard: impl FnMut(&Self, Option<String>),
+    ) -> Result<(), ClientError> {
+        if streams {
+            let events = client.send_streaming_message(request).await?;
+            self.listen(events, &mut heard).await?;
+        } else {
+            let answer = client.send_message(request).await?;
+            let text = self.take(answer.into());
+            heard(self, text);
+        }
+        self.settle(client, heard).await
+    }
+
     /// Asks for the task until it is settled. The runner's limits end it if it never is.
     pub(super) async fn settle(
         &mut self,
         client: &Client,
-        mut heard: impl FnMut(&str),
+        mut heard: impl FnMut(&Self, Option<String>),
     ) -> Result<(), ClientError> {
-        while let (false, Some(task)) = (self.is_settled(), &self.task) {
-            let request = GetTaskRequest::new(task.id.as_str());
-            sleep(POLL).await;
-            let task = client.get_task(request).await?;
-            if let Some(text) = self.take(StreamResponse::Task(task)) {
-                heard(&text);
+        match &self.task {
+            Some(task) if !self.is_settled() => {
+                let events = client.poll_task(task.clone());
+                self.listen(events, &mut heard).await
             }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    async fn listen(
+        &mut self,
+        mut events: EventStream,
+        heard: &mut impl FnMut(&Self, Option<String>),
+    ) -> Result<(), ClientError> {
+        while let Some(item) = events.next().await {
+            let text = self.take(item?);
+            heard(self, text);
         }
         Ok(())
     }

@@ -139,13 +139,7 @@ async fn speak(client: &Client, turn: &Turn, talk: &mut Collected) -> Result<(),
             pause(turn).await;
             let request = request(turn, talk);
             *talk = Collected::default();
-            match turn.stream {
-                true => stream(client, request, talk).await?,
-                false => {
-                    talk.take(client.send_message(request).await?.into());
-                }
-            }
-            talk.settle(client, |_| ()).await
+            talk.say(client, request, turn.stream, |_, _| ()).await
         }
         (false, true) => cancel_midway(client, turn, talk).await,
     }
@@ -155,18 +149,6 @@ async fn pause(turn: &Turn) {
     if let Some(pause) = turn.after {
         sleep(pause).await;
     }
-}
-
-async fn stream(
-    client: &Client,
-    request: SendMessageRequest,
-    talk: &mut Collected,
-) -> Result<(), ClientError> {
-    let mut events = client.send_streaming_message(request).await?;
-    while let Some(item) = events.next().await {
-        talk.take(item?);
-    }
-    Ok(())
 }
 
 /// Begins the turn as a stream, waits until the task is known (and `after` has passed), cancels it,

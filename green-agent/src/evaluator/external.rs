@@ -2,7 +2,6 @@
 
 use bridge_client::{Client, ClientError, Options};
 use bridge_protocol::a2a::{Message, Role, SendMessageRequest};
-use futures_util::StreamExt as _;
 use url::Url;
 use uuid::Uuid;
 
@@ -32,17 +31,10 @@ async fn ask(
     };
     let client = Client::connect(url, &options).await?;
     let request = request(evaluation);
+    let streams = client.card().capabilities.streams();
     let mut collected = Collected::default();
-    let hear = |text: Option<String>| text.iter().for_each(|text| listener(text));
-    if client.card().capabilities.streams() {
-        let mut events = client.send_streaming_message(request).await?;
-        while let Some(item) = events.next().await {
-            hear(collected.take(item?));
-        }
-    } else {
-        hear(collected.take(client.send_message(request).await?.into()));
-    }
-    collected.settle(&client, |text| listener(text)).await?;
+    let hear = |_: &Collected, text: Option<String>| text.iter().for_each(|text| listener(text));
+    collected.say(&client, request, streams, hear).await?;
     Ok(collected)
 }
 

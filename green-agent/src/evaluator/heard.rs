@@ -37,7 +37,7 @@ pub(super) async fn assess(
         };
         let asking = async {
             let client = Client::connect(url, &options).await?;
-            heard.settle(&client, |_| ()).await
+            heard.settle(&client, |_, _| ()).await
         };
         // One that does not notice is heard as far as it spoke: its task is not completed.
         if let Ok(asked) = timeout(NOTICED_WITHIN, asking).await {

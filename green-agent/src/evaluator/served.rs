@@ -13,8 +13,7 @@ use bridge::{
     executor::{Executor, TaskHandle, Turn, Update},
 };
 use bridge_protocol::a2a::{
-    AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Message, Metadata, Part, Task,
-    TaskState,
+    AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Message, Part, Task, TaskState,
 };
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use tokio::task::AbortHandle;
@@ -50,13 +49,10 @@ pub fn agent(name: &str, evaluator: Arc<dyn Evaluator>, limit: Duration) -> Agen
 
 fn plain_card(name: &str) -> AgentCard {
     let modes = ["text/plain", "application/json"].map(str::to_owned);
-    let extension = AgentExtension {
-        uri: ACKNOWLEDGE_EXTENSION.to_owned(),
-        description: Some("messages may be acknowledged, and are sent again until they are".into()),
-        required: false,
-        params: None,
-        extra: Metadata::new(),
-    };
+    let extension = AgentExtension::new(
+        ACKNOWLEDGE_EXTENSION,
+        "messages may be acknowledged, and are sent again until they are",
+    );
     AgentCard {
         capabilities: AgentCapabilities {
             streaming: Some(true),
@@ -72,18 +68,16 @@ fn plain_card(name: &str) -> AgentCard {
 
 fn skill() -> AgentSkill {
     AgentSkill {
-        id: "evaluate".to_owned(),
-        name: "Evaluate".to_owned(),
-        description: "Evaluates participants, or the agent that asks for it".to_owned(),
         tags: vec!["evaluation".to_owned()],
         examples: vec![
             "ready for evaluation".to_owned(),
             r#"{"participants": {"purple": "http://127.0.0.1:9019/"}, "config": {}}"#.to_owned(),
         ],
-        input_modes: Vec::new(),
-        output_modes: Vec::new(),
-        security_requirements: Vec::new(),
-        extra: Metadata::new(),
+        ..AgentSkill::new(
+            "evaluate",
+            "Evaluate",
+            "Evaluates participants, or the agent that asks for it",
+        )
     }
 }
 

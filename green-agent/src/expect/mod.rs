@@ -1,9 +1,9 @@
 //! Holds a run against what its scenario file expects of it.
 //!
-//! A value expectation looks at one thing ([`target`]), selects values in it ([`place`]) and holds each
-//! of them against a check ([`verdict`]); `not` turns the check of each value round. What is not there
+//! A value expectation looks at one thing (`target`), selects values in it (`place`) and holds each
+//! of them against a check (`verdict`); `not` turns the check of each value round. What is not there
 //! fails every check except `exists` and `count`, also those with `not`: a typing error in a path must
-//! not pass. A sequence expectation looks for labels in order ([`sequence`]).
+//! not pass. A sequence expectation looks for labels in order (`sequence`).
 
 mod calls;
 mod content;

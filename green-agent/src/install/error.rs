@@ -12,7 +12,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// Whether [`Installer::install`] can bring all of them.
+    /// Whether `Installer::install` can bring all of them.
     pub fn is_installable(&self) -> bool {
         self.requirements
             .iter()

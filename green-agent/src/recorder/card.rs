@@ -1,18 +1,12 @@
 //! Rewrites agent cards, so that callers who go by them stay on the recorder.
 
+use bridge_protocol::{a2a::Binding, dialect::places};
 use serde_json::{Map, Value};
 
 use super::origin::{Leads, Origins};
 
-/// The ends of the paths under which the generations of A2A keep their cards.
-const CARD_PATHS: [&str; 6] = [
-    "/.well-known/agent-card.json",
-    "/.well-known/agent.json",
-    "/agent-card",
-    "/agent.json",
-    "/v1/card",
-    "/extendedAgentCard",
-];
+/// The ends of the paths at which cards for known callers are, of 0.3 and of 1.0.
+const EXTENDED: [&str; 2] = ["/v1/card", "/extendedAgentCard"];
 
 /// The JSON-RPC methods whose result is a card, of A2A 1.0 and of 0.3.
 const CARD_METHODS: [&str; 2] = ["GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"];
@@ -34,7 +28,7 @@ pub(super) struct Rewritten {
 
 /// Whether a card is kept at `path`, which has no query.
 pub(super) fn is_card_path(path: &str) -> bool {
-    CARD_PATHS.iter().any(|end| path.ends_with(end))
+    places::is_one(path) || EXTENDED.iter().any(|end| path.ends_with(end))
 }
 
 /// Whether a JSON-RPC request asks for a card.
@@ -137,7 +131,7 @@ fn prefer_another(card: &mut Map<String, Value>) -> bool {
 fn is_grpc(binding: Option<&Value>) -> bool {
     binding
         .and_then(Value::as_str)
-        .is_some_and(|binding| binding.eq_ignore_ascii_case("GRPC"))
+        .is_some_and(|binding| Binding::of(binding) == Some(Binding::Grpc))
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use super::{
 use crate::{
     assessment::Assessment,
     evaluator::EvaluationError,
-    exit::Exit,
     expect::{self, Subject},
     participant::ready::ReadyError,
     scenario::model::Scenario,
@@ -21,6 +20,7 @@ use crate::{
         canonical::{Names, canonical},
     },
 };
+use bridge_program::Exit;
 
 /// A trial to be judged.
 pub(super) struct Case<'a> {

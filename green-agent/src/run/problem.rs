@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::exit::Exit;
+use bridge_program::Exit;
 
 /// One thing that is wrong with a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]

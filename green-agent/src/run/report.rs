@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Serialize;
 
 use super::problem::{Problem, ProblemKind};
-use crate::{assessment::Assessment, exit::Exit};
+use crate::assessment::Assessment;
+use bridge_program::Exit;
 
 /// What came of one trial of a scenario.
 #[derive(Clone, Debug, Serialize)]

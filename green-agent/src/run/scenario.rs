@@ -6,10 +6,8 @@ use super::{
     requirements::prepare,
     trial,
 };
-use crate::{
-    exit::Exit,
-    scenario::{expected::ExpectedFailure, files::Found, parse},
-};
+use crate::scenario::{expected::ExpectedFailure, files::Found, parse};
+use bridge_program::Exit;
 
 /// Runs one scenario to its report.
 pub(super) async fn run(found: &Found, options: &RunOptions) -> ScenarioReport {

@@ -17,9 +17,9 @@
 //! Order is kept per hop: those to the evaluator first, the runner's before others, then the evaluator's
 //! to the participants as the scenario lists them, then others by name; in a hop the exchanges in order of
 //! their requests, each with its answers. How hops and exchanges interleaved does not show.
-//! Card fetches, polls and keep-alives collapse ([`exchange`]), as do MCP's handshakes ([`mcp`]) and what is
-//! read from a registry again and again ([`registry`]); ids,
-//! times, ports and tokens become names ([`rename`]), numbered as they appear; headers and stream ids
+//! Card fetches, polls and keep-alives collapse (`exchange`), as do MCP's handshakes (`mcp`) and what is
+//! read from a registry again and again (`registry`); ids,
+//! times, ports and tokens become names (`rename`), numbered as they appear; headers and stream ids
 //! are left out.
 
 mod exchange;
@@ -155,5 +155,7 @@ fn write_line(line: &Line, renamer: &mut Renamer<'_>) -> String {
     }
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

@@ -2,15 +2,11 @@
 //!
 //! Paths may stand below a base, a tenant or 0.3's `/v1`, so they are read from their end.
 
+use bridge_protocol::dialect::places;
+
 /// Whether a request fetches an agent card from one of the places where cards have been.
 pub fn is_card(method: &str, path: &str) -> bool {
-    const PLACES: [&str; 4] = [
-        "/.well-known/agent-card.json",
-        "/.well-known/agent.json",
-        "/agent.json",
-        "/agent-card",
-    ];
-    method == "GET" && PLACES.iter().any(|place| bare(path).ends_with(place))
+    method == "GET" && places::is_one(bare(path))
 }
 
 /// The operation of A2A that a REST request asks for, by its name in A2A 1.0; the bare requests of

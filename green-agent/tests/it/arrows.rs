@@ -11,8 +11,9 @@ use std::{
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
 /// The packages, as they call themselves in code, with their rooms.
-const PACKAGES: [(&str, &str, Rooms); 6] = [
+const PACKAGES: [(&str, &str, Rooms); 7] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
+    ("bridge/program", "bridge_program", PROGRAM),
     ("bridge/client", "bridge_client", CLIENT),
     ("bridge", "bridge", BRIDGE),
     ("mcp-tools", "mcp_tools", MCP_TOOLS),
@@ -35,24 +36,28 @@ const PROTOCOL: Rooms = &[
     ("translate", &["a2a", "activity", "wire"]),
 ];
 
+const PROGRAM: Rooms = &[
+    ("exit", &[]),
+    ("log", &[]),
+    ("serve", &[]),
+    ("stop", &["serve"]),
+];
+
 const CLIENT: Rooms = &[
     (
         "invocation",
         &["client", "connect", "discovery", "error", "http", "options"],
     ),
-    (
-        "registry",
-        &["binding", "body", "credentials", "discovery", "error"],
-    ),
+    ("registry", &["body", "credentials", "discovery", "error"]),
     (
         "discovery",
         &[
-            "binding",
             "body",
             "certificate",
             "credentials",
             "error",
             "guard",
+            "interface",
             "roots",
         ],
     ),
@@ -72,11 +77,11 @@ const CLIENT: Rooms = &[
         "connect",
         &[
             "agent",
-            "binding",
             "card",
             "credentials",
             "error",
             "http",
+            "interface",
             "negotiation",
             "options",
             "transport",
@@ -86,24 +91,24 @@ const CLIENT: Rooms = &[
         "stream",
         &["agent", "error", "options", "tenant", "transport"],
     ),
-    ("agent", &["binding", "credentials", "error", "transport"]),
+    ("agent", &["credentials", "error", "transport"]),
     ("tenant", &[]),
-    ("negotiation", &["binding", "error"]),
+    ("negotiation", &["error"]),
     ("transport", &["error", "http", "options"]),
     ("card", &["cache", "error", "http", "options"]),
     ("http", &["body", "credentials", "error", "options"]),
     ("body", &[]),
     (
         "options",
-        &["binding", "cache", "check", "credentials", "guard", "roots"],
+        &["cache", "check", "credentials", "guard", "roots"],
     ),
     ("cache", &[]),
     ("check", &[]),
     ("credentials", &["error"]),
     ("roots", &["error"]),
-    ("error", &["binding", "certificate", "guard"]),
+    ("error", &["certificate", "guard"]),
     ("certificate", &[]),
-    ("binding", &[]),
+    ("interface", &[]),
     ("signature", &[]),
 ];
 
@@ -112,14 +117,11 @@ const BRIDGE: Rooms = &[
     (
         "cli",
         &[
-            "access", "agent", "auth", "bot", "builtin", "clock", "config", "host", "logging",
-            "push", "serve", "server", "store", "tls",
+            "access", "agent", "auth", "bot", "builtin", "clock", "config", "host", "push",
+            "server", "store", "tls",
         ],
     ),
-    ("tls", &["access", "serve"]),
-    ("serve", &[]),
-    ("stop", &["serve"]),
-    ("logging", &[]),
+    ("tls", &["access"]),
     (
         "host",
         &[
@@ -197,7 +199,7 @@ const MCP_TOOLS: Rooms = &[
     ("relay", &["client"]),
     ("server", &["context", "episodes", "secret", "tools"]),
     ("episodes", &["connection", "environments", "secret"]),
-    ("environments", &[]),
+    ("environments", &["arguments"]),
     // What an agent under evaluation has.
     (
         "tools",
@@ -205,6 +207,7 @@ const MCP_TOOLS: Rooms = &[
             "acknowledge",
             "agents",
             "allowed",
+            "arguments",
             "client",
             "connection",
             "context",
@@ -214,6 +217,8 @@ const MCP_TOOLS: Rooms = &[
     ),
     ("agents", &["connection", "secret"]),
     ("sites", &[]),
+    // What both have.
+    ("arguments", &[]),
     (
         "context",
         &["acknowledge", "allowed", "client", "connection", "inbox"],
@@ -244,7 +249,6 @@ const GREEN: Rooms = &[
         "cli",
         &[
             "evaluator",
-            "exit",
             "install",
             "participant",
             "report",
@@ -259,7 +263,6 @@ const GREEN: Rooms = &[
         &[
             "assessment",
             "evaluator",
-            "exit",
             "expect",
             "install",
             "participant",
@@ -282,7 +285,6 @@ const GREEN: Rooms = &[
     ("scenario", &["transcript"]),
     ("transcript", &["scenario"]),
     ("assessment", &[]),
-    ("exit", &[]),
 ];
 
 #[test]

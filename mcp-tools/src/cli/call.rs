@@ -2,14 +2,12 @@
 
 use std::error::Error;
 
+use bridge_program::Exit;
 use clap::Args;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::{
-    exit::Exit,
-    target::{self, Target},
-};
+use super::target::{self, Target};
 
 /// Call a tool and print its result as JSON
 #[derive(Debug, Args)]
@@ -33,7 +31,7 @@ impl Call {
         target::print(&json!(result))?;
         Ok(match result.is_error {
             Some(true) => Exit::Failed,
-            Some(false) | None => Exit::Done,
+            Some(false) | None => Exit::Passed,
         })
     }
 }

@@ -2,13 +2,11 @@
 
 use std::error::Error;
 
+use bridge_program::Exit;
 use clap::Args;
 use serde_json::json;
 
-use super::{
-    exit::Exit,
-    target::{self, Target},
-};
+use super::target::{self, Target};
 
 /// Print the tools of a server as JSON
 #[derive(Debug, Args)]
@@ -23,6 +21,6 @@ impl List {
         let tools = connection.tools().await;
         connection.close().await;
         target::print(&json!({"tools": tools?}))?;
-        Ok(Exit::Done)
+        Ok(Exit::Passed)
     }
 }

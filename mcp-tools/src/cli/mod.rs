@@ -1,19 +1,19 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
 mod call;
-mod exit;
 mod list;
-mod log;
 mod relay;
 mod serve;
 mod target;
 
 use std::{error::Error, process::ExitCode};
 
+use bridge_program::{
+    Exit,
+    log::{self, LogFormat},
+};
 use clap::{Parser, Subcommand};
-
-use exit::Exit;
-use log::LogFormat;
+use tracing::Level;
 
 /// Tools for agents: serves environments over MCP, and calls tools of MCP servers.
 #[derive(Debug, Parser)]
@@ -53,7 +53,8 @@ enum Command {
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    log::init(cli.log_format);
+    // Standard error is read by people, and by whoever starts the program as an MCP server.
+    log::init(cli.log_format, Level::ERROR);
     let done = run(&cli.command).unwrap_or_else(|error| {
         eprintln!("error: {error}");
         Exit::Infrastructure

@@ -2,10 +2,11 @@
 
 use std::error::Error;
 
+use bridge_program::Exit;
 use clap::Args;
 use url::Url;
 
-use super::{exit::Exit, target};
+use super::target;
 use crate::{
     allowed::Allowed,
     client::{Connection, Options},
@@ -33,6 +34,6 @@ impl Relay {
         let details = target::over_http(&self.url);
         let connection = Connection::open(&details, &allowed, &Options::default()).await?;
         relay::relay(connection).await?;
-        Ok(Exit::Done)
+        Ok(Exit::Passed)
     }
 }

@@ -6,12 +6,11 @@
 //! - [`Arguments`]: how a tool reads what it was called with
 //! - [`BUILTINS`]: the worlds that come with the crate: [`sum`], [`shop`]
 
-mod arguments;
 mod chance;
 pub mod shop;
 pub mod sum;
 
-pub use arguments::{Arguments, refused, tool};
+pub use crate::arguments::{Arguments, refused, tool};
 
 use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject, Tool};

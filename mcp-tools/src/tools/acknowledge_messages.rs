@@ -7,8 +7,12 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer, arguments::Arguments, described};
-use crate::{context::AgentContext, inbox::Filter};
+use super::{Tool, answer};
+use crate::{
+    arguments::{Arguments, tool},
+    context::AgentContext,
+    inbox::Filter,
+};
 
 /// Tells the sender of messages that they arrived.
 #[derive(Debug)]
@@ -21,7 +25,7 @@ impl Tool for AcknowledgeMessages {
             "message_ids": {"type": "array", "items": {"type": "string"}, "description": "Which messages. All that were not acknowledged yet if left out."},
         });
         let description = "Confirm to the Green Agent that messages were received, so that it need not send them again.";
-        described("acknowledge_messages", description, &properties)
+        tool("acknowledge_messages", description, properties, &[])
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
@@ -34,8 +38,8 @@ impl Tool for AcknowledgeMessages {
 
 fn wanted(context: &AgentContext, arguments: JsonObject) -> Result<Vec<String>, FieldError> {
     let mut arguments = Arguments::new(arguments);
-    let asked = arguments.strings("message_ids")?;
-    arguments.finish()?;
+    let asked = arguments.optional("message_ids")?;
+    arguments.done()?;
     match asked {
         Some(asked) => known(context, asked),
         None => Ok(waiting(context)),

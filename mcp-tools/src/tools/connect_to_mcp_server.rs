@@ -4,8 +4,9 @@ use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer, arguments::Arguments, described};
+use super::{Tool, answer};
 use crate::{
+    arguments::{Arguments, tool},
     client::Connection,
     connection::{self, ConnectionDetails, DetailsError},
     context::AgentContext,
@@ -41,7 +42,7 @@ impl Tool for ConnectToMcpServer {
         let description = "Connect to the MCP server of the evaluation. Finds the connection details in the \
             messages from the Green Agent by itself; there is no need to read or pass them. \
             Afterwards the server's tools can be called.";
-        described("connect_to_mcp_server", description, &properties)
+        tool("connect_to_mcp_server", description, properties, &[])
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
@@ -65,8 +66,8 @@ async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value,
 
 fn server(arguments: JsonObject) -> Result<Option<String>, DetailsError> {
     let mut arguments = Arguments::new(arguments);
-    let server = arguments.string("server")?;
-    arguments.finish()?;
+    let server = arguments.optional("server")?;
+    arguments.done()?;
     Ok(server)
 }
 

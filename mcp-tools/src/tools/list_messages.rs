@@ -5,8 +5,9 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer, arguments::Arguments, described, shown};
+use super::{Tool, answer, shown};
 use crate::{
+    arguments::{Arguments, tool},
     context::AgentContext,
     inbox::{Filter, Kind, Received},
 };
@@ -29,7 +30,7 @@ impl Tool for ListMessages {
         });
         let description = "List the messages received from the Green Agent, oldest first, in short. \
             `next_after` is there when there are more: pass it as `after`.";
-        described("list_messages", description, &properties)
+        tool("list_messages", description, properties, &[])
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
@@ -41,11 +42,11 @@ impl Tool for ListMessages {
 fn filter(arguments: JsonObject) -> Result<Filter, FieldError> {
     let mut arguments = Arguments::new(arguments);
     let filter = Filter {
-        kind: arguments.string("kind")?.map(kind).transpose()?,
-        acknowledged: arguments.flag("acknowledged")?,
+        kind: arguments.optional("kind")?.map(kind).transpose()?,
+        acknowledged: arguments.optional("acknowledged")?,
         after: arguments.number("after")?.unwrap_or(0),
     };
-    arguments.finish()?;
+    arguments.done()?;
     Ok(filter)
 }
 

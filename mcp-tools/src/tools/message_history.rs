@@ -5,11 +5,14 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer, arguments::Arguments, described, shown};
-use crate::context::AgentContext;
+use super::{Tool, answer, shown};
+use crate::{
+    arguments::{Arguments, tool},
+    context::AgentContext,
+};
 
 /// The most messages of one answer, and how many there are if nobody says.
-const MOST: u64 = 20;
+const MOST: usize = 20;
 
 /// Shows whole messages, the newest if nothing else is said.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ impl Tool for MessageHistory {
         });
         let description = "Read the communication with the Green Agent so far: whole messages, oldest first. \
             Secrets in them are masked; connect_to_mcp_server knows them.";
-        described("message_history", description, &properties)
+        tool("message_history", description, properties, &[])
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
@@ -42,13 +45,8 @@ impl Tool for MessageHistory {
 fn wanted(arguments: JsonObject) -> Result<Wanted, FieldError> {
     let mut arguments = Arguments::new(arguments);
     let before = arguments.number("before")?.unwrap_or(u64::MAX);
-    let limit = arguments.number("limit")?.unwrap_or(MOST);
-    arguments.finish()?;
-    if !(1..=MOST).contains(&limit) {
-        let expected = format!("a number from 1 to {MOST}");
-        return Err(FieldError::unexpected(expected, &json!(limit)).inside("limit"));
-    }
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = arguments.limit("limit", MOST, MOST)?;
+    arguments.done()?;
     Ok(Wanted { before, limit })
 }
 

@@ -7,7 +7,6 @@
 //! Their results are shown to language models, which are run by others: secrets in messages are masked.
 
 mod acknowledge_messages;
-mod arguments;
 mod connect_to_mcp_server;
 mod discover_a2a_agent_capabilities;
 mod invoke_a2a_agent_skill;
@@ -19,7 +18,7 @@ mod web_search;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
 pub use acknowledge_messages::AcknowledgeMessages;
@@ -30,7 +29,7 @@ pub use list_messages::ListMessages;
 pub use message_history::MessageHistory;
 pub use web_search::WebSearch;
 
-use crate::{agents::Agents, context::AgentContext};
+use crate::{agents::Agents, arguments::refused, context::AgentContext};
 
 /// Something an agent can do by itself.
 ///
@@ -61,30 +60,6 @@ pub fn a2a(agents: Agents) -> Vec<Arc<dyn Tool>> {
         Arc::new(DiscoverA2aAgentCapabilities::new(agents.clone())),
         Arc::new(InvokeA2aAgentSkill::new(agents)),
     ]
-}
-
-/// A tool whose arguments are these properties, none of them required.
-fn described(
-    name: &'static str,
-    description: &'static str,
-    properties: &Value,
-) -> rmcp::model::Tool {
-    let schema = [
-        ("type", json!("object")),
-        ("properties", properties.clone()),
-        ("additionalProperties", json!(false)),
-    ];
-    let schema: JsonObject = schema
-        .map(|(name, value)| (name.to_owned(), value))
-        .into_iter()
-        .collect();
-    rmcp::model::Tool::new(name, description, schema)
-}
-
-/// The same tool with these arguments required.
-fn requiring(mut tool: rmcp::model::Tool, names: &[&str]) -> rmcp::model::Tool {
-    Arc::make_mut(&mut tool.input_schema).insert("required".to_owned(), json!(names));
-    tool
 }
 
 /// The same tool with a result that has one of these statuses.
@@ -123,6 +98,6 @@ fn without_success(status: &str, reason: impl std::fmt::Display) -> Value {
 fn answer(result: Result<Value, String>) -> CallToolResult {
     match result {
         Ok(value) => CallToolResult::structured(value),
-        Err(reason) => CallToolResult::error(vec![ContentBlock::text(reason)]),
+        Err(reason) => refused(reason),
     }
 }

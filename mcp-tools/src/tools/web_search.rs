@@ -7,12 +7,16 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer, arguments::Arguments, described, requiring};
-use crate::{context::AgentContext, sites::Sites};
+use super::{Tool, answer};
+use crate::{
+    arguments::{Arguments, tool},
+    context::AgentContext,
+    sites::Sites,
+};
 
 /// How many sites an answer has if nobody says, and at most.
-const USUAL: u64 = 5;
-const MOST: u64 = 20;
+const USUAL: usize = 5;
+const MOST: usize = 20;
 
 /// Finds sites in an index of this machine.
 #[derive(Debug)]
@@ -26,19 +30,13 @@ impl WebSearch {
 
     fn search(&self, arguments: JsonObject) -> Result<Value, FieldError> {
         let mut arguments = Arguments::new(arguments);
-        let query = arguments
-            .string("query")?
-            .filter(|query| !query.trim().is_empty());
-        let limit = arguments.number("limit")?.unwrap_or(USUAL);
-        arguments.finish()?;
+        let query: Option<String> = arguments.optional("query")?;
+        let limit = arguments.limit("limit", USUAL, MOST)?;
+        arguments.done()?;
         let missing = || FieldError::new("words to look for", "nothing").inside("query");
+        let query = query.filter(|query| !query.trim().is_empty());
         let query = query.ok_or_else(missing)?;
-        if !(1..=MOST).contains(&limit) {
-            let expected = format!("a number from 1 to {MOST}");
-            return Err(FieldError::unexpected(expected, &json!(limit)).inside("limit"));
-        }
-        let most = usize::try_from(limit).unwrap_or(usize::MAX);
-        let found = self.0.search(&query, most).into_iter();
+        let found = self.0.search(&query, limit).into_iter();
         let results: Vec<Value> = found.map(|site| site.to_json()).collect();
         Ok(json!({"query": query, "results": results}))
     }
@@ -53,10 +51,7 @@ impl Tool for WebSearch {
         });
         let description = "Search the web for sites about something. Each result has url, title and description, the best first; \
             no results if nothing fits.";
-        requiring(
-            described("web_search", description, &properties),
-            &["query"],
-        )
+        tool("web_search", description, properties, &["query"])
     }
 
     async fn call(&self, _context: &AgentContext, arguments: JsonObject) -> CallToolResult {

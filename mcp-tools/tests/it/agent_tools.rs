@@ -83,7 +83,7 @@ async fn wrong_arguments_are_named() {
         (
             "list_messages",
             json!({"filter": 1}),
-            "filter: expected an argument that the tool has",
+            "filter: expected no such argument",
         ),
         (
             "message_history",
@@ -103,7 +103,7 @@ async fn wrong_arguments_are_named() {
         (
             "connect_to_mcp_server",
             json!({"url": "x"}),
-            "url: expected an argument that the tool has",
+            "url: expected no such argument",
         ),
     ] {
         let said = failure(&context, tool, arguments).await;

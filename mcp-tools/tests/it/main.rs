@@ -21,6 +21,7 @@ mod examples;
 #[cfg(test)]
 mod inspector;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/kept.rs"]
 mod kept;
 #[cfg(test)]
 mod node;
@@ -28,6 +29,9 @@ mod node;
 mod program;
 #[cfg(test)]
 mod python;
+#[cfg(test)]
+#[path = "../../../bridge/tests/it/running.rs"]
+mod running;
 #[cfg(test)]
 mod served;
 #[cfg(test)]

@@ -13,31 +13,10 @@ use tokio::{
     time::timeout,
 };
 
+pub(crate) use crate::running::{output, run, target};
+
 /// How long a program may take until it listens, and until it has ended.
 const LIMIT: Duration = Duration::from_secs(30);
-
-/// The output of a program that has to end within a limit, and whether it ended well.
-pub(crate) async fn run(command: &mut Command, limit: Duration) -> (bool, String) {
-    let (code, stdout, stderr) = output(command, limit).await;
-    (code == Some(0), stdout + &stderr)
-}
-
-/// The exit code of a program that has to end within a limit, its output, and its errors.
-pub(crate) async fn output(
-    command: &mut Command,
-    limit: Duration,
-) -> (Option<i32>, String, String) {
-    let shown = format!("{:?}", command.as_std());
-    let output = timeout(limit, command.kill_on_drop(true).output()).await;
-    let output = output.unwrap_or_else(|_| panic!("{shown} did not end within {limit:?}"));
-    let output = output.unwrap_or_else(|error| panic!("{shown} cannot be run: {error}"));
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
 
 /// `mcp-tools` with arguments.
 pub(crate) fn mcp_tools(arguments: &[&str]) -> Command {
@@ -59,12 +38,6 @@ pub(crate) fn example(name: &str) -> PathBuf {
         "{name} is not built: cargo build --workspace --examples"
     );
     path
-}
-
-/// Where tests may keep what takes long to make.
-pub(crate) fn target() -> &'static Path {
-    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    own.parent().unwrap_or(own)
 }
 
 /// A program that listens; it is killed when this is dropped.

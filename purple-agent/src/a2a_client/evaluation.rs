@@ -13,7 +13,7 @@ use url::Url;
 
 use super::{
     RequestError,
-    follow::{Source, follow},
+    follow::{follow, say},
     heard::{Heard, Stage},
 };
 use crate::clock;
@@ -91,17 +91,8 @@ impl Evaluation {
         message.task_id = self.heard.task_id();
         message.context_id = self.heard.context_id();
         let request = SendMessageRequest::new(message);
-        let source = if self.client.card().capabilities.streams() {
-            let events = self.client.send_streaming_message(request).await?;
-            self.heard.reopen();
-            Source::Stream(events)
-        } else {
-            let answer = self.client.send_message(request).await?;
-            self.heard.reopen();
-            self.heard.take(answer.into());
-            Source::Polls
-        };
-        let following = follow(self.client.clone(), source, self.heard.clone());
+        let events = say(&self.client, request, &self.heard).await?;
+        let following = follow(self.client.clone(), events, self.heard.clone());
         self.following.abort();
         self.following = tokio::spawn(following);
         Ok(())

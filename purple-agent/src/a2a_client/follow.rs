@@ -1,42 +1,49 @@
 //! Follows the evaluator's task until there is nothing more to be heard.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use bridge_client::{Client, ClientError, EventStream};
-use bridge_protocol::a2a::{GetTaskRequest, StreamResponse};
+use bridge_client::{Client, ClientError, EventStream, Fault};
+use bridge_protocol::a2a::SendMessageRequest;
 use futures_util::StreamExt as _;
-use tokio::time::sleep;
 
 use super::heard::{Heard, Stage};
 
-/// How often a task is asked for whose agent does not stream, or whose stream broke.
-const POLL: Duration = Duration::from_millis(250);
-
-/// How often in a row asking may fail.
-const FAILURES: u32 = 5;
-
-/// Where the events come from.
-pub(super) enum Source {
-    Stream(EventStream),
-    Polls,
+/// Says something, so that there is more to be heard. What an evaluator without streams answers is heard here
+/// already.
+pub(super) async fn say(
+    client: &Client,
+    request: SendMessageRequest,
+    heard: &Heard,
+) -> Result<Option<EventStream>, ClientError> {
+    if client.card().capabilities.streams() {
+        let events = client.send_streaming_message(request).await?;
+        heard.reopen();
+        return Ok(Some(events));
+    }
+    let answer = client.send_message(request).await?;
+    heard.reopen();
+    heard.take(answer.into());
+    Ok(None)
 }
 
 /// Hears all there is to be heard. Whoever waits for it has the limits; dropping ends it.
-pub(super) async fn follow(client: Arc<Client>, source: Source, heard: Arc<Heard>) {
-    let broken = match source {
-        Source::Stream(events) => listen(events, &heard).await.err(),
-        Source::Polls => None,
+pub(super) async fn follow(client: Arc<Client>, events: Option<EventStream>, heard: Arc<Heard>) {
+    let mut broken = match events {
+        Some(events) => listen(events, &heard).await.err(),
+        None => None,
     };
-    if *heard.stage().borrow() != Stage::Open {
-        return;
+    // A stream that ended early, or fell silent for too long, lost nothing: the task knows what was said.
+    if broken.as_ref().is_none_or(is_silence)
+        && is_open(&heard)
+        && let Some(task) = heard.task()
+    {
+        broken = listen(client.poll_task(task), &heard).await.err();
     }
-    // A stream that ended early, or broke, lost nothing: the task knows what was said.
-    match heard.task_id() {
-        Some(task) => poll(&client, &task, &heard).await,
-        None => heard.broken(match broken {
+    if is_open(&heard) {
+        heard.broken(match broken {
             Some(error) => error.to_string(),
             None => "the stream ended before it said anything".to_owned(),
-        }),
+        });
     }
 }
 
@@ -47,21 +54,10 @@ async fn listen(mut events: EventStream, heard: &Heard) -> Result<(), ClientErro
     Ok(())
 }
 
-async fn poll(client: &Client, task: &str, heard: &Heard) {
-    let mut failures = 0;
-    while *heard.stage().borrow() == Stage::Open {
-        sleep(POLL).await;
-        match client.get_task(GetTaskRequest::new(task)).await {
-            Ok(task) => {
-                failures = 0;
-                heard.take(StreamResponse::Task(task));
-            }
-            Err(error) => {
-                failures += 1;
-                if failures >= FAILURES {
-                    heard.broken(error.to_string());
-                }
-            }
-        }
-    }
+fn is_open(heard: &Heard) -> bool {
+    *heard.stage().borrow() == Stage::Open
+}
+
+fn is_silence(error: &ClientError) -> bool {
+    matches!(error.fault, Fault::Timeout(_))
 }

@@ -12,9 +12,7 @@ mod heard;
 use std::{sync::Arc, time::Duration};
 
 use bridge_client::{Client, ClientError};
-use bridge_protocol::a2a::{
-    Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest,
-};
+use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest};
 use mcp_tools::{
     acknowledge::ACKNOWLEDGE_EXTENSION,
     connection::{self, ConnectionDetails},
@@ -28,7 +26,7 @@ pub use evaluation::Evaluation;
 
 use crate::{agent::Listener, clock};
 use acknowledge::ByMessage;
-use follow::{Source, follow};
+use follow::{follow, say};
 use heard::Heard;
 
 /// How an evaluation is asked for.
@@ -122,17 +120,11 @@ pub async fn submit_evaluation_request(
         context.set_acknowledger(Arc::new(by_message));
     }
     let request = request(&client, &settings.text);
-    let source = if client.card().capabilities.streams() {
-        Source::Stream(client.send_streaming_message(request).await?)
-    } else {
-        let answer = client.send_message(request).await?;
-        heard.take(answer.into());
-        if let Some(details) = newest_details(context) {
-            context.set_mcp_connection_details(details);
-        }
-        Source::Polls
-    };
-    let following = tokio::spawn(follow(client.clone(), source, heard.clone()));
+    let events = say(&client, request, &heard).await?;
+    if let (None, Some(details)) = (&events, newest_details(context)) {
+        context.set_mcp_connection_details(details);
+    }
+    let following = tokio::spawn(follow(client.clone(), events, heard.clone()));
     let evaluation = Evaluation::new(client, heard, following);
     first_messages(green, context, settings, &evaluation).await?;
     let received = context.incoming_messages().history();
@@ -208,15 +200,9 @@ fn request(client: &Client, text: &str) -> SendMessageRequest {
     if acknowledges(client) {
         message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
     }
-    let at_once = !client.card().capabilities.streams();
-    SendMessageRequest {
-        configuration: at_once.then(|| SendMessageConfiguration {
-            accepted_output_modes: Vec::new(),
-            task_push_notification_config: None,
-            history_length: None,
-            return_immediately: true,
-            extra: Metadata::new(),
-        }),
-        ..SendMessageRequest::new(message)
+    let request = SendMessageRequest::new(message);
+    match client.card().capabilities.streams() {
+        true => request,
+        false => request.returning_immediately(),
     }
 }

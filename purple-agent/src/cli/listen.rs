@@ -2,8 +2,8 @@
 
 use std::{error::Error, net::SocketAddr};
 
-use bridge::{host::Host, serve, serve_until, stop_signal};
-use tokio::net::TcpListener;
+use bridge::host::Host;
+use bridge_program::{serve, serve_until, stop_signal};
 
 /// Serves until Ctrl-C or SIGTERM; says where it listens as soon as it does.
 pub(super) async fn listen(
@@ -12,9 +12,7 @@ pub(super) async fn listen(
     public_url: Option<&str>,
 ) -> Result<(), Box<dyn Error>> {
     let stop = stop_signal()?;
-    let listener = TcpListener::bind(address)
-        .await
-        .map_err(|error| format!("cannot listen on {address}: {error}"))?;
+    let listener = bridge_program::listen(address).await?;
     let own = format!("http://{}", listener.local_addr()?);
     let host = host.stopping(stop.clone());
     let app = host.router(public_url.unwrap_or(&own)).await?;

@@ -1,17 +1,18 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
 mod agent;
-mod exit;
 mod listen;
 mod run;
 mod serve;
 
 use std::process::ExitCode;
 
-use bridge::logging::{self, LogFormat};
+use bridge_program::{
+    Exit,
+    log::{self, LogFormat},
+};
 use clap::{Parser, Subcommand};
-
-use exit::Exit;
+use tracing::Level;
 
 /// An agent under evaluation: collects the messages of an evaluator over A2A, connects to the MCP server that
 /// they lead to, and works there as its policy chooses.
@@ -49,7 +50,7 @@ enum Command {
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    logging::init(cli.log_format);
+    log::init(cli.log_format, Level::WARN);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();

@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge::stop_signal;
+use bridge_program::{Exit, stop_signal};
 use clap::Args;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{agent::AgentFlags, complain, exit::Exit};
+use super::{agent::AgentFlags, complain};
 use crate::{
     agent::{Ended, Listener, Outcome, PurpleAgent},
     policy::PolicyError,

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use bridge::{cli::StoreChoice, host::Host};
+use bridge_program::Exit;
 use clap::Args;
 
-use super::{agent::AgentFlags, complain, exit::Exit, listen::listen};
+use super::{agent::AgentFlags, complain, listen::listen};
 
 const EXAMPLES: &str = "\
 Examples:

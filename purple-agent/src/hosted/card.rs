@@ -1,6 +1,6 @@
 //! The card of an agent under evaluation.
 
-use bridge_protocol::a2a::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill, Metadata};
+use bridge_protocol::a2a::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill};
 use mcp_tools::acknowledge::ACKNOWLEDGE_EXTENSION;
 
 /// A card without interfaces: where the agent is reached is the host's to say.
@@ -25,28 +25,19 @@ pub(super) fn card(name: &str) -> AgentCard {
 }
 
 fn acknowledges() -> AgentExtension {
-    AgentExtension {
-        uri: ACKNOWLEDGE_EXTENSION.to_owned(),
-        description: Some(
-            "acknowledges messages that name this extension, in statuses of the task".to_owned(),
-        ),
-        required: false,
-        params: None,
-        extra: Metadata::new(),
-    }
+    AgentExtension::new(
+        ACKNOWLEDGE_EXTENSION,
+        "acknowledges messages that name this extension, in statuses of the task",
+    )
 }
 
 fn evaluation() -> AgentSkill {
     AgentSkill {
-        id: "evaluation".to_owned(),
-        name: "Evaluation".to_owned(),
-        description: "Connects to the MCP server that messages name, and works on the task there"
-            .to_owned(),
         tags: vec!["evaluation".to_owned(), "mcp".to_owned()],
-        examples: Vec::new(),
-        input_modes: Vec::new(),
-        output_modes: Vec::new(),
-        security_requirements: Vec::new(),
-        extra: Metadata::new(),
+        ..AgentSkill::new(
+            "evaluation",
+            "Evaluation",
+            "Connects to the MCP server that messages name, and works on the task there",
+        )
     }
 }

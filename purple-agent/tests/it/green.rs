@@ -15,7 +15,7 @@ use bridge::{
     host::Host,
     store::MemoryStore,
 };
-use bridge_protocol::a2a::{AgentCard, AgentExtension, Message, Metadata, Part, Role, TaskState};
+use bridge_protocol::a2a::{AgentCard, AgentExtension, Message, Part, Role, TaskState};
 use jiff::Timestamp;
 use mcp_tools::{
     acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged},
@@ -123,13 +123,8 @@ impl Green {
         let mut card = AgentCard::named("Green", "Evaluates");
         card.capabilities.streaming = Some(plan.streams);
         if plan.resends {
-            card.capabilities.extensions.push(AgentExtension {
-                uri: ACKNOWLEDGE_EXTENSION.to_owned(),
-                description: None,
-                required: false,
-                params: None,
-                extra: Metadata::new(),
-            });
+            let acknowledges = AgentExtension::new(ACKNOWLEDGE_EXTENSION, "wants to be told");
+            card.capabilities.extensions.push(acknowledges);
         }
         let agent = Arc::new(GreenAgent {
             plan,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use bridge::{host::Host, store::MemoryStore};
 use bridge_client::{Client, Options};
 use bridge_protocol::a2a::{
-    CancelTaskRequest, Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest,
-    SendMessageResponse, Task, TaskState,
+    CancelTaskRequest, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task,
+    TaskState,
 };
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use purple_agent::{
@@ -55,18 +55,8 @@ impl Evaluator {
 
     /// Sends a message and does not wait for what comes of it.
     async fn begin(&self, message: Message) -> Task {
-        let configuration = SendMessageConfiguration {
-            accepted_output_modes: Vec::new(),
-            task_push_notification_config: None,
-            history_length: None,
-            return_immediately: true,
-            extra: Metadata::new(),
-        };
-        self.ask(SendMessageRequest {
-            configuration: Some(configuration),
-            ..SendMessageRequest::new(message)
-        })
-        .await
+        self.ask(SendMessageRequest::new(message).returning_immediately())
+            .await
     }
 
     async fn ask(&self, request: SendMessageRequest) -> Task {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use bridge_protocol::{
-    a2a::{AgentCard, AgentInterface},
+    a2a::{AgentCard, AgentInterface, Binding},
     dialect::{Generation, Version, card, execute, v0_1},
     wire::FieldError,
 };
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{DiscoveryError, Skill, places};
-use crate::Binding;
+use crate::interface;
 
 /// An agent that was found: who it is, how to speak to it, what it can be asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +159,8 @@ impl Manner {
         if version == Version::V0_1 && v0_1::card::has_paths(card) {
             return Some(Self::TasksSend);
         }
-        let binding = Binding::of(spoken).filter(|binding| binding.carries(version))?;
+        let binding =
+            Binding::of(spoken).filter(|binding| interface::carries(*binding, version))?;
         Some(Self::Interface(Reverse(version), binding))
     }
 
@@ -203,7 +204,7 @@ fn address(
         Manner::Interface(_, binding) => binding,
         Manner::TasksSend | Manner::Execute => Binding::JsonRpc,
     };
-    let found = binding.address(&places::base_of(found_at), &interface.url);
+    let found = interface::address(binding, &places::base_of(found_at), &interface.url);
     found.map_err(|why| DiscoveryError::NotACard {
         url: found_at.to_string(),
         why: why.at(place).inside("supportedInterfaces"),

@@ -1,32 +1,25 @@
-//! Where cards lie.
+//! Where to look for the cards of an address.
 
+use bridge_protocol::dialect::places;
 use url::Url;
-
-/// Of 1.0 and 0.3; of 0.2 and 0.1; of python-a2a; of agents that take each skill as a method.
-const PATHS: [&str; 4] = [
-    ".well-known/agent-card.json",
-    ".well-known/agent.json",
-    "agent.json",
-    "agent-card",
-];
 
 /// The places to look at, in order, each once. An address that is itself one of a card comes first.
 pub(super) fn of(target: &Url) -> Vec<Url> {
     let path = target.path().trim_end_matches('/').to_owned();
-    let is_document = path.ends_with(".json") || path.ends_with("/agent-card");
-    let mut places = Vec::new();
+    let is_document = path.ends_with(".json") || places::is_one(&path);
+    let mut all = Vec::new();
     if is_document {
-        places.push(at(target, &path));
+        all.push(at(target, &path));
     } else {
-        places.extend(PATHS.map(|card| at(target, &format!("{path}/{card}"))));
+        all.extend(places::ALL.map(|card| at(target, &places::below(&path, card))));
     }
-    for card in PATHS {
-        let place = at(target, &format!("/{card}"));
-        if !places.contains(&place) {
-            places.push(place);
+    for card in places::ALL {
+        let place = at(target, &places::below("", card));
+        if !all.contains(&place) {
+            all.push(place);
         }
     }
-    places
+    all
 }
 
 fn at(target: &Url, path: &str) -> Url {
@@ -40,7 +33,7 @@ fn at(target: &Url, path: &str) -> Url {
 /// The agent's address that a card's place suggests: what is before the path of the card.
 pub(super) fn base_of(place: &Url) -> Url {
     let path = place.path();
-    let ending = PATHS.iter().find_map(|card| path.strip_suffix(card));
+    let ending = places::ALL.iter().find_map(|card| path.strip_suffix(card));
     at(place, ending.unwrap_or(path))
 }
 

@@ -3,21 +3,15 @@
 use std::time::Duration;
 
 use bridge_protocol::{
-    a2a::{CancelTaskRequest, GetTaskRequest, Metadata},
+    a2a::{CancelTaskRequest, GetTaskRequest},
     dialect::Version,
 };
 
 use super::{Invocation, InvocationError, Outcome, State, execute, post::Poster, tasks_send};
 use crate::{
-    Client, Options,
+    Client, Options, Polls,
     discovery::{Discovered, Reach},
 };
-
-/// How soon a task that goes on is asked about for the first time.
-const FIRST_POLL: Duration = Duration::from_millis(100);
-
-/// How long there may be between two questions about a task.
-const LONGEST_POLL: Duration = Duration::from_secs(5);
 
 /// Calls skills of one agent.
 #[derive(Debug)]
@@ -25,6 +19,7 @@ pub struct Invoker<'a> {
     pub(super) agent: &'a Discovered,
     pub(super) way: Way,
     limit: Duration,
+    polls: Polls,
 }
 
 /// How the agent is spoken to.
@@ -58,8 +53,12 @@ impl<'a> Invoker<'a> {
             Reach::TasksSend { base } => Way::TasksSend(poster(base)?),
             Reach::Execute { base } => Way::Execute(poster(base)?),
         };
-        let limit = options.limits.reply;
-        Ok(Self { agent, way, limit })
+        Ok(Self {
+            agent,
+            way,
+            limit: options.limits.reply,
+            polls: options.polls.unwrap_or_default(),
+        })
     }
 
     /// Whether the agent has tasks, which can be waited for, gone on with and canceled. Those that take skills as
@@ -107,12 +106,7 @@ impl<'a> Invoker<'a> {
     /// # Errors
     /// [`InvocationError::Agent`] if the agent refuses, [`InvocationError::NoTasks`] if it has none.
     pub async fn cancel(&self, task_id: &str) -> Result<Outcome, InvocationError> {
-        let request = CancelTaskRequest {
-            tenant: None,
-            id: task_id.to_owned(),
-            metadata: None,
-            extra: Metadata::new(),
-        };
+        let request = CancelTaskRequest::new(task_id);
         Ok(match &self.way {
             Way::Client(client) => client.cancel_task(request).await?.into(),
             Way::TasksSend(poster) => tasks_send::cancel(poster, request).await?.into(),
@@ -178,24 +172,19 @@ impl<'a> Invoker<'a> {
     }
 
     async fn poll(&self, task_id: &str) -> Result<Outcome, InvocationError> {
-        let mut pause = FIRST_POLL;
+        let mut pause = self.polls.first;
         loop {
             let outcome = self.get(task_id).await?;
             if outcome.state != State::Working {
                 return Ok(outcome);
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_POLL);
+            pause = self.polls.after(pause);
         }
     }
 
     async fn get(&self, task_id: &str) -> Result<Outcome, InvocationError> {
-        let request = GetTaskRequest {
-            tenant: None,
-            id: task_id.to_owned(),
-            history_length: None,
-            extra: Metadata::new(),
-        };
+        let request = GetTaskRequest::new(task_id);
         Ok(match &self.way {
             Way::Client(client) => client.get_task(request).await?.into(),
             Way::TasksSend(poster) => tasks_send::get(poster, request).await?.into(),

@@ -1,7 +1,7 @@
 //! What is asked of an agent.
 
 use bridge_protocol::{
-    a2a::{AgentCard, Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest},
+    a2a::{AgentCard, Message, Metadata, Part, Role, SendMessageRequest},
     dialect::{execute::SkillCall, v0_1::card::is_pythons},
 };
 
@@ -70,16 +70,10 @@ impl Invocation {
             Some(_) => self.call().to_message(&self.message_id, text),
             None => self.words(),
         };
-        let configuration = SendMessageConfiguration {
-            accepted_output_modes: Vec::new(),
-            task_push_notification_config: None,
-            history_length: None,
-            return_immediately: true,
-            extra: Metadata::new(),
-        };
-        SendMessageRequest {
-            configuration: at_once.then_some(configuration),
-            ..self.belonging(message)
+        let request = self.belonging(message);
+        match at_once {
+            true => request.returning_immediately(),
+            false => request,
         }
     }
 

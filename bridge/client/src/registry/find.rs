@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
-use bridge_protocol::dialect::execute::CARD_PATH;
+use bridge_protocol::dialect::{execute::CARD_PATH, places};
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -196,8 +196,8 @@ fn card_of(agent: &Discovered) -> Url {
     let mut url = agent.reach.url().clone();
     let path = match &agent.reach {
         Reach::Execute { .. } => CARD_PATH,
-        Reach::Interface { .. } | Reach::TasksSend { .. } => ".well-known/agent-card.json",
+        Reach::Interface { .. } | Reach::TasksSend { .. } => places::CURRENT,
     };
-    url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
+    url.set_path(&places::below(url.path(), path));
     url
 }

@@ -11,7 +11,7 @@
 //! | annotations | `org.opencontainers.image.title`, `.description` and `.version` of the card |
 //!
 //! so that `oras pull HOST/agents/plan:v1` writes `agent-card.json`. Read is what anybody pushed with `oras
-//! push HOST/agents/plan:v1 FILE.json`, whatever the types: see [`artifact`].
+//! push HOST/agents/plan:v1 FILE.json`, whatever the types: see `artifact`.
 //!
 //! - [`Registry`]: one registry, with a cache of its cards
 //! - [`Registry::find`]: the agent that has a skill: the newest version that is healthy

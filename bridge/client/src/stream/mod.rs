@@ -1,11 +1,17 @@
 //! The events of a streaming operation, whatever becomes of the connection that brings them.
 //!
-//! - [`follow`]: takes broken streams up again, and asks for the task where there are none
+//! - [`begin`]: with a stream, or with an answer where the agent has none
+//! - [`follow`]: from event to event
+//! - [`resume`]: a stream that broke is taken up again
+//! - [`poll`]: the task is asked for
 //! - [`seen`]: what was shown already, so that nothing is shown twice and nothing is left out
 //! - [`news`]: what a task says that was not shown yet, as events
 
+mod begin;
 mod follow;
 mod news;
+mod poll;
+mod resume;
 mod seen;
 
 use std::{
@@ -14,10 +20,14 @@ use std::{
     task::{Context, Poll},
 };
 
-use bridge_protocol::{a2a::StreamResponse, dialect::Call};
+use bridge_protocol::{
+    a2a::{GetTaskRequest, StreamResponse, Task},
+    dialect::Call,
+};
 use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 
 use crate::{ClientError, agent::Agent};
+use follow::Follower;
 
 /// Events as they arrive, in the types of 1.0. It ends after the stream's end or the first error.
 ///
@@ -48,12 +58,23 @@ impl std::fmt::Debug for EventStream {
 
 /// Opens the stream of a call. A refusal is told here already, not by the first event.
 pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream, ClientError> {
-    match follow::begin(agent.clone(), call.clone()).await {
-        Ok(events) => Ok(EventStream(
-            events
-                .map(move |event| event.map_err(|fault| agent.named(fault, &call)))
-                .boxed(),
-        )),
+    match begin::with(agent.clone(), &call).await {
+        Ok(follower) => Ok(EventStream::named(follower, agent, call)),
         Err(fault) => Err(agent.named(fault, &call)),
+    }
+}
+
+/// What becomes of a task that is known as it stands here, by asking for it.
+pub(crate) fn poll(agent: Arc<Agent>, task: Task) -> EventStream {
+    let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
+    EventStream::named(begin::at(agent.clone(), task), agent, call)
+}
+
+impl EventStream {
+    /// The events of what is followed; its faults say whom they come from and what was called.
+    fn named(follower: Follower, agent: Arc<Agent>, call: Call) -> Self {
+        let events = follower.into_events();
+        let named = events.map(move |event| event.map_err(|fault| agent.named(fault, &call)));
+        Self(named.boxed())
     }
 }

@@ -27,6 +27,14 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// All of this task was shown; its state is that of the turn which is followed.
+    pub(super) fn of(task: Task) -> Self {
+        let mut seen = Self::default();
+        seen.note(&StreamResponse::Task(task));
+        seen.before = None;
+        seen
+    }
+
     /// The stream was taken up again.
     pub(super) fn again(&mut self) {
         self.again = true;

@@ -204,3 +204,34 @@ async fn a_subscription_is_followed_to_the_end_of_its_task() {
         assert_eq!(ids, once);
     }
 }
+
+#[tokio::test]
+async fn a_task_that_waits_already_is_not_asked_for_again() {
+    let waits = json!({"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}});
+    let (events, shared) = run(Manner::Silent, std::slice::from_ref(&waits), &[], 0).await;
+    assert_eq!(events, [waits]);
+    assert_eq!(shared.lock().unwrap().asked, ["SendMessage"]);
+}
+
+#[tokio::test]
+async fn a_known_task_is_asked_for_until_it_is_over() {
+    let log = log(&[0, 2, 3, 0, 4]);
+    let script = Script {
+        manner: Manner::Refuses,
+        log: log.clone(),
+        cuts: [].into(),
+        busy: 0,
+    };
+    let (url, shared) = serve(script).await;
+    let client = Client::connect(&url, &options()).await.unwrap();
+    let mut known = task(&log[..2]);
+    let mut events = client.poll_task(known.clone());
+    while let Some(event) = events.next().await {
+        let event = event.unwrap();
+        assert!(!matches!(event, StreamResponse::Task(_)), "{event:?}");
+        known.apply(event);
+    }
+    assert_eq!(known, task(&log));
+    assert_eq!(shared.lock().unwrap().asked, ["GetTask"; 3]);
+    assert!(client.poll_task(known).next().await.is_none());
+}

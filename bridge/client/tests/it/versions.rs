@@ -2,9 +2,7 @@
 
 use bridge_client::{Client, Fault, Options};
 use bridge_protocol::{
-    a2a::{
-        DeleteTaskPushNotificationConfigRequest, ListTasksRequest, Metadata, SendMessageResponse,
-    },
+    a2a::{DeleteTaskPushNotificationConfigRequest, ListTasksRequest, SendMessageResponse},
     dialect::Version,
     wire::Wire as _,
 };
@@ -114,18 +112,10 @@ async fn a_message_is_said_in_0_3() {
 async fn what_a_version_lacks_is_not_asked() {
     let (url, asked) = serve(CARD, card_0_3(), || result(&json!({}))).await;
     let client = Client::connect(&url, &Options::default()).await.unwrap();
-    let request = ListTasksRequest {
-        tenant: None,
-        context_id: None,
-        status: None,
-        page_size: None,
-        page_token: None,
-        history_length: None,
-        status_timestamp_after: None,
-        include_artifacts: None,
-        extra: Metadata::new(),
-    };
-    let error = client.list_tasks(request).await.unwrap_err();
+    let error = client
+        .list_tasks(ListTasksRequest::default())
+        .await
+        .unwrap_err();
     assert!(matches!(error.fault, Fault::NotInVersion("0.3")), "{error}");
     assert!(asked.lock().unwrap().is_empty());
 }

@@ -10,7 +10,7 @@ use super::{
 impl Task {
     /// The task as it stands after `update`. The message of the status that is replaced goes to the
     /// history, unless it stands there already.
-    pub fn apply_status(&mut self, update: TaskStatusUpdateEvent) {
+    fn apply_status(&mut self, update: TaskStatusUpdateEvent) {
         let replaced = core::mem::replace(&mut self.status, update.status);
         self.remember(replaced);
         if let Some(metadata) = update.metadata {
@@ -20,7 +20,7 @@ impl Task {
 
     /// The task as it stands after `update`: parts are appended to the artifact of the same id, or
     /// replace it, or a new artifact comes last.
-    pub fn apply_artifact(&mut self, update: TaskArtifactUpdateEvent) {
+    fn apply_artifact(&mut self, update: TaskArtifactUpdateEvent) {
         let TaskArtifactUpdateEvent {
             artifact, append, ..
         } = update;

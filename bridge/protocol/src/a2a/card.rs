@@ -137,6 +137,40 @@ impl AgentCapabilities {
     }
 }
 
+impl AgentExtension {
+    /// An extension that clients may use and need not know.
+    pub fn new(uri: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            description: Some(description.into()),
+            required: false,
+            params: None,
+            extra: Metadata::new(),
+        }
+    }
+}
+
+impl AgentSkill {
+    /// A skill without tags and examples, for what the card takes and gives.
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            description: description.into(),
+            tags: Vec::new(),
+            examples: Vec::new(),
+            input_modes: Vec::new(),
+            output_modes: Vec::new(),
+            security_requirements: Vec::new(),
+            extra: Metadata::new(),
+        }
+    }
+}
+
 impl AgentCard {
     /// A card with a name and a description, for text in and out, and nothing else yet.
     pub fn named(name: impl Into<String>, description: impl Into<String>) -> Self {

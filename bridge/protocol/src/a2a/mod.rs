@@ -3,6 +3,7 @@
 //! Fields that a newer peer sends stand in `extra` and are written again; unknown enum values are kept.
 
 mod apply;
+mod binding;
 mod card;
 mod error;
 mod event;
@@ -14,6 +15,7 @@ mod request;
 mod security;
 mod task;
 
+pub use binding::Binding;
 pub use card::{
     AgentCapabilities, AgentCard, AgentCardSignature, AgentExtension, AgentInterface,
     AgentProvider, AgentSkill,

@@ -21,6 +21,7 @@ object! {
 
 object! {
     /// How the answer to a message is wanted.
+    #[derive(Default)]
     pub struct SendMessageConfiguration {
         /// Media types that the client can take.
         optional accepted_output_modes: Vec<String> = "acceptedOutputModes",
@@ -47,6 +48,7 @@ object! {
 
 object! {
     /// ListTasks.
+    #[derive(Default)]
     pub struct ListTasksRequest {
         /// The tenant, on servers that have several.
         optional tenant: Option<String> = "tenant",
@@ -153,6 +155,7 @@ object! {
 
 object! {
     /// GetExtendedAgentCard.
+    #[derive(Default)]
     pub struct GetExtendedAgentCardRequest {
         /// The tenant, on servers that have several.
         optional tenant: Option<String> = "tenant",
@@ -168,6 +171,19 @@ impl SendMessageRequest {
             configuration: None,
             metadata: None,
             extra: Metadata::new(),
+        }
+    }
+
+    /// The same request, answered at once: nobody waits for the end of the turn (specification 3.2.2).
+    #[must_use]
+    pub fn returning_immediately(self) -> Self {
+        let configuration = SendMessageConfiguration {
+            return_immediately: true,
+            ..self.configuration.unwrap_or_default()
+        };
+        Self {
+            configuration: Some(configuration),
+            ..self
         }
     }
 }

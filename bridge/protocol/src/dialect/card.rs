@@ -14,7 +14,7 @@ use crate::{
 /// The generation in whose form a card is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
-    /// None of A2A: one `url`, and skills with `input_schema`; see [`execute`](super::execute).
+    /// None of A2A: one `url`, and skills with `input_schema`; see [`execute`].
     Execute,
     /// 0.1: one `url`, or `base_url`, with `authentication`; and what python-a2a writes.
     V0_1,

@@ -11,6 +11,7 @@
 //! - [`card`]: agent cards of all generations
 //! - [`execute`]: agents that take each skill as a method
 //! - [`loss`]: what the older generation cannot say
+//! - [`places`]: where cards lie
 //! - [`result`]: what operations answer
 //! - [`v0_1`]: the types of 0.1, one by one
 //! - [`v0_3`]: the types of 0.3, and 0.2, one by one
@@ -25,6 +26,7 @@ pub mod card;
 pub mod execute;
 pub mod loss;
 pub(crate) mod object;
+pub mod places;
 #[cfg(test)]
 mod properties;
 pub mod result;

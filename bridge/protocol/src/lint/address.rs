@@ -10,11 +10,7 @@ use alloc::{
 use serde_json::{Map, Value};
 
 use super::{Level, Linter};
-use crate::dialect::card::Generation;
-
-/// Bindings with a name of their own; others are named by a URI.
-const BINDINGS: [&str; 3] = ["JSONRPC", GRPC, "HTTP+JSON"];
-const GRPC: &str = "GRPC";
+use crate::{a2a::Binding, dialect::card::Generation};
 
 impl Linter<'_> {
     pub(super) fn addresses(&mut self) {
@@ -45,7 +41,7 @@ impl Linter<'_> {
                 continue;
             };
             let binding = text(interface, "protocolBinding");
-            match binding == GRPC && !text(interface, "url").contains("://") {
+            match binding == Binding::Grpc.as_str() && !text(interface, "url").contains("://") {
                 true => self.channel(interface, &path),
                 false => self.url(interface, &path, "url"),
             }
@@ -132,11 +128,13 @@ impl Linter<'_> {
         }
     }
 
+    /// A binding has a name of its own, or is named by a URI.
     fn binding(&mut self, path: &str, binding: &str) {
-        if BINDINGS.contains(&binding) || binding.contains(':') {
+        let names = [Binding::JsonRpc, Binding::Grpc, Binding::HttpJson].map(Binding::as_str);
+        if names.contains(&binding) || binding.contains(':') {
             return;
         }
-        let known = BINDINGS.join(", ");
+        let known = names.join(", ");
         let (level, message) = match binding {
             "" => (Level::Error, "is missing".to_string()),
             _ => (
@@ -148,7 +146,6 @@ impl Linter<'_> {
         self.add(level, "transport", path, message, fix);
     }
 
-    /// An address, if it is there.
     /// Where a channel of gRPC leads: host and port, since that is what its libraries take.
     fn channel(&mut self, interface: &Map<String, Value>, path: &str) {
         let (url, path) = (text(interface, "url"), super::below(path, "url"));
@@ -169,6 +166,7 @@ impl Linter<'_> {
         }
     }
 
+    /// An address, if it is there.
     pub(super) fn url(&mut self, object: &Map<String, Value>, path: &str, name: &str) {
         let Some(url) = object.get(name).and_then(Value::as_str) else {
             return;

@@ -2,7 +2,7 @@
 //!
 //! [`v1`] are the messages of package `lf.a2a.v1`, made from `proto/a2a.proto` by `proto/generate`, which
 //! also makes the [`DESCRIPTOR`] that reflection shows. [`Proto`] goes between them and the types of
-//! [`a2a`](crate::a2a), [`read`] and [`write`] between those and bytes, [`read_call`] and [`write_call`] do so
+//! [`a2a`](crate::a2a), [`read`] and [`write()`] between those and bytes, [`read_call`] and [`write_call`] do so
 //! for the parameters of any operation, and [`status`] for errors.
 //!
 //! What protocol buffers cannot carry, and JSON can:

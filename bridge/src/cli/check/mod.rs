@@ -8,8 +8,9 @@ mod show;
 mod signed;
 mod subject;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 
+use bridge_program::Exit;
 use bridge_protocol::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
@@ -59,34 +60,34 @@ pub(super) enum CheckError {
 }
 
 impl CheckError {
-    fn code(&self) -> u8 {
+    fn exit(&self) -> Exit {
         match self {
-            Self::Unreadable(_) => 3,
-            Self::Unreachable(_) => 4,
+            Self::Unreadable(_) => Exit::Unreadable,
+            Self::Unreachable(_) => Exit::Infrastructure,
         }
     }
 }
 
 impl Check {
-    pub(super) fn execute(&self) -> ExitCode {
+    pub(super) fn execute(&self) -> Exit {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
         match runtime {
-            Ok(runtime) => ExitCode::from(runtime.block_on(self.check())),
+            Ok(runtime) => runtime.block_on(self.check()),
             Err(error) => {
                 eprintln!("error: {error}");
-                ExitCode::FAILURE
+                Exit::Failed
             }
         }
     }
 
-    async fn check(&self) -> u8 {
+    async fn check(&self) -> Exit {
         let signers = match signed::signers(self.keys.as_deref(), &self.keys_below) {
             Ok(signers) => signers,
             Err(error) => {
                 eprintln!("error: {error}");
-                return error.code();
+                return error.exit();
             }
         };
         let mut all = Vec::new();
@@ -101,18 +102,22 @@ impl Check {
             true => println!("{}", show::json(&all)),
             false => all.iter().for_each(|one| print!("{one}")),
         }
-        all.iter().map(|one| self.code(one)).max().unwrap_or(0)
+        all.iter()
+            .map(|one| self.exit(one))
+            .max()
+            .unwrap_or_default()
     }
 
-    fn code(&self, checked: &Checked) -> u8 {
+    fn exit(&self, checked: &Checked) -> Exit {
         let is_wrong = |finding: &Finding| match finding.level {
             Level::Error => true,
             Level::Warning => self.strict,
             Level::Note => false,
         };
         match &checked.found {
-            Ok(report) => u8::from(report.findings.iter().any(is_wrong)),
-            Err(error) => error.code(),
+            Ok(report) if report.findings.iter().any(is_wrong) => Exit::Failed,
+            Ok(_) => Exit::Passed,
+            Err(error) => error.exit(),
         }
     }
 }

@@ -8,7 +8,10 @@ use std::{
 };
 
 use bridge_client::Signers;
-use bridge_protocol::lint::{Finding, Level, lint};
+use bridge_protocol::{
+    dialect::places,
+    lint::{Finding, Level, lint},
+};
 use serde_json::Value;
 use url::Url;
 
@@ -18,9 +21,6 @@ use crate::{
     cli::card_file,
     config::{self, Config, ConfigError, ConfigErrors},
 };
-
-/// Where cards lie below an agent's address: 0.3 and 1.0, then 0.2 and before.
-const PATHS: [&str; 2] = [".well-known/agent-card.json", ".well-known/agent.json"];
 
 /// Something that can be looked at.
 #[derive(Clone, Debug)]
@@ -89,10 +89,10 @@ async fn fetch(url: &Url) -> Result<Value, CheckError> {
         return auth::document(url).await.map_err(unreachable);
     }
     let mut first = None;
-    for path in PATHS {
+    for path in places::SPECIFIED {
         let mut place = url.clone();
         place.set_query(None);
-        place.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
+        place.set_path(&places::below(url.path(), path));
         match auth::document(&place).await {
             Ok(document) => return Ok(document),
             Err(error) => first = first.or(Some(error)),

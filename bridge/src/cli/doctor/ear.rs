@@ -13,7 +13,7 @@ use bridge_protocol::{
     wire::{Wire as _, from_slice},
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::mpsc};
+use tokio::sync::mpsc;
 use url::Url;
 
 use crate::{clock, serve};
@@ -43,8 +43,7 @@ impl Ear {
         listen: SocketAddr,
         known_as: Option<&Url>,
     ) -> Result<Self, Box<dyn Error>> {
-        let listener = TcpListener::bind(listen).await;
-        let listener = listener.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+        let listener = bridge_program::listen(listen).await?;
         let here = format!("http://{}", listener.local_addr()?);
         let base = known_as
             .map_or(here.as_str(), Url::as_str)

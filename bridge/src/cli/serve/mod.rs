@@ -52,9 +52,7 @@ impl Serve {
         place::check(&config)?;
         let choice = self.store_choice(&config)?;
         let listen = place::listen(&config);
-        let listener = TcpListener::bind(listen)
-            .await
-            .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+        let listener = bridge_program::listen(listen).await?;
         let grpc = listen_for_grpc(&config).await?;
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
         let place = Place::of(&config, listener.local_addr()?)?;

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{place::Encryption, reload::Reload};
-use crate::{serve, serve_until};
+use bridge_program::{serve, serve_until};
 
 /// Where requests come in.
 pub(super) struct Doors {

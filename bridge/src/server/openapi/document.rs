@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::AgentCard,
-    dialect::Version,
+    dialect::{Version, places},
     wire::{Schemas, Wire as _},
 };
 use serde_json::{Map, Value, json};
@@ -35,7 +35,7 @@ pub(super) fn of(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let card = AgentCard::describe(&mut schemas);
     add(
         &mut paths,
-        "/.well-known/agent-card.json",
+        &places::below("", places::CURRENT),
         "get",
         self::card(&card),
     );

@@ -32,7 +32,7 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{Error, ErrorKind},
-    dialect::Call,
+    dialect::{Call, places},
 };
 
 use self::{
@@ -146,7 +146,8 @@ impl Mount {
             {
                 let message = format!(
                     "expected JSON-RPC by POST at the address of agent {agent:?}; its card is at \
-                     {own}/.well-known/agent-card.json, HTTP+JSON at {own}/message:send and beside it"
+                     {own}/{}, HTTP+JSON at {own}/message:send and beside it",
+                    places::CURRENT
                 );
                 Refusal::method(message, &allowed)
             }

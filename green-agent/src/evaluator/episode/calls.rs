@@ -4,10 +4,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use bridge_client::{Client, ClientError, Limits, Options};
-use bridge_protocol::a2a::{
-    CancelTaskRequest, Message, Metadata, Part, Role, SendMessageConfiguration, SendMessageRequest,
-};
-use futures_util::StreamExt as _;
+use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest};
 use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
 use tokio::{
     sync::watch,
@@ -126,29 +123,9 @@ struct Talk<'a> {
 impl Talk<'_> {
     /// Says something and listens until there is nothing more to be heard.
     async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
-        if self.client.card().capabilities.streams() {
-            let mut events = self.client.send_streaming_message(request).await?;
-            while let Some(item) = events.next().await {
-                self.heard.take(item?);
-                self.note();
-            }
-        } else {
-            let answer = self.client.send_message(request).await?;
-            self.heard.take(answer.into());
-        }
-        self.heard.settle(self.client, |_| ()).await
-    }
-
-    fn note(&self) {
-        let task = self.heard.task.as_ref();
-        if let Some(message) = task.and_then(|task| task.status.message.as_ref()) {
-            let ids = acknowledged_in(message);
-            self.acknowledged.send_if_modified(|known| {
-                let before = known.len();
-                known.extend(ids);
-                known.len() > before
-            });
-        }
+        let streams = self.client.card().capabilities.streams();
+        let noted = |heard: &Collected, _| note(heard, &self.acknowledged);
+        self.heard.say(self.client, request, streams, noted).await
     }
 
     /// A participant whose episode is over is not left working. It may have ended meanwhile, or not know
@@ -159,6 +136,19 @@ impl Talk<'_> {
             let request = CancelTaskRequest::new(task.id.as_str());
             let _ = timeout(LAST_WORDS, self.client.cancel_task(request)).await;
         }
+    }
+}
+
+/// Notes what is acknowledged by what was heard last.
+fn note(heard: &Collected, acknowledged: &watch::Sender<BTreeSet<String>>) {
+    let task = heard.task.as_ref();
+    if let Some(message) = task.and_then(|task| task.status.message.as_ref()) {
+        let ids = acknowledged_in(message);
+        acknowledged.send_if_modified(|known| {
+            let before = known.len();
+            known.extend(ids);
+            known.len() > before
+        });
     }
 }
 
@@ -178,16 +168,7 @@ async fn insist(
                 break;
             }
             // Who has the message answers with its task, which goes on; so there is nothing to wait for.
-            let again = SendMessageRequest {
-                configuration: Some(SendMessageConfiguration {
-                    accepted_output_modes: Vec::new(),
-                    task_push_notification_config: None,
-                    history_length: None,
-                    return_immediately: true,
-                    extra: Metadata::new(),
-                }),
-                ..request.clone()
-            };
+            let again = request.clone().returning_immediately();
             client.send_message(again).await?;
         }
     }

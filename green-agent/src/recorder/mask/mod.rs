@@ -138,7 +138,7 @@ impl Masker {
     }
 
     /// The value of the header `name`, given in lowercase, without secrets.
-    pub fn mask_header(&self, name: &str, value: &str) -> String {
+    fn mask_header(&self, name: &str, value: &str) -> String {
         if is_secret_header(name) {
             mask_credentials(value)
         } else if name == "location" {

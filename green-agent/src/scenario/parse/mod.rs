@@ -12,6 +12,7 @@ mod credential;
 mod episode;
 mod evaluator;
 mod expect;
+mod green;
 mod harness;
 mod part;
 mod pipeline;
@@ -94,7 +95,7 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ScenarioErrors 
 fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     let cast = agents::participants(root);
     let mut config = root.table("config");
-    let green = agents::green(root, config.as_mut(), &cast);
+    let green = green::green(root, config.as_mut(), &cast);
     let config = config.map(|table| table.json()).unwrap_or_default();
     let harness = harness::harness(root, &cast);
     Some(Scenario {

@@ -2,14 +2,16 @@
 
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
+use bridge_program::{Exit, listen, stop_signal};
 use clap::{Args, builder::PossibleValue};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
+use tokio::sync::watch;
 use url::Url;
 
-use super::listening::{Stop, listen, serve, settings};
+use super::listening::{serve_to_the_end, settings, stopped};
 use crate::{
-    cli::{exit::Exit, target},
+    cli::target,
     environments::{self, BUILTINS},
     episodes::{Ended, Episodes, Limits, Outcome},
     server,
@@ -49,7 +51,8 @@ impl EpisodeFlags {
         let name = self.environment.as_deref().unwrap_or_default();
         let environment = environments::builtin(name, self.seed);
         let environment = environment.ok_or("there is no such environment")?;
-        let (listener, address) = listen(address).await?;
+        let listener = listen(address).await?;
+        let address = listener.local_addr()?;
         let episodes = Episodes::new(1);
         let limits = Limits {
             steps: self.steps,
@@ -62,16 +65,16 @@ impl EpisodeFlags {
         let app = server::router(episodes.clone(), settings);
 
         // Whoever is told the address may stop the program at once.
-        let stop = Stop::heard()?;
+        let stop = stop_signal()?;
         target::print(&opened.details(url).to_mcp_servers())?;
         eprintln!("listening on http://{address}");
-        let outcome = serve(listener, app, ended(&episodes, &opened.id, stop)).await?;
+        let outcome = serve_to_the_end(listener, app, ended(&episodes, &opened.id, stop)).await?;
         target::print(&json!({"outcome": outcome}))?;
         Ok(match outcome.ended {
             // Whoever stopped it did not ask whether the goal was reached.
-            Ended::Closed => Exit::Done,
+            Ended::Closed => Exit::Passed,
             Ended::Submitted | Ended::StepLimit | Ended::TimeLimit if outcome.score.success => {
-                Exit::Done
+                Exit::Passed
             }
             Ended::Submitted | Ended::StepLimit | Ended::TimeLimit => Exit::Failed,
         })
@@ -79,10 +82,10 @@ impl EpisodeFlags {
 }
 
 /// Waits for the episode's end, which a signal brings about too.
-async fn ended(episodes: &Episodes, id: &str, mut stop: Stop) -> io::Result<Outcome> {
+async fn ended(episodes: &Episodes, id: &str, stop: watch::Receiver<bool>) -> io::Result<Outcome> {
     let outcome = tokio::select! {
         outcome = episodes.finished(id) => outcome,
-        () = stop.comes() => episodes.close(id).await,
+        () = stopped(stop) => episodes.close(id).await,
     };
     outcome.ok_or_else(|| io::Error::other("the episode is not there any more"))
 }

@@ -1,26 +1,17 @@
 //! Serving over HTTP until something is over, or until Ctrl-C or SIGTERM.
 
-use std::{future::Future, io, net::SocketAddr, time::Duration};
+use std::{future::Future, io, net::SocketAddr};
 
-use axum::{Router, serve::ListenerExt as _};
-use tokio::{
-    net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
-    sync::oneshot,
-    time::timeout,
-};
+use axum::Router;
+use bridge_program::{serve, serve_until};
+use tokio::{net::TcpListener, sync::watch, try_join};
 
 use crate::server::ServerSettings;
 
-/// How long open requests may go on after the end; the last result is among them.
-const DRAIN: Duration = Duration::from_secs(5);
-
-/// Listens, or says where that is not possible.
-pub(super) async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
-    let listener = TcpListener::bind(address).await;
-    let bound = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
-    let bound = bound.map(|(address, listener)| (listener, address));
-    bound.map_err(|error| format!("cannot listen on {address}: {error}"))
+/// Comes when the program is asked to stop.
+pub(super) async fn stopped(mut stop: watch::Receiver<bool>) {
+    // Whoever listens for signals does so as long as the program runs.
+    let _ = stop.wait_for(|stopped| *stopped).await;
 }
 
 /// It may also be reached by the address that it was told to listen on.
@@ -30,53 +21,19 @@ pub(super) fn settings(address: SocketAddr) -> ServerSettings {
     settings
 }
 
-/// Ctrl-C and SIGTERM, from now on.
-pub(super) struct Stop {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Stop {
-    pub(super) fn heard() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    pub(super) async fn comes(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-/// Serves until the end; then open requests get a moment to be answered.
-pub(super) async fn serve<T>(
+/// Serves until the end; then open requests get a moment to be answered, since the last result is among them.
+pub(super) async fn serve_to_the_end<T>(
     listener: TcpListener,
     app: Router,
     ended: impl Future<Output = io::Result<T>>,
 ) -> io::Result<T> {
-    let (stop, stopped) = oneshot::channel::<()>();
-    let listener = listener.tap_io(|connection| {
-        // Without it the kernel holds the events of a stream back.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection without TCP_NODELAY");
-        }
-    });
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async {
-        // Dropped or sent, it means the same.
-        let _ = stopped.await;
-    });
-    let mut serving = tokio::spawn(serving.into_future());
-    let outcome = tokio::select! {
-        outcome = ended => outcome?,
-        broken = &mut serving => return Err(io::Error::other(format!("serving ended: {broken:?}"))),
+    let (over, stop) = watch::channel(false);
+    let ended = async {
+        let outcome = ended.await?;
+        over.send_replace(true);
+        Ok(outcome)
     };
-    drop(stop);
-    if timeout(DRAIN, &mut serving).await.is_err() {
-        serving.abort();
-    }
+    let serving = serve_until(stop, |stop| serve(listener, app, stop));
+    let (outcome, ()) = try_join!(ended, serving)?;
     Ok(outcome)
 }

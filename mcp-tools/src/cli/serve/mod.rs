@@ -6,9 +6,9 @@ mod tools;
 
 use std::{error::Error, net::SocketAddr};
 
+use bridge_program::Exit;
 use clap::Args;
 
-use super::exit::Exit;
 use episode::EpisodeFlags;
 use tools::ToolFlags;
 

@@ -2,16 +2,17 @@
 
 use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc};
 
+use bridge_program::{Exit, listen, stop_signal};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use url::Url;
 use uuid::Uuid;
 
-use super::listening::{Stop, listen, serve, settings};
+use super::listening::{serve_to_the_end, settings, stopped};
 use crate::{
     agents::{Agents, AgentsSettings, Credential, StandIn},
     allowed::Allowed,
-    cli::{exit::Exit, target},
+    cli::target,
     client,
     connection::ConnectionDetails,
     context::{AgentContext, Settings},
@@ -110,18 +111,19 @@ fn context() -> AgentContext {
 }
 
 async fn over_stdio(server: ToolServer) -> Result<Exit, Box<dyn Error>> {
-    let mut stop = Stop::heard()?;
+    let stop = stop_signal()?;
     let running = server.over_stdio().await;
     let running = running.map_err(|error| format!("expected an MCP client: {error}"))?;
     tokio::select! {
         ended = running.waiting() => drop(ended?),
-        () = stop.comes() => {}
+        () = stopped(stop) => {}
     }
-    Ok(Exit::Done)
+    Ok(Exit::Passed)
 }
 
 async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<dyn Error>> {
-    let (listener, address) = listen(address).await?;
+    let listener = listen(address).await?;
+    let address = listener.local_addr()?;
     let settings = settings(address);
     let token = target::token().unwrap_or_else(draw);
     let url = Url::parse(&format!("http://{address}{}", settings.path))?;
@@ -129,15 +131,15 @@ async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<
     let app = server.router(&token, settings);
 
     // Whoever is told the address may stop the program at once.
-    let mut stop = Stop::heard()?;
+    let stop = stop_signal()?;
     target::print(&details.to_mcp_servers())?;
     eprintln!("listening on http://{address}");
-    serve(listener, app, async {
-        stop.comes().await;
+    serve_to_the_end(listener, app, async {
+        stopped(stop).await;
         Ok(())
     })
     .await?;
-    Ok(Exit::Done)
+    Ok(Exit::Passed)
 }
 
 #[expect(

@@ -45,6 +45,18 @@ async fn agent() -> Site {
     site(&[("GET /agent-card", answer(&json!({})))]).await
 }
 
+/// Pushes the card of an agent at this place, to `REPOSITORY:TAG`.
+async fn publish(registry: &Registry, place: &str, version: &str, skill: &str, at: &Site) {
+    let (repository, tag) = place.split_once(':').unwrap();
+    let card = card("n", version, skill, at.url.as_str());
+    registry.push(repository, tag, &card).await.unwrap();
+}
+
+/// Where the agent is that has this skill.
+async fn found_at(registry: &Registry, skill: &str) -> String {
+    url_of(&registry.find(skill).await.unwrap()).to_owned()
+}
+
 fn url_of(found: &Found) -> &str {
     let Reach::Execute { base } = &found.agent.reach else {
         panic!("{:?}", found.agent.reach);
@@ -159,48 +171,17 @@ async fn the_newest_version_that_is_healthy_is_found() {
         agent().await,
         site(&[("GET /agent-card", (503, None, String::new()))]).await,
     );
-    registry
-        .push(
-            "agents/plan",
-            "v1",
-            &card("n", "1.0.0", "plan", old.url.as_str()),
-        )
-        .await
-        .unwrap();
-    registry
-        .push(
-            "agents/other",
-            "v0.9",
-            &card("n", "9.0.0", "plan", old.url.as_str()),
-        )
-        .await
-        .unwrap();
-    assert_eq!(
-        url_of(&registry.find("plan").await.unwrap()),
-        old.url.as_str()
-    );
+    publish(&registry, "agents/plan:v1", "1.0.0", "plan", &old).await;
+    publish(&registry, "agents/other:v0.9", "9.0.0", "plan", &old).await;
+    assert_eq!(found_at(&registry, "plan").await, old.url.as_str());
     // Replaced at runtime: nobody is started anew.
-    registry
-        .push(
-            "agents/plan",
-            "v2",
-            &card("n", "2.0.0", "plan", new.url.as_str()),
-        )
-        .await
-        .unwrap();
+    publish(&registry, "agents/plan:v2", "2.0.0", "plan", &new).await;
     let found = registry.find("plan").await.unwrap();
     assert_eq!(
         (url_of(&found), found.tag.as_str()),
         (new.url.as_str(), "v2")
     );
-    registry
-        .push(
-            "agents/plan",
-            "v10",
-            &card("n", "10.0.0", "plan", broken.url.as_str()),
-        )
-        .await
-        .unwrap();
+    publish(&registry, "agents/plan:v10", "10.0.0", "plan", &broken).await;
     let found = registry.find("plan").await.unwrap();
     assert_eq!(
         (url_of(&found), found.tag.as_str()),
@@ -218,14 +199,7 @@ async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
         format!("no agent in {host} has the skill \"plan\": it is empty")
     );
     let broken = site(&[("GET /agent-card", (503, None, String::new()))]).await;
-    registry
-        .push(
-            "agents/plan",
-            "v1",
-            &card("n", "1.0.0", "plan", broken.url.as_str()),
-        )
-        .await
-        .unwrap();
+    publish(&registry, "agents/plan:v1", "1.0.0", "plan", &broken).await;
     oras::push(&program.url, "image", "v1", &oras::TAR, b"x").await;
     let error = registry.find("review").await.unwrap_err();
     assert_eq!(
@@ -276,62 +250,28 @@ async fn what_is_known_is_used_while_it_is_fresh_and_asked_anew_when_it_does_not
     let program = Program::start().await;
     let registry = registry(&program, Duration::from_secs(3600));
     let (old, new) = (agent().await, agent().await);
-    registry
-        .push(
-            "agents/plan",
-            "v1",
-            &card("n", "1.0.0", "plan", old.url.as_str()),
-        )
-        .await
-        .unwrap();
+    publish(&registry, "agents/plan:v1", "1.0.0", "plan", &old).await;
+    assert_eq!(found_at(&registry, "plan").await, old.url.as_str());
+    publish(&registry, "agents/plan:v2", "2.0.0", "plan", &new).await;
     assert_eq!(
-        url_of(&registry.find("plan").await.unwrap()),
-        old.url.as_str()
-    );
-    registry
-        .push(
-            "agents/plan",
-            "v2",
-            &card("n", "2.0.0", "plan", new.url.as_str()),
-        )
-        .await
-        .unwrap();
-    assert_eq!(
-        url_of(&registry.find("plan").await.unwrap()),
+        found_at(&registry, "plan").await,
         old.url.as_str(),
         "still fresh"
     );
-    registry
-        .push(
-            "agents/build",
-            "v1",
-            &card("n", "1.0.0", "build", new.url.as_str()),
-        )
-        .await
-        .unwrap();
+    publish(&registry, "agents/build:v1", "1.0.0", "build", &new).await;
     assert_eq!(
-        url_of(&registry.find("build").await.unwrap()),
+        found_at(&registry, "build").await,
         new.url.as_str(),
         "asked anew"
     );
-    assert_eq!(
-        url_of(&registry.find("plan").await.unwrap()),
-        new.url.as_str()
-    );
+    assert_eq!(found_at(&registry, "plan").await, new.url.as_str());
 }
 
 #[tokio::test]
 async fn a_registry_that_is_gone_is_told_and_survived() {
     let (program, registry) = asked_always().await;
     let here = agent().await;
-    registry
-        .push(
-            "agents/plan",
-            "v1",
-            &card("n", "1.0.0", "plan", here.url.as_str()),
-        )
-        .await
-        .unwrap();
+    publish(&registry, "agents/plan:v1", "1.0.0", "plan", &here).await;
     let found = tokio::spawn(async move {
         let found = registry.find("plan").await.unwrap();
         (registry, found)

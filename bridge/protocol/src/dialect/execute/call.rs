@@ -59,7 +59,7 @@ impl SkillCall {
     }
 
     /// The data part of this call: `{"skill_id", "parameters"}`.
-    pub fn to_part(&self) -> Part {
+    fn to_part(&self) -> Part {
         let data = json!({"skill_id": self.skill_id, "parameters": self.parameters});
         Part {
             media_type: Some("application/json".into()),

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::authentication;
 use crate::{
-    a2a::{AgentCard, AgentInterface, AgentProvider, AgentSkill, Metadata},
+    a2a::{AgentCard, AgentInterface, AgentProvider, AgentSkill, Binding, Metadata},
     dialect::{
         Losses, Version,
         object::{self, Object},
@@ -98,7 +98,7 @@ fn read_interface(fields: &mut Fields) -> Result<AgentInterface, FieldError> {
 fn interface_at(url: String) -> AgentInterface {
     AgentInterface {
         url,
-        protocol_binding: "JSONRPC".into(),
+        protocol_binding: Binding::JsonRpc.as_str().into(),
         tenant: None,
         protocol_version: Version::V0_1.as_str().into(),
         extra: Metadata::new(),

@@ -12,7 +12,7 @@ use alloc::{
 use serde_json::Value;
 
 use crate::{
-    a2a::{AgentCard, AgentInterface, Metadata},
+    a2a::{AgentCard, AgentInterface, Binding, Metadata},
     dialect::{
         Losses, Version,
         object::{self, Object, RESIDUE},
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What is meant if a card does not say what is spoken at its `url`.
-const DEFAULT_TRANSPORT: &str = "JSONRPC";
+const DEFAULT_TRANSPORT: Binding = Binding::JsonRpc;
 
 /// What a card speaks that does not say: the field came with 0.2.5.
 const DEFAULT_VERSION: &str = "0.2";
@@ -43,7 +43,7 @@ pub(crate) fn read(
         .unwrap_or_default();
     let main = AgentInterface {
         url,
-        protocol_binding: transport.unwrap_or_else(|| DEFAULT_TRANSPORT.into()),
+        protocol_binding: transport.unwrap_or_else(|| DEFAULT_TRANSPORT.as_str().into()),
         tenant: None,
         protocol_version: version.clone(),
         extra: Metadata::new(),
@@ -92,7 +92,7 @@ fn interface_to_v1(value: Value, version: &str) -> Result<AgentInterface, FieldE
     let transport: Option<String> = fields.optional("transport")?;
     Ok(AgentInterface {
         url: fields.required("url")?,
-        protocol_binding: transport.unwrap_or_else(|| DEFAULT_TRANSPORT.into()),
+        protocol_binding: transport.unwrap_or_else(|| DEFAULT_TRANSPORT.as_str().into()),
         tenant: fields.text("tenant"),
         protocol_version: version.to_string(),
         extra: object::extra(fields, &V1_NAMES, Metadata::new()),

@@ -1,10 +1,33 @@
-//! Where a card has its interfaces: URLs, and for gRPC mostly `HOST:PORT`, as gRPC's own libraries take it.
+//! The interfaces of a card: which of them this client can use, and where they are (specification, 4.4.6).
+//! Cards have URLs, and for gRPC mostly `HOST:PORT`, as gRPC's own libraries take it.
 
-use bridge_protocol::wire::FieldError;
+use bridge_protocol::{a2a::Binding, dialect::Version, wire::FieldError};
 use url::Url;
 
+/// Whether this client carries calls of a version so.
+pub(crate) fn carries(binding: Binding, version: Version) -> bool {
+    match (binding, version) {
+        (Binding::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,
+        (Binding::HttpJson, Version::V0_3 | Version::V1_0) => true,
+        (Binding::HttpJson, Version::V0_1) => false,
+        (Binding::Grpc, Version::V1_0) => cfg!(feature = "grpc"),
+        (Binding::Grpc, Version::V0_1 | Version::V0_3) => false,
+    }
+}
+
+/// Where an interface of the card of the agent at `base` is; cards may have it relative to their own place.
+///
+/// # Errors
+/// If it is no address of this binding.
+pub(crate) fn address(binding: Binding, base: &Url, said: &str) -> Result<Url, FieldError> {
+    match binding {
+        Binding::Grpc => of_grpc(base, said),
+        Binding::JsonRpc | Binding::HttpJson => below(base, said),
+    }
+}
+
 /// The address of an interface over plain HTTP.
-pub(super) fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
+fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
     base.join(said)
         .map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
 }
@@ -13,7 +36,7 @@ pub(super) fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
 ///
 /// # Errors
 /// If there is no host in it.
-pub(super) fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
+fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
     let wrong = |found: String| FieldError::new("HOST:PORT or a URL", found).inside("url");
     let (scheme, rest) = match said.split_once("://") {
         None => (base.scheme(), said),

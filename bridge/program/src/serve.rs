@@ -12,6 +12,25 @@ const IDLE: Duration = Duration::from_secs(60);
 /// How often it is asked again, until the kernel gives it up.
 const PROBE: Duration = Duration::from_secs(15);
 
+/// A place where nobody can listen: it is taken, not this machine's, or not this user's.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}: {source}")]
+pub struct ListenError {
+    /// Where that was to be.
+    pub address: SocketAddr,
+    /// Why not.
+    pub source: io::Error,
+}
+
+/// Listens; port 0 picks a free one.
+///
+/// # Errors
+/// If that is not possible there.
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|source| ListenError { address, source })
+}
+
 /// Serves until `stop` comes and the requests that are open then have ended: whoever must not wait for
 /// those drops the future. `std::future::pending()` never comes. Handlers are told who is connected by
 /// [`axum::extract::ConnectInfo`].
@@ -30,10 +49,12 @@ pub async fn serve(
         .await
 }
 
+/// Sets a connection up that was accepted by hand, as [`serve`] does it with its own.
+///
 /// Without TCP_NODELAY the kernel holds the small events of a stream back until the client has acknowledged
 /// the one before, some 40 ms. Without keep-alive a client that is gone without a word, on a stream that has
 /// nothing to say, is never missed.
-pub(crate) fn hurry(connection: &TcpStream) {
+pub fn hurry(connection: &TcpStream) {
     let socket = SockRef::from(connection);
     let alive = TcpKeepalive::new().with_time(IDLE).with_interval(PROBE);
     let set = socket

@@ -2,14 +2,14 @@
 //!
 //! | code | meaning |
 //! |-|-|
-//! | 0 | every scenario passed |
-//! | 1 | an expectation, a snapshot or the evaluation failed |
+//! | 0 | passed, done, or stopped in good order |
+//! | 1 | what was asked for was carried out and did not pass: an expectation, a snapshot, an evaluation, a check |
 //! | 2 | the command line is wrong |
-//! | 3 | a scenario could not be read |
-//! | 4 | infrastructure: an agent crashed, was never ready or hung; something required is missing |
+//! | 3 | a file that was named could not be read |
+//! | 4 | infrastructure: what is needed crashed, hung, could not be reached or is missing |
 //!
-//! Of several, 4 wins over 3 over 1 over 0: a run that could not be carried out says nothing about the
-//! agents, and must not look as if it did.
+//! Of several, 4 wins over 3 over 1 over 0: what could not be carried out says nothing about the agents, and
+//! must not look as if it did.
 
 use serde::Serialize;
 
@@ -17,16 +17,16 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(into = "u8")]
 pub enum Exit {
-    /// Every scenario passed.
+    /// All passed, or all is done.
     #[default]
     Passed,
-    /// An expectation, a snapshot or the evaluation failed.
+    /// What was judged did not pass.
     Failed,
     /// The command line is wrong.
     Usage,
-    /// A scenario could not be read.
+    /// A file could not be read.
     Unreadable,
-    /// The run could not be carried out.
+    /// It could not be carried out.
     Infrastructure,
 }
 

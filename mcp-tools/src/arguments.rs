@@ -1,10 +1,11 @@
-//! How a tool describes and reads its arguments.
+//! How a tool describes and reads its arguments: an environment's, and one of an agent's own.
 
 use std::{fmt::Display, sync::Arc};
 
 use bridge_protocol::wire::{FieldError, Wire};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
+use url::Url;
 
 /// The arguments of a call that have not been read yet. Errors name the argument and what was expected.
 #[derive(Debug)]
@@ -22,9 +23,61 @@ impl Arguments {
         T::read(value).map_err(|error| error.inside(name))
     }
 
-    /// An argument that may be missing or null.
+    /// An argument that may be missing, or null, which language models write for what they leave out.
     pub fn optional<T: Wire>(&mut self, name: &str) -> Result<Option<T>, FieldError> {
         self.required(name)
+    }
+
+    /// How many there are to be, from 1 to `most`; `usual` if nobody says.
+    pub(crate) fn limit(
+        &mut self,
+        name: &str,
+        usual: usize,
+        most: usize,
+    ) -> Result<usize, FieldError> {
+        let expected = format!("a number from 1 to {most}");
+        let limit = self.read(name, &expected, |value| {
+            let limit = usize::try_from(value.as_u64()?).ok()?;
+            (1..=most).contains(&limit).then_some(limit)
+        })?;
+        Ok(limit.unwrap_or(usual))
+    }
+
+    /// The number of a message: whole, from 0 up.
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, FieldError> {
+        self.read(name, "a whole number from 0 up", Value::as_u64)
+    }
+
+    /// An object. Language models like to write it as a text that holds its JSON.
+    pub(crate) fn object(&mut self, name: &str) -> Result<Option<JsonObject>, FieldError> {
+        self.read(name, "an object", |value| match value {
+            Value::Object(members) => Some(members.clone()),
+            Value::String(text) => serde_json::from_str(text).ok(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
+        })
+    }
+
+    /// The address of a site; it must be there.
+    pub(crate) fn url(&mut self, name: &str) -> Result<Url, FieldError> {
+        const EXPECTED: &str = "an http or https URL, such as https://club.example";
+        let is_http = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+        let url = self.read(name, EXPECTED, |value| {
+            Url::parse(value.as_str()?.trim()).ok().filter(is_http)
+        })?;
+        url.ok_or_else(|| FieldError::new(EXPECTED, "nothing").inside(name))
+    }
+
+    fn read<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, FieldError> {
+        let Some(value) = self.optional::<Value>(name)? else {
+            return Ok(None);
+        };
+        let wrong = || FieldError::unexpected(expected, &value).inside(name);
+        read(&value).map(Some).ok_or_else(wrong)
     }
 
     /// Ends the reading: an argument that the tool does not know is an error, since a misspelt name

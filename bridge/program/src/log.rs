@@ -1,6 +1,7 @@
 //! How programs write their own log: on standard error, at the level that `RUST_LOG` sets.
 
 use clap::ValueEnum;
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
 
 /// `--log-format`: the log's form.
@@ -12,9 +13,10 @@ pub enum LogFormat {
     Json,
 }
 
-/// Begins to write the log; warnings and errors unless `RUST_LOG` says otherwise. To be called once.
-pub fn init(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+/// Begins to write the log, from `level` up unless `RUST_LOG` says otherwise. To be called once.
+pub fn init(format: LogFormat, level: Level) {
+    let usual = |_| EnvFilter::new(level.as_str());
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);

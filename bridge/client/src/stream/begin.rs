@@ -1,0 +1,126 @@
+//! How it begins: with a stream where the agent has them, else with an answer after which the task is asked
+//! for.
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    a2a::{
+        ErrorKind, GetTaskRequest, SendMessageRequest, SendMessageResponse, StreamResponse, Task,
+    },
+    dialect::Call,
+};
+
+use super::{
+    follow::{Follower, Source, Until},
+    poll::Polling,
+    seen::Seen,
+};
+use crate::{Fault, Polls, agent::Agent};
+
+/// Begins to follow what a call is about.
+pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fault> {
+    let polls = agent.polls;
+    if let (Some(polls), Some(false)) = (polls, agent.streaming) {
+        return asking(agent, call, polls).await;
+    }
+    match (agent.open(call, None).await, polls) {
+        (Err(fault), Some(polls)) if cannot_stream(call, &fault) => {
+            asking(agent, call, polls).await
+        }
+        (opened, _) => {
+            let source = Source::Stream(opened?);
+            Ok(Follower::new(agent, until(call), source, Seen::default()))
+        }
+    }
+}
+
+/// Begins to follow a task that is known as it stands here. One that waits for nobody's answer is asked for
+/// until its turn is over.
+pub(super) fn at(agent: Arc<Agent>, task: Task) -> Follower {
+    let polls = agent.polls.unwrap_or_default();
+    let source = Source::Polls(Polling::new(polls));
+    let mut follower = Follower::new(agent, Until::Turn, source, Seen::of(task));
+    follower.end_if_over();
+    follower
+}
+
+fn until(call: &Call) -> Until {
+    match matches!(call, Call::SubscribeToTask(_)) {
+        true => Until::End,
+        false => Until::Turn,
+    }
+}
+
+/// Begins with what the agent answers without a stream.
+async fn asking(agent: Arc<Agent>, call: &Call, polls: Polls) -> Result<Follower, Fault> {
+    let first = answer(&agent, call).await?;
+    // The answer is the message's own, so the state that it tells is that of its turn.
+    let (source, seen) = match &first {
+        Some(StreamResponse::Task(task)) => {
+            (Source::Polls(Polling::new(polls)), Seen::of(task.clone()))
+        }
+        Some(
+            StreamResponse::Message(_)
+            | StreamResponse::StatusUpdate(_)
+            | StreamResponse::ArtifactUpdate(_),
+        )
+        | None => (Source::Ended, Seen::default()),
+    };
+    let mut follower = Follower::new(agent, until(call), source, seen);
+    follower.show(first.into_iter().collect());
+    follower.end_if_over();
+    Ok(follower)
+}
+
+/// The first event; none of calls that have no events. A message that goes on with a task is answered when
+/// its turn is over, because until then the state of the turn before could be taken for its own.
+async fn answer(agent: &Agent, call: &Call) -> Result<Option<StreamResponse>, Fault> {
+    Ok(Some(match call {
+        Call::SendStreamingMessage(request) => {
+            let call = Call::SendMessage(without_stream(request.clone()));
+            StreamResponse::from(agent.ask::<SendMessageResponse>(&call).await?)
+        }
+        Call::SubscribeToTask(request) => {
+            let mut get = GetTaskRequest::new(request.id.as_str());
+            get.tenant.clone_from(&request.tenant);
+            StreamResponse::Task(agent.ask(&Call::GetTask(get)).await?)
+        }
+        Call::SendMessage(_)
+        | Call::GetTask(_)
+        | Call::ListTasks(_)
+        | Call::CancelTask(_)
+        | Call::CreateTaskPushNotificationConfig(_)
+        | Call::GetTaskPushNotificationConfig(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_)
+        | Call::GetExtendedAgentCard(_) => return Ok(None),
+    }))
+}
+
+fn without_stream(mut request: SendMessageRequest) -> SendMessageRequest {
+    let goes_on = request.message.task_id.is_some();
+    let configuration = request.configuration.get_or_insert_default();
+    configuration.return_immediately = !goes_on;
+    request
+}
+
+/// Whether a refusal says that the agent has no streams. Of a subscription it can also mean that the task
+/// has ended, which is for the user to know.
+fn cannot_stream(call: &Call, fault: &Fault) -> bool {
+    let kind = if let Fault::Rpc(error) = fault {
+        error.kind()
+    } else {
+        None
+    };
+    let is_refusal = match kind {
+        Some(kind) => [ErrorKind::UnsupportedOperation, ErrorKind::MethodNotFound].contains(&kind),
+        None => matches!(
+            fault,
+            Fault::Http {
+                status: 404 | 405 | 501,
+                ..
+            }
+        ),
+    };
+    is_refusal && matches!(call, Call::SendStreamingMessage(_))
+}

@@ -1,0 +1,89 @@
+//! A task whose agent has no stream of it: it is asked for, ever less often while nothing changes.
+
+use std::time::Duration;
+
+use bridge_protocol::{
+    a2a::{GetTaskRequest, Task},
+    dialect::Call,
+};
+use tokio::time::sleep;
+
+use super::follow::{Follower, Source};
+use crate::{Fault, Polls, tenant};
+
+/// When the task is asked for next.
+pub(super) struct Polling {
+    polls: Polls,
+    pub(super) pause: Duration,
+    /// How long nothing has changed.
+    idle: Duration,
+}
+
+impl Polling {
+    pub(super) fn new(polls: Polls) -> Self {
+        Self {
+            polls,
+            pause: polls.first,
+            idle: Duration::ZERO,
+        }
+    }
+
+    /// Asks at once, because something may have been missed.
+    pub(super) fn at_once(polls: Polls) -> Self {
+        Self {
+            pause: Duration::ZERO,
+            ..Self::new(polls)
+        }
+    }
+
+    /// Notes whether the last pause brought a change.
+    fn note(&mut self, changed: bool) {
+        (self.idle, self.pause) = match changed {
+            true => (Duration::ZERO, self.polls.first),
+            false => (self.idle + self.pause, self.polls.after(self.pause)),
+        };
+    }
+}
+
+impl Follower {
+    /// Asks for the task after this pause.
+    pub(super) async fn poll(&mut self, pause: Duration) -> Result<(), Fault> {
+        sleep(pause).await;
+        let Some(task) = self.seen.task() else {
+            self.source = Source::Ended;
+            return Ok(());
+        };
+        let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
+        let call = tenant::name(call, self.agent.tenant.as_deref());
+        match self.agent.ask::<Task>(&call).await {
+            Ok(task) => self.compare(task),
+            Err(fault) if fault.is_passing() => {
+                let next = self.agent.retries.pause(self.attempt);
+                self.attempt += 1;
+                self.wait(next.ok_or(fault)?);
+                Ok(())
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn compare(&mut self, task: Task) -> Result<(), Fault> {
+        let events = self.seen.catch_up(task);
+        let limit = self.agent.limits.idle;
+        if let Source::Polls(polling) = &mut self.source {
+            polling.note(!events.is_empty());
+            if polling.idle >= limit {
+                return Err(Fault::Timeout(limit));
+            }
+        }
+        self.show(events);
+        self.end_if_over();
+        Ok(())
+    }
+
+    fn wait(&mut self, pause: Duration) {
+        if let Source::Polls(polling) = &mut self.source {
+            polling.pause = pause;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A stream that broke: it is taken up again with SubscribeToTask, and where that cannot be, the task is
+//! asked for.
+
+use bridge_protocol::{
+    a2a::{StreamResponse, SubscribeToTaskRequest},
+    dialect::Call,
+};
+use futures_util::{StreamExt as _, stream};
+use tokio::time::sleep;
+
+use super::{
+    follow::{Follower, Source},
+    poll::Polling,
+};
+use crate::{Fault, tenant, transport::Items};
+
+impl Follower {
+    /// The stream broke: at its end that means nothing, else it is taken up again.
+    pub(super) async fn broken(&mut self, fault: Fault) -> Result<(), Fault> {
+        if self.is_over() {
+            self.source = Source::Ended;
+            return Ok(());
+        }
+        let is_broken = matches!(fault, Fault::StreamBroken(_) | Fault::Unreachable(_));
+        let Some(task) = self.seen.task().filter(|_| is_broken) else {
+            return Err(fault);
+        };
+        let request = SubscribeToTaskRequest::new(task.id.as_str());
+        self.again = true;
+        self.seen.again();
+        self.subscribe(&Call::SubscribeToTask(request), fault).await
+    }
+
+    async fn subscribe(&mut self, call: &Call, mut fault: Fault) -> Result<(), Fault> {
+        let call = tenant::name(call.clone(), self.agent.tenant.as_deref());
+        while let Some(pause) = self.agent.retries.pause(self.attempt) {
+            self.attempt += 1;
+            tracing::debug!(agent = %self.agent.url, %fault, attempt = self.attempt, "a stream broke");
+            sleep(pause).await;
+            match self.agent.open(&call, self.seen.last_id()).await {
+                Ok(items) => return self.resume(items).await,
+                Err(passing) if passing.is_passing() => fault = passing,
+                // Refused, or answered with something that is no stream.
+                Err(refusal) => return self.ask_instead(refusal),
+            }
+        }
+        Err(fault)
+    }
+
+    /// Goes on with another stream. It must begin where the one before broke off, or with the task: else
+    /// nobody knows what was said between the two, and the task itself is asked.
+    async fn resume(&mut self, mut items: Items) -> Result<(), Fault> {
+        let first = items.next().await;
+        let is_known = match &first {
+            Some(Ok(item)) => item.id.is_some() || matches!(item.event, StreamResponse::Task(_)),
+            Some(Err(_)) | None => true,
+        };
+        if !is_known {
+            return self.ask_instead(Fault::StreamBroken(
+                "it does not begin with the task".into(),
+            ));
+        }
+        self.source = Source::Stream(items);
+        match first {
+            Some(Ok(item)) => self.hear(item),
+            // A stream that broke before it said anything was an attempt; the next round makes another.
+            Some(Err(fault)) => {
+                self.source = Source::Stream(stream::once(async { Err(fault) }).boxed());
+            }
+            None => return self.ask_instead(Fault::StreamBroken("it ended at once".into())),
+        }
+        Ok(())
+    }
+
+    /// Asks for the task from now on, if that is wanted.
+    pub(super) fn ask_instead(&mut self, fault: Fault) -> Result<(), Fault> {
+        let polls = self.agent.polls.ok_or(fault)?;
+        self.source = Source::Polls(Polling::at_once(polls));
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! What the programs have in common, so that each of them behaves as the others do.
+//!
+//! It knows no protocol: what is served, and what a program is for, is the programs' own.
+//!
+//! - [`log`]: where a program writes its own log
+//! - [`listen`], [`serve()`]: connections are taken and kept in one way
+//! - [`stop_signal`], [`serve_until`]: Ctrl-C and SIGTERM end it in good order
+//! - [`Exit`]: what it tells its caller
+
+mod exit;
+pub mod log;
+mod serve;
+mod stop;
+
+pub use exit::Exit;
+pub use serve::{ListenError, hurry, listen, serve};
+pub use stop::{StopFuture, serve_until, stop_signal};

@@ -1,0 +1,35 @@
+//! How programs of others are run, and where what they need is kept: the tests of `mcp-tools` have it from
+//! here, too.
+
+use std::{path::Path, time::Duration};
+
+use tokio::{process::Command, time::timeout};
+
+/// The output of a program that has to end within a limit, and whether it ended well.
+pub(crate) async fn run(command: &mut Command, limit: Duration) -> (bool, String) {
+    let (code, stdout, stderr) = output(command, limit).await;
+    (code == Some(0), stdout + &stderr)
+}
+
+/// The exit code of a program that has to end within a limit, its output, and its errors.
+pub(crate) async fn output(
+    command: &mut Command,
+    limit: Duration,
+) -> (Option<i32>, String, String) {
+    let shown = format!("{:?}", command.as_std());
+    let output = timeout(limit, command.kill_on_drop(true).output()).await;
+    let output = output.unwrap_or_else(|_| panic!("{shown} did not end within {limit:?}"));
+    let output = output.unwrap_or_else(|error| panic!("{shown} cannot be run: {error}"));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+/// Where tests may keep what takes long to make.
+pub(crate) fn target() -> &'static Path {
+    let own = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    own.parent().unwrap_or(own)
+}

@@ -1,0 +1,142 @@
+//! One look at the places where an agent's card may be, and what is there instead.
+
+use std::fmt;
+
+use bridge_protocol::dialect::{execute, places};
+use reqwest::{Client, StatusCode};
+use serde_json::Value;
+use url::Url;
+
+/// Where clients look for cards, in the order of trying: as specified, and where skills are executed plainly.
+pub(super) const PLACES: [&str; 3] = [places::CURRENT, places::BEFORE, execute::CARD_PATH];
+
+/// The largest card, in bytes.
+const CARD_LIMIT: usize = 1024 * 1024;
+
+/// What was found in the place of a card; the later in this list, the closer to one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Seen {
+    /// No answer came in time to any request.
+    Silence,
+    /// There was no connection.
+    NoConnection {
+        /// Why, such as `connection refused`.
+        why: String,
+    },
+    /// Another HTTP status than 200.
+    Status {
+        /// That status.
+        status: u16,
+        /// Where.
+        url: Url,
+    },
+    /// Something that is not a card.
+    NotACard {
+        /// What it was.
+        what: String,
+        /// Where.
+        url: Url,
+    },
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silence => f.write_str("no answer came"),
+            Self::NoConnection { why } => f.write_str(why),
+            Self::Status { status, url } => write!(f, "{url} answered HTTP {status}"),
+            Self::NotACard { what, url } => write!(f, "{url} answered with {what}"),
+        }
+    }
+}
+
+/// The first card of a round, or what came closest to one.
+pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, Seen> {
+    let mut closest = Seen::Silence;
+    for url in places {
+        match ask(client, url).await {
+            Ok(card) => return Ok(card),
+            // All places are on one host and port, so the others would say the same.
+            Err(seen @ Seen::NoConnection { .. }) => return Err(seen.max(closest)),
+            Err(seen) => closest = closest.max(seen),
+        }
+    }
+    Err(closest)
+}
+
+async fn ask(client: &Client, url: &Url) -> Result<Value, Seen> {
+    let response = client
+        .get(url.clone())
+        .send()
+        .await
+        .map_err(|error| no_answer(&error))?;
+    if response.status() != StatusCode::OK {
+        let status = response.status().as_u16();
+        return Err(Seen::Status {
+            status,
+            url: url.clone(),
+        });
+    }
+    let not_a_card = |what: &str| Seen::NotACard {
+        what: what.to_owned(),
+        url: url.clone(),
+    };
+    let body = read(response)
+        .await?
+        .ok_or_else(|| not_a_card("more than 1 MiB"))?;
+    match serde_json::from_slice::<Value>(&body) {
+        Ok(card) if card.get("name").is_some_and(Value::is_string) => Ok(card),
+        Ok(_) => Err(not_a_card(
+            "JSON that is not an agent card: it has no `name`",
+        )),
+        Err(_) => Err(not_a_card("something that is not JSON")),
+    }
+}
+
+/// The body, or `None` if it is too large.
+async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, Seen> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > CARD_LIMIT {
+            return Ok(None);
+        }
+    }
+    Ok(Some(body))
+}
+
+fn no_answer(error: &reqwest::Error) -> Seen {
+    if error.is_timeout() {
+        return Seen::Silence;
+    }
+    // The innermost cause is the one that says something, such as a refused connection.
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    let refused = cause
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused);
+    let why = if refused {
+        "connection refused".to_owned()
+    } else {
+        cause.to_string()
+    };
+    Seen::NoConnection { why }
+}
+
+/// Every place where the card may be.
+pub(super) fn card_urls(endpoint: &Url) -> Vec<Url> {
+    let mut base = endpoint.clone();
+    base.set_query(None);
+    base.set_fragment(None);
+    base.set_path(&format!("{}/", endpoint.path().trim_end_matches('/')));
+    let mut origin = base.clone();
+    origin.set_path("/");
+    let mut bases = vec![base, origin];
+    bases.dedup();
+    let urls = bases
+        .iter()
+        .flat_map(|base| PLACES.map(|path| base.join(path)));
+    urls.flatten().collect()
+}

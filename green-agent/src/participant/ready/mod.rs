@@ -1,0 +1,170 @@
+//! Waiting until an agent can be spoken to: until its card can be read; or a server, until it answers.
+//!
+//! - `look`: one look at every place where a card may be
+
+mod look;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, time::Duration};
+
+use reqwest::{Client, redirect::Policy};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, timeout_at};
+use url::Url;
+
+use super::{exit::AgentExit, process::AgentProcess};
+use look::{ask_all, card_urls};
+
+pub use look::Seen;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const REQUEST_LIMIT: Duration = Duration::from_secs(2);
+
+/// What shows that somebody is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// An agent's card.
+    Card,
+    /// Any answer over HTTP.
+    Answer,
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Card => "agent card",
+            Self::Answer => "answer over HTTP",
+        })
+    }
+}
+
+/// Why nobody was ready.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadyError {
+    /// Its process ended first.
+    #[error(
+        "{role} {exit} before its {awaited} could be read at {endpoint}{}",
+        said(last_lines)
+    )]
+    AgentExited {
+        /// The agent's role.
+        role: String,
+        /// What was waited for.
+        awaited: Awaited,
+        /// Where it should have listened.
+        endpoint: Url,
+        /// How it ended.
+        exit: AgentExit,
+        /// What it printed last.
+        last_lines: Vec<String>,
+    },
+    /// The time was over first.
+    #[error(
+        "{role} showed no {awaited} at {endpoint} within {limit:?}: {seen}; it must listen there, \
+         or `timeout.ready` be longer{}",
+        said(last_lines)
+    )]
+    NeverReady {
+        /// The agent's role.
+        role: String,
+        /// What was waited for.
+        awaited: Awaited,
+        /// Where it should have listened.
+        endpoint: Url,
+        /// How long was waited.
+        limit: Duration,
+        /// What was found there instead.
+        seen: Seen,
+        /// What it printed last.
+        last_lines: Vec<String>,
+    },
+    /// No HTTP request can be made on this machine.
+    #[error("cannot make HTTP requests")]
+    Client(#[from] reqwest::Error),
+}
+
+fn said(last_lines: &[String]) -> String {
+    if last_lines.is_empty() {
+        return String::new();
+    }
+    format!("; it last printed:\n{}", last_lines.join("\n"))
+}
+
+/// Waits until what is awaited comes from `endpoint`, and returns it: of an agent its card, a JSON object
+/// with a `name`; of a server null.
+///
+/// Ends at once when `process` ends, and always when `limit` is over. The card is looked for below
+/// the endpoint and, if the endpoint has a path, also below its origin.
+pub async fn wait_ready(
+    role: &str,
+    endpoint: &Url,
+    awaited: Awaited,
+    process: Option<&AgentProcess>,
+    limit: Duration,
+) -> Result<Value, ReadyError> {
+    let client = Client::builder()
+        .no_proxy()
+        .redirect(Policy::none())
+        .timeout(REQUEST_LIMIT)
+        .build()?;
+    let last_lines = || process.map(AgentProcess::last_lines).unwrap_or_default();
+    tokio::select! {
+        // A foreign server may hold the port of an agent that failed because of just that.
+        biased;
+        exit = ended(process) => Err(ReadyError::AgentExited {
+            role: role.to_owned(),
+            awaited,
+            endpoint: endpoint.clone(),
+            exit,
+            last_lines: last_lines(),
+        }),
+        found = poll(&client, endpoint, awaited, limit) => found.map_err(|seen| ReadyError::NeverReady {
+            role: role.to_owned(),
+            awaited,
+            endpoint: endpoint.clone(),
+            limit,
+            seen,
+            last_lines: last_lines(),
+        }),
+    }
+}
+
+async fn ended(process: Option<&AgentProcess>) -> AgentExit {
+    match process {
+        Some(process) => process.wait().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Asks every place, again and again, until one shows a card or the time is over.
+async fn poll(
+    client: &Client,
+    endpoint: &Url,
+    awaited: Awaited,
+    limit: Duration,
+) -> Result<Value, Seen> {
+    let places = match awaited {
+        Awaited::Card => card_urls(endpoint),
+        Awaited::Answer => vec![endpoint.clone()],
+    };
+    let deadline = Instant::now() + limit;
+    let mut pause = FIRST_PAUSE;
+    let mut seen = Seen::Silence;
+    loop {
+        match timeout_at(deadline, ask_all(client, &places)).await {
+            Ok(Ok(card)) => return Ok(card),
+            // Whatever it was, it was an answer.
+            Ok(Err(Seen::Status { .. } | Seen::NotACard { .. })) if awaited == Awaited::Answer => {
+                return Ok(Value::Null);
+            }
+            Ok(Err(instead)) => seen = instead,
+            Err(_) => return Err(seen),
+        }
+        if timeout_at(deadline, sleep(pause)).await.is_err() {
+            return Err(seen);
+        }
+        pause = LONGEST_PAUSE.min(pause * 3 / 2);
+    }
+}

@@ -1,0 +1,105 @@
+//! `[green_agent]`: a program, a server, or the built-in evaluator.
+
+use super::{agents::agent, cast::Cast, evaluator, start::is_filled};
+use crate::scenario::{
+    model::{ENVIRONMENT, Green, Listens, Start},
+    reader::Table,
+};
+
+/// Reads `[green_agent]`: a program, a server, or the built-in evaluator that `[config]` chooses.
+pub(super) fn green(
+    root: &mut Table<'_>,
+    config: Option<&mut Table<'_>>,
+    cast: &Cast,
+) -> Option<Green> {
+    let mut table = root
+        .need("green_agent", "the table [green_agent]")?
+        .table()?;
+    let names_agent = ["endpoint", "cmd", "image", "agentbeats_id"]
+        .into_iter()
+        .any(|name| is_filled(&mut table, name));
+    if names_agent {
+        check_environment(&mut table, cast);
+        let green = agent(&mut table, "green".to_owned())?;
+        return match green.start {
+            Start::Running { .. } | Start::Program { .. } if green.listens == Listens::Agent => {
+                Some(Green::Agent(green))
+            }
+            // These are ways of being a participant.
+            Start::Running { .. }
+            | Start::Program { .. }
+            | Start::Builtin { .. }
+            | Start::Bot { .. }
+            | Start::Policy(_)
+            | Start::Client { .. } => {
+                table.missing("endpoint", "the URL at which the green agent listens")
+            }
+        };
+    }
+    reject_process_keys(&mut table);
+    let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
+    match chosen {
+        Some((name, config)) => evaluator::evaluator(config, &name, cast).map(Green::Builtin),
+        None => table.missing(
+            "endpoint",
+            "the evaluator's URL, or config.evaluator for a built-in one",
+        ),
+    }
+}
+
+/// Only where there is one participant is it known who works in the environment.
+fn check_environment(table: &mut Table<'_>, cast: &Cast) {
+    let Some(node) = table.get("cmd") else {
+        return;
+    };
+    let names_it = node.text().is_some_and(|cmd| cmd.contains(ENVIRONMENT));
+    if names_it && cast.declared != 1 {
+        let found = cast.declared;
+        node.expected::<()>(format!(
+            "{ENVIRONMENT} only beside one participant, not {found}"
+        ));
+    }
+}
+
+/// The built-in evaluator runs in our own process: what is said about another one must not be lost.
+fn reject_process_keys(table: &mut Table<'_>) {
+    for (name, expected) in [
+        ("env", "it only where cmd starts the evaluator"),
+        ("requires", "it in [harness], for nothing is started here"),
+    ] {
+        if let Some(node) = table.get(name) {
+            node.expected::<()>(expected);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::tests::errors_of;
+
+    #[test]
+    fn the_built_in_evaluator_needs_nothing() {
+        let errors = errors_of(
+            "[green_agent]\nrequires = ['command:uv']\n[[participants]]\nrole = 'a'\nendpoint = 'http://h'\n\
+             [config]\nevaluator = 'conversation'\nturn = [{ to = 'a', text = '' }]\n",
+        );
+        let expected = "a.toml:2:12: green_agent.requires: expected it in [harness]";
+        assert!(errors.starts_with(expected), "{errors}");
+    }
+
+    #[test]
+    fn a_green_agent_listens() {
+        let errors = errors_of("[green_agent]\ncmd = 'x --green {green}'\n");
+        let expected = "a.toml:1:1: green_agent.endpoint: missing; expected the URL";
+        assert!(errors.starts_with(expected), "{errors}");
+    }
+
+    #[test]
+    fn a_green_agent_that_is_only_an_image_is_not_the_built_in_one() {
+        let errors = errors_of("[green_agent]\nimage = 'ghcr.io/x/y'\n");
+        assert!(
+            errors.starts_with("a.toml:1:1: green_agent: only an image"),
+            "{errors}"
+        );
+    }
+}

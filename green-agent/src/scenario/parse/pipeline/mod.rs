@@ -1,0 +1,105 @@
+//! `evaluator = "pipeline"`: where agents are looked for, the steps, and what their outputs become.
+//!
+//! - [`step`]: one step, and what it waits for
+//! - [`reference`]: values that are taken from the requirements or from a step's output
+
+mod order;
+mod reference;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use super::{cast::Cast, credential, values};
+use crate::scenario::{
+    model::Evaluator,
+    pipeline::{Agents, Pipeline, Place},
+    reader::{Node, Table},
+};
+use reference::result;
+use step::{ids, step};
+
+/// How many steps run at a time where the file does not say it.
+pub(in crate::scenario) const PARALLEL: usize = 4;
+
+/// How long a pipeline may take where the file does not say it.
+const TIMEOUT: Duration = Duration::from_secs(10 * 60);
+
+/// Reads `[config]` of `evaluator = "pipeline"`.
+pub(super) fn pipeline(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
+    let _ = config.get("evaluator");
+    let requirements = config.get("requirements").and_then(|node| node.json());
+    let steps = config.need("step", "at least one [[config.step]] with id and skill");
+    let nodes = steps.as_ref().and_then(Node::list).unwrap_or_default();
+    if let (true, Some(steps)) = (nodes.is_empty(), &steps) {
+        steps.expected::<()>("at least one [[config.step]] with id and skill");
+    }
+    let ids = ids(&nodes);
+    let steps = nodes
+        .iter()
+        .filter_map(|node| step(&mut node.table()?, &ids));
+    let pipeline = Pipeline {
+        requirements,
+        agents: agents(config, cast),
+        credentials: credential::credentials(config, cast),
+        steps: steps.collect(),
+        result: config
+            .table("result")
+            .map(|table| result(&table, &ids))
+            .unwrap_or_default(),
+        parallel: config
+            .get("parallel")
+            .and_then(|node| node.integer(1))
+            .unwrap_or(PARALLEL),
+        timeout: config
+            .get("timeout")
+            .and_then(|node| values::limit(&node))
+            .unwrap_or(TIMEOUT),
+    };
+    check_participants(config, &pipeline, cast);
+    let whole = pipeline.steps.len() == nodes.len() && !nodes.is_empty();
+    if whole {
+        order::check(&nodes, &pipeline);
+    }
+    config.reject_unknown();
+    whole.then_some(Evaluator::Pipeline(pipeline))
+}
+
+fn agents(config: &mut Table<'_>, cast: &Cast) -> Agents {
+    let listed = config
+        .get("agents")
+        .and_then(|list| list.list_of(|node| place(node, cast)));
+    Agents {
+        listed: listed.unwrap_or_default(),
+        registry: config.get("registry").and_then(|node| place(&node, cast)),
+    }
+}
+
+/// What looks like a URL is one, anything else a role.
+pub(super) fn place(node: &Node<'_>, cast: &Cast) -> Option<Place> {
+    let text = node.text()?;
+    match text.contains("://") {
+        true => values::endpoint(node).map(Place::Url),
+        false => cast.check(text, &[], node).map(Place::Role),
+    }
+}
+
+/// Somebody must be there who can be asked, and nobody who only calls.
+fn check_participants(config: &mut Table<'_>, pipeline: &Pipeline, cast: &Cast) {
+    let Some(node) = config.get("evaluator") else {
+        return;
+    };
+    if let Some(client) = cast.agents.iter().find(|agent| agent.start.is_client()) {
+        let role = &client.role;
+        node.expected::<()>(format!(
+            "another one for {role:?}, which listens nowhere and cannot be asked"
+        ));
+    }
+    if pipeline.agents.is_empty() && cast.declared == 0 {
+        config.missing::<()>(
+            "agents",
+            "agents or registry where there are no participants to look among",
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! What is asked of agents, and what becomes of it.
+
+use mcp_tools::{
+    agents::{AgentsSettings, Credential},
+    secret::Secret,
+};
+use serde_json::{Value, json};
+
+use super::{Agent, INVOKE, Tools, settings, weather};
+
+/// A task of 0.3 in the envelope of JSON-RPC.
+fn task(state: &str, said: &str) -> Value {
+    let message = json!({
+        "kind": "message", "role": "agent", "messageId": "m", "parts": [{"kind": "text", "text": said}],
+    });
+    let status = json!({"state": state, "message": message});
+    let task = json!({"kind": "task", "id": "t-7", "contextId": "c-7", "status": status});
+    json!({"jsonrpc": "2.0", "id": 0, "result": task})
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_is_not_sent() {
+    let agent = Agent::start(weather(), Vec::new()).await;
+    let tools = Tools::with(settings());
+    for (request, why) in [
+        (
+            json!({"skill_id": "later", "parameters": {}}),
+            "no skill \"later\": expected one of now",
+        ),
+        (
+            json!({"skill_id": "now", "parameters": {}}),
+            "missing required field 'city'",
+        ),
+        (
+            json!({"skill_id": "now", "parameters": {"city": 7}}),
+            "invalid parameters for now",
+        ),
+        (
+            json!({"parameters": {"city": "Rome"}}),
+            "task_request_object.skill_id: expected the skill",
+        ),
+        (
+            json!({"skill_id": "now"}),
+            "expected parameters for the skill, or contextual_query_text",
+        ),
+        (
+            json!({"skill_id": "now", "paramters": {}}),
+            "task_request_object.paramters: expected no such argument",
+        ),
+    ] {
+        let mut request = request;
+        request["task_base_url"] = json!(agent.url);
+        let outcome = tools.invoke(request).await;
+        assert_eq!(outcome["status"], "error");
+        assert!(
+            outcome["error"].as_str().unwrap().contains(why),
+            "{outcome}"
+        );
+    }
+    assert!(agent.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_question_is_answered_in_the_same_task() {
+    let answers = vec![
+        task("input-required", "Which day?"),
+        task("completed", "Sunny."),
+    ];
+    let agent = Agent::start(weather(), answers).await;
+    let tools = Tools::with(settings());
+    // Models write objects as texts, and leave the wrapper out.
+    let request = json!({
+        "task_base_url": agent.url, "skill_id": "now", "parameters": "{\"city\": \"Rome\"}",
+    });
+    let asked = tools.answer(INVOKE, request).await;
+    assert_eq!(
+        (&asked["status"], &asked["text"]),
+        (&json!("input_required"), &json!("Which day?"))
+    );
+    let follow_up = json!({
+        "task_base_url": agent.url, "contextual_query_text": "Sunday",
+        "task_id": asked["task_id"], "context_id": asked["context_id"],
+    });
+    let done = tools.invoke(follow_up).await;
+    assert_eq!(
+        (&done["status"], &done["text"]),
+        (&json!("success"), &json!("Sunny."))
+    );
+    let seen = agent.seen();
+    let message = &seen[1].2["params"]["message"];
+    assert_eq!(
+        (&message["taskId"], &message["contextId"]),
+        (&json!("t-7"), &json!("c-7"))
+    );
+}
+
+#[tokio::test]
+async fn how_a_task_stands_is_a_status() {
+    for (state, status, error) in [
+        ("auth-required", "auth_required", None),
+        ("failed", "error", Some("the agent failed: Because.")),
+        (
+            "rejected",
+            "error",
+            Some("the agent refused the task: Because."),
+        ),
+        ("canceled", "error", Some("the task was canceled: Because.")),
+    ] {
+        let agent = Agent::start(weather(), vec![task(state, "Because.")]).await;
+        let request = json!({
+            "task_base_url": agent.url, "skill_id": "now", "parameters": {"city": "Rome"},
+        });
+        let outcome = Tools::with(settings()).invoke(request).await;
+        assert_eq!(
+            (&outcome["status"], &outcome["state"]),
+            (&json!(status), &json!(state))
+        );
+        assert_eq!(outcome["error"].as_str(), error);
+    }
+}
+
+#[tokio::test]
+async fn credentials_come_from_the_operator_and_go_to_their_host_only() {
+    let request = |agent: &Agent| json!({"task_base_url": agent.url, "skill_id": "now", "parameters": {"city": "Rome"}});
+    let agent = Agent::start(weather(), vec![task("failed", "no hunter2-hunter2 here")]).await;
+    let other = Agent::start(weather(), vec![task("completed", "")]).await;
+    let host = agent.url.trim_start_matches("http://");
+    let tools = Tools::with(AgentsSettings {
+        credentials: vec![Credential::bearer(host, Secret::new("hunter2-hunter2"))],
+        ..settings()
+    });
+    let outcome = tools.invoke(request(&agent)).await;
+    assert_eq!(outcome["text"], "no *** here");
+    tools.invoke(request(&other)).await;
+    assert_eq!(agent.seen()[0].1.as_deref(), Some("Bearer hunter2-hunter2"));
+    assert_eq!(other.seen()[0].1, None);
+}
