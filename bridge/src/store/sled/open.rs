@@ -11,7 +11,7 @@ use std::{
 use super::{
     draft::Draft,
     error::sled_error,
-    heads::Heads,
+    heads::{Heads, Tip},
     index::{Index, Indexer},
     log::{self, End, Log, Place, sync_folder},
     reader::Reader,
@@ -190,11 +190,9 @@ impl Waiting {
         for (place, record) in self.records.drain(..) {
             draft.replay(place, &record)?;
         }
+        let tips: Vec<Tip> = draft.changes.tips().cloned().collect();
         reader.index.apply(draft.changes, self.end)?;
-        draft
-            .tips
-            .into_values()
-            .for_each(|tip| reader.heads.put(tip));
+        tips.into_iter().for_each(|tip| reader.heads.put(tip));
         Ok(())
     }
 }
