@@ -25,6 +25,8 @@ mod index;
 mod keys;
 mod lists;
 mod log;
+#[cfg(test)]
+mod model;
 mod moved;
 mod open;
 mod reader;

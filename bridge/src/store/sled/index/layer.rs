@@ -6,8 +6,8 @@ use super::{Value, changes::Changes};
 use crate::store::sled::{heads::Tip, keys::Key, log::End};
 
 /// So many tasks may wait for their entries to follow: what is worked out of them together holds up
-/// everybody for about a millisecond.
-const WAITING: usize = 1024;
+/// everybody for about a millisecond. Tests have few tasks.
+const WAITING: usize = if cfg!(test) { 8 } else { 1024 };
 
 /// Changes since the last run, and up to where in the log they are all.
 #[derive(Debug)]
