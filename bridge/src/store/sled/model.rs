@@ -84,7 +84,10 @@ impl Pair {
         let [disk, memory] = self.stores();
         let one = disk.append(&sample.caller, append.clone()).await;
         let other = memory.append(&sample.caller, append).await;
-        assert_eq!(one.map_err(text), other.map_err(text));
+        assert_eq!(
+            one.map_err(|error| error.to_string()),
+            other.map_err(|error| error.to_string())
+        );
     }
 
     async fn compare(&self, lots: &mut Lots) {
@@ -119,10 +122,6 @@ impl Pair {
             assert_eq!(found, Some((task.clone(), 2)));
         }
     }
-}
-
-fn text(error: StoreError) -> String {
-    error.to_string()
 }
 
 /// The tasks on all pages, and what each page says of their number.
