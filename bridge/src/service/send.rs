@@ -39,16 +39,15 @@ impl Service {
             .then(|| self.plain(context, &request))
             .flatten();
         let submitted = self.submit(context, request).await?;
-        let mut is_settled = false;
+        let mut settled = None;
         if !returns_at_once {
             // Over the limit, the task is shown as it stands.
-            let settled = timeout(self.settings.wait, self.settled(context, &submitted)).await;
-            is_settled = settled.is_ok();
-            settled.unwrap_or(Ok(()))?;
+            let waiting = timeout(self.settings.wait, self.settled(context, &submitted));
+            settled = waiting.await.ok().transpose()?.flatten();
         }
-        let snapshot = match is_settled {
-            true => self.answered(context, &submitted).await,
-            false => {
+        let snapshot = match settled {
+            Some(head) => self.answered(context, &submitted, &head).await,
+            None => {
                 let store = self.turns.store();
                 store.task(&context.caller, &submitted.task).await
             }
@@ -120,14 +119,19 @@ impl Service {
         };
         let submitted = self.turns.submit(incoming).await.map_err(error::of_turn)?;
         if let Some(push) = push {
-            self.keep_push(context, push, &message_id, &submitted)
-                .await?;
+            // On the heap, because few need it, and all would be larger by it.
+            Box::pin(self.keep_push(context, push, &message_id, &submitted)).await?;
         }
         Ok(submitted)
     }
 
-    /// Waits for the first event after the message that ends or interrupts the task, or its turn.
-    async fn settled(&self, context: &Context, submitted: &Submitted) -> Result<(), Error> {
+    /// Waits for the first event after the message that ends or interrupts the task, or its turn, and tells
+    /// how the task stood then; `None` if the store is closed before that.
+    async fn settled(
+        &self,
+        context: &Context,
+        submitted: &Submitted,
+    ) -> Result<Option<Arc<Head>>, Error> {
         let store = self.turns.store();
         let watch = store.watch(&context.caller, &submitted.task).await;
         let mut watch = watch.map_err(error::of_store)?;
@@ -136,18 +140,18 @@ impl Service {
         while let Some(head) = watch.after(seen).await {
             let ended = head.turns.iter().all(|open| open.turn != submitted.turn);
             if ended || head.state.is_terminal() {
-                return Ok(());
+                return Ok(Some(head));
             }
             // The head says how the task stands now: it may have been interrupted in between.
             if self
                 .interrupted(context, &head, submitted.turn, seen)
                 .await?
             {
-                return Ok(());
+                return Ok(Some(head));
             }
             seen = head.seq;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Whether the turn has interrupted the task after `seen`, up to the head. An interruption by a turn

@@ -3,7 +3,7 @@
 
 use super::{Context, Service};
 use crate::{
-    store::{Event, Seq, Snapshot, StoreError, Stored},
+    store::{Event, Head, Seq, Snapshot, StoreError, Stored},
     turns::{Submitted, snapshot_at},
 };
 
@@ -11,16 +11,19 @@ use crate::{
 const PAGE: usize = 256;
 
 impl Service {
-    /// The task as it stood when the turn of this message was over or asked for something.
+    /// The task as it stood when the turn of this message was over or asked for something, of which `head`
+    /// told.
     pub(super) async fn answered(
         &self,
         context: &Context,
         submitted: &Submitted,
+        head: &Head,
     ) -> Result<Snapshot, StoreError> {
         let (store, caller, task) = (self.turns.store(), &context.caller, &submitted.task);
         let now = store.task(caller, task).await?;
         // Mostly nobody has said anything since; and who says the same again wants to know how it stands.
-        if submitted.repeated || store.head(caller, task).await?.last_turn == submitted.turn {
+        let is_last = now.seq == head.seq && head.last_turn == submitted.turn;
+        if is_last || submitted.repeated {
             return Ok(now);
         }
         let mut settling = Settling::of(submitted);

@@ -8,6 +8,7 @@
 //! - `run`: one turn, from the call of the agent to its end
 //! - `cancel`: the caller has enough
 //! - `expire`: nobody answers
+//! - `pulse`: makes timers cheap
 //! - `recover`: after a restart
 //! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
@@ -17,6 +18,7 @@ mod cancel;
 mod expire;
 mod follow;
 mod logged;
+mod pulse;
 mod queue;
 mod recover;
 mod run;
@@ -54,6 +56,7 @@ struct Shared {
     queues: Queues,
     metrics: Metrics,
     expiring: Once,
+    pulse: Once,
 }
 
 /// Why a turn was not taken, or a task not canceled.
@@ -118,6 +121,7 @@ impl Turns {
             queues: Queues::default(),
             metrics,
             expiring: Once::new(),
+            pulse: Once::new(),
         }))
     }
 

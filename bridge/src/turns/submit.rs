@@ -61,6 +61,7 @@ impl Turns {
     /// It is carried through even if the future is dropped: a client that leaves must not leave a
     /// conversation behind that waits for a turn that never runs.
     pub async fn submit(&self, incoming: Incoming) -> Result<Submitted, TurnError> {
+        self.keep_pulse();
         let turns = self.clone();
         let (answer, answered) = oneshot::channel();
         let carrying = tokio::spawn(async move {

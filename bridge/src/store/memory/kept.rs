@@ -39,8 +39,18 @@ pub(super) struct Account {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) head: Arc<Head>,
-    pub(super) log: Vec<Stored>,
+    /// The events, those of an append together: so a log takes no more room than they do.
+    log: Vec<Arc<[Stored]>>,
     pub(super) snapshot: Snapshot,
+}
+
+impl Entry {
+    /// The appends that have events after `after`, as many as have `limit` events at least.
+    pub(super) fn later(&self, after: Seq, limit: usize) -> Vec<Arc<[Stored]>> {
+        let is_seen = |append: &Arc<[Stored]>| append.last().is_none_or(|last| last.seq <= after);
+        let begin = self.log.partition_point(is_seen);
+        self.log[begin..].iter().take(limit).cloned().collect()
+    }
 }
 
 impl Kept {
@@ -80,14 +90,15 @@ impl Kept {
         let entry = self.tasks.entry(head.task.clone());
         let entry = entry.or_insert_with(|| Entry {
             head: Arc::clone(&head),
-            log: Vec::with_capacity(append.events.len()),
+            log: Vec::with_capacity(2),
             snapshot: Snapshot::empty(&head),
         });
         entry.head = head;
-        for stored in append.into_stored() {
+        let events: Arc<[Stored]> = append.into_stored().collect();
+        for stored in &*events {
             entry.snapshot.apply(stored.clone());
-            entry.log.push(stored);
         }
+        entry.log.push(events);
     }
 
     pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {

@@ -62,9 +62,10 @@ impl Store for MemoryStore {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
-        let kept = self.lock();
-        let log = &kept.entry(caller, task)?.log;
-        let later = log.iter().skip_while(|stored| stored.seq <= after);
+        // Others need not wait while the events are copied.
+        let later = self.lock().entry(caller, task)?.later(after, limit);
+        let later = later.iter().flat_map(|events| events.iter());
+        let later = later.filter(|stored| stored.seq > after);
         Ok(later.take(limit).cloned().collect())
     }
 

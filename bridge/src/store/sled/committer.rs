@@ -136,8 +136,8 @@ impl Writer {
     fn run(&mut self) {
         while let Some(first) = self.waiting.blocking_recv() {
             let jobs = self.take(first);
-            let (staged, tips, changes) = self.stage(jobs);
-            let outcome = self.commit(tips, changes);
+            let (staged, changes) = self.stage(jobs);
+            let outcome = self.commit(changes);
             let settle = |one: Staged| one.settle(&outcome, &self.told);
             Answers(staged.into_iter().map(settle).collect()).hand_over();
         }
@@ -157,7 +157,7 @@ impl Writer {
         jobs
     }
 
-    fn stage(&mut self, jobs: Vec<Job>) -> (Vec<Staged>, Vec<Tip>, Changes) {
+    fn stage(&mut self, jobs: Vec<Job>) -> (Vec<Staged>, Changes) {
         let (mut draft, log) = (Draft::new(&self.reader), &mut self.log);
         let stage = |job| match job {
             Job::Append { prepared, reply } => {
@@ -168,18 +168,19 @@ impl Writer {
             }
         };
         let staged = jobs.into_iter().map(stage).collect();
-        (staged, draft.tips.into_values().collect(), draft.changes)
+        (staged, draft.changes)
     }
 
     /// Makes a batch durable and shows it. After a failure nobody knows what is on the disk, so nothing
     /// may follow.
-    fn commit(&mut self, tips: Vec<Tip>, changes: Changes) -> Result<(), StoreError> {
+    fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
         if self.has_failed {
             return Err(StoreError::Closed);
         }
         if self.log.is_empty() {
             return Ok(());
         }
+        let tips: Vec<Tip> = changes.tips().cloned().collect();
         let written = self.log.commit();
         let outcome = written.and_then(|end| self.reader.index.apply(changes, end));
         match &outcome {

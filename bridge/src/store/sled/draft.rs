@@ -1,6 +1,6 @@
 //! A batch in the making: what it changes can be read from it before it is true.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     codec::{self, Appended, Link, Record, read_number},
@@ -8,6 +8,7 @@ use super::{
     index::Changes,
     keys::{self, Key},
     log::{Place, Writer},
+    moved::Moved,
     reader::{Reader, STRIDE},
 };
 use crate::{
@@ -22,7 +23,6 @@ const HEAD_LIMIT: usize = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Draft<'a> {
     reader: &'a Reader,
-    pub(super) tips: BTreeMap<String, Tip>,
     pub(super) changes: Changes,
 }
 
@@ -39,7 +39,6 @@ impl<'a> Draft<'a> {
     pub(super) fn new(reader: &'a Reader) -> Self {
         Self {
             reader,
-            tips: BTreeMap::new(),
             changes: Changes::default(),
         }
     }
@@ -71,7 +70,7 @@ impl<'a> Draft<'a> {
             number: link.number,
         };
         self.remember(messages, &after);
-        self.follow(before.as_ref(), tip, counts);
+        self.follow(before, tip, counts);
         Ok(after)
     }
 
@@ -125,7 +124,7 @@ impl<'a> Draft<'a> {
             place,
             number,
         };
-        self.follow(before.as_ref(), tip, counts);
+        self.follow(before, tip, counts);
         Ok(())
     }
 
@@ -137,7 +136,7 @@ impl<'a> Draft<'a> {
     }
 
     fn tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
-        match self.tips.get(task) {
+        match self.changes.tip(task) {
             Some(tip) => Ok(Some(tip.clone())),
             None => self.reader.tip(task),
         }
@@ -180,46 +179,20 @@ impl<'a> Draft<'a> {
     }
 
     /// Has the index follow an append.
-    fn follow(&mut self, before: Option<&Tip>, tip: Tip, counts: Vec<(Key, u64)>) {
-        let (head, place) = (&tip.head, tip.place.to_bytes());
-        match before {
-            None => self.create(head, place.into()),
-            Some(_) => self.changes.put(keys::head(&head.task), place.into()),
-        }
-        if tip.number.is_multiple_of(STRIDE) {
-            let key = keys::append(&head.task, head.seq);
-            self.changes.put_new(key, place.into());
-        }
-        self.list(before.map(|before| before.head.as_ref()), head);
-        for (key, count) in counts {
-            self.changes.put(key, count.to_be_bytes().into());
-        }
-        self.tips.insert(tip.head.task.clone(), tip);
-    }
-
-    fn create(&mut self, head: &Head, place: Vec<u8>) {
-        self.changes.put_new(keys::head(&head.task), place);
-        self.changes.put_new(keys::in_context(head), Vec::new());
-        if let Some(client_id) = &head.client_id {
+    fn follow(&mut self, before: Option<Tip>, tip: Tip, counts: Vec<(Key, u64)>) {
+        let head = &tip.head;
+        if let Some(client_id) = head.client_id.as_ref().filter(|_| before.is_none()) {
             let key = keys::client_task(&head.owner, &head.agent, client_id);
             self.changes.put_new(key, head.task.clone().into_bytes());
         }
-    }
-
-    /// Moves the task to where lists must find it now.
-    fn list(&mut self, before: Option<&Head>, after: &Head) {
-        let (old, new) = (before.map(keys::listed), keys::listed(after));
-        if old.as_ref() != Some(&new) {
-            if let Some(old) = old {
-                self.changes.remove(old);
-            }
-            self.changes.put_new(new, Vec::new());
+        if tip.number.is_multiple_of(STRIDE) {
+            let key = keys::append(&head.task, head.seq);
+            self.changes.put_new(key, tip.place.to_bytes().into());
         }
-        match (before.is_some_and(Head::is_open), after.is_open()) {
-            (false, true) => self.changes.put_new(keys::open(&after.task), Vec::new()),
-            (true, false) => self.changes.remove(keys::open(&after.task)),
-            (true, true) | (false, false) => {}
+        for (key, count) in counts {
+            self.changes.put(key, count.to_be_bytes().into());
         }
+        self.changes.move_task(Moved::new(before, tip));
     }
 
     /// The counts of tasks that become others, as they will be.

@@ -32,6 +32,11 @@ const TAIL: usize = 8 + 36;
 /// Open tasks begin with this.
 pub(super) const OPEN: &[u8] = b"o";
 
+/// Whether entries that begin with this follow from how tasks stand.
+pub(super) fn follows_tasks(prefix: &[u8]) -> bool {
+    matches!(prefix.first(), Some(b'h' | b'o' | b't' | b'c'))
+}
+
 pub(super) fn open(task: &str) -> Key {
     [OPEN, task.as_bytes()].concat()
 }

@@ -11,7 +11,8 @@
 //! - `log`: the files, frames and checksums
 //! - `codec`, `keys`: what stands in the log and in the index
 //! - `index`: entries in memory and in sled
-//! - `draft`, `committer`, `answers`: batches, and the thread that makes them durable
+//! - `draft`, `moved`, `committer`, `answers`: batches, what follows from them for the index, and the thread
+//!   that makes them durable
 //! - `heads`: what was written lately
 //! - `reader`, `lists`, `view`: reading
 
@@ -25,6 +26,9 @@ mod index;
 mod keys;
 mod lists;
 mod log;
+#[cfg(test)]
+mod model;
+mod moved;
 mod open;
 mod private;
 mod reader;

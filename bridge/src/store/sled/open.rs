@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,7 +12,7 @@ use std::{
 use super::{
     draft::Draft,
     error::sled_error,
-    heads::Heads,
+    heads::{Heads, Tip},
     index::{Index, Indexer},
     log::{self, End, Log, Place, sync_folder},
     private,
@@ -144,9 +145,28 @@ fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File
         .cache_capacity(settings.page_cache)
         .segment_size(SEGMENT)
         .flush_every_ms(None);
-    let db = config.open().map_err(sled_error("opening"))?;
+    let db = open_database(&config)?;
     let file = File::open(folder.join("db")).map_err(failed)?;
     Ok((Index::open(db, ROOM)?, file))
+}
+
+/// Threads of sled's may hold the database for a moment after the last one has closed it. It can be nobody
+/// else: the folder is locked by us.
+fn open_database(config: &sled::Config) -> Result<sled::Db, StoreError> {
+    let begun = Instant::now();
+    loop {
+        match config.open() {
+            Err(sled::Error::Io(error)) if is_held(&error) && begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            opened => return opened.map_err(sled_error("opening")),
+        }
+    }
+}
+
+/// sled has no kind of error for it, only words.
+fn is_held(error: &io::Error) -> bool {
+    error.to_string().contains("could not acquire lock")
 }
 
 /// Has the index follow the log to its end.
@@ -192,11 +212,9 @@ impl Waiting {
         for (place, record) in self.records.drain(..) {
             draft.replay(place, &record)?;
         }
+        let tips: Vec<Tip> = draft.changes.tips().cloned().collect();
         reader.index.apply(draft.changes, self.end)?;
-        draft
-            .tips
-            .into_values()
-            .for_each(|tip| reader.heads.put(tip));
+        tips.into_iter().for_each(|tip| reader.heads.put(tip));
         Ok(())
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Part {
 impl Reader {
     /// The task's newest append, whoever owns it.
     pub(super) fn tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
-        if let Some(tip) = self.heads.get(task) {
+        if let Some(tip) = self.heads.get(task).or_else(|| self.index.tip(task)) {
             return Ok(Some(tip));
         }
         let Some(place) = self.index.get(&keys::head(task))? else {

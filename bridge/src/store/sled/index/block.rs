@@ -7,9 +7,9 @@
 //! | 4 | how many bytes of the value follow; all bits are set if there is none |
 //! | | the rest of the key, the value |
 
-use std::ops::Range;
+use std::{cmp::Ordering, ops::Range};
 
-use super::Value;
+use super::{Value, merge::Source};
 use crate::store::{StoreError, sled::keys::Key};
 
 /// A block that has so many bytes takes no further entry.
@@ -61,43 +61,48 @@ impl Block {
 }
 
 /// Goes through the entries of a block.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Entries {
     bytes: sled::IVec,
     at: usize,
     key: Key,
+    /// Where the entry's value is, if it has one.
+    value: Option<Range<usize>>,
 }
 
 impl Entries {
     pub(super) fn new(bytes: sled::IVec) -> Self {
         Self {
             bytes,
-            at: 0,
-            key: Key::new(),
+            ..Self::default()
         }
+    }
+
+    /// Goes on with another block.
+    pub(super) fn begin(&mut self, bytes: sled::IVec) {
+        self.bytes = bytes;
+        self.at = 0;
+        self.key.clear();
     }
 
     /// What the block says of a key.
     pub(super) fn find(mut self, key: &[u8]) -> Result<Option<Value>, StoreError> {
-        while let Some(value) = self.step()? {
+        while self.advance()? {
             match self.key.as_slice().cmp(key) {
-                std::cmp::Ordering::Less => {}
-                std::cmp::Ordering::Equal => return Ok(Some(self.value(value))),
-                std::cmp::Ordering::Greater => break,
+                Ordering::Less => {}
+                Ordering::Equal => return Ok(Some(self.value().map(<[u8]>::to_vec))),
+                Ordering::Greater => break,
             }
         }
         Ok(None)
     }
+}
 
-    fn value(&self, place: Option<Range<usize>>) -> Value {
-        place.map(|place| self.bytes[place].to_vec())
-    }
-
-    /// Goes to the next entry: its key is in `self.key` then, and what is told is where its value is.
-    fn step(&mut self) -> Result<Option<Option<Range<usize>>>, StoreError> {
+impl Source for Entries {
+    fn advance(&mut self) -> Result<bool, StoreError> {
         let rest = &self.bytes[self.at..];
         if rest.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         let torn = || StoreError::corrupt("a block of the index", "it ends within an entry");
         let (header, rest) = rest.split_first_chunk::<HEADER>().ok_or_else(torn)?;
@@ -112,25 +117,20 @@ impl Entries {
             return Err(torn());
         }
         self.key.truncate(common);
-        self.key.extend(&rest[..more]);
+        self.key.extend_from_slice(&rest[..more]);
         let start = self.at + HEADER + more;
         self.at = start + length;
-        Ok(Some(is_there.then_some(start..self.at)))
+        self.value = is_there.then_some(start..self.at);
+        Ok(true)
     }
-}
 
-impl Iterator for Entries {
-    type Item = Result<(Key, Value), StoreError>;
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        match self.step() {
-            Ok(Some(value)) => Some(Ok((self.key.clone(), self.value(value)))),
-            Ok(None) => None,
-            Err(error) => {
-                self.at = self.bytes.len();
-                Some(Err(error))
-            }
-        }
+    fn value(&self) -> Option<&[u8]> {
+        let place = self.value.clone();
+        place.map(|place| &self.bytes[place])
     }
 }
 
@@ -158,14 +158,18 @@ mod tests {
         let (first, bytes) = block.take();
         assert!(first.is_empty() && block.is_empty());
         let read = || Entries::new(bytes.as_slice().into());
-        let all: Result<Vec<_>, _> = read().collect();
-        assert_eq!(all.unwrap(), entries());
+        let mut all = read();
+        for (key, value) in entries() {
+            assert!(all.advance().unwrap());
+            assert_eq!((all.key(), all.value()), (&*key, value.as_deref()));
+        }
+        assert!(!all.advance().unwrap());
         for (key, value) in entries() {
             assert_eq!(read().find(&key).unwrap(), Some(value));
         }
         assert_eq!(read().find(b"aa").unwrap(), None);
         assert_eq!(read().find(b"z").unwrap(), None);
         let torn = Entries::new(bytes[..bytes.len() - 1].into());
-        assert!(torn.last().unwrap().is_err());
+        assert!(torn.find(b"z").is_err());
     }
 }

@@ -126,7 +126,9 @@ impl Index {
             return None;
         }
         let empty = Layer::new(state.young.end());
-        let layer = Arc::new(std::mem::replace(&mut state.young, empty));
+        let mut layer = std::mem::replace(&mut state.young, empty);
+        layer.fold();
+        let layer = Arc::new(layer);
         state.sealed = Some(Arc::clone(&layer));
         self.moved.notify_all();
         Some(layer)
@@ -216,17 +218,17 @@ impl Index {
         let most = merged.iter().map(|run| run.entries).sum();
         let id = self.manifest().begin();
         let mut run = run::Writer::new(&self.db, id, most);
-        let sources = merged
-            .iter()
-            .map(|run| Box::new(run.all(&self.db)) as Source<'_>);
-        for (number, entry) in Merge::new(sources.collect())?.enumerate() {
+        let source = |run: &Arc<Run>| Ok(Box::new(run.all(&self.db)?) as Box<dyn Source>);
+        let sources: Result<_, StoreError> = merged.iter().map(source).collect();
+        let (mut merge, mut number) = (Merge::new(sources?)?, 0_usize);
+        while merge.advance()? {
             if number.is_multiple_of(SMALL) && self.lock().phase != Phase::Running {
                 return Ok(false);
             }
-            let (key, value) = entry?;
-            if value.is_some() || !is_oldest {
-                run.push(&key, value.as_deref())?;
+            if merge.value().is_some() || !is_oldest {
+                run.push(merge.key(), merge.value())?;
             }
+            number += 1;
         }
         let (run, batch) = run.finish()?;
         self.finish_merge(merged, run, batch)?;

@@ -7,13 +7,14 @@
 //! of which a filter rules out nearly all that do not have the key. Runs of about the same size are
 //! merged, so there are few of them.
 //!
-//! - `layer`: entries in memory, before they are in a run
+//! - `changes`, `layer`: entries in memory, before they are in a run
 //! - `block`, `filter`, `run`: how entries stand in sled
 //! - `manifest`: which runs there are, and up to where in the log they are complete
 //! - `merge`: several sorted sources as one
 //! - `indexer`: the threads that write and merge runs
 
 mod block;
+mod changes;
 mod filter;
 mod indexer;
 mod layer;
@@ -23,8 +24,8 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub(super) use changes::Changes;
 pub(super) use indexer::Indexer;
-pub(super) use layer::Changes;
 
 use std::{
     ops::Bound,
@@ -34,10 +35,14 @@ use std::{
 use self::{
     layer::Layer,
     manifest::Manifest,
-    merge::{Merge, Source},
+    merge::{Listed, Merge, Source},
     run::Run,
 };
-use super::{keys::Key, log::End};
+use super::{
+    heads::Tip,
+    keys::{self, Key},
+    log::End,
+};
 use crate::store::StoreError;
 
 /// What an entry says; nothing if it says that there is none.
@@ -128,6 +133,12 @@ impl Index {
         Ok(())
     }
 
+    /// The task's newest append, if its entries do not follow it yet.
+    pub(super) fn tip(&self, task: &str) -> Option<Tip> {
+        self.lock().young.tip(task).cloned()
+    }
+
+    /// The entry of a key that does not follow a task, see [`Index::tip`].
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
         let runs = {
             let state = self.lock();
@@ -172,29 +183,30 @@ impl Index {
     /// Some of the entries after `from`, as they are at one moment.
     fn page(&self, prefix: &[u8], from: &Bound<Key>, most: usize) -> Result<Part, StoreError> {
         let (young, sealed, runs) = {
-            let state = self.lock();
+            let mut state = self.lock();
+            if keys::follows_tasks(prefix) {
+                state.young.fold();
+            }
             let young: Vec<_> = state.young.range(prefix, from).take(most).collect();
-            let young: Vec<(Key, Value)> = young.iter().map(|entry| entry.to_owned()).collect();
             (young, state.sealed.clone(), state.runs.clone())
         };
         // The copy may end before the others do: what is behind it is for the next page.
         let end = (young.len() == most).then(|| young[most - 1].0.clone());
-        let mut sources: Vec<Source<'_>> = vec![Box::new(young.into_iter().map(Ok))];
+        let mut sources: Vec<Box<dyn Source + '_>> = vec![Box::new(Listed::new(young))];
         if let Some(sealed) = &sealed {
-            sources.push(Box::new(sealed.range(prefix, from).map(Ok)));
+            sources.push(Box::new(Listed::new(sealed.range(prefix, from))));
         }
         for run in &runs {
-            sources.push(Box::new(run.range(&self.db, prefix, from)));
+            sources.push(Box::new(run.range(&self.db, prefix, from)?));
         }
-        let mut part = Part::default();
-        for entry in Merge::new(sources)? {
-            let (key, value) = entry?;
-            let is_end = end.as_ref() == Some(&key);
-            if let Some(value) = value {
-                part.entries.push((key.clone(), value));
+        let (mut part, mut merge) = (Part::default(), Merge::new(sources)?);
+        while merge.advance()? {
+            let key = merge.key();
+            if let Some(value) = merge.value() {
+                part.entries.push((key.to_vec(), value.to_vec()));
             }
-            if is_end || part.entries.len() == most {
-                part.last = Some(key);
+            if end.as_deref() == Some(key) || part.entries.len() == most {
+                part.last = Some(key.to_vec());
                 break;
             }
         }

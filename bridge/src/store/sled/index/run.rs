@@ -13,6 +13,7 @@ use super::{
     Value,
     block::{Block, Entries},
     filter::{self, Filter},
+    merge::Source,
 };
 use crate::store::{
     StoreError,
@@ -77,59 +78,72 @@ impl Run {
 
     /// The entries whose keys begin with `prefix`, from `from` on.
     pub(super) fn range<'r>(
-        &'r self,
-        db: &'r sled::Db,
+        &self,
+        db: &sled::Db,
         prefix: &'r [u8],
         from: &'r Bound<Key>,
-    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + 'r {
-        let is_before = move |key: &Key| match from {
-            Bound::Included(from) => key < from,
-            Bound::Excluded(from) => key <= from,
-            Bound::Unbounded => false,
+    ) -> Result<InRun<'r>, StoreError> {
+        let start: &[u8] = match from {
+            Bound::Included(start) | Bound::Excluded(start) => start,
+            Bound::Unbounded => &[],
         };
-        let (Bound::Included(start) | Bound::Excluded(start)) = from else {
-            return self.blocks(db, &[], is_before, prefix);
+        let first = match self.block_of(db, start)? {
+            Some((first, _)) => first.to_vec(),
+            None => key(BLOCK, self.id, start),
         };
-        self.blocks(db, start, is_before, prefix)
+        Ok(InRun {
+            blocks: db.range(first..key(BLOCK, self.id + 1, &[])),
+            block: Entries::default(),
+            prefix,
+            from,
+        })
     }
 
     /// All entries.
-    pub(super) fn all<'r>(
-        &'r self,
-        db: &'r sled::Db,
-    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + 'r {
+    pub(super) fn all(&self, db: &sled::Db) -> Result<InRun<'static>, StoreError> {
         self.range(db, &[], &Bound::Unbounded)
     }
+}
 
-    fn blocks<'r>(
-        &'r self,
-        db: &'r sled::Db,
-        start: &[u8],
-        is_before: impl Fn(&Key) -> bool + 'r,
-        prefix: &'r [u8],
-    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + 'r {
-        let (first, failed) = match self.block_of(db, start) {
-            Ok(Some((first, _))) => (first.to_vec(), None),
-            Ok(None) => (key(BLOCK, self.id, start), None),
-            Err(error) => (Key::new(), Some(Err(error))),
-        };
-        let blocks = db.range(first..key(BLOCK, self.id + 1, &[]));
-        let entries = blocks.flat_map(|block| {
-            let (entries, failed) = match block.map_err(sled_error("reading")) {
-                Ok((_, block)) => (Some(Entries::new(block)), None),
-                Err(error) => (None, Some(Err(error))),
-            };
-            failed.into_iter().chain(entries.into_iter().flatten())
-        });
-        let later = entries.skip_while(move |entry| {
-            let key = entry.as_ref().map(|(key, _)| key);
-            key.is_ok_and(&is_before)
-        });
-        let ours = later.take_while(move |entry| {
-            let key = entry.as_ref().map(|(key, _)| key);
-            key.map_or(true, |key| key.starts_with(prefix))
-        });
-        failed.into_iter().chain(ours)
+/// Goes through entries of a run.
+pub(super) struct InRun<'r> {
+    blocks: sled::Iter,
+    block: Entries,
+    prefix: &'r [u8],
+    from: &'r Bound<Key>,
+}
+
+impl InRun<'_> {
+    fn is_before(&self) -> bool {
+        match self.from {
+            Bound::Included(from) => self.key() < from.as_slice(),
+            Bound::Excluded(from) => self.key() <= from.as_slice(),
+            Bound::Unbounded => false,
+        }
+    }
+}
+
+impl Source for InRun<'_> {
+    fn advance(&mut self) -> Result<bool, StoreError> {
+        loop {
+            while self.block.advance()? {
+                if !self.is_before() {
+                    return Ok(self.key().starts_with(self.prefix));
+                }
+            }
+            match self.blocks.next() {
+                Some(block) => self.block.begin(block.map_err(sled_error("reading"))?.1),
+                None => return Ok(false),
+            }
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        self.block.key()
+    }
+
+    fn value(&self) -> Option<&[u8]> {
+        self.block.value()
     }
 }
 
