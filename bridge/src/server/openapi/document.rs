@@ -126,7 +126,7 @@ fn card(schema: &Value) -> Value {
                 "content": {"application/json": {"schema": schema}},
             },
             "304": {"description": "The card is as If-None-Match says"},
-            "400": shape::text("The version is not supported"),
+            "400": shape::refused("The version is not supported"),
             "404": {"description": "There is no such agent any more"},
         },
     })
@@ -145,7 +145,7 @@ fn beside(card: &Value) -> [(&'static str, Value); 4] {
             "content": {"application/json": {"schema": catalogue}},
         },
         "304": {"description": "They are as If-None-Match says"},
-        "400": shape::text("The version is not supported"),
+        "400": shape::refused("The version is not supported"),
     });
     [
         (

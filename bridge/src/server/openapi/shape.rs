@@ -208,12 +208,6 @@ pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value
         }),
         (Version::V0_1 | Version::V0_3, false) => json!({"application/json": {"schema": schema}}),
     };
-    let refused = |description: &str| {
-        let status = json!({"schema": common("Status")});
-        json!({"description": description, "content": {
-            "application/a2a+json": status, "application/json": status,
-        }})
-    };
     json!({
         "200": {"description": "As asked", "content": found},
         "400": refused("Something is not as expected, or cannot be done"),
@@ -222,6 +216,14 @@ pub(super) fn responses(version: Version, streams: bool, schema: Value) -> Value
         "413": refused("The body is too large"),
         "500": refused("The agent's own fault"),
     })
+}
+
+/// An error, in either of the two names of JSON.
+pub(super) fn refused(description: &str) -> Value {
+    let status = json!({"schema": common("Status")});
+    json!({"description": description, "content": {
+        "application/a2a+json": status, "application/json": status,
+    }})
 }
 
 /// Each event of a stream: what it is stands in its data.

@@ -25,6 +25,11 @@ const CASES: &[(&str, &str)] = &[
         "http_requests",
         "GET /a2a/agent/.well-known/agent-card.json\nA2A-Version: 1",
     ),
+    // Names of schemes are no fields.
+    (
+        "unknown_fields",
+        r#"{"name":"","securitySchemes":{"x-stray":""},"skills":[],"supportedInterfaces":[]}"#,
+    ),
     ("push_urls", "https:localhost.."),
 ];
 
