@@ -13,10 +13,11 @@ use axum::{
     body::{Body, Bytes, HttpBody},
     http::{Request, Response},
 };
+use bridge_protocol::a2a::Binding;
 use tower::{Layer, Service};
 
 use super::{
-    Access, Binding, Credentials, PeerCertificate, Refusal,
+    Access, Credentials, PeerCertificate, Refusal,
     decision::{Decision, Looked},
     shown::Head,
 };

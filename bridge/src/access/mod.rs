@@ -9,7 +9,7 @@
 //! - `decision`: the rule, pure: any requirement of the list, all schemes of one, every scope
 //! - `skills`, `named`: what skills need beyond the card, and which of them a call names
 //! - `shown`: where in a request a scheme's credential stands
-//! - [`AccessLayer`]: the rule before a service over HTTP, and the answers of each [`Binding`]
+//! - [`AccessLayer`]: the rule before a service over HTTP, and the answers of each binding
 //! - [`PeerCertificate`]: what a client showed when the connection was made
 
 mod certificate;
@@ -34,6 +34,5 @@ pub(crate) use credentials::Credentials;
 pub use declared::AccessError;
 pub use layer::{AccessLayer, Guarded};
 pub use plan::Access;
-pub use refusal::Binding;
 pub(crate) use refusal::Refusal;
 pub use secrets::{SecretError, Secrets};

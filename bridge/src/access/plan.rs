@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use bridge_protocol::a2a::AgentCard;
+use bridge_protocol::a2a::{AgentCard, Binding};
 use jiff::Timestamp;
 
 use super::{
-    AccessError, AccessLayer, Binding, Check,
+    AccessError, AccessLayer, Check,
     decision::{Decision, Looked, Requirement, decide},
     declared::Scheme,
     demand::Demand,

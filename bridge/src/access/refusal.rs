@@ -1,5 +1,6 @@
 //! Answers to those who are not let in: the HTTP status and what to show come first, and the body has the
-//! form of the binding (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6).
+//! form of the binding (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6): a JSON-RPC response with an
+//! error, an object `error` in the form of `google.rpc.Status`, or `grpc-status` in the headers and no body.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use axum::{
 };
 #[cfg(feature = "grpc")]
 use base64::{Engine as _, prelude::BASE64_STANDARD_NO_PAD};
-use bridge_protocol::jsonrpc::Id;
+use bridge_protocol::{a2a::Binding, jsonrpc::Id};
 use serde_json::{Value, json};
 
 use super::{
@@ -21,17 +22,6 @@ use super::{
     demand::Demand,
     shown::Place,
 };
-
-/// The form of the answers of a service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// A JSON-RPC response with an error.
-    JsonRpc,
-    /// An object `error` in the form of `google.rpc.Status`.
-    HttpJson,
-    /// `grpc-status` in the header of an answer without a body.
-    Grpc,
-}
 
 /// What those are told who are not let in.
 #[derive(Clone, Debug)]

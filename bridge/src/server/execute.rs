@@ -14,7 +14,7 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{
-        AgentCard, AgentSkill, CancelTaskRequest, Error, ErrorKind, SendMessageRequest,
+        AgentCard, AgentSkill, Binding, CancelTaskRequest, Error, ErrorKind, SendMessageRequest,
         SendMessageResponse, Task,
     },
     dialect::{
@@ -30,7 +30,6 @@ use serde_json::Value;
 
 use super::{Asker, Endpoint, Origin, card::serve, render};
 use crate::{
-    access::Binding,
     caller::Caller,
     clock,
     service::{Context, Reply},

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
 };
 use bridge_protocol::{
-    a2a::{Error, ErrorKind, Operation},
+    a2a::{Binding, Error, ErrorKind, Operation},
     dialect::{Call, Version},
     jsonrpc::{BadRequest, Request},
 };
@@ -18,7 +18,6 @@ use serde_json::Value;
 
 use super::{Asker, Endpoint, extensions, preamble::Preamble, render, reply, version};
 use crate::{
-    access::Binding,
     clock,
     service::{Context, Reply},
 };

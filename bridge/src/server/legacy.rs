@@ -11,16 +11,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bridge_protocol::{
-    a2a::{Error, ErrorKind, Operation, SendMessageResponse, Task},
+    a2a::{Binding, Error, ErrorKind, Operation, SendMessageResponse, Task},
     dialect::{Version, v0_1::task::with_answer_as_artifact},
 };
 use serde_json::{Value, json};
 
 use super::{Asker, Endpoint, jsonrpc, preamble::Preamble, render};
-use crate::{
-    access::Binding,
-    service::{Context, Reply},
-};
+use crate::service::{Context, Reply};
 
 /// Takes a task to be sent and answers with the task: bare if it came bare.
 pub(super) async fn send(

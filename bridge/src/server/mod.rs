@@ -37,11 +37,14 @@ use axum::{
     routing::{any, get, post},
 };
 
-use bridge_protocol::dialect::{execute::CARD_PATH, places};
+use bridge_protocol::{
+    a2a::Binding,
+    dialect::{execute::CARD_PATH, places},
+};
 
 use self::{permit::Asker, rest::Mount};
 use crate::{
-    access::{Access, AccessLayer, Binding},
+    access::{Access, AccessLayer},
     auth::CardSigner,
     service::Service,
 };

@@ -48,9 +48,9 @@ const NODE_PACKAGES: [&str; 5] = [
 ];
 
 /// The clients, by the version that they speak.
-const CLIENTS: [(&str, &str, &str); 2] = [
-    ("1.0", "bots_1_0.py", "a2a-sdk==1.3.0"),
-    ("0.3", "bots_0_3.py", "a2a-sdk==0.3.26"),
+const CLIENTS: [(&str, &str, &[&str]); 2] = [
+    ("1.0", "bots_1_0.py", &venv::A2A_SDK_1_0),
+    ("0.3", "bots_0_3.py", &venv::A2A_SDK_0_3),
 ];
 
 /// A kind of conversation: what it is called, at which agent, and what the user says.
@@ -137,8 +137,8 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     let folder = tempfile::tempdir().unwrap();
     let bridge = serve(&folder, bot);
     let mut seen = Vec::new();
-    for (version, client, package) in CLIENTS {
-        seen.push((version, ask(&bridge, client, package, more).await));
+    for (version, client, packages) in CLIENTS {
+        seen.push((version, ask(&bridge, client, packages, more).await));
     }
     for (kind, ..) in KINDS.iter().chain(more) {
         let shown = seen.iter().map(|(version, seen)| {
@@ -168,8 +168,8 @@ fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
 }
 
 /// What a client saw, by the kind of conversation.
-async fn ask(bridge: &Bridge, client: &str, package: &str, more: &[Kind]) -> Value {
-    let python = venv::with(&[package]).await.join("bin/python");
+async fn ask(bridge: &Bridge, client: &str, packages: &[&str], more: &[Kind]) -> Value {
+    let python = venv::with(packages).await.join("bin/python");
     let told = KINDS.iter().chain(more).map(|(kind, agent, says)| {
         let until = (*kind == UNTIL.0).then_some(UNTIL.1);
         json!({"name": kind, "agent": agent, "says": says, "until": until})

@@ -10,7 +10,7 @@ use crate::{
     evaluator::Evaluator,
     node::Node,
     program::{Listening, mcp_tools, output},
-    python,
+    venv,
 };
 
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
@@ -132,7 +132,7 @@ async fn echo() -> String {
 
 /// An agent on PyPI's a2a-sdk, which answers what it was told.
 async fn a2a_sdk() -> Listening {
-    let python = python::with(&["a2a-sdk[http-server]==1.3.0", "uvicorn==0.54.0"]).await;
+    let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     let program = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../bridge/tests/interop/servers/a2a_sdk_1_0.py"

@@ -28,11 +28,13 @@ mod node;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
-mod python;
-#[cfg(test)]
 #[path = "../../../bridge/tests/it/running.rs"]
 mod running;
 #[cfg(test)]
 mod served;
 #[cfg(test)]
 mod stranger;
+#[cfg(test)]
+#[path = "../../../bridge/tests/it/venv.rs"]
+#[expect(dead_code, reason = "the bridge alone tries what speaks 0.3")]
+mod venv;

@@ -68,9 +68,6 @@ impl Poster {
 
 /// The object of an answer. Who is not let in did not call anything, whatever the error in the body says.
 fn object(answer: &Answer) -> Result<Value, Fault> {
-    if matches!(answer.status, 401 | 403) {
-        return Err(answer.refused());
-    }
     match serde_json::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => {
             let said = object.pointer("/error/message").and_then(Value::as_str);

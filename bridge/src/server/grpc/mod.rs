@@ -28,10 +28,12 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::post,
 };
-use bridge_protocol::protobuf::{DESCRIPTOR, SERVICE};
+use bridge_protocol::{
+    a2a::Binding,
+    protobuf::{DESCRIPTOR, SERVICE},
+};
 
 use super::{Endpoint, Readiness};
-use crate::access::Binding;
 
 /// What content types of gRPC begin with.
 const GRPC: &[u8] = b"application/grpc";

@@ -31,7 +31,7 @@ use axum::{
     response::Response,
 };
 use bridge_protocol::{
-    a2a::{Error, ErrorKind},
+    a2a::{Binding, Error, ErrorKind},
     dialect::{Call, places},
 };
 
@@ -42,10 +42,7 @@ use self::{
     spoken::Spoken,
 };
 use super::{Asker, Endpoint, extensions, preamble::Preamble};
-use crate::{
-    access::Binding,
-    service::{Context, Reply},
-};
+use crate::service::{Context, Reply};
 
 /// An agent at one of its addresses.
 #[derive(Clone, Debug)]

@@ -66,7 +66,8 @@ async fn called(agent: &Discovered, skill: &str, options: &Options) -> (&'static
     match error {
         Fault::Unauthenticated { challenge, .. } => ("unknown", challenge.unwrap_or_default()),
         Fault::Forbidden { challenge, said } => {
-            assert!(said.contains("the skill refund: the token for token lacks"));
+            let expected = "the skill refund: the token for token lacks";
+            assert!(said.contains(expected), "{said}");
             ("forbidden", challenge.unwrap_or_default())
         }
         other => panic!("{other}"),
