@@ -6,7 +6,7 @@ use bridge_protocol::{
     dialect::Version,
 };
 
-use crate::{Binding, Fault};
+use crate::{Binding, Fault, interface::carries};
 
 /// What a user of the client insists on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,17 +51,6 @@ fn ways(wanted: Wanted) -> Vec<(Version, Binding)> {
     let is_wanted = |binding: &Binding| wanted.binding.is_none_or(|wanted| wanted == *binding);
     all.filter(|(version, binding)| carries(*binding, *version) && is_wanted(binding))
         .collect()
-}
-
-/// Whether this client carries calls of a version so.
-fn carries(binding: Binding, version: Version) -> bool {
-    match (binding, version) {
-        (Binding::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,
-        (Binding::HttpJson, Version::V0_3 | Version::V1_0) => true,
-        (Binding::HttpJson, Version::V0_1) => false,
-        (Binding::Grpc, Version::V1_0) => cfg!(feature = "grpc"),
-        (Binding::Grpc, Version::V0_1 | Version::V0_3) => false,
-    }
 }
 
 fn speaks(interface: &AgentInterface, version: Version, binding: Binding, wanted: Wanted) -> bool {

@@ -93,7 +93,7 @@ const CLIENT: Rooms = &[
     ),
     ("agent", &["credentials", "error", "transport"]),
     ("tenant", &[]),
-    ("negotiation", &["error"]),
+    ("negotiation", &["error", "interface"]),
     ("transport", &["error", "http", "options"]),
     ("card", &["cache", "error", "http", "options"]),
     ("http", &["body", "credentials", "error", "options"]),
