@@ -49,7 +49,7 @@ pub use cache::CardCache;
 pub use card::fetch_card;
 pub use check::CardCheck;
 pub use client::Client;
-pub use credentials::{CredentialError, Credentials};
+pub use credentials::{CredentialError, Credentials, is_loopback};
 pub use error::{ClientError, Fault};
 pub use guard::Lookup;
 pub use options::{Limits, Options, Polls, Retries};

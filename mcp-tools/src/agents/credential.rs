@@ -1,8 +1,8 @@
 //! What one host is shown. Its secret comes from the environment: everybody can read command lines, and
 //! a model must not choose it.
 
-use bridge_client::{CredentialError, Credentials};
-use url::{Host, Url};
+use bridge_client::{CredentialError, Credentials, is_loopback};
+use url::Url;
 
 use crate::secret::Secret;
 
@@ -87,7 +87,7 @@ impl Credential {
         let port = url.port_or_known_default().unwrap_or_default();
         let is_named = self.host.eq_ignore_ascii_case(name)
             || self.host.eq_ignore_ascii_case(&format!("{name}:{port}"));
-        is_named && (url.scheme() == "https" || is_this_machine(url))
+        is_named && (url.scheme() == "https" || is_loopback(url))
     }
 
     /// These credentials and this one.
@@ -96,15 +96,6 @@ impl Credential {
             Some(header) => all.header(header, self.secret.expose()),
             None => all.bearer(self.secret.expose()),
         }
-    }
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 

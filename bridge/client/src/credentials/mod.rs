@@ -221,7 +221,9 @@ fn is_same_place(one: &Url, other: &Url) -> bool {
     one.origin() == other.origin() || (here && port && one.scheme() == other.scheme())
 }
 
-pub(crate) fn is_loopback(url: &Url) -> bool {
+/// Whether a URL names this machine: `localhost`, or a loopback address. No name is looked up: what it leads to
+/// may change, and secrets that go over plain http stay here.
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

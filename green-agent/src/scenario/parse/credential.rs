@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use url::{Host, Url};
+use bridge_client::is_loopback;
 
 use super::{cast::Cast, pipeline::place};
 use crate::scenario::{
@@ -35,19 +35,10 @@ fn credential(table: &mut Table<'_>, cast: &Cast) -> Option<Credential> {
 fn agent_of(node: &Node<'_>, cast: &Cast) -> Option<Place> {
     let place = place(node, cast)?;
     match &place {
-        Place::Url(url) if url.scheme() != "https" && !is_this_machine(url) => {
+        Place::Url(url) if url.scheme() != "https" && !is_loopback(url) => {
             node.expected("https, for a secret would be sent in clear")
         }
         Place::Url(_) | Place::Role(_) => Some(place),
-    }
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 

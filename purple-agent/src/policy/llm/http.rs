@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use bridge_client::is_loopback;
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
 use reqwest::{Response, StatusCode, header::RETRY_AFTER, redirect};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
-use url::{Host, Url};
+use url::Url;
 
 use super::{error::ModelError, settings::LlmSettings};
 
@@ -232,13 +233,4 @@ fn retry_after(reply: &Response) -> Option<Duration> {
     let text = reply.headers().get(RETRY_AFTER)?.to_str().ok()?;
     let seconds: f64 = text.trim().parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
