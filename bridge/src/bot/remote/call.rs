@@ -17,7 +17,7 @@ use crate::bot::BotError;
 /// it cannot have seen the message. Any other failure is the last.
 const RETRIES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
 
-/// Why a call of a bot failed. It is told to the client, so it has nothing of what the bot answered.
+/// Why a call of a bot failed, for the log. Callers are told [`CallError::told`].
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     #[error("POST {bot}: no credential for the bot can be had")]
@@ -42,6 +42,24 @@ pub(super) enum CallError {
     Broken { bot: String, reason: String },
     #[error("POST {bot}: the answer is not as it should be: {error}")]
     Unexpected { bot: String, error: FieldError },
+}
+
+impl CallError {
+    /// The same for callers: without the bot's address, and without causes, which may name hosts too. Who
+    /// runs the bridge finds both in its log.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Credential { .. } => "the bridge has no credential for it".into(),
+            Self::Unreachable { tries, .. } => {
+                format!("it cannot be reached, tried {tries} times")
+            }
+            Self::Late { limit, .. } => format!("it did not answer within {limit:?}"),
+            Self::Status { status, .. } => format!("it refused the message with status {status}"),
+            Self::TooLarge { limit, .. } => format!("its answer is larger than {limit} bytes"),
+            Self::Broken { .. } => "the connection to it broke".into(),
+            Self::Unexpected { error, .. } => format!("its answer is not as it should be: {error}"),
+        }
+    }
 }
 
 /// Posts an activity and gives the beginning of the answer, whatever its status.

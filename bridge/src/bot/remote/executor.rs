@@ -159,7 +159,7 @@ impl RemoteExecutor {
                 Ok(Ok(())) => Input::TurnEnded,
                 Ok(Err(error)) => {
                     report(&turn.task.id, &error);
-                    Input::Failed(format!("The agent could not answer: {error}."))
+                    Input::Failed(format!("The agent could not answer: {}.", error.told()))
                 }
                 Err(_) => Input::TimedOut,
             },
