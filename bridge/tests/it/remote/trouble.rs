@@ -53,9 +53,8 @@ async fn a_bot_that_refuses_is_not_asked_again() {
         ),
         (StatusCode::SERVICE_UNAVAILABLE, "503 Service Unavailable"),
     ] {
-        let expected = format!(
-            "The agent could not answer: it refused the message with status {found}."
-        );
+        let expected =
+            format!("The agent could not answer: it refused the message with status {found}.");
         assert_eq!(
             failure(status, "a trace of the bot", quick()).await,
             expected
