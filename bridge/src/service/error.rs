@@ -7,6 +7,9 @@ use bridge_protocol::{
 
 use crate::{store::StoreError, turns::TurnError};
 
+/// After how many seconds a request may be sent again that the store could not take.
+const AGAIN: u32 = 5;
+
 /// A turn that was not taken, as its caller is told.
 pub(super) fn of_turn(error: TurnError) -> Error {
     match error {
@@ -39,6 +42,11 @@ pub(super) fn of_store(error: StoreError) -> Error {
                 .into()
         }
         StoreError::Ended { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        StoreError::Full { .. } => {
+            tracing::error!(%error, "the task log is full");
+            let message = "the agent has no room left to keep anything: send the request again later";
+            Error::unavailable(message, AGAIN)
+        }
         StoreError::Conflict { .. }
         | StoreError::Duplicate { .. }
         | StoreError::Taken { .. }
@@ -49,7 +57,6 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::InUse { .. }
         | StoreError::Older { .. }
         | StoreError::Newer { .. }
-        | StoreError::Full { .. }
         | StoreError::Io { .. }
         | StoreError::Closed => {
             tracing::error!(%error, "the task log failed");

@@ -76,14 +76,20 @@ kinds! {
     ExtensionSupportRequired = -32008, "EXTENSION_SUPPORT_REQUIRED", 400, "an extension must be supported";
     /// A version that the agent does not speak.
     VersionNotSupported = -32009, "VERSION_NOT_SUPPORTED", 400, "the protocol version is not supported";
+    /// The agent cannot do it now; nothing changed, and the same request may be sent again later. The protocol has
+    /// no code for it, so that it is an internal error to those who read no further than the code.
+    Unavailable = -32603, "UNAVAILABLE", 503, "the agent cannot do that now: send the request again later";
 }
 
 impl ErrorKind {
-    /// The kind with this JSON-RPC code.
+    /// The kind with this JSON-RPC code: of those that share one, the general one.
     pub fn from_code(code: i64) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.code() == code)
     }
 }
+
+/// The type of the detail that says when a request may be sent again.
+const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 /// An error as it goes over the wire.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +115,22 @@ impl Error {
     /// There is no task of this id, or the caller must not know of it.
     pub fn task_not_found(id: &str) -> Self {
         Self::new(ErrorKind::TaskNotFound, format!("task {id} not found"))
+    }
+
+    /// It cannot be done now; the same request may be sent again after so many seconds.
+    pub fn unavailable(message: impl Into<String>, seconds: u32) -> Self {
+        let retry = json!({"@type": RETRY_INFO, "retryDelay": format!("{seconds}s")});
+        Self {
+            details: [retry].into(),
+            ..Self::new(ErrorKind::Unavailable, message)
+        }
+    }
+
+    /// After how many seconds the same request may be sent again, if the error says so.
+    pub fn retry_after(&self) -> Option<u32> {
+        let is_retry = |detail: &&Value| detail["@type"] == RETRY_INFO;
+        let delay = self.details.iter().find(is_retry)?["retryDelay"].as_str()?;
+        delay.strip_suffix('s')?.parse().ok()
     }
 
     /// All details, the `ErrorInfo` first: `error.data` in JSON-RPC, `error.details` in HTTP+JSON.

@@ -26,10 +26,12 @@ pub fn code(kind: ErrorKind) -> i32 {
     const FAILED_PRECONDITION: i32 = 9;
     const UNIMPLEMENTED: i32 = 12;
     const INTERNAL: i32 = 13;
+    const UNAVAILABLE: i32 = 14;
     match kind {
         ErrorKind::Parse | ErrorKind::InvalidRequest | ErrorKind::InvalidParams => INVALID_ARGUMENT,
         ErrorKind::MethodNotFound => UNIMPLEMENTED,
         ErrorKind::Internal | ErrorKind::InvalidAgentResponse => INTERNAL,
+        ErrorKind::Unavailable => UNAVAILABLE,
         ErrorKind::TaskNotFound => NOT_FOUND,
         ErrorKind::ContentTypeNotSupported => INVALID_ARGUMENT,
         ErrorKind::TaskNotCancelable
@@ -48,6 +50,7 @@ fn kind(code: i32) -> ErrorKind {
         5 => ErrorKind::TaskNotFound,
         9 => ErrorKind::UnsupportedOperation,
         12 => ErrorKind::MethodNotFound,
+        14 => ErrorKind::Unavailable,
         // Codes of gRPC that A2A has no word for, and whatever may be added to them.
         _ => ErrorKind::Internal,
     }
@@ -120,6 +123,17 @@ struct FieldViolation {
     description: String,
 }
 
+#[derive(Clone, Copy, PartialEq, Message)]
+struct RetryInfo {
+    #[prost(message, optional, tag = "1")]
+    retry_delay: Option<prost_types::Duration>,
+}
+
+impl Name for RetryInfo {
+    const NAME: &'static str = "RetryInfo";
+    const PACKAGE: &'static str = "google.rpc";
+}
+
 impl Name for ErrorInfo {
     const NAME: &'static str = "ErrorInfo";
     const PACKAGE: &'static str = "google.rpc";
@@ -152,6 +166,14 @@ fn to_any(detail: &Value) -> Option<Any> {
         return Some(pack(&BadRequest {
             field_violations: violations.iter().map(violation).collect(),
         }));
+    }
+    if name == RetryInfo::full_name() {
+        let seconds = detail["retryDelay"].as_str()?.strip_suffix('s')?;
+        let retry_delay = Some(prost_types::Duration {
+            seconds: seconds.parse().ok()?,
+            nanos: 0,
+        });
+        return Some(pack(&RetryInfo { retry_delay }));
     }
     None
 }
@@ -186,6 +208,11 @@ fn from_any(detail: &Any) -> Option<Value> {
         let violations: Vec<Value> = request.field_violations.into_iter().map(shown).collect();
         return Some(json!({"@type": detail.type_url, "fieldViolations": violations}));
     }
+    if name == RetryInfo::full_name() {
+        let retry = RetryInfo::decode(detail.value.as_slice()).ok()?;
+        let delay = alloc::format!("{}s", retry.retry_delay?.seconds);
+        return Some(json!({"@type": detail.type_url, "retryDelay": delay}));
+    }
     None
 }
 
@@ -198,7 +225,12 @@ mod tests {
     fn an_error_comes_back_as_the_other_bindings_show_it() {
         let field = FieldError::new("a string", "nothing").inside("messageId");
         let errors = ErrorKind::ALL.iter().map(|kind| Error::from(*kind));
-        for sent in errors.chain([Error::from(field), Error::task_not_found("t-1")]) {
+        let others = [
+            Error::from(field),
+            Error::task_not_found("t-1"),
+            Error::unavailable("later", 7),
+        ];
+        for sent in errors.chain(others) {
             let read = error(code(sent.kind), &sent.message, &details(&sent));
             assert_eq!(read, RpcError::from(sent));
         }

@@ -67,6 +67,7 @@ fn status() -> Value {
                 "field": {"type": "string"},
                 "description": {"type": "string"},
             }}},
+            "retryDelay": {"type": "string"},
         },
     });
     json!({

@@ -4,7 +4,7 @@ use axum::{
     body::Body,
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE},
+        header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
     },
     response::{Response, sse::Event},
 };
@@ -73,6 +73,9 @@ impl Style {
         let allow = refusal.allow.as_deref();
         if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(allow).ok()) {
             response.headers_mut().insert(ALLOW, allow);
+        }
+        if let Some(seconds) = refusal.error.retry_after() {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         response
     }

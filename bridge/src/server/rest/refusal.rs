@@ -70,6 +70,7 @@ fn status(kind: ErrorKind) -> &'static str {
         | ErrorKind::InvalidParams
         | ErrorKind::ContentTypeNotSupported => "INVALID_ARGUMENT",
         ErrorKind::Internal | ErrorKind::InvalidAgentResponse => "INTERNAL",
+        ErrorKind::Unavailable => "UNAVAILABLE",
         ErrorKind::TaskNotCancelable
         | ErrorKind::PushNotificationNotSupported
         | ErrorKind::UnsupportedOperation

@@ -86,6 +86,7 @@ fn by_status(status: u16, operation: Operation) -> Option<ErrorKind> {
         415 => Some(ErrorKind::ContentTypeNotSupported),
         422 => Some(ErrorKind::InvalidParams),
         501 => Some(ErrorKind::UnsupportedOperation),
+        503 => Some(ErrorKind::Unavailable),
         _ => None,
     }
 }
