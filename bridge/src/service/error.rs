@@ -44,7 +44,8 @@ pub(super) fn of_store(error: StoreError) -> Error {
         StoreError::Ended { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
         StoreError::Full { .. } => {
             tracing::error!(%error, "the task log is full");
-            let message = "the agent has no room left to keep anything: send the request again later";
+            let message =
+                "the agent has no room left to keep anything: send the request again later";
             Error::unavailable(message, AGAIN)
         }
         StoreError::Conflict { .. }
