@@ -1,0 +1,147 @@
+//! The program as a process of its own, with a store in a folder of its own.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::Path,
+    process::{Child, ChildStderr, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::Duration,
+};
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tempfile::TempDir;
+
+use super::Failed;
+
+/// How long the program may take until it listens.
+const START: Duration = Duration::from_secs(60);
+
+/// A program that is attacked; it is killed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Program {
+    child: Child,
+    url: String,
+    folder: TempDir,
+}
+
+impl Program {
+    /// `bridge serve --listen 127.0.0.1:0 --builtin echo` with further arguments and a store in a new folder.
+    pub(crate) fn start(arguments: &[&str]) -> Result<Self, Failed> {
+        Self::within(tempfile::tempdir()?, None, arguments)
+    }
+
+    /// The same with at most so many open files.
+    pub(crate) fn with_descriptors(limit: u64, arguments: &[&str]) -> Result<Self, Failed> {
+        Self::within(tempfile::tempdir()?, Some(limit), arguments)
+    }
+
+    fn within(
+        folder: TempDir,
+        descriptors: Option<u64>,
+        arguments: &[&str],
+    ) -> Result<Self, Failed> {
+        let mut command = match descriptors {
+            None => Command::new(env!("CARGO_BIN_EXE_bridge")),
+            Some(limit) => {
+                let mut shell = Command::new("sh");
+                let script = format!("ulimit -n {limit} && exec \"$0\" \"$@\"");
+                shell.args(["-c", &script, env!("CARGO_BIN_EXE_bridge")]);
+                shell
+            }
+        };
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]);
+        command.arg(format!("sled:{}", folder.path().join("data").display()));
+        if !arguments.contains(&"--config") {
+            command.args(["--builtin", "echo"]);
+        }
+        let mut child = command
+            .args(arguments)
+            .env("RUST_LOG", "error")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stderr = child.stderr.take().ok_or("no standard error")?;
+        // Made first, so that a program that does not listen is killed too.
+        let mut program = Self {
+            child,
+            url: String::new(),
+            folder,
+        };
+        program.url = address(stderr).recv_timeout(START)?;
+        Ok(program)
+    }
+
+    /// Ends it as kill -9 does and gives the folder, whose `data` is the store.
+    #[expect(dead_code, reason = "attacks on the store need it")]
+    pub(crate) fn kill(mut self) -> Result<TempDir, Failed> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(std::mem::replace(&mut self.folder, tempfile::tempdir()?))
+    }
+
+    /// Starts it again on such a folder.
+    #[expect(dead_code, reason = "attacks on the store need it")]
+    pub(crate) fn again(folder: TempDir, arguments: &[&str]) -> Result<Self, Failed> {
+        Self::within(folder, None, arguments)
+    }
+
+    /// Where it is reached, such as `http://127.0.0.1:4242`.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The same as an address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        let (_, address) = self.url.split_once("://").unwrap_or_default();
+        address.parse().expect("the program says where it listens")
+    }
+
+    /// The folder in which its store is.
+    #[expect(dead_code, reason = "attacks on the store need it")]
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// How much memory it has, in MiB.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).unwrap_or_default();
+        let held = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let held = held.and_then(|held| held.trim().strip_suffix(" kB"));
+        held.and_then(|held| held.parse().ok()).unwrap_or(0) / 1024
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads standard error to its end, so that the program never waits for a reader; what is no address is
+/// shown.
+fn address(stderr: ChildStderr) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            match line.strip_prefix("listening on ") {
+                Some(url) => drop(sender.send(url.to_owned())),
+                None => eprintln!("   bridge: {line}"),
+            }
+        }
+    });
+    receiver
+}
+
+/// Lets this program open as many connections as it may.
+pub(crate) fn raise_descriptors() {
+    let raised = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
+    if let Err(error) = raised {
+        eprintln!("the limit of open files stays as it is: {error}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Attacks the program `bridge` and prints how it holds: `cargo bench --workspace --bench attack`.
+//!
+//! `-- NAME...` runs only the attacks of these names, `--short` all of them with less. Every attack starts a
+//! program of its own with a store of its own, on loopback, and is bounded in time. The exit code is 1 when a
+//! promise is broken that is no wall time: memory beyond its bound, an acknowledged message that is lost, a
+//! service that is gone. How much longer others waited is printed, and never judged.
+
+mod bodies;
+mod frame;
+mod heads;
+mod silent;
+
+use std::{pin::Pin, process::ExitCode, time::Duration};
+
+use frame::Scene;
+
+/// How long an attack may take, with all that is looked at after it.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// An attack, or why it could not be carried out.
+type Running<'a> = Pin<Box<dyn Future<Output = Result<(), frame::Failed>> + 'a>>;
+
+/// One attack: its name, what it does, and the function that does it.
+struct Attack {
+    name: &'static str,
+    what: &'static str,
+    run: fn(&mut Scene) -> Running<'_>,
+}
+
+const ATTACKS: &[Attack] = &[
+    Attack {
+        name: "bodies",
+        what: "bodies that never end",
+        run: |scene| Box::pin(bodies::run(scene)),
+    },
+    Attack {
+        name: "heads",
+        what: "heads that never end",
+        run: |scene| Box::pin(heads::run(scene)),
+    },
+    Attack {
+        name: "silent",
+        what: "connections that say nothing",
+        run: |scene| Box::pin(silent::run(scene)),
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --benches` runs this too, and wants only to know that it was built.
+    if arguments.iter().any(|argument| argument == "--test") {
+        return ExitCode::SUCCESS;
+    }
+    let is_short = arguments.iter().any(|argument| argument == "--short");
+    let names: Vec<&String> = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| ATTACKS.iter().all(|attack| attack.name != name.as_str()))
+    {
+        eprintln!("there is no attack {unknown}: there are");
+        for attack in ATTACKS {
+            eprintln!("  {:<16} {}", attack.name, attack.what);
+        }
+        return ExitCode::from(2);
+    }
+    frame::raise_descriptors();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let is_chosen =
+        |attack: &&Attack| names.is_empty() || names.iter().any(|name| *name == attack.name);
+    let mut broken = Vec::new();
+    for attack in ATTACKS.iter().filter(is_chosen) {
+        println!("\n== {}: {}", attack.name, attack.what);
+        let found = runtime.block_on(carry_out(attack, is_short));
+        broken.extend(found.into_iter().map(|what| (attack.name, what)));
+    }
+    println!();
+    for (name, what) in &broken {
+        println!("BROKEN {name}: {what}");
+    }
+    ExitCode::from(u8::from(!broken.is_empty()))
+}
+
+/// The promises that an attack broke.
+async fn carry_out(attack: &Attack, is_short: bool) -> Vec<String> {
+    let mut scene = Scene::new(is_short);
+    let ended = tokio::time::timeout(LIMIT, (attack.run)(&mut scene)).await;
+    let mut broken = scene.into_broken();
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(failed)) => broken.push(format!("it could not be carried out: {failed}")),
+        Err(_) => broken.push(format!("it was not over after {LIMIT:?}")),
+    }
+    broken
+}
