@@ -11,6 +11,9 @@ use serde::Deserialize;
 pub struct GrpcConfig {
     /// Whether it is spoken at all; it is if absent.
     pub enabled: Option<bool>,
+    /// Whether agent cards list it; they do if `address` is set, else not. Its `HOST:PORT` is no absolute URL, and some
+    /// clients of other bindings refuse a whole card for it.
+    pub card: Option<bool>,
     /// A port of its own, as HOST:PORT, beside the one of everything else.
     #[schemars(with = "Option<String>")]
     pub listen: Option<SocketAddr>,

@@ -144,8 +144,11 @@ impl Endpoint {
 }
 
 impl GrpcInterface {
-    /// The interface for those who reach HTTP there.
+    /// The interface for those who reach HTTP there, if cards have it.
     fn interface(&self, http: &str) -> Option<AgentInterface> {
+        if !self.is_listed {
+            return None;
+        }
         let address = self.address.clone().or_else(|| authority(http))?;
         Some(AgentInterface {
             url: address,
@@ -209,15 +212,22 @@ mod tests {
             ("http://[::1]:80/base", Some("[::1]:80")),
             ("nonsense", None),
         ] {
-            let found = GrpcInterface::default().interface(http);
+            let listed = GrpcInterface {
+                is_listed: true,
+                ..GrpcInterface::default()
+            };
+            let found = listed.interface(http);
             assert_eq!(found.map(|one| one.url).as_deref(), expected);
         }
         let own = GrpcInterface {
+            is_listed: true,
             address: Some("grpc.example:50051".into()),
             tenant: Some("echo".into()),
         };
         let found = own.interface("http://localhost").unwrap();
         assert_eq!(found.url, "grpc.example:50051");
         assert_eq!(found.tenant.as_deref(), Some("echo"));
+        let unlisted = GrpcInterface::default();
+        assert_eq!(unlisted.interface("http://localhost"), None);
     }
 }

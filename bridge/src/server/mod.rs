@@ -81,6 +81,9 @@ pub struct Endpoint {
 /// How an agent is reached over gRPC, which knows no paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrpcInterface {
+    /// Whether cards say so. `HOST:PORT`, which gRPC's channels are given, is no absolute URL, and some clients
+    /// of other bindings refuse a whole card for it.
+    pub is_listed: bool,
     /// `HOST:PORT`; where HTTP is reached if absent.
     pub address: Option<String>,
     /// The tenant that stands for the agent; absent for the one that is asked without.

@@ -32,6 +32,7 @@ fn serve() -> (TempDir, Bridge) {
     let file = folder.path().join("bridge.toml");
     let config = r#"
 store = "memory"
+grpc = { card = true }
 
 [[agents]]
 name = "plan"

@@ -289,7 +289,8 @@ async fn the_client_s_deadline_is_heeded_and_the_task_goes_on() {
 #[tokio::test]
 async fn cards_say_where_grpc_is_spoken() {
     for (grpc, expected) in [
-        (Grpc::Here, Some("localhost:3978")),
+        (Grpc::Here, None),
+        (Grpc::Listed, Some("localhost:3978")),
         (
             Grpc::At("grpc.example:443".into()),
             Some("grpc.example:443"),

@@ -10,7 +10,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 
 use crate::program::Bridge;
 
-const AGENTS: [&str; 6] = [
+const AGENTS: [&str; 7] = [
+    "--grpc-card",
     "--store",
     "memory",
     "--builtin",

@@ -74,7 +74,10 @@ fn saying(id: &str, text: &str) -> SendMessageRequest {
 
 #[tokio::test]
 async fn who_is_told_of_the_authority_is_answered() {
-    for grpc in ["", "grpc = { listen = '127.0.0.1:0' }\n"] {
+    for grpc in [
+        "grpc = { card = true }\n",
+        "grpc = { card = true, listen = '127.0.0.1:0' }\n",
+    ] {
         let site = Site::new(grpc);
         let bridge = site.serve();
         let options = over_grpc(site.roots());
@@ -98,7 +101,7 @@ async fn who_is_told_of_the_authority_is_answered() {
 
 #[tokio::test]
 async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
-    let site = Site::new("");
+    let site = Site::new("grpc = { card = true }\n");
     let bridge = site.serve();
     let here = url(&bridge);
     let known = Client::connect(&here, &over_grpc(site.roots()))
@@ -142,7 +145,7 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
 #[tokio::test]
 async fn a_client_of_others_is_answered_too() {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
-    let site = Site::new("");
+    let site = Site::new("grpc = { card = true }\n");
     let bridge = site.serve();
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/a2a_sdk_tls.py");
     let mut command = Command::new(python);
@@ -153,7 +156,7 @@ async fn a_client_of_others_is_answered_too() {
 
 #[tokio::test]
 async fn the_command_line_is_told_of_an_authority_by_a_file() {
-    let site = Site::new("");
+    let site = Site::new("grpc = { card = true }\n");
     let bridge = site.serve();
     for (arguments, ca, expected) in [
         (

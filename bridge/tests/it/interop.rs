@@ -176,7 +176,14 @@ async fn talk(client: &str, mut command: Command) {
 
 fn serve() -> Bridge {
     let builtins = ["sample", "echo", "hanging"].map(|name| ["--builtin", name]);
-    let settings = ["--store", "memory", "--push-allow", "loopback"];
+    let settings = [
+        "--store",
+        "memory",
+        "--push-allow",
+        "loopback",
+        #[cfg(feature = "grpc")]
+        "--grpc-card",
+    ];
     Bridge::serve(&[&settings, builtins.as_flattened()].concat())
 }
 

@@ -40,6 +40,10 @@ pub(in crate::cli) struct Serve {
     #[cfg(feature = "grpc")]
     #[arg(long, value_name = "HOST:PORT")]
     grpc_listen: Option<SocketAddr>,
+    /// List gRPC on agent cards; some clients of other bindings refuse a card with it
+    #[cfg(feature = "grpc")]
+    #[arg(long)]
+    grpc_card: bool,
     /// A built-in agent; several may be named. Without any agent: sample
     #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
@@ -76,6 +80,7 @@ impl Serve {
         #[cfg(feature = "grpc")]
         {
             config.grpc.listen = self.grpc_listen.or(config.grpc.listen);
+            config.grpc.card = self.grpc_card.then_some(true).or(config.grpc.card);
         }
         config.allow_plain_http |= self.allow_plain_http;
         config.push.allow.extend(self.push_allow.iter().cloned());

@@ -90,7 +90,7 @@ impl Place {
         })
     }
 
-    /// Where clients are told to speak gRPC; `listening` is the port that it has for itself.
+    /// Where gRPC is spoken, and what cards say of it; `listening` is the port that it has for itself.
     pub(super) fn grpc(&self, config: &Config, listening: Option<SocketAddr>) -> Grpc {
         let said = config
             .grpc
@@ -101,10 +101,12 @@ impl Place {
             let host = self.public_url.host()?;
             Some(format!("{host}:{}", own.port()))
         });
+        let is_listed = config.grpc.card.unwrap_or(said.is_some());
         match (config.grpc.enabled, said.or(own)) {
             (Some(false), _) => Grpc::Nowhere,
+            (Some(true) | None, _) if !is_listed => Grpc::default(),
             (Some(true) | None, Some(address)) => Grpc::At(address),
-            (Some(true) | None, None) => Grpc::default(),
+            (Some(true) | None, None) => Grpc::Listed,
         }
     }
 }

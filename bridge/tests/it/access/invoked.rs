@@ -18,6 +18,8 @@ use super::{
 use crate::program::Bridge;
 
 const CONFIG: &str = r#"
+grpc = { card = true }
+
 [[agents]]
 name = "a"
 builtin = "echo"
