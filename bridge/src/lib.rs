@@ -21,6 +21,9 @@
 //! - [`serve()`], [`serve_until`], `tls`: serves it, until it is stopped
 //! - [`cli`]: the program
 
+// What is printed passes `bridge_program::terminal`: much of it was written by others.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod access;
 pub mod agent;
 pub mod auth;

@@ -19,6 +19,9 @@
 //!
 //! [`cli`] is the program.
 
+// What is printed passes `bridge_program::terminal`: much of it was written by others.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod assessment;
 pub mod cli;
 pub mod evaluator;

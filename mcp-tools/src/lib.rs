@@ -22,6 +22,9 @@
 //!
 //! [`cli`] is the program.
 
+// What is printed passes `bridge_program::terminal`: much of it was written by others.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod acknowledge;
 pub mod agents;
 pub mod allowed;

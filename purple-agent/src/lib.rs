@@ -26,6 +26,9 @@
 //! # drop(app); Ok(()) }
 //! ```
 
+// What is printed passes `bridge_program::terminal`: much of it was written by others.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod a2a_client;
 pub mod agent;
 pub mod cli;

@@ -32,8 +32,19 @@ fn told(wrong: &CertificateError) -> String {
         CertificateError::BadSignature => {
             "the authority of that name that is believed did not sign it".to_owned()
         }
+        other if is_authority(other) => {
+            "it is an authority's own, as certificates are that vouch for themselves: if it is the agent's, name \
+             exactly this one as believed (--ca FILE of the programs)"
+                .to_owned()
+        }
         other => other.to_string(),
     }
+}
+
+/// Whether a certificate was shown that says of itself that it is an authority's. What is wrong has no name of its
+/// own at rustls but its text.
+pub(crate) fn is_authority(wrong: &CertificateError) -> bool {
+    matches!(wrong, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))
 }
 
 #[cfg(test)]

@@ -19,6 +19,9 @@
 //! - [`invocation`]: a skill of such an agent is called, whatever it speaks
 //! - `registry`, a feature: agent cards in an OCI registry
 
+// What is printed passes `bridge_program::terminal`: much of it was written by others.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod agent;
 mod body;
 mod cache;

@@ -6,11 +6,13 @@
 //! - [`listen`], [`serve()`]: connections are taken and kept in one way
 //! - [`stop_signal`], [`serve_until`]: Ctrl-C and SIGTERM end it in good order
 //! - [`Exit`]: what it tells its caller
+//! - [`terminal`]: what it prints, which no text of others may turn into commands
 
 mod exit;
 pub mod log;
 mod serve;
 mod stop;
+pub mod terminal;
 
 pub use exit::Exit;
 pub use serve::{ListenError, hurry, listen, serve};

@@ -4,6 +4,8 @@ use clap::ValueEnum;
 use tracing::Level;
 use tracing_subscriber::EnvFilter;
 
+use crate::terminal::Filtered;
+
 /// `--log-format`: the log's form.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -19,7 +21,7 @@ pub fn init(format: LogFormat, level: Level) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+        .with_writer(|| Filtered(std::io::stderr()));
     match format {
         LogFormat::Text => builder.with_ansi(false).init(),
         LogFormat::Json => builder.json().init(),

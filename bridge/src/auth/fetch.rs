@@ -66,6 +66,15 @@ pub(crate) async fn document(url: &Url) -> Result<Value, FetchError> {
     Fetcher::new(true)?.get(url).await
 }
 
+/// The same, with the text that it was.
+pub(crate) async fn document_and_text(url: &Url) -> Result<(Value, Vec<u8>), FetchError> {
+    let fetcher = Fetcher::new(true)?;
+    let text = fetcher
+        .text(url, fetcher.client(url).get(url.clone()))
+        .await?;
+    Ok((parsed(url, &text)?, text))
+}
+
 /// Asks with limits. Redirects are not followed: what was configured is what is trusted.
 #[derive(Clone, Debug)]
 pub(super) struct Fetcher {
@@ -126,6 +135,10 @@ impl Fetcher {
     }
 
     async fn send(&self, url: &Url, request: RequestBuilder) -> Result<Value, FetchError> {
+        parsed(url, &self.text(url, request).await?)
+    }
+
+    async fn text(&self, url: &Url, request: RequestBuilder) -> Result<Vec<u8>, FetchError> {
         if !self.plain_http && !is_safe(url) {
             let endpoint = shown(url);
             return Err(FetchError::Plain { endpoint });
@@ -140,8 +153,12 @@ impl Fetcher {
                 said: said(&body),
             });
         }
-        serde_json::from_slice(&body).map_err(|_| unexpected(url, "JSON"))
+        Ok(body)
     }
+}
+
+fn parsed(url: &Url, text: &[u8]) -> Result<Value, FetchError> {
+    serde_json::from_slice(text).map_err(|_| unexpected(url, "JSON"))
 }
 
 /// An answer that is not what it has to be.

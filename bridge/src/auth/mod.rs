@@ -39,7 +39,7 @@ pub use bearer::bearer;
 pub use bridge_protocol::jose::{Algorithm, Jwk, Jwks};
 pub use card_signer::{CARD_KEYS, CardSigner, card_keys};
 pub use fetch::FetchError;
-pub(crate) use fetch::document;
+pub(crate) use fetch::{document, document_and_text};
 pub use issuer::{Issuer, IssuerSettings, Subject};
 pub use key_file::KeyFileError;
 pub(crate) use key_file::not_private;

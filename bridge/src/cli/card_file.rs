@@ -7,9 +7,18 @@ use serde_json::Value;
 
 /// The document in a file.
 pub(super) fn document(path: &Path) -> Result<Value, String> {
-    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = fs::read(path).map_err(|error| named(&error))?;
-    serde_json::from_slice(&text).map_err(|error| named(&format!("expected JSON: {error}")))
+    parsed(path, &text(path)?)
+}
+
+/// What is in a file.
+pub(super) fn text(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The document that a file's text is.
+pub(super) fn parsed(path: &Path, text: &[u8]) -> Result<Value, String> {
+    let named = |error| format!("{}: expected JSON: {error}", path.display());
+    serde_json::from_slice(text).map_err(named)
 }
 
 /// The card in a file, without what is not for a file to say: where the agent is reached, and who has signed

@@ -2,8 +2,10 @@
 
 use std::{error::Error, fs::OpenOptions, io::Write as _, path::PathBuf};
 
+use bridge_program::outln;
 use clap::{Args, Subcommand};
 
+use super::serve;
 use crate::{
     builtin,
     config::{self, TEMPLATE},
@@ -39,20 +41,25 @@ impl ConfigCommand {
         match &self.what {
             What::Check { file } => {
                 let config = config::read(file, &builtin::names())?;
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()?;
+                let judged = runtime.block_on(serve::judge(&config));
+                judged.map_err(|error| format!("{}: {error}", file.display()))?;
                 let names = config
                     .agents
                     .iter()
                     .map(|agent| agent.name.get_ref().0.as_str());
                 let names: Vec<&str> = names.collect();
-                println!("{}: agents {}", file.display(), names.join(", "));
+                outln!("{}: agents {}", file.display(), names.join(", "));
             }
             What::New { file } => {
                 let opened = OpenOptions::new().write(true).create_new(true).open(file);
                 let written = opened.and_then(|mut new| new.write_all(TEMPLATE.as_bytes()));
                 written.map_err(|error| format!("{}: {error}", file.display()))?;
-                println!("wrote {}", file.display());
+                outln!("wrote {}", file.display());
             }
-            What::Schema => println!("{}", serde_json::to_string_pretty(&config::schema())?),
+            What::Schema => outln!("{}", serde_json::to_string_pretty(&config::schema())?),
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bridge_program::outln;
 use bridge_protocol::{
     dialect::card,
     lint::{Level, lint},
@@ -21,6 +22,9 @@ use crate::{
     bot, clock,
     config::{self, AgentName, HttpUrl},
 };
+
+/// Where a message's id stands in the example, which the shell makes.
+const ID: &str = "MESSAGE_ID";
 
 /// Where the agent is served.
 const PATH: &str = "/a2a/v1";
@@ -93,12 +97,12 @@ impl Init {
         fs::create_dir_all(&self.folder)?;
         for (name, text) in &files {
             write(&path(name), text)?;
-            println!("wrote {}", path(name).display());
+            outln!("wrote {}", path(name).display());
         }
         let configuration = path("bridge.toml");
         config::read(&configuration, &bot::BUILTINS.map(|(name, _)| name))?;
-        println!("next: bridge serve --config {}", configuration.display());
-        println!("      {}", self.call(&path("token")));
+        outln!("next: bridge serve --config {}", configuration.display());
+        outln!("      {}", self.call(&path("token")));
         Ok(())
     }
 
@@ -162,9 +166,11 @@ me = {{ file = "token" }}
         let message = json!({
             "jsonrpc": "2.0", "id": "1", "method": "message/send",
             "params": {"message": {
-                "messageId": "1", "role": "user", "parts": [{"kind": "text", "text": "hello"}],
+                "messageId": ID, "role": "user", "parts": [{"kind": "text", "text": "hello"}],
             }},
         });
+        // Each message has an id of its own: one that comes again is the same message.
+        let message = message.to_string().replace(ID, "'$(uuidgen)'");
         format!(
             "curl -s http://{}{PATH} -H 'Content-Type: application/json' \
              -H \"Authorization: Bearer $(cat {})\" -d '{message}'",

@@ -1,5 +1,6 @@
 //! The command line: one command, one file. Flags become settings; the library does the work.
 
+mod address;
 mod bot;
 mod card_file;
 mod chat;
@@ -17,7 +18,7 @@ mod trust;
 use std::process::ExitCode;
 
 use bridge_program::{
-    Exit,
+    Exit, errln,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
@@ -49,7 +50,7 @@ Examples:
   bridge discover http://localhost:3978        see who is there and what they can do
 
 Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 something
-is wrong, 3 a file cannot be read, 4 an address cannot be asked.
+is wrong, 3 a file cannot be read, 4 an address cannot be asked; bridge chat --help has its own.
 The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
 
 #[derive(Debug, Subcommand)]
@@ -83,7 +84,7 @@ pub fn main() -> ExitCode {
         Command::Config(config) => config.execute(),
         Command::Doctor(doctor) => doctor.execute(),
         Command::Push(push) => push.execute(),
-        Command::Chat(chat) => chat.execute(),
+        Command::Chat(chat) => return chat.execute().into(),
         Command::Init(init) => init.execute(),
         Command::Check(check) => return check.execute().into(),
         Command::Discover(discover) => discover.execute(),
@@ -92,7 +93,7 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => Exit::Passed,
         Err(error) => {
-            eprintln!("error: {error}");
+            errln!("error: {error}");
             Exit::Failed
         }
     }

@@ -2,6 +2,7 @@
 
 use std::{error::Error, sync::Arc};
 
+use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
 
 use super::store::StoreChoice;
@@ -49,12 +50,12 @@ impl PushCommand {
             .enable_all()
             .build()?;
         let told = match &self.what {
-            What::List { store } => runtime.block_on(list(&store.open()?))?,
+            What::List { store } => runtime.block_on(list(&store.open_known()?))?,
             What::Retry { store, task } => {
-                runtime.block_on(retry(&store.open()?, task.as_deref()))?
+                runtime.block_on(retry(&store.open_known()?, task.as_deref()))?
             }
         };
-        println!("{told}");
+        outln!("{told}");
         Ok(())
     }
 }
@@ -69,10 +70,11 @@ async fn list(store: &Arc<dyn Store>) -> Result<String, StoreError> {
 }
 
 fn line(one: &Undelivered) -> String {
-    format!(
+    let told = format!(
         "{} {} {} {} event {} attempts {} since {:.0}: {}",
         one.agent, one.task, one.id, one.host, one.seq, one.attempts, one.since, one.reason
-    )
+    );
+    terminal::line(&told).into_owned()
 }
 
 async fn retry(store: &Arc<dyn Store>, task: Option<&str>) -> Result<String, StoreError> {

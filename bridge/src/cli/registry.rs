@@ -6,6 +6,7 @@ use bridge_client::{
     discovery::Discovered,
     registry::{CardReference, Found, Registry, RegistryAuth, RegistryOptions},
 };
+use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use url::Url;
@@ -78,15 +79,17 @@ impl RegistryCommand {
                 let registry = self.login.at(&reference.registry)?;
                 let card = read(card)?;
                 let (repository, tag) = (&reference.repository, &reference.version);
-                println!("{}", registry.push(repository, tag, &card).await?);
+                outln!("{}", registry.push(repository, tag, &card).await?);
             }
             What::List { registry } => {
                 let registry = self.login.open(registry)?;
                 for found in registry.agents().await? {
-                    let name = &found.agent.card.name;
-                    println!(
+                    let name = terminal::line(&found.agent.card.name);
+                    outln!(
                         "{}:{}  {name}  {}",
-                        found.repository, found.tag, found.digest
+                        found.repository,
+                        found.tag,
+                        found.digest
                     );
                 }
             }
@@ -95,7 +98,7 @@ impl RegistryCommand {
                 let pulled = registry
                     .pull(&reference.repository, &reference.version)
                     .await?;
-                println!("{}", serde_json::to_string_pretty(&pulled.card)?);
+                outln!("{}", serde_json::to_string_pretty(&pulled.card)?);
             }
         }
         Ok(())

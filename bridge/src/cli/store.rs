@@ -16,6 +16,17 @@ pub enum StoreChoice {
     Sled(PathBuf),
 }
 
+/// Why there is nothing to look at.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreMissing {
+    #[error("{} holds no store: expected the folder that --store or the key store of bridge.toml named for bridge serve", .0.display())]
+    Nowhere(PathBuf),
+    #[error("a store in memory is gone with its process: expected sled:FOLDER")]
+    Memory,
+    #[error(transparent)]
+    Unusable(#[from] StoreError),
+}
+
 /// Where tasks are kept if nobody says.
 const USUAL: &str = "bridge-data";
 
@@ -33,6 +44,21 @@ impl StoreChoice {
         match self {
             Self::Memory => None,
             Self::Sled(folder) => Some(folder.join(name)),
+        }
+    }
+
+    /// Opens one that is there already, for those who only look.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and if there is none.
+    pub(super) fn open_known(&self) -> Result<Arc<dyn Store>, StoreMissing> {
+        match self {
+            Self::Memory => Err(StoreMissing::Memory),
+            // What the folder holds besides is the store's own to know.
+            Self::Sled(folder) if !folder.join("log").is_dir() => {
+                Err(StoreMissing::Nowhere(folder.clone()))
+            }
+            Self::Sled(_) => Ok(self.open()?),
         }
     }
 
@@ -72,6 +98,21 @@ impl std::fmt::Display for StoreChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_only_looks_makes_no_store() {
+        let folder = tempfile::tempdir().unwrap();
+        for place in [folder.path().to_owned(), folder.path().join("a")] {
+            let error = StoreChoice::Sled(place.clone()).open_known().err().unwrap();
+            assert!(error.to_string().contains("holds no store"), "{error}");
+            assert!(!place.join("log").exists());
+        }
+        assert!(!folder.path().join("a").exists());
+        assert!(StoreChoice::Memory.open_known().is_err());
+        let choice = StoreChoice::Sled(folder.path().join("b"));
+        drop(choice.open().unwrap());
+        assert!(choice.open_known().is_ok());
+    }
 
     #[test]
     fn a_store_is_named_by_kind_and_folder() {

@@ -7,6 +7,8 @@ mod app;
 #[cfg(test)]
 mod bots;
 #[cfg(test)]
+mod chatting;
+#[cfg(test)]
 mod checked;
 #[cfg(test)]
 mod client;

@@ -142,7 +142,7 @@ async fn a_bot_is_looked_at() {
     assert!(told.contains("called back: Echo: hello"), "{told}");
     assert!(told.contains("answered: Echo: hello"), "{told}");
     assert!(
-        told.contains("stream         refused with 500: \"no streams\""),
+        told.contains("stream         not offered by this bot (500)"),
         "{told}"
     );
     assert!(

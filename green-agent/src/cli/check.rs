@@ -2,7 +2,7 @@
 
 use super::{Paths, complain};
 use crate::scenario::{files::Found, parse};
-use bridge_program::Exit;
+use bridge_program::{Exit, outln};
 
 pub(super) fn execute(paths: &Paths) -> Exit {
     let found = match paths.collect() {
@@ -10,7 +10,7 @@ pub(super) fn execute(paths: &Paths) -> Exit {
         Err(exit) => return exit,
     };
     let wrong = found.iter().filter(|one| !check(one)).count();
-    println!("{} scenarios read, {wrong} with errors", found.len());
+    outln!("{} scenarios read, {wrong} with errors", found.len());
     match wrong {
         0 => Exit::Passed,
         _ => Exit::Unreadable,

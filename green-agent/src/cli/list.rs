@@ -11,7 +11,7 @@ use crate::{
     },
     snapshot,
 };
-use bridge_program::Exit;
+use bridge_program::{Exit, outln};
 
 pub(super) fn execute(paths: &Paths) -> Exit {
     let found = match paths.collect() {
@@ -25,7 +25,7 @@ pub(super) fn execute(paths: &Paths) -> Exit {
     let widths = [0, 1, 2].map(|column| width(column).unwrap_or_default());
     for [name, agents, snapshot, requires] in all {
         let [a, b, c] = widths;
-        println!(
+        outln!(
             "{}",
             format!("{name:a$}  {agents:b$}  {snapshot:c$}  {requires}").trim_end()
         );

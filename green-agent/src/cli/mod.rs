@@ -11,8 +11,9 @@ mod stop;
 use std::{path::PathBuf, process::ExitCode};
 
 use bridge_program::{
-    Exit,
+    Exit, errln,
     log::{self, LogFormat},
+    outln,
 };
 use clap::{Args, Parser, Subcommand};
 use tracing::Level;
@@ -83,7 +84,7 @@ pub fn main() -> ExitCode {
         Command::List(paths) => list::execute(&paths),
         Command::New(command) => command.execute(),
         Command::Schema => {
-            println!("{:#}", crate::scenario::schema::schema());
+            outln!("{:#}", crate::scenario::schema::schema());
             Exit::Passed
         }
     }
@@ -106,5 +107,5 @@ impl Paths {
 
 /// Says on standard error what is wrong.
 fn complain(error: &dyn std::fmt::Display) {
-    anstream::eprintln!("error: {error}");
+    errln!("error: {error}");
 }

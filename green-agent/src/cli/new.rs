@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::complain;
 use crate::scenario::template::Template;
-use bridge_program::Exit;
+use bridge_program::{Exit, outln};
 
 /// Write a scenario to begin with
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ impl New {
         let path = self.path.display();
         match written {
             Ok(()) => {
-                println!("wrote {path}; edit it, then: green-agent run {path}");
+                outln!("wrote {path}; edit it, then: green-agent run {path}");
                 Exit::Passed
             }
             Err(error) => {

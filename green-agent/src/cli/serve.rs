@@ -3,7 +3,7 @@
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use bridge_program::{Exit, listen, serve, serve_until};
+use bridge_program::{Exit, errln, listen, serve, serve_until};
 use clap::{Args, builder::PossibleValue};
 use mcp_tools::{
     environments::BUILTINS,
@@ -125,7 +125,7 @@ impl Serve {
             Some(environment) => self.evaluator(environment, &public_url).await?,
             None => self.pipeline.app(&public_url).await?,
         };
-        eprintln!("listening on http://{address}");
+        errln!("listening on http://{address}");
         serve_until(stop, |stop| serve(listener, app, stop)).await?;
         Ok(())
     }

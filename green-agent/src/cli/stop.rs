@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-use bridge_program::Exit;
+use bridge_program::{Exit, errln};
 
 /// Becomes true with the first Ctrl-C or SIGTERM. A second one ends the program there and then; the
 /// keepers of its agents see that and end them.
@@ -16,7 +16,7 @@ async fn end_at_second(mut first: watch::Receiver<bool>) {
     let _ = first.wait_for(|stopped| *stopped).await;
     // Listened for before it is asked for, so that the quickest hand is heard.
     let second = bridge_program::stop_signal();
-    anstream::eprintln!("stopping; press Ctrl-C again to end at once");
+    errln!("stopping; press Ctrl-C again to end at once");
     if let Ok(mut second) = second {
         let _ = second.wait_for(|stopped| *stopped).await;
         std::process::exit(u8::from(Exit::Infrastructure).into());

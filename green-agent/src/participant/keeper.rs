@@ -62,7 +62,7 @@ impl Keeper {
 /// if it cannot be run, as shells have it; 2 if the arguments are not those of a keeper.
 pub fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Some(order) = Order::parse(args) else {
-        eprintln!("usage: {KEEP} --grace-ms N -- CMD ARGS...");
+        bridge_program::errln!("usage: {KEEP} --grace-ms N -- CMD ARGS...");
         return ExitCode::from(2);
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -72,7 +72,7 @@ pub fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             let program = order.command.display();
-            eprintln!("green-agent: failed to start {program}: {error}");
+            bridge_program::errln!("green-agent: failed to start {program}: {error}");
             ExitCode::from(if error.kind() == io::ErrorKind::NotFound {
                 127
             } else {

@@ -30,7 +30,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 /// recorded is not passed on, since a transcript with gaps would say what did not happen.
 pub fn record(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Some(order) = Order::parse(args) else {
-        eprintln!("usage: {RECORD_STDIO} --to URL -- CMD ARGS...");
+        bridge_program::errln!("usage: {RECORD_STDIO} --to URL -- CMD ARGS...");
         return ExitCode::from(2);
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -45,7 +45,7 @@ pub fn record(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("green-agent: {}: {error}", order.command.display());
+            bridge_program::errln!("green-agent: {}: {error}", order.command.display());
             ExitCode::from(126)
         }
     }

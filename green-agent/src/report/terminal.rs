@@ -9,6 +9,7 @@ use std::{
 
 use anstream::{eprintln, println};
 use anstyle::{AnsiColor, Style};
+use bridge_program::terminal::{line, lines};
 
 use crate::{
     install::InstallEvent,
@@ -42,7 +43,7 @@ impl Terminal {
             RunEvent::Started { .. } => {}
             // What is there already is used without a word.
             RunEvent::Install(InstallEvent::Reused { .. }) => {}
-            RunEvent::Install(event) => eprintln!("{DIM}{event}{DIM:#}"),
+            RunEvent::Install(event) => eprintln!("{DIM}{}{DIM:#}", lines(&event.to_string())),
             RunEvent::Phase {
                 scenario, phase, ..
             } => self.enter(scenario, *phase),
@@ -50,8 +51,8 @@ impl Terminal {
             RunEvent::Output {
                 scenario,
                 role,
-                line,
-            } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {line}"),
+                line: said,
+            } => eprintln!("{DIM}{scenario} {role} |{DIM:#} {}", line(said)),
             RunEvent::Serving { role, url } => println!("{role} listening on {url}"),
             RunEvent::ScenarioEnded(report) => {
                 self.running().remove(&report.name);
@@ -70,8 +71,8 @@ impl Terminal {
         if mentions.is_empty() || !std::io::stderr().is_terminal() {
             return;
         }
-        let line: String = mentions.join("; ").chars().take(120).collect();
-        anstream::eprint!("\r\x1b[2K{DIM}{line}{DIM:#}");
+        let mention: String = mentions.join("; ").chars().take(120).collect();
+        anstream::eprint!("\r\x1b[2K{DIM}{mention}{DIM:#}");
         let _ = std::io::stderr().flush();
     }
 
@@ -96,7 +97,7 @@ impl Terminal {
 
     fn said(&self, scenario: &str, text: &str) {
         if let Some(one) = self.running().get_mut(scenario) {
-            one.said = text.lines().next().unwrap_or_default().to_owned();
+            one.said = line(text.lines().next().unwrap_or_default()).into_owned();
         }
     }
 
@@ -156,7 +157,7 @@ fn details(report: &ScenarioReport) -> String {
         return text;
     }
     for (name, mean) in report.means.iter().take(4) {
-        text += &format!("  {name} {}", number(*mean));
+        text += &format!("  {} {}", line(name), number(*mean));
     }
     text
 }
@@ -174,7 +175,7 @@ fn show_problems(report: &ScenarioReport) {
             1 => String::new(),
             _ => format!("trial {}: ", trial.trial),
         };
-        let problem = problem.to_string().replace('\n', "\n           ");
+        let problem = lines(&problem.to_string()).replace('\n', "\n           ");
         println!("         {which}{problem}");
     }
     for folder in report
@@ -191,10 +192,10 @@ fn show_problems(report: &ScenarioReport) {
 
 fn show_summary(report: &RunReport) {
     let passed = report.count(Verdict::Passed) + report.count(Verdict::FailedAsExpected);
-    let mut line = format!("{passed} passed, {} failed", report.count(Verdict::Failed));
+    let mut count = format!("{passed} passed, {} failed", report.count(Verdict::Failed));
     match report.count(Verdict::NotRun) {
         0 => {}
-        not_run => line += &format!(", {not_run} not run"),
+        not_run => count += &format!(", {not_run} not run"),
     }
-    println!("\n{line} {DIM}in {:.1} s{DIM:#}", report.seconds);
+    println!("\n{count} {DIM}in {:.1} s{DIM:#}", report.seconds);
 }

@@ -2,12 +2,12 @@
 
 use std::error::Error;
 
-use bridge_program::Exit;
+use bridge_program::{Exit, outln};
 use clap::Args;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::target::{self, Target};
+use super::target::Target;
 
 /// Call a tool and print its result as JSON
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ impl Call {
         let result = connection.call(&self.tool, arguments).await;
         connection.close().await;
         let result = result?;
-        target::print(&json!(result))?;
+        outln!("{:#}", json!(result));
         Ok(match result.is_error {
             Some(true) => Exit::Failed,
             Some(false) | None => Exit::Passed,

@@ -2,11 +2,11 @@
 
 use std::error::Error;
 
-use bridge_program::Exit;
+use bridge_program::{Exit, outln};
 use clap::Args;
 use serde_json::json;
 
-use super::target::{self, Target};
+use super::target::Target;
 
 /// Print the tools of a server as JSON
 #[derive(Debug, Args)]
@@ -20,7 +20,7 @@ impl List {
         let connection = self.target.connect().await?;
         let tools = connection.tools().await;
         connection.close().await;
-        target::print(&json!({"tools": tools?}))?;
+        outln!("{:#}", json!({"tools": tools?}));
         Ok(Exit::Passed)
     }
 }

@@ -9,7 +9,7 @@ mod target;
 use std::{error::Error, process::ExitCode};
 
 use bridge_program::{
-    Exit,
+    Exit, errln,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
     // Standard error is read by people, and by whoever starts the program as an MCP server.
     log::init(cli.log_format, Level::ERROR);
     let done = run(&cli.command).unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        errln!("error: {error}");
         Exit::Infrastructure
     });
     done.into()

@@ -1,9 +1,8 @@
 //! Which server a command talks to.
 
-use std::{collections::BTreeSet, env, error::Error, io};
+use std::{collections::BTreeSet, env, error::Error};
 
 use clap::Args;
-use serde_json::Value;
 use url::Url;
 
 use crate::{
@@ -79,13 +78,4 @@ fn command(details: &ConnectionDetails) -> BTreeSet<String> {
 pub(super) fn token() -> Option<Secret> {
     let token = env::var(TOKEN).ok().filter(|token| !token.is_empty());
     token.map(Secret::new)
-}
-
-/// Prints JSON for people and programs. A reader that has gone is no error: it has read what it wanted.
-pub(super) fn print(value: &Value) -> io::Result<()> {
-    use io::Write as _;
-    match writeln!(io::stdout().lock(), "{value:#}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }

@@ -3,7 +3,7 @@
 use std::{error::Error, net::SocketAddr};
 
 use bridge::host::Host;
-use bridge_program::{serve, serve_until, stop_signal};
+use bridge_program::{errln, serve, serve_until, stop_signal};
 
 /// Serves until Ctrl-C or SIGTERM; says where it listens as soon as it does.
 pub(super) async fn listen(
@@ -16,7 +16,7 @@ pub(super) async fn listen(
     let own = format!("http://{}", listener.local_addr()?);
     let host = host.stopping(stop.clone());
     let app = host.router(public_url.unwrap_or(&own)).await?;
-    eprintln!("listening on {own}");
+    errln!("listening on {own}");
     serve_until(stop, |stop| serve(listener, app, stop)).await?;
     Ok(())
 }

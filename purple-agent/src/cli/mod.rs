@@ -8,7 +8,7 @@ mod serve;
 use std::process::ExitCode;
 
 use bridge_program::{
-    Exit,
+    Exit, errln,
     log::{self, LogFormat},
 };
 use clap::{Parser, Subcommand};
@@ -68,6 +68,6 @@ pub fn main() -> ExitCode {
 
 /// Says on standard error what is wrong.
 fn complain(error: &dyn std::fmt::Display, exit: Exit) -> Exit {
-    eprintln!("error: {error}");
+    errln!("error: {error}");
     exit
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_program::{Exit, stop_signal};
+use bridge_program::{Exit, errln, outln, stop_signal, terminal};
 use clap::Args;
 use serde_json::{Value, json};
 use url::Url;
@@ -66,15 +66,16 @@ impl Run {
     }
 
     async fn run(&self, agent: &PurpleAgent) -> Exit {
-        let listener: Listener = Arc::new(|notice| eprintln!("{notice}"));
+        let listener: Listener =
+            Arc::new(|notice| errln!("{}", terminal::line(&notice.to_string())));
         let report = run::run(&self.green, agent, &self.settings(), listener).await;
         let report = match report {
             Ok(report) => report,
             Err(error) => return complain(&error, Exit::Infrastructure),
         };
         match self.json {
-            true => println!("{:#}", to_json(&report)),
-            false => println!("{}", summary(&report)),
+            true => outln!("{:#}", to_json(&report)),
+            false => outln!("{}", summary(&report)),
         }
         exit(&report)
     }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Binding},
     dialect::{Generation, Version, card, execute, v0_1},
+    signing::Standing,
     wire::FieldError,
 };
 use serde_json::{Value, json};
@@ -114,18 +115,28 @@ impl Discovered {
         by_id.or_else(|| self.skills.iter().find(named))
     }
 
-    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, its skills.
+    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, whether its card is
+    /// signed, its skills. Users and passwords that stand in addresses are left out.
     pub fn to_json(&self) -> Value {
         json!({
             "name": self.card.name,
             "description": self.card.description,
             "version": self.card.version,
-            "card": self.found_at.as_str(),
-            "url": self.reach.url().as_str(),
+            "card": without_user(&self.found_at),
+            "url": without_user(self.reach.url()),
             "speaks": self.reach.name(),
+            "signature": Standing::of(&self.card.signatures).to_string(),
             "skills": self.skills.iter().map(Skill::to_json).collect::<Value>(),
         })
     }
+}
+
+/// An address without the user and the password that may stand in it.
+pub fn without_user(url: &Url) -> String {
+    let mut url = url.clone();
+    // There is nothing to take away where there is no host.
+    let _ = url.set_password(None).and_then(|()| url.set_username(""));
+    url.into()
 }
 
 /// Where A2A has no cards, one that does not say otherwise is of agents that take skills as methods.

@@ -10,7 +10,11 @@ use alloc::{
 use serde_json::{Map, Value};
 
 use super::{Level, Linter};
-use crate::{a2a::Binding, dialect::card::Generation};
+use crate::{
+    a2a::Binding,
+    dialect::{Version, card::Generation},
+    wire::FieldError,
+};
 
 impl Linter<'_> {
     pub(super) fn addresses(&mut self) {
@@ -35,6 +39,7 @@ impl Linter<'_> {
             .get("supportedInterfaces")
             .and_then(Value::as_array);
         let mut known = BTreeSet::new();
+        let mut is_spoken = false;
         for (index, interface) in interfaces.into_iter().flatten().enumerate() {
             let path = format!("supportedInterfaces[{index}]");
             let Some(interface) = interface.as_object() else {
@@ -43,11 +48,18 @@ impl Linter<'_> {
             let binding = text(interface, "protocolBinding");
             match binding == Binding::Grpc.as_str() && !text(interface, "url").contains("://") {
                 true => self.channel(interface, &path),
-                false => self.url(interface, &path, "url"),
+                false => self.address(interface, &path, binding),
             }
-            self.binding(&format!("{path}.protocolBinding"), binding);
+            self.binding(
+                &format!("{path}.protocolBinding"),
+                interface.get("protocolBinding"),
+            );
             let version = text(interface, "protocolVersion");
-            self.version(&format!("{path}.protocolVersion"), version);
+            self.version(
+                &format!("{path}.protocolVersion"),
+                interface.get("protocolVersion"),
+            );
+            is_spoken |= Binding::of(binding).is_some() && is_known(version);
             let tenant = text(interface, "tenant");
             if !known.insert([text(interface, "url"), binding, version, tenant]) {
                 let fix = "leave it out";
@@ -60,13 +72,34 @@ impl Linter<'_> {
                 );
             }
         }
+        if !is_spoken && !known.is_empty() {
+            let message = "none of them is of a version and a binding that clients know";
+            let fix = "add one of protocolVersion \"1.0\" whose protocolBinding is JSONRPC, HTTP+JSON or GRPC";
+            self.add(
+                Level::Error,
+                "reachable",
+                "supportedInterfaces",
+                message,
+                fix,
+            );
+        }
     }
 
-    fn version(&mut self, path: &str, version: &str) {
+    fn version(&mut self, path: &str, said: Option<&Value>) {
+        let Some(version) = self.said(path, "protocol-version", said, "\"1.0\"") else {
+            return;
+        };
         let parts: Vec<&str> = version.split('.').collect();
         let is_number =
             |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         match parts[..] {
+            [_, _] if parts.iter().all(is_number) && !is_known(version) => self.add(
+                Level::Warning,
+                "protocol-version",
+                path,
+                format!("{version:?} is no version of A2A that clients know"),
+                "write \"1.0\", or \"0.3\", if that is what is spoken there",
+            ),
             [_, _] if parts.iter().all(is_number) => {}
             [major, minor, _] if parts.iter().all(is_number) => self.add(
                 Level::Warning,
@@ -87,16 +120,25 @@ impl Linter<'_> {
 
     /// The address of 0.3 and 0.2, with those beside it.
     fn main_url(&mut self) {
-        self.url(self.card, "", "url");
+        let transport = text(self.card, "preferredTransport");
+        self.address(self.card, "", transport);
         if self.generation == Generation::V0_3 {
             self.transport();
         } else {
+            let message = match self.card.get("protocolVersion").and_then(Value::as_str) {
+                None => "is missing, so that clients take the card for one of A2A 0.2".to_string(),
+                Some("") => {
+                    "is empty, so that clients take the card for one of A2A 0.2".to_string()
+                }
+                Some(version) => format!("{version:?} is A2A 0.2, which few clients read cards of"),
+            };
+            let fix = "write \"protocolVersion\": \"0.3.0\", if that is what is spoken";
             self.add(
                 Level::Warning,
                 "protocol-version",
                 "protocolVersion",
-                "is missing, so that clients take the card for one of A2A 0.2",
-                "add it, such as \"protocolVersion\": \"0.3.0\"",
+                message,
+                fix,
             );
         }
         let more = self
@@ -106,18 +148,15 @@ impl Linter<'_> {
         for (index, interface) in more.into_iter().flatten().enumerate() {
             let path = format!("additionalInterfaces[{index}]");
             if let Some(interface) = interface.as_object() {
-                self.url(interface, &path, "url");
-                self.binding(&format!("{path}.transport"), text(interface, "transport"));
+                self.address(interface, &path, text(interface, "transport"));
+                self.binding(&format!("{path}.transport"), interface.get("transport"));
             }
         }
     }
 
     fn transport(&mut self) {
-        match self.card.get("preferredTransport").and_then(Value::as_str) {
-            Some(transport) => {
-                let transport = transport.to_string();
-                self.binding("preferredTransport", &transport);
-            }
+        match self.card.get("preferredTransport") {
+            Some(transport) => self.binding("preferredTransport", Some(transport)),
             None => self.add(
                 Level::Note,
                 "transport",
@@ -129,21 +168,64 @@ impl Linter<'_> {
     }
 
     /// A binding has a name of its own, or is named by a URI.
-    fn binding(&mut self, path: &str, binding: &str) {
+    fn binding(&mut self, path: &str, said: Option<&Value>) {
+        let Some(binding) = self.said(path, "transport", said, "\"JSONRPC\"") else {
+            return;
+        };
         let names = [Binding::JsonRpc, Binding::Grpc, Binding::HttpJson].map(Binding::as_str);
         if names.contains(&binding) || binding.contains(':') {
             return;
         }
         let known = names.join(", ");
-        let (level, message) = match binding {
-            "" => (Level::Error, "is missing".to_string()),
-            _ => (
-                Level::Error,
-                format!("{binding:?} is no binding that clients know"),
-            ),
-        };
+        let message = format!("{binding:?} is no binding that clients know");
         let fix = format!("write one of {known}, or the URI of one's own");
-        self.add(level, "transport", path, message, fix);
+        self.add(Level::Error, "transport", path, message, fix);
+    }
+
+    /// A text that has to be there; what is wrong is told if it is not.
+    fn said<'v>(
+        &mut self,
+        path: &str,
+        rule: &'static str,
+        said: Option<&'v Value>,
+        example: &str,
+    ) -> Option<&'v str> {
+        let message = match said {
+            Some(Value::String(text)) if !text.is_empty() => return Some(text),
+            Some(Value::String(_)) => "is empty".to_string(),
+            Some(Value::Null) | None => "is missing".to_string(),
+            Some(other) => FieldError::unexpected("a text", other).to_string(),
+        };
+        self.add(
+            Level::Error,
+            rule,
+            path,
+            message,
+            format!("write it, such as {example}"),
+        );
+        None
+    }
+
+    /// Where an interface is: what is called by a binding that everybody knows is asked over HTTP.
+    fn address(&mut self, object: &Map<String, Value>, path: &str, binding: &str) {
+        let scheme = text(object, "url")
+            .split_once("://")
+            .map_or("", |(scheme, _)| scheme);
+        let schemes: &[&str] = match Binding::of(binding) {
+            Some(Binding::JsonRpc | Binding::HttpJson) => &["http", "https"],
+            Some(Binding::Grpc) => &["http", "https", "grpc", "grpcs"],
+            // Before 1.0 a transport need not be named.
+            None if binding.is_empty() => &["http", "https"],
+            None => &[],
+        };
+        let is_known =
+            schemes.is_empty() || schemes.iter().any(|one| scheme.eq_ignore_ascii_case(one));
+        if !scheme.is_empty() && !is_known {
+            let message = format!("{scheme:?} is not how such an interface is reached");
+            let fix = "write its address with https";
+            return self.add(Level::Error, "url", super::below(path, "url"), message, fix);
+        }
+        self.url(object, path, "url");
     }
 
     /// Where a channel of gRPC leads: host and port, since that is what its libraries take.
@@ -172,6 +254,11 @@ impl Linter<'_> {
             return;
         };
         let path = super::below(path, name);
+        if has_user(url) {
+            let message = "has a user or a password in it, which everybody sees who reads the card";
+            let fix = "leave it out, and declare in securitySchemes what clients have to show";
+            return self.add(Level::Error, "url-credentials", path, message, fix);
+        }
         let Some((scheme, rest)) = url.split_once("://") else {
             let message = format!("{url:?} is no absolute URL");
             let fix = "write it with scheme and host, such as \"https://agents.example/a2a\"";
@@ -197,6 +284,18 @@ impl Linter<'_> {
 
 fn text<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether clients know a version: 1.0 and what extends it, and those before.
+fn is_known(version: &str) -> bool {
+    Version::of(version).is_some() || version.starts_with("1.")
+}
+
+/// Whether somebody is named before an address's host.
+fn has_user(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    authority.contains('@')
 }
 
 /// The host of what follows a URL's scheme.

@@ -10,6 +10,7 @@ use alloc::{
 use serde_json::{Map, Value};
 
 use super::{Level, Linter};
+use crate::wire::FieldError;
 
 impl Linter<'_> {
     pub(super) fn content(&mut self) {
@@ -29,15 +30,13 @@ impl Linter<'_> {
 
     /// A text that has to be there.
     fn text(&mut self, object: &Map<String, Value>, path: &str, name: &str, example: &str) {
-        let said = object.get(name).and_then(Value::as_str).map(str::trim);
-        if said.is_some_and(|text| !text.is_empty()) {
-            return;
-        }
-        let path = super::below(path, name);
-        let message = match said {
-            Some(_) => "is empty",
-            None => "is missing",
+        let message = match object.get(name) {
+            Some(Value::String(text)) if !text.trim().is_empty() => return,
+            Some(Value::String(_)) => "is empty".to_string(),
+            Some(Value::Null) | None => "is missing".to_string(),
+            Some(other) => FieldError::unexpected("a text", other).to_string(),
         };
+        let path = super::below(path, name);
         let level = match self.is_strict() {
             true => Level::Error,
             false => Level::Warning,

@@ -8,6 +8,7 @@ mod address;
 mod content;
 mod security;
 mod signature;
+mod text;
 
 use alloc::{
     format,
@@ -18,6 +19,8 @@ use core::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+
+pub use text::duplicates;
 
 use crate::{
     dialect::card::{self, Generation},
@@ -94,6 +97,7 @@ pub fn lint(document: &Value) -> (Option<Generation>, Vec<Finding>) {
     linter.security();
     linter.signatures();
     linter.placeholders(document, "");
+    linter.characters(document, "");
     let mut found = linter.found;
     found.sort_by_key(|finding| finding.level);
     (Some(generation), found)

@@ -5,21 +5,22 @@ use alloc::{format, string::ToString};
 use serde_json::Value;
 
 use super::{Level, Linter};
-use crate::signing::Header;
+use crate::signing::{Header, HeaderError, form};
 
 impl Linter<'_> {
     pub(super) fn signatures(&mut self) {
         let signatures = self.card.get("signatures").and_then(Value::as_array);
         for (index, signature) in signatures.into_iter().flatten().enumerate() {
-            let path = format!("signatures[{index}].protected");
-            let protected = signature.get("protected").and_then(Value::as_str);
-            match Header::read(protected.unwrap_or_default()) {
+            let at = |name: &str| format!("signatures[{index}].{name}");
+            let text = |name: &str| signature.get(name).and_then(Value::as_str);
+            let (protected, made) = (text("protected"), text("signature"));
+            match form(protected.unwrap_or_default(), made.unwrap_or_default()) {
                 Ok(Header {
                     key_set: Some(url), ..
                 }) if !url.starts_with("https://") => self.add(
                     Level::Note,
                     "signature",
-                    path,
+                    at("protected"),
                     format!("the key is at {url:?}, where it could be changed on the way"),
                     "publish it by https (specification 8.4.3)",
                 ),
@@ -27,7 +28,13 @@ impl Linter<'_> {
                 Err(error) => self.add(
                     Level::Error,
                     "signature",
-                    path,
+                    at(match error {
+                        HeaderError::Signature { .. } => "signature",
+                        HeaderError::Malformed
+                        | HeaderError::NoKey
+                        | HeaderError::Algorithm { .. }
+                        | HeaderError::Critical => "protected",
+                    }),
                     error.to_string(),
                     "sign the card again, or leave the signature out",
                 ),

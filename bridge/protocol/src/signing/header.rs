@@ -40,6 +40,16 @@ pub enum HeaderError {
         /// What it says.
         found: String,
     },
+    /// The signature beside it is not one that its algorithm makes.
+    #[error("expected base64url of {expected} bytes, as {algorithm} makes them, found {found}")]
+    Signature {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// How many bytes it makes.
+        expected: &'static str,
+        /// How many there are.
+        found: String,
+    },
     /// It has extensions that must be understood, and none are (RFC 7515, section 4.1.11).
     #[error("expected no critical extensions (crit)")]
     Critical,

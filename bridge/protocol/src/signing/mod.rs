@@ -7,12 +7,14 @@
 //!
 //! - [`payload`], [`payload_of_sdks`]: the bytes
 //! - [`Header`]: algorithm and key
+//! - [`Standing`], [`form`]: what can be said of a signature without any key
 //! - [`verify`]: whether a key has signed a card
 //! - [`canonical`]: RFC 8785
 
 mod canonical;
 mod header;
 mod presence;
+mod standing;
 
 use alloc::{string::String, vec::Vec};
 
@@ -21,6 +23,7 @@ use serde_json::{Map, Value};
 
 pub use canonical::canonical;
 pub use header::{Header, HeaderError};
+pub use standing::{Standing, form};
 
 use crate::jose::Jwk;
 

@@ -1,42 +1,65 @@
 //! `bridge chat`: talks to any A2A agent from a terminal.
 //!
-//! - `session`: what is sent, and in which conversation
+//! - `session`: what is sent, in which conversation, and what comes of it
+//! - `news`: what the agent says without being asked
 //! - `show`: what is seen of the answers
+//! - `content`, `card`, `choice`: parts and cards as text, and what can be chosen by its number
 //! - `file`: files to send along
 //! - `credentials`: what the agent is shown
 
+mod card;
+mod choice;
+mod content;
 pub(super) mod credentials;
 mod file;
+mod news;
 mod session;
 mod show;
 
-use std::{error::Error, io::IsTerminal as _, path::PathBuf};
+use std::{error::Error, io::IsTerminal as _, path::PathBuf, time::Duration};
 
-use bridge_client::{Binding, Client, Options};
-use bridge_protocol::dialect::Version;
+use bridge_client::{Binding, Client, ClientError, Fault, Limits, Options};
+use bridge_program::{Exit, err, errln, terminal};
+use bridge_protocol::{a2a::Part, dialect::Version, signing::Standing};
 use clap::{Args, ValueEnum};
-use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin};
 use url::Url;
 
 use credentials::Shown;
+use news::Way;
 use session::Session;
 use show::Show;
 
-use super::trust::Trust;
+use super::{address, trust::Trust};
 
 const HELP: &str = "\
+NUMBER       choose what is offered under this number; fields of a card follow it as NAME=VALUE
 /file PATH   send this file with the next message
+/say TEXT    say this, even if it looks like a number or a command
 /new         begin another conversation
 /quit        end; so does Ctrl-D";
 
+const NOTE: &str = "\
+In a conversation:
+NUMBER       choose what is offered under this number; fields of a card follow it as NAME=VALUE
+/file PATH   send this file with the next message
+/say TEXT    say this, even if it looks like a number or a command
+/new         begin another conversation
+/quit        end; so does Ctrl-D
+
+Exit codes: 0 the agent answered, 1 a task failed, was rejected or canceled, or the agent said nothing, 2 the command
+line is wrong, 3 a file cannot be read, 4 the agent cannot be reached or does not let its user in. Of several messages
+the worst; 0 if a person talked.";
+
 /// Talk to an A2A agent from the terminal
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(after_help = NOTE)]
 pub(super) struct Chat {
     /// Where the agent is: its card lies below this address
+    #[arg(value_parser = address::parse)]
     url: Url,
     /// Say this and end, in place of reading what to say, a line a message
-    #[arg(long, short)]
+    #[arg(long, short, allow_hyphen_values = true)]
     message: Option<String>,
     /// A file to send with the first message; several may be named
     #[arg(long, value_name = "PATH")]
@@ -57,6 +80,9 @@ pub(super) struct Chat {
     /// Wait for whole answers, even if the agent can stream
     #[arg(long)]
     no_stream: bool,
+    /// For how many seconds nothing may come of an answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    wait: u64,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -104,6 +130,8 @@ impl From<Carried> for Binding {
 enum Line<'a> {
     Nothing,
     Say(&'a str),
+    /// What is offered under a number, with fields; or the line, if nothing is.
+    Choose(usize, &'a str, &'a str),
     File(&'a str),
     New,
     Help,
@@ -118,72 +146,200 @@ impl<'a> Line<'a> {
         match (word, rest.trim()) {
             ("", _) => Self::Nothing,
             ("/file", path) if !path.is_empty() => Self::File(path),
+            ("/say", text) if !text.is_empty() => Self::Say(text),
             ("/new", "") => Self::New,
             ("/help", "") => Self::Help,
             ("/quit", "") => Self::Quit,
             (command, _) if command.starts_with('/') => Self::Unknown(line),
-            (_, _) => Self::Say(line),
+            (number, fields) => match number.parse() {
+                Ok(number) if fields.split_whitespace().all(|one| one.contains('=')) => {
+                    Self::Choose(number, fields, line)
+                }
+                Ok(_) | Err(_) => Self::Say(line),
+            },
         }
     }
 }
 
 impl Chat {
-    pub(super) fn execute(&self) -> Result<(), Box<dyn Error>> {
+    pub(super) fn execute(&self) -> Exit {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .build()?;
-        runtime.block_on(self.talk())
+            .build();
+        let talked = runtime
+            .map_err(Stopped::from_other)
+            .and_then(|runtime| runtime.block_on(self.talk()));
+        talked.unwrap_or_else(|Stopped { exit, why }| {
+            errln!("error: {why}");
+            exit
+        })
     }
 
-    async fn talk(&self) -> Result<(), Box<dyn Error>> {
+    async fn talk(&self) -> Result<Exit, Stopped> {
+        let wait = Duration::from_secs(self.wait);
+        let shown = self.shown.credentials(&|name| std::env::var(name).ok());
         let options = Options {
             version: self.version.map(Version::from),
             binding: self.binding.map(Binding::from),
-            credentials: self.shown.credentials(&|name| std::env::var(name).ok())?,
-            roots: self.trust.roots()?,
+            credentials: shown.map_err(Stopped::from_other)?,
+            roots: self.trust.roots().map_err(Stopped::by_file)?,
+            limits: Limits {
+                reply: wait,
+                idle: wait,
+                ..Limits::default()
+            },
             ..Options::default()
         };
+        let files = self.file.iter().map(|path| file::part(path));
+        let files = files
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Stopped::by_file)?;
         let client = Client::connect(&self.url, &options).await?;
-        let mut session = Session::new(client, Show::new(self.json), !self.no_stream);
-        for path in &self.file {
-            session.attach(file::part(path)?);
+        // What a program reads is not decorated.
+        let is_seen = self.message.is_none() && std::io::stdin().is_terminal() && !self.json;
+        let standing = Standing::of(&client.card().signatures);
+        if is_seen || matches!(standing, Standing::Malformed(_)) {
+            errln!("the card is {standing}");
+        }
+        let mut session = Session::new(client, Show::new(self.json), !self.no_stream, is_seen);
+        for file in files {
+            session.attach(file);
         }
         match &self.message {
-            Some(message) => session.say(message).await?,
-            None => self.converse(&mut session).await?,
+            Some(message) => Ok(session.say(Part::text(message)).await?),
+            None => converse(&mut session, is_seen).await,
         }
-        Ok(())
+    }
+}
+
+/// Why there is no more to be talked about.
+struct Stopped {
+    exit: Exit,
+    why: Box<dyn Error>,
+}
+
+impl Stopped {
+    fn from_other(why: impl Error + 'static) -> Self {
+        Self {
+            exit: Exit::Failed,
+            why: why.into(),
+        }
     }
 
-    async fn converse(&self, session: &mut Session) -> Result<(), Box<dyn Error>> {
-        // What a program reads is not decorated.
-        let is_seen = std::io::stdin().is_terminal() && !self.json;
-        if is_seen {
-            eprintln!("{}; /help tells what else there is", session.agent());
+    fn by_file(why: impl Into<Box<dyn Error>>) -> Self {
+        Self {
+            exit: Exit::Unreadable,
+            why: why.into(),
         }
-        let mut lines = BufReader::new(stdin()).lines();
-        loop {
-            if is_seen {
-                eprint!("> ");
-            }
-            let Some(line) = lines.next_line().await? else {
-                return Ok(());
-            };
-            match Line::parse(&line) {
-                Line::Nothing => {}
-                Line::Say(text) => {
-                    if let Err(error) = session.say(text).await {
-                        eprintln!("error: {error}");
-                    }
+    }
+}
+
+impl From<ClientError> for Stopped {
+    fn from(error: ClientError) -> Self {
+        Self {
+            exit: exit_of(&error.fault),
+            why: error.into(),
+        }
+    }
+}
+
+/// An agent that refuses what it is asked has answered; one that cannot be asked has not.
+fn exit_of(fault: &Fault) -> Exit {
+    match fault {
+        Fault::Rpc(_) | Fault::Asked(_) | Fault::NotInVersion(_) => Exit::Failed,
+        Fault::Unreachable(_)
+        | Fault::Private { .. }
+        | Fault::Certificate(_)
+        | Fault::Timeout(_)
+        | Fault::TooLarge { .. }
+        | Fault::Unauthenticated { .. }
+        | Fault::Forbidden { .. }
+        | Fault::Http { .. }
+        | Fault::Invalid(_)
+        | Fault::StreamBroken(_)
+        | Fault::NoInterface { .. }
+        | Fault::Untrusted(_)
+        | Fault::NoCredentials { .. }
+        | Fault::Elsewhere { .. } => Exit::Infrastructure,
+    }
+}
+
+async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped> {
+    if is_seen {
+        errln!(
+            "{}; /help tells what else there is",
+            terminal::line(&session.agent())
+        );
+    }
+    let mut lines = BufReader::new(stdin()).lines();
+    let mut worst = Exit::Passed;
+    while let Some(line) = next(session, &mut lines, is_seen).await? {
+        let said = match Line::parse(&line) {
+            Line::Nothing => continue,
+            Line::Say(text) => Ok(Part::text(text)),
+            Line::Choose(number, fields, line) => match session.choice(number) {
+                Some(choice) => choice.part(fields),
+                None => Ok(Part::text(line)),
+            },
+            Line::File(path) => match file::part(path.as_ref()) {
+                Ok(part) => {
+                    session.attach(part);
+                    continue;
                 }
-                Line::File(path) => match file::part(path.as_ref()) {
-                    Ok(part) => session.attach(part),
-                    Err(error) => eprintln!("error: {error}"),
-                },
-                Line::New => session.begin(),
-                Line::Help => eprintln!("{HELP}"),
-                Line::Quit => return Ok(()),
-                Line::Unknown(line) => eprintln!("error: there is no {line:?}; there are:\n{HELP}"),
+                Err(error) => Err(error),
+            },
+            Line::New => {
+                session.begin();
+                continue;
+            }
+            Line::Help => {
+                errln!("{HELP}");
+                continue;
+            }
+            Line::Quit => break,
+            Line::Unknown(line) => Err(format!("there is no {line:?}; there are:\n{HELP}")),
+        };
+        let exit = match said {
+            Ok(part) => session.say(part).await.map_err(Stopped::from),
+            Err(why) => Err(Stopped {
+                exit: Exit::Failed,
+                why: why.into(),
+            }),
+        };
+        worst = worst.max(exit.unwrap_or_else(|Stopped { exit, why }| {
+            errln!("error: {why}");
+            exit
+        }));
+    }
+    Ok(match is_seen {
+        true => Exit::Passed,
+        false => worst,
+    })
+}
+
+/// The next line, and until it comes what the agent says without being asked.
+async fn next(
+    session: &mut Session,
+    lines: &mut Lines<BufReader<Stdin>>,
+    is_seen: bool,
+) -> Result<Option<String>, Stopped> {
+    let prompt = || {
+        if is_seen {
+            err!("> ");
+        }
+    };
+    prompt();
+    let mut way = Way::default();
+    loop {
+        let news = tokio::select! {
+            line = lines.next_line() => return line.map_err(Stopped::from_other),
+            news = session.news(&mut way) => news,
+        };
+        for event in news {
+            // It begins on a line of its own, and the prompt comes again after it.
+            let is_told = session.tell(&event, if is_seen { "\n" } else { "" });
+            if is_told {
+                prompt();
             }
         }
     }
@@ -201,6 +357,11 @@ mod tests {
             ("-multi /file x", Line::Say("-multi /file x")),
             ("/file  a b.png", Line::File("a b.png")),
             ("/file", Line::Unknown("/file")),
+            ("/say 1", Line::Say("1")),
+            ("/say /x", Line::Say("/x")),
+            ("2", Line::Choose(2, "", "2")),
+            ("2 a=b c=d", Line::Choose(2, "a=b c=d", "2 a=b c=d")),
+            ("2 or 3", Line::Say("2 or 3")),
             ("/new", Line::New),
             ("/help", Line::Help),
             ("/quit", Line::Quit),

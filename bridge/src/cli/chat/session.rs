@@ -1,33 +1,59 @@
-//! What is sent, and in which conversation.
+//! What is sent, in which conversation, and what comes of it.
 
-use bridge_client::{Client, ClientError};
-use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, StreamResponse, TaskState};
+use std::{collections::BTreeSet, io::IsTerminal as _, time::Duration};
+
+use bridge_client::{Client, ClientError, EventStream, Fault};
+use bridge_program::{Exit, errln};
+use bridge_protocol::a2a::{
+    Message, Part, Role, SendMessageRequest, SendMessageResponse, StreamResponse, TaskState,
+};
 use futures_util::StreamExt as _;
+use tokio::time::timeout;
 
-use super::show::Show;
+use super::{
+    choice::Choice,
+    show::{Show, word},
+};
 use crate::clock;
+
+/// After how long without a word a person is told that the agent is still waited for.
+const HINT: Duration = Duration::from_secs(10);
+
+/// How long an agent that has said something may be quiet until a person may speak again.
+const SETTLED: Duration = Duration::from_secs(5);
 
 /// A conversation with an agent.
 pub(super) struct Session {
-    client: Client,
-    show: Show,
-    streams: bool,
-    context: Option<String>,
-    /// The task that asks for input: what is said next goes on with it.
-    task: Option<String>,
+    pub(super) client: Client,
+    pub(super) show: Show,
+    pub(super) streams: bool,
+    /// A person talks, who is not kept from speaking and hears what comes later.
+    is_seen: bool,
+    pub(super) context: Option<String>,
+    /// The task that has not ended: what is said next goes on with it.
+    pub(super) task: Option<String>,
+    /// All tasks that were heard of.
+    pub(super) tasks: BTreeSet<String>,
+    state: Option<TaskState>,
     files: Vec<Part>,
+    /// What is still to come of the last message, or of its task.
+    pub(super) open: Option<EventStream>,
 }
 
 impl Session {
     /// Streams if the agent can and `streams` says so.
-    pub(super) fn new(client: Client, show: Show, streams: bool) -> Self {
+    pub(super) fn new(client: Client, show: Show, streams: bool, is_seen: bool) -> Self {
         Self {
             streams: streams && client.card().capabilities.streams(),
             client,
             show,
+            is_seen,
             context: None,
             task: None,
+            tasks: BTreeSet::new(),
+            state: None,
             files: Vec::new(),
+            open: None,
         }
     }
 
@@ -50,34 +76,86 @@ impl Session {
 
     /// Forgets what was talked about.
     pub(super) fn begin(&mut self) {
-        (self.context, self.task) = (None, None);
+        (self.context, self.task, self.open) = (None, None, None);
     }
 
-    /// Says a text and shows the answer. The files go with it, whatever comes of it.
-    pub(super) async fn say(&mut self, text: &str) -> Result<(), ClientError> {
-        let mut parts = vec![Part::text(text)];
+    /// What is chosen by a number, if it is offered.
+    pub(super) fn choice(&self, number: usize) -> Option<&Choice> {
+        self.show.choices().get(number.checked_sub(1)?)
+    }
+
+    /// Sends something, shows the answer and tells what became of it. The files go with it, whatever comes of it.
+    pub(super) async fn say(&mut self, part: Part) -> Result<Exit, ClientError> {
+        let mut parts = vec![part];
         parts.append(&mut self.files);
         let message = Message {
             context_id: self.context.clone(),
             task_id: self.task.clone(),
             ..Message::new(clock::new_id(), Role::User, parts)
         };
-        let request = SendMessageRequest::new(message);
-        if !self.streams {
-            let answer = self.client.send_message(request).await?;
-            self.hear(&answer.into());
-            self.show.end();
-            return Ok(());
-        }
-        let mut stream = self.client.send_streaming_message(request).await?;
-        while let Some(event) = stream.next().await {
-            self.hear(&event?);
-        }
+        self.show.begin(&message.message_id);
+        (self.state, self.open) = (None, None);
+        let answered = self.answer(SendMessageRequest::new(message)).await;
         self.show.end();
+        answered?;
+        Ok(self.judged())
+    }
+
+    async fn answer(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
+        match self.streams {
+            true => {
+                let opened = self.client.send_streaming_message(request);
+                self.open = Some(hinted(self.is_seen, opened).await?);
+            }
+            false => {
+                let answered = self.client.send_message(request);
+                let answer = hinted(self.is_seen, answered).await?;
+                self.hear(&answer.clone().into());
+                // An agent may answer before it is done, or before it has begun.
+                if let SendMessageResponse::Task(task) = answer {
+                    self.open = Some(self.client.poll_task(task));
+                }
+            }
+        }
+        while let Some(event) = self.next().await {
+            match event {
+                Ok(event) => self.hear(&event),
+                Err(ClientError {
+                    fault: Fault::Timeout(limit),
+                    ..
+                }) if self.show.has_told() => {
+                    errln!("nothing more came for {limit:?}");
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
         Ok(())
     }
 
+    /// The next event of the answer; none if there are no more, or not soon for whoever waits to speak.
+    async fn next(&mut self) -> Option<Result<StreamResponse, ClientError>> {
+        let open = self.open.as_mut()?;
+        let has_told = self.show.has_told();
+        let event = match (self.is_seen, has_told) {
+            (true, true) => match timeout(SETTLED, open.next()).await {
+                Ok(event) => event,
+                Err(_) => return None,
+            },
+            (seen, _) => hinted(seen, open.next()).await,
+        };
+        if event.is_none() {
+            self.open = None;
+        }
+        event
+    }
+
     fn hear(&mut self, event: &StreamResponse) {
+        self.note(event);
+        self.show.event(event);
+    }
+
+    fn note(&mut self, event: &StreamResponse) {
         match event {
             StreamResponse::Task(task) => {
                 self.stand(&task.id, task.context_id.as_deref(), &task.status.state);
@@ -94,12 +172,66 @@ impl Session {
             }
             StreamResponse::ArtifactUpdate(_) => {}
         }
-        self.show.event(event);
+    }
+
+    /// Hears what came without being asked, and shows it after `before`; whether there was anything to show.
+    pub(super) fn tell(&mut self, event: &StreamResponse, before: &str) -> bool {
+        if let StreamResponse::Task(task) = event
+            && !self.tasks.contains(&task.id)
+        {
+            // What is said in another task is another thing, though in the same words.
+            self.show.begin(&task.id);
+        }
+        self.note(event);
+        self.show.news(event, before)
     }
 
     fn stand(&mut self, task: &str, context: Option<&str>, state: &TaskState) {
         let context = context.filter(|context| !context.is_empty());
         self.context = context.map(str::to_owned).or(self.context.take());
         self.task = (!state.is_terminal()).then(|| task.to_owned());
+        self.tasks.insert(task.to_owned());
+        self.state = Some(state.clone());
     }
+
+    /// What the answer means to whoever runs the program. An agent that says nothing looks like one that is not
+    /// there, so that it is told.
+    fn judged(&self) -> Exit {
+        let state = self.state.as_ref().map(word);
+        if !self.show.has_told() {
+            match &state {
+                Some(state) => errln!("the agent said nothing; its task is {state}"),
+                None => errln!("the agent said nothing"),
+            }
+        }
+        match &self.state {
+            Some(TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => Exit::Failed,
+            // It answers whom it knows, as one that refuses the request does.
+            Some(TaskState::AuthRequired) => Exit::Infrastructure,
+            Some(TaskState::Completed) => Exit::Passed,
+            Some(
+                TaskState::Submitted
+                | TaskState::Working
+                | TaskState::InputRequired
+                | TaskState::Unspecified
+                | TaskState::Unknown(_),
+            )
+            | None => match self.show.has_told() {
+                true => Exit::Passed,
+                false => Exit::Failed,
+            },
+        }
+    }
+}
+
+/// What comes of `waited`; a person is told that it takes its time.
+async fn hinted<F: Future>(is_seen: bool, waited: F) -> F::Output {
+    let mut waited = std::pin::pin!(waited);
+    if is_seen && std::io::stderr().is_terminal() {
+        match timeout(HINT, &mut waited).await {
+            Ok(done) => return done,
+            Err(_) => errln!("(still waiting; Ctrl-C ends)"),
+        }
+    }
+    waited.await
 }

@@ -1,17 +1,21 @@
 //! What is seen of an agent's answers, on standard output.
+//!
+//! Agents tell one answer in several places: in the status, in an artifact and in the history. It is shown where
+//! it comes first, and known again by its words.
 
-use std::{
-    collections::BTreeSet,
-    io::{Write as _, stdout},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
+use bridge_program::out;
 use bridge_protocol::{
-    a2a::{
-        Artifact, Content, Message, Metadata, Part, Role, StreamResponse, TaskState, TaskStatus,
-    },
+    a2a::{Artifact, Message, Metadata, Role, StreamResponse, Task, TaskState, TaskStatus},
     activity::{Activity, ActivityType},
     translate::keys::EVENT,
     wire::{Wire as _, to_value},
+};
+
+use super::{
+    choice::{self, Choice},
+    content::{self, Said, key},
 };
 
 /// Shows events as they come.
@@ -19,8 +23,37 @@ pub(super) struct Show {
     json: bool,
     /// Messages that were shown: an update may be told again by the task.
     seen: BTreeSet<String>,
+    /// What was shown since the user spoke last.
+    turn: Turn,
+    /// The artifacts of the task, by their ids.
+    artifacts: BTreeMap<String, Shown>,
+    /// The task that these belong to.
+    task: Option<String>,
     /// The artifact whose text is being written, and its line not ended.
     open: Option<String>,
+}
+
+/// What was shown since the user spoke last: texts and lines by their keys.
+#[derive(Default)]
+struct Turn {
+    /// The message by which the user began it.
+    message: Option<String>,
+    /// What messages said, and all their texts as one.
+    told: BTreeSet<String>,
+    texts: String,
+    /// What artifacts said.
+    made: BTreeSet<String>,
+    /// What was said of the task's state.
+    state: Option<String>,
+    choices: Vec<Choice>,
+}
+
+/// How far an artifact was shown.
+#[derive(Clone, Default)]
+struct Shown {
+    text: String,
+    /// So many bytes of it.
+    length: usize,
 }
 
 impl Show {
@@ -28,39 +61,79 @@ impl Show {
         Self {
             json,
             seen: BTreeSet::new(),
+            turn: Turn::default(),
+            artifacts: BTreeMap::new(),
+            task: None,
             open: None,
         }
     }
 
-    pub(super) fn event(&mut self, event: &StreamResponse) {
-        let text = match self.json {
-            true => format!("{}\n", to_value(event)),
-            false => self.text(event),
+    /// The user has said something, by a message of this id.
+    pub(super) fn begin(&mut self, message: &str) {
+        let message = Some(message.to_owned());
+        self.turn = Turn {
+            message,
+            ..Turn::default()
         };
-        let mut out = stdout().lock();
-        // Nobody reads any more: what is left to do is to end.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 
-    /// Ends a line that is open.
-    pub(super) fn end(&mut self) {
-        if self.open.take().is_some() {
-            println!();
+    pub(super) fn event(&mut self, event: &StreamResponse) {
+        match self.json {
+            true => {
+                // What is not shown is still what can be chosen, and whether anything was said.
+                self.text(event);
+                out!("{}\n", to_value(event));
+            }
+            false => out!("{}", self.text(event)),
         }
+    }
+
+    /// Shows an event that nobody asked for, after `before`; whether there was anything to show.
+    pub(super) fn news(&mut self, event: &StreamResponse, before: &str) -> bool {
+        let offered = self.turn.choices.len();
+        let text = self.text(event);
+        let text = format!("{text}{}{}", self.held(), self.closed());
+        let has_more = self.turn.choices.len() > offered;
+        match (self.json, text.is_empty()) {
+            (true, _) => out!("{}\n", to_value(event)),
+            (false, true) => return false,
+            (false, false) if has_more => {
+                out!("{before}{text}{}", choice::listed(&self.turn.choices));
+            }
+            (false, false) => out!("{before}{text}"),
+        }
+        true
+    }
+
+    /// Ends what is open, and shows what can be chosen.
+    pub(super) fn end(&mut self) {
+        let held = self.held();
+        let closed = self.closed();
+        if !self.json {
+            out!("{held}{closed}{}", choice::listed(&self.turn.choices));
+        }
+    }
+
+    /// Whether anything was said since the user spoke last.
+    pub(super) fn has_told(&self) -> bool {
+        let Turn {
+            told, made, state, ..
+        } = &self.turn;
+        !told.is_empty() || !made.is_empty() || state.is_some()
+    }
+
+    /// What can be chosen at present.
+    pub(super) fn choices(&self) -> &[Choice] {
+        &self.turn.choices
     }
 
     fn text(&mut self, event: &StreamResponse) -> String {
         match event {
-            StreamResponse::Task(task) => {
-                let artifacts = task.artifacts.iter();
-                let artifacts: String = artifacts
-                    .map(|artifact| self.artifact(artifact, false))
-                    .collect();
-                artifacts + &self.status(&task.status)
-            }
-            StreamResponse::Message(message) => self.message(message),
+            StreamResponse::Task(task) => self.whole(task),
+            StreamResponse::Message(message) => self.message(message, false),
             StreamResponse::StatusUpdate(update) => {
-                let status = self.status(&update.status);
+                self.enter(&update.task_id);
+                let status = self.status(&update.status, false);
                 let change = update.metadata.as_ref().and_then(change);
                 match change {
                     Some(change) => format!("{status}{}[{change}]\n", self.closed()),
@@ -68,15 +141,48 @@ impl Show {
                 }
             }
             StreamResponse::ArtifactUpdate(update) => {
-                self.artifact(&update.artifact, update.append)
+                self.enter(&update.task_id);
+                self.artifact(&update.artifact, update.append, update.last_chunk)
             }
         }
     }
 
-    fn status(&mut self, status: &TaskStatus) -> String {
+    /// Artifacts are told by the task that they are of.
+    fn enter(&mut self, task: &str) {
+        if self.task.as_deref() != Some(task) {
+            self.task = Some(task.to_owned());
+            self.artifacts.clear();
+        }
+    }
+
+    /// A task as it stands may tell again what was told, by other ids too.
+    fn whole(&mut self, task: &Task) -> String {
+        self.enter(&task.id);
+        let since = self.since(&task.history).into_iter();
+        let mut text: String = since.map(|message| self.message(message, true)).collect();
+        for artifact in &task.artifacts {
+            text += &self.artifact(artifact, false, true);
+        }
+        text + &self.status(&task.status, true)
+    }
+
+    /// What the agent said after the user's message. Who has forgotten that one may have told the rest before.
+    fn since<'a>(&self, history: &'a [Message]) -> Vec<&'a Message> {
+        let asked = self.turn.message.as_deref();
+        let is_asked = |one: &Message| Some(one.message_id.as_str()) == asked;
+        let is_users = |one: &Message| one.role == Role::User && !self.has_told();
+        let place = history
+            .iter()
+            .rposition(is_asked)
+            .or_else(|| history.iter().rposition(is_users));
+        let after = place.map_or(&[][..], |place| &history[place + 1..]);
+        after.iter().filter(|one| one.role != Role::User).collect()
+    }
+
+    fn status(&mut self, status: &TaskStatus, again: bool) -> String {
         let said = status.message.as_ref();
         let said = said
-            .map(|message| self.message(message))
+            .map(|message| self.message(message, again))
             .unwrap_or_default();
         match &status.state {
             // What the agent said, or will say, tells as much.
@@ -90,34 +196,125 @@ impl Show {
             | TaskState::Rejected
             | TaskState::AuthRequired
             | TaskState::Unknown(_) => {
-                let word = status.state.as_str().trim_start_matches("TASK_STATE_");
-                format!("{said}{}[{}]\n", self.closed(), word.to_lowercase())
+                let word = Some(word(&status.state));
+                match self.turn.state == word {
+                    true => said,
+                    false => {
+                        let closed = self.closed();
+                        self.turn.state = word;
+                        format!(
+                            "{said}{closed}[{}]\n",
+                            self.turn.state.as_deref().unwrap_or_default()
+                        )
+                    }
+                }
             }
         }
     }
 
-    fn message(&mut self, message: &Message) -> String {
+    fn message(&mut self, message: &Message, again: bool) -> String {
         if message.role == Role::User || !self.seen.insert(message.message_id.clone()) {
             return String::new();
         }
-        format!("{}{}", self.closed(), lines(&message.parts))
+        let said = content::read(&message.parts);
+        self.choose(&said, message.metadata.as_ref());
+        let text = said.texts.join("\n");
+        self.turn.texts += &key(&text);
+        [text, said.lines.join("\n")]
+            .into_iter()
+            .map(|text| self.tell(&text, again))
+            .collect()
     }
 
-    /// A piece of an artifact goes on where the one before it ended.
-    fn artifact(&mut self, artifact: &Artifact, append: bool) -> String {
-        let texts: Option<Vec<&str>> = artifact.parts.iter().map(Part::as_text).collect();
-        let goes_on = append && self.open.as_deref() == Some(&artifact.artifact_id);
-        let before = if goes_on {
-            String::new()
-        } else {
-            self.closed()
-        };
-        match texts {
-            Some(texts) => {
-                self.open = Some(artifact.artifact_id.clone());
-                format!("{before}{}", texts.concat())
+    fn tell(&mut self, text: &str, again: bool) -> String {
+        let key = key(text);
+        let is_known = self.turn.made.contains(&key) || (again && self.turn.told.contains(&key));
+        match text.is_empty() || is_known {
+            true => String::new(),
+            false => {
+                self.turn.told.insert(key);
+                format!("{}{text}\n", self.closed())
             }
-            None => format!("{}{before}{}", self.closed(), lines(&artifact.parts)),
+        }
+    }
+
+    /// A piece of an artifact goes on where the one before it ended. A text that a message has told is held back
+    /// as long as it may be no more than that again.
+    fn artifact(&mut self, artifact: &Artifact, append: bool, is_last: bool) -> String {
+        let said = content::read(&artifact.parts);
+        self.choose(&said, artifact.metadata.as_ref());
+        let id = artifact.artifact_id.as_str();
+        let piece = said.texts.concat();
+        let shown = self.artifacts.entry(id.to_owned()).or_default();
+        let mut begun = String::new();
+        if append {
+            shown.text += &piece;
+        } else if piece.starts_with(&shown.text) {
+            shown.text = piece;
+        } else if !shown.text.starts_with(&piece) {
+            *shown = Shown {
+                text: piece,
+                length: 0,
+            };
+            begun = self.closed();
+        }
+        begun + &self.more(id, is_last) + &self.made(&said.lines.join("\n"))
+    }
+
+    /// What of an artifact's text was not shown yet.
+    fn more(&mut self, id: &str, is_last: bool) -> String {
+        let Some(Shown { text, length }) = self.artifacts.get(id).cloned() else {
+            return String::new();
+        };
+        let is_again = length == 0 && self.repeats(&text, is_last);
+        if is_again || length == text.len() {
+            return String::new();
+        }
+        let before = match self.open.as_deref() == Some(id) {
+            true => String::new(),
+            false => self.closed(),
+        };
+        let more = format!("{before}{}", &text[length..]);
+        self.turn.made.insert(key(&text));
+        self.open = Some(id.to_owned());
+        let length = text.len();
+        self.artifacts.insert(id.to_owned(), Shown { text, length });
+        more
+    }
+
+    /// Whether messages have told this text, or may turn out to have: a text that is not whole yet.
+    fn repeats(&self, text: &str, is_whole: bool) -> bool {
+        let text = key(text);
+        let mut told = self.turn.told.iter().chain([&self.turn.texts]);
+        told.any(|one| match is_whole {
+            true => *one == text,
+            false => one.starts_with(&text),
+        })
+    }
+
+    /// What was held back, and turned out to be more than a repetition.
+    fn held(&mut self) -> String {
+        let ids: Vec<String> = self.artifacts.keys().cloned().collect();
+        ids.iter().map(|id| self.more(id, true)).collect()
+    }
+
+    /// What else there is in an artifact.
+    fn made(&mut self, lines: &str) -> String {
+        let key = key(lines);
+        let is_known = self.turn.told.contains(&key) || !self.turn.made.insert(key);
+        match lines.is_empty() || is_known {
+            true => String::new(),
+            false => format!("{}{lines}\n", self.closed()),
+        }
+    }
+
+    fn choose(&mut self, said: &Said, metadata: Option<&Metadata>) {
+        let suggested = choice::suggested(metadata);
+        for choice in said.choices.iter().chain(&suggested) {
+            let choices = &mut self.turn.choices;
+            if choices.len() < choice::MOST && !choices.contains(choice) {
+                choices.push(choice.clone());
+            }
         }
     }
 
@@ -126,6 +323,14 @@ impl Show {
             .take()
             .map_or_else(String::new, |_| "\n".to_owned())
     }
+}
+
+/// A state in a word.
+pub(super) fn word(state: &TaskState) -> String {
+    state
+        .as_str()
+        .trim_start_matches("TASK_STATE_")
+        .to_lowercase()
 }
 
 /// What a bot has done to an earlier message.
@@ -141,68 +346,58 @@ fn change(metadata: &Metadata) -> Option<String> {
     }
 }
 
-/// A line a part.
-fn lines(parts: &[Part]) -> String {
-    parts
-        .iter()
-        .map(|part| format!("{}\n", line(part)))
-        .collect()
-}
-
-fn line(part: &Part) -> String {
-    let name = part.filename.as_deref().unwrap_or("a file");
-    let kind = part.media_type.as_deref().unwrap_or("unknown type");
-    match &part.content {
-        Content::Text(text) => text.clone(),
-        Content::Data(data) => data.to_string(),
-        Content::Raw(bytes) => format!("[{name}, {kind}, {} bytes]", bytes.len()),
-        Content::Url(url) => format!("[{name}, {kind}, {url}]"),
-        Content::Unknown => "[content of an unknown kind]".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn said(id: &str, text: &str) -> Value {
+        json!({"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": text}]})
+    }
+
+    fn piece(text: &str, append: bool) -> Value {
+        json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "append": append,
+            "artifact": {"artifactId": "a", "parts": [{"text": text}]}}})
+    }
+
+    fn status(state: &str, message: &Value) -> Value {
+        json!({"statusUpdate": {"taskId": "t", "contextId": "c",
+            "status": {"state": state, "message": message}}})
+    }
+
+    /// What is shown of these events, one after the other, and at their end.
+    fn shown(events: &[Value]) -> Vec<String> {
+        let mut show = Show::new(false);
+        show.begin("asked");
+        let events = events
+            .iter()
+            .map(|event| StreamResponse::read(event.clone()).unwrap());
+        let mut all: Vec<String> = events.map(|event| show.text(&event)).collect();
+        all.push(show.held() + &show.closed());
+        all
+    }
 
     #[test]
     fn an_answer_is_shown_once_and_as_it_comes() {
-        let said = |id: &str, text: &str| json!({"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": text}]});
-        let piece = |text: &str, append: bool| {
-            json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "append": append,
-                "artifact": {"artifactId": "a", "parts": [{"text": text}]}}})
-        };
-        let status = |state: &str, message: serde_json::Value| {
-            json!({"statusUpdate": {"taskId": "t", "contextId": "c",
-                "status": {"state": state, "message": message}}})
-        };
-        let changed = |activity: serde_json::Value| {
+        let changed = |activity: Value| {
             json!({"statusUpdate": {"taskId": "t", "contextId": "c",
                 "status": {"state": "TASK_STATE_WORKING", "message": said("1", "one")},
                 "metadata": {"urn:activity:event": activity}}})
         };
-        let mut show = Show::new(false);
         let events = [
             (
                 json!({"task": {"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"}}}),
                 "",
             ),
-            (status("TASK_STATE_WORKING", said("1", "one")), "one\n"),
+            (status("TASK_STATE_WORKING", &said("1", "one")), "one\n"),
             (piece("Hel", false), "Hel"),
             (piece("lo", true), "lo"),
-            (status("TASK_STATE_WORKING", said("2", "two")), "\ntwo\n"),
+            (status("TASK_STATE_WORKING", &said("2", "two")), "\ntwo\n"),
             (piece("new", false), "new"),
-            (status("TASK_STATE_COMPLETED", said("2", "two")), ""),
+            (status("TASK_STATE_COMPLETED", &said("2", "two")), ""),
             (
-                status("TASK_STATE_FAILED", said("3", "no")),
+                status("TASK_STATE_FAILED", &said("3", "no")),
                 "\nno\n[failed]\n",
-            ),
-            (
-                json!({"message": {"messageId": "4", "role": "ROLE_AGENT", "parts": [
-                    {"raw": "AAA=", "filename": "x.bin"}, {"data": {"a": 1}},
-                ]}}),
-                "[x.bin, unknown type, 2 bytes]\n{\"a\":1}\n",
             ),
             (
                 changed(json!({"type": "messageUpdate", "id": "1", "text": "uno"})),
@@ -214,9 +409,87 @@ mod tests {
             ),
             (changed(json!({"type": "trace", "id": "1"})), ""),
         ];
-        for (event, expected) in events {
-            let event = StreamResponse::read(event).unwrap();
-            assert_eq!(show.text(&event), expected, "{event:?}");
+        let (events, mut expected): (Vec<Value>, Vec<&str>) = events.into_iter().unzip();
+        expected.push("");
+        assert_eq!(shown(&events), expected);
+    }
+
+    #[test]
+    fn an_answer_that_is_told_in_several_places_is_shown_once() {
+        let task = |history: Value, artifacts: Value, message: Value| {
+            json!({"task": {"id": "t", "history": history, "artifacts": artifacts,
+                "status": {"state": "TASK_STATE_COMPLETED", "message": message}}})
+        };
+        let asked = json!({"messageId": "asked", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+        let artifact = json!([{"artifactId": "a", "parts": [{"text": "Hel"}, {"text": "lo"}]}]);
+        let hello = || said("1", "Hello");
+        for (events, expected) in [
+            (
+                vec![task(
+                    json!([asked, hello()]),
+                    artifact.clone(),
+                    said("2", "Hello"),
+                )],
+                vec!["Hello\n"],
+            ),
+            (vec![task(json!([]), artifact, hello())], vec!["Hello"]),
+            (
+                vec![task(json!([hello(), asked]), json!([]), Value::Null)],
+                vec![""],
+            ),
+            // The whole comes after its pieces, and the other way round.
+            (
+                vec![
+                    piece("Hel", false),
+                    piece("lo", true),
+                    status("TASK_STATE_COMPLETED", &hello()),
+                ],
+                vec!["Hel", "lo", ""],
+            ),
+            (
+                vec![
+                    status("TASK_STATE_WORKING", &hello()),
+                    piece("Hel", false),
+                    piece("lo", true),
+                ],
+                vec!["Hello\n", "", ""],
+            ),
+            (
+                vec![
+                    status("TASK_STATE_WORKING", &said("1", "Hel")),
+                    status("TASK_STATE_WORKING", &said("2", "lo")),
+                    piece("Hello", false),
+                ],
+                vec!["Hel\n", "lo\n", ""],
+            ),
+            // What begins alike and goes on is shown when that is known.
+            (
+                vec![
+                    status("TASK_STATE_WORKING", &hello()),
+                    piece("Hel", false),
+                    piece("m", true),
+                ],
+                vec!["Hello\n", "", "Helm"],
+            ),
+            (
+                vec![status("TASK_STATE_WORKING", &hello()), piece("Hel", false)],
+                vec!["Hello\n", ""],
+            ),
+            // The same words in two messages are two messages.
+            (
+                vec![
+                    status("TASK_STATE_WORKING", &hello()),
+                    status("TASK_STATE_WORKING", &said("2", "Hello")),
+                ],
+                vec!["Hello\n", "Hello\n"],
+            ),
+        ] {
+            let found = shown(&events);
+            assert_eq!(found[..events.len()], expected, "{events:?}");
+            let is_held = events.len() == 2
+                && expected[1].is_empty()
+                && events[1]["artifactUpdate"].is_object();
+            assert_eq!(found.last().unwrap().contains("Hel"), is_held, "{events:?}");
         }
     }
 }

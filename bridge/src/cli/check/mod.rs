@@ -10,13 +10,14 @@ mod subject;
 
 use std::path::PathBuf;
 
-use bridge_program::Exit;
+use bridge_program::{Exit, errln, out, outln};
 use bridge_protocol::lint::{Finding, Level};
 use clap::Args;
 use url::Url;
 
 use show::Checked;
 use subject::Subject;
+pub(super) use subject::WORKING;
 
 /// Look for mistakes in agent cards and configurations
 #[derive(Debug, Args)]
@@ -76,7 +77,7 @@ impl Check {
         match runtime {
             Ok(runtime) => runtime.block_on(self.check()),
             Err(error) => {
-                eprintln!("error: {error}");
+                errln!("error: {error}");
                 Exit::Failed
             }
         }
@@ -86,7 +87,7 @@ impl Check {
         let signers = match signed::signers(self.keys.as_deref(), &self.keys_below) {
             Ok(signers) => signers,
             Err(error) => {
-                eprintln!("error: {error}");
+                errln!("error: {error}");
                 return error.exit();
             }
         };
@@ -99,8 +100,8 @@ impl Check {
             });
         }
         match self.json {
-            true => println!("{}", show::json(&all)),
-            false => all.iter().for_each(|one| print!("{one}")),
+            true => outln!("{}", show::json(&all)),
+            false => all.iter().for_each(|one| out!("{one}")),
         }
         all.iter()
             .map(|one| self.exit(one))

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bridge_program::terminal::line;
 use bridge_protocol::{
     dialect::card::Generation,
     lint::{Finding, Level},
@@ -18,6 +19,8 @@ pub(super) struct Report {
     /// The name of the key that has signed the card, if somebody had to.
     pub(super) signed: Option<String>,
     pub(super) findings: Vec<Finding>,
+    /// It is about a configuration, and no card.
+    pub(super) is_configuration: bool,
 }
 
 /// A subject, and what came of looking at it.
@@ -31,16 +34,18 @@ impl fmt::Display for Checked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let report = match &self.found {
             Ok(report) => report,
-            Err(error) => return writeln!(f, "{}: cannot be looked at: {error}", self.subject),
+            Err(error) => {
+                return writeln!(f, "{}: cannot be looked at: {error}", line(&self.subject));
+            }
         };
-        writeln!(f, "{}: {}", self.subject, report.summary())?;
+        writeln!(f, "{}: {}", line(&self.subject), line(&report.summary()))?;
         for finding in &report.findings {
             let Finding {
                 level, rule, path, ..
             } = finding;
-            writeln!(f, "  {level} {path} [{rule}]")?;
-            writeln!(f, "    {}", finding.message)?;
-            writeln!(f, "    fix: {}", finding.fix)?;
+            writeln!(f, "  {level} {} [{rule}]", line(path))?;
+            writeln!(f, "    {}", line(&finding.message))?;
+            writeln!(f, "    fix: {}", line(&finding.fix))?;
         }
         Ok(())
     }
@@ -48,13 +53,12 @@ impl fmt::Display for Checked {
 
 impl Report {
     fn summary(&self) -> String {
-        let kind = self.generation.map_or_else(
-            || "configuration".to_owned(),
-            |generation| match generation {
-                Generation::Execute => "card with skills as methods".to_owned(),
-                known => format!("card of A2A {}", version(known)),
-            },
-        );
+        let kind = match (self.is_configuration, self.generation) {
+            (true, _) => "configuration".to_owned(),
+            (false, None) => "no card".to_owned(),
+            (false, Some(Generation::Execute)) => "card with skills as methods".to_owned(),
+            (false, Some(known)) => format!("card of A2A {}", version(known)),
+        };
         let signed = self.signed.as_ref();
         let signed = signed.map_or_else(String::new, |key| format!(", signed by the key {key}"));
         let count = |level: Level| {

@@ -10,17 +10,20 @@ use std::{
 use bridge_client::Signers;
 use bridge_protocol::{
     dialect::places,
-    lint::{Finding, Level, lint},
+    lint::{Finding, Level, duplicates, lint},
 };
-use serde_json::Value;
 use url::Url;
 
 use super::{CheckError, show::Report, signed};
 use crate::{
-    auth, bot,
-    cli::card_file,
-    config::{self, Config, ConfigError, ConfigErrors},
+    auth, builtin,
+    cli::{
+        address::{self, shown},
+        card_file, serve,
+    },
+    config::{self, AgentConfig, Config, ConfigError, ConfigErrors, SilentTurn},
 };
+use serde_json::Value;
 
 /// Something that can be looked at.
 #[derive(Clone, Debug)]
@@ -37,14 +40,13 @@ impl FromStr for Subject {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        let is_web = text.starts_with("http://") || text.starts_with("https://");
         let path = PathBuf::from(text);
-        Ok(match Url::parse(text) {
-            Ok(url) if is_web => Self::Address(url),
-            Ok(_) | Err(_) => match path.extension().is_some_and(|ending| ending == "toml") {
-                true => Self::Configuration(path),
-                false => Self::File(path),
-            },
+        if path.extension().is_some_and(|ending| ending == "toml") && !text.contains("://") {
+            return Ok(Self::Configuration(path));
+        }
+        Ok(match address::parse(text) {
+            Ok(url) if !path.exists() => Self::Address(url),
+            Ok(_) | Err(_) => Self::File(path),
         })
     }
 }
@@ -53,7 +55,7 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) | Self::Configuration(path) => path.display().fmt(f),
-            Self::Address(url) => url.fmt(f),
+            Self::Address(url) => shown(url).fmt(f),
         }
     }
 }
@@ -61,12 +63,20 @@ impl fmt::Display for Subject {
 impl Subject {
     /// What is wrong with it. With signers somebody of them has to have signed it, if it is a card.
     pub(super) async fn check(&self, signers: Option<&Signers>) -> Result<Report, CheckError> {
-        let document = match self {
-            Self::Configuration(path) => return configuration(path),
-            Self::File(path) => card_file::document(path).map_err(CheckError::Unreadable)?,
-            Self::Address(url) => fetch(url).await?,
+        let (document, twice) = match self {
+            Self::Configuration(path) => return configuration(path).await,
+            Self::File(path) => {
+                let text = card_file::text(path).map_err(CheckError::Unreadable)?;
+                let document = card_file::parsed(path, &text).map_err(CheckError::Unreadable)?;
+                (document, duplicates(&text))
+            }
+            Self::Address(url) => {
+                let (document, text) = fetch(url).await?;
+                (document, duplicates(&text))
+            }
         };
         let (generation, mut findings) = lint(&document);
+        findings.splice(0..0, twice);
         let mut signed = None;
         if let Some(signers) = signers {
             match signed::check(signers, &document).await {
@@ -78,23 +88,24 @@ impl Subject {
             generation,
             signed,
             findings,
+            is_configuration: false,
         })
     }
 }
 
 /// The card at an address: there if it says that it is JSON, else where cards lie.
-async fn fetch(url: &Url) -> Result<Value, CheckError> {
+async fn fetch(url: &Url) -> Result<(Value, Vec<u8>), CheckError> {
     let unreachable = |error: auth::FetchError| CheckError::Unreachable(error.to_string());
     if url.path().ends_with(".json") {
-        return auth::document(url).await.map_err(unreachable);
+        return auth::document_and_text(url).await.map_err(unreachable);
     }
     let mut first = None;
     for path in places::SPECIFIED {
         let mut place = url.clone();
         place.set_query(None);
         place.set_path(&places::below(url.path(), path));
-        match auth::document(&place).await {
-            Ok(document) => return Ok(document),
+        match auth::document_and_text(&place).await {
+            Ok(found) => return Ok(found),
             Err(error) => first = first.or(Some(error)),
         }
     }
@@ -103,14 +114,20 @@ async fn fetch(url: &Url) -> Result<Value, CheckError> {
 }
 
 /// What is wrong with a configuration, and with the cards that it names.
-fn configuration(path: &Path) -> Result<Report, CheckError> {
-    let builtins = bot::BUILTINS.map(|(name, _)| name);
-    let mut report = Report::default();
-    match config::read(path, &builtins) {
+async fn configuration(path: &Path) -> Result<Report, CheckError> {
+    let mut report = Report {
+        is_configuration: true,
+        ..Report::default()
+    };
+    match config::read(path, &builtin::names()) {
         Err(ConfigErrors(errors)) => {
             report.findings.extend(errors.iter().map(mistake));
         }
         Ok(config) => {
+            report.findings.extend(refused(&config).await);
+            report
+                .findings
+                .extend(config.agents.iter().filter_map(endless));
             report.findings.extend(in_the_clear(&config));
             for file in config
                 .agents
@@ -129,6 +146,34 @@ fn configuration(path: &Path) -> Result<Report, CheckError> {
     }
     Ok(report)
 }
+
+/// Why the configuration would not be served.
+async fn refused(config: &Config) -> Option<Finding> {
+    let error = serve::judge(config).await.err()?;
+    Some(Finding {
+        level: Level::Error,
+        rule: "configuration",
+        path: "bridge serve".to_owned(),
+        message: error.to_string(),
+        fix: "change what it names: bridge serve refuses to start with it".to_owned(),
+    })
+}
+
+/// A bot whose turns end without a state keeps those waiting who wait for its answer.
+fn endless(agent: &AgentConfig) -> Option<Finding> {
+    let is_endless = agent.silent_end == Some(SilentTurn::Working);
+    is_endless.then(|| Finding {
+        level: Level::Warning,
+        rule: "configuration",
+        path: format!("agents.{}.silent_end", agent.name.get_ref().0),
+        message: WORKING.to_owned(),
+        fix: "leave it out, unless the bot ends its conversations (endOfConversation)".to_owned(),
+    })
+}
+
+/// What becomes of a client that waits for a task which stays at work (specification 3.2.2).
+pub(in crate::cli) const WORKING: &str = "tasks stay at work when the bot has answered without ending the conversation: a \
+                                          client that waits for the answer gets it when the turn's limit is over";
 
 /// What webhooks are shown is kept as it came, unless there is a key.
 fn in_the_clear(config: &Config) -> Option<Finding> {

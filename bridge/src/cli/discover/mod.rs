@@ -9,6 +9,7 @@ mod source;
 use std::{error::Error, time::Duration};
 
 use bridge_client::discovery::{Discovered, DiscoveryOptions};
+use bridge_program::{out, outln};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -59,8 +60,8 @@ impl Discover {
             .build()?;
         let agents = runtime.block_on(self.find())?;
         match self.json {
-            true => println!("{}", serde_json::to_string_pretty(&as_json(&agents))?),
-            false => print!("{}", show::table(&agents)),
+            true => outln!("{}", serde_json::to_string_pretty(&as_json(&agents))?),
+            false => out!("{}", show::table(&agents)),
         }
         Ok(())
     }

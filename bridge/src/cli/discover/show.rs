@@ -3,9 +3,12 @@
 use std::fmt::Write as _;
 
 use bridge_client::discovery::Skill;
+use bridge_program::terminal::line;
+use bridge_protocol::signing::Standing;
 use serde_json::Value;
 
 use super::Listed;
+use crate::cli::address::shown;
 
 /// How wide a description may be.
 const WIDTH: usize = 60;
@@ -22,11 +25,19 @@ pub(super) fn table(agents: &[Listed]) -> String {
         }
         let agent = &listed.agent;
         let (name, version) = (&agent.card.name, &agent.card.version);
-        let (speaks, url) = (agent.reach.name(), agent.reach.url());
+        let (speaks, url) = (agent.reach.name(), shown(agent.reach.url()));
         // Writing to a text cannot fail.
+        let (name, version) = (line(name), line(version));
         let _ = writeln!(text, "{name} {version}  speaks {speaks} at {url}");
-        let place = listed.card.as_deref().unwrap_or(agent.found_at.as_str());
-        let _ = writeln!(text, "  card at {place}");
+        let found_at = shown(&agent.found_at);
+        let place = listed.card.as_deref().unwrap_or(&found_at);
+        let standing = Standing::of(&agent.card.signatures);
+        let _ = writeln!(
+            text,
+            "  card at {}, {}",
+            line(place),
+            line(&standing.to_string())
+        );
         text.push_str(&skills(&agent.skills));
     }
     text
@@ -39,7 +50,7 @@ fn skills(skills: &[Skill]) -> String {
     let mut rows = vec![["SKILL", "TAKES", "GIVES", "WHAT IT DOES"].map(String::from)];
     rows.extend(skills.iter().map(|skill| {
         [
-            skill.id.clone(),
+            line(&skill.id).into_owned(),
             fields(skill.parameters_schema.as_ref()),
             fields(skill.output_schema.as_ref()),
             cut(&skill.description),
@@ -47,13 +58,13 @@ fn skills(skills: &[Skill]) -> String {
     }));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths = [0, 1, 2].map(|column| width(column).unwrap_or_default());
-    let line = |row: &[String; 4]| {
+    let shown = |row: &[String; 4]| {
         let [id, takes, gives, does] = row;
         let [a, b, c] = widths;
-        let line = format!("  {id:a$}  {takes:b$}  {gives:c$}  {does}");
-        format!("{}\n", line.trim_end())
+        let shown = format!("  {id:a$}  {takes:b$}  {gives:c$}  {does}");
+        format!("{}\n", shown.trim_end())
     };
-    rows.iter().map(line).collect()
+    rows.iter().map(shown).collect()
 }
 
 /// The fields of a schema with their types; those that may be missing have a question mark.
@@ -74,16 +85,16 @@ fn fields(schema: Option<&Value>) -> String {
     });
     match fields.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => "any JSON".to_owned(),
-        fields => fields,
+        fields => line(&fields).into_owned(),
     }
 }
 
 /// The first line, as far as there is room.
 fn cut(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    match line.chars().count() > WIDTH {
-        true => line.chars().take(WIDTH - 1).chain(['…']).collect(),
-        false => line.to_owned(),
+    let first = line(text.lines().next().unwrap_or_default());
+    match first.chars().count() > WIDTH {
+        true => first.chars().take(WIDTH - 1).chain(['…']).collect(),
+        false => first.into_owned(),
     }
 }
 

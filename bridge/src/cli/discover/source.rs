@@ -6,7 +6,7 @@ use bridge_client::discovery::{Discovered, DiscoveryError, discover_all};
 use url::Url;
 
 use super::{Discover, Listed};
-use crate::cli::registry;
+use crate::cli::{address, registry};
 
 impl Discover {
     /// The agents there, those with the wanted skill.
@@ -17,13 +17,8 @@ impl Discover {
                 .await
                 .map(list);
         }
-        let target = Url::parse(&self.target).map_err(|error| {
-            format!(
-                "{:?} is no address: {error}; expected one such as http://localhost:3978 or \
-                 oci://localhost:5000",
-                self.target
-            )
-        })?;
+        let target = address::parse(&self.target)
+            .map_err(|why| format!("{why}; registries are such as oci://localhost:5000"))?;
         let found = match discover_all(&target, &self.options()?).await {
             Ok(found) => found,
             Err(error) => return Err(Self::advised(&target, &error)),

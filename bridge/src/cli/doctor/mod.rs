@@ -14,10 +14,12 @@ mod verdict;
 
 use std::{error::Error, net::SocketAddr, path::PathBuf};
 
+use bridge_program::outln;
 use bridge_protocol::activity::DeliveryMode;
 use clap::Args;
 use url::Url;
 
+use super::address;
 use case::Case;
 use ear::Ear;
 use probe::{Probe, Prober, STREAMING, USUAL};
@@ -32,7 +34,7 @@ Examples:
 #[command(after_help = HELP)]
 pub(super) struct Doctor {
     /// Where the bot takes activities, such as http://localhost:3979/api/messages
-    #[arg(required_unless_present = "config", conflicts_with = "config")]
+    #[arg(required_unless_present = "config", conflicts_with = "config", value_parser = address::parse)]
     url: Option<Url>,
     /// The configuration whose bot is looked at, with the credentials that it has
     #[arg(long, value_name = "FILE")]
@@ -62,7 +64,7 @@ impl Doctor {
     async fn look(&self) -> Result<(), Box<dyn Error>> {
         let case = self.case().await?;
         if let Some(tried) = &case.tried {
-            println!("{}\n", tried.described(&case.url));
+            outln!("{}\n", tried.described(&case.url));
         }
         let ear = Ear::open(self.listen, self.callback_url.as_ref()).await?;
         let mut prober = Prober::new(&case, &self.say, ear).await?;
@@ -74,14 +76,14 @@ impl Doctor {
             (DeliveryMode::Normal, STREAMING),
         ] {
             let probe = prober.probe(mode, channel).await?;
-            println!("{probe}");
+            outln!("{probe}");
             probes.push(probe);
         }
         let told = match &case.tried {
             Some(tried) => verdict::verdict(&case.url, tried, &probes)?,
             None => advice::advice(&case.url, &probes)?,
         };
-        println!("\n{told}");
+        outln!("\n{told}");
         Ok(())
     }
 

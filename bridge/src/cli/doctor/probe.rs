@@ -257,6 +257,10 @@ impl fmt::Display for Probe {
         }
         match &self.outcome {
             Outcome::Unreachable(reason) => write!(f, "cannot be reached: {reason}"),
+            // SDKs have no better answer to a mode that they do not know.
+            Outcome::Refused(status @ 500.., _) if self.mode != DeliveryMode::Normal => {
+                write!(f, "not offered by this bot ({status}), which need not be")
+            }
             Outcome::Refused(status, said) => write!(f, "refused with {status}: {said}"),
             Outcome::Taken(taken) => taken.fmt(f),
         }

@@ -8,7 +8,10 @@ use super::{
     case::Tried,
     probe::{Outcome, Probe, STREAMING},
 };
-use crate::config::{AgentConfig, DeliveryMode as Said};
+use crate::{
+    cli::check::WORKING,
+    config::{AgentConfig, DeliveryMode as Said, SilentTurn},
+};
 
 /// Whether the settings do, or what to change.
 ///
@@ -34,9 +37,13 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
     let mut changes = Vec::new();
     changes.extend(delivery(&tried.agent, first, probes));
     changes.extend(channel(&tried.agent, first, probes));
-    Ok(match changes.is_empty() {
+    let told = match changes.is_empty() {
         true => format!("the settings of {name} do"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
+    };
+    Ok(match tried.agent.silent_end {
+        Some(SilentTurn::Working) => format!("{told}\n\nsilent_end = \"working\": {WORKING}"),
+        Some(SilentTurn::Completed | SilentTurn::InputRequired) | None => told,
     })
 }
 
@@ -130,6 +137,12 @@ mod tests {
         let denied = || Outcome::Refused(401, String::new());
         for (tried, normal, replies, expected) in [
             (tried("", None), hello(), hello(), "the settings of a do"),
+            (
+                tried("silent_end = 'working'\n", None),
+                hello(),
+                hello(),
+                "a client that waits for the answer gets it when the turn's limit is over",
+            ),
             (
                 tried("delivery = 'auto'\n", None),
                 taken(&[], None),

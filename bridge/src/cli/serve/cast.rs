@@ -2,6 +2,7 @@
 
 use std::{error::Error, sync::Arc, time::Duration};
 
+use bridge_program::errln;
 use bridge_protocol::{a2a::AgentCard, translate::SilentEnd};
 
 use super::{access::Access, guard};
@@ -24,6 +25,8 @@ pub(super) struct Cast {
     pub(super) channel: Channel,
     pub(super) store: Arc<dyn Store>,
     pub(super) issuer: Option<Arc<Issuer>>,
+    /// Whether who runs the bridge is told who is let in.
+    pub(super) tells: bool,
 }
 
 /// An agent that is certain to be made.
@@ -76,7 +79,9 @@ impl Cast {
         let named = config.agents.iter().zip(accesses);
         Ok(named.fold(host, |host, (agent, access)| {
             let name = &agent.name.get_ref().0;
-            eprintln!("agent {name}: {}", access.summary());
+            if self.tells {
+                errln!("agent {name}: {}", access.summary());
+            }
             host.access(name, access)
         }))
     }

@@ -20,6 +20,7 @@ mod run;
 
 use std::{error::Error, sync::Arc};
 
+use bridge_program::errln;
 use tokio::net::TcpListener;
 use url::Url;
 
@@ -69,6 +70,7 @@ impl Serve {
             channel: channel.clone(),
             store: store.clone(),
             issuer: issuer.clone(),
+            tells: true,
         };
         // From here on there is something to end in good order.
         let stop = stop_signal()?;
@@ -97,9 +99,9 @@ impl Serve {
             encryption: encryption.clone(),
         };
         if let Some(address) = grpc_address {
-            eprintln!("listening for gRPC on {address}");
+            errln!("listening for gRPC on {address}");
         }
-        eprintln!("listening on {}", place.here);
+        errln!("listening on {}", place.here);
         let doors = run::Doors {
             listener,
             grpc,
@@ -108,6 +110,38 @@ impl Serve {
         run::run(doors, app, reload, stop).await?;
         Ok(())
     }
+}
+
+/// Says why this configuration would not be served, by going the way of [`Serve::serve`] without listening and
+/// without touching what is kept.
+pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
+    place::check(config)?;
+    StoreChoice::of(config)?;
+    let store = StoreChoice::Memory;
+    let mut config = config.clone();
+    config.issuer.keys = None;
+    let place = Place::of(&config, place::listen(&config))?;
+    let issuer = issuer(&config, &place, &store).await?;
+    let store = store.open()?;
+    let channel = Channel::new(
+        store.clone(),
+        ChannelSettings {
+            callback_url: place.callback_url.clone(),
+            ..ChannelSettings::at(place.public_url.clone())
+        },
+    )?;
+    let cast = Cast {
+        channel: channel.clone(),
+        store,
+        issuer: issuer.clone(),
+        tells: false,
+    };
+    let host = cast.host(&config)?.connector(channel);
+    let host = with_issuer(host, issuer).grpc(place.grpc(&config, place::grpc_listen(&config)));
+    let host = with_signer(push::with_push(host, &config.push)?, &config)?;
+    host.start(place.public_url.as_str()).await?;
+    place::encryption(&config)?;
+    Ok(())
 }
 
 async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn Error>> {

@@ -40,7 +40,7 @@ pub(super) fn grpc_listen(config: &Config) -> Option<SocketAddr> {
 }
 
 /// Refuses to be reached by others in a way that nobody asked for.
-pub(super) fn check(config: &Config) -> Result<(), String> {
+pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
     let all = [Some(listen(config)), grpc_listen(config)];
     let is_open = |listen: &SocketAddr| !listen.ip().is_loopback();
     let Some(listen) = all.into_iter().flatten().find(is_open) else {

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
-use bridge_program::{Exit, listen, stop_signal};
+use bridge_program::{Exit, errln, listen, outln, stop_signal};
 use clap::{Args, builder::PossibleValue};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -11,7 +11,6 @@ use url::Url;
 
 use super::listening::{serve_to_the_end, settings, stopped};
 use crate::{
-    cli::target,
     environments::{self, BUILTINS},
     episodes::{Ended, Episodes, Limits, Outcome},
     server,
@@ -66,10 +65,10 @@ impl EpisodeFlags {
 
         // Whoever is told the address may stop the program at once.
         let stop = stop_signal()?;
-        target::print(&opened.details(url).to_mcp_servers())?;
-        eprintln!("listening on http://{address}");
+        outln!("{:#}", opened.details(url).to_mcp_servers());
+        errln!("listening on http://{address}");
         let outcome = serve_to_the_end(listener, app, ended(&episodes, &opened.id, stop)).await?;
-        target::print(&json!({"outcome": outcome}))?;
+        outln!("{:#}", json!({"outcome": outcome}));
         Ok(match outcome.ended {
             // Whoever stopped it did not ask whether the goal was reached.
             Ended::Closed => Exit::Passed,

@@ -2,7 +2,7 @@
 
 use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc};
 
-use bridge_program::{Exit, listen, stop_signal};
+use bridge_program::{Exit, errln, listen, outln, stop_signal};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use url::Url;
@@ -132,8 +132,8 @@ async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<
 
     // Whoever is told the address may stop the program at once.
     let stop = stop_signal()?;
-    target::print(&details.to_mcp_servers())?;
-    eprintln!("listening on http://{address}");
+    outln!("{:#}", details.to_mcp_servers());
+    errln!("listening on http://{address}");
     serve_to_the_end(listener, app, async {
         stopped(stop).await;
         Ok(())

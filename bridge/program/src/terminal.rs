@@ -1,0 +1,199 @@
+//! What programs print: much of it was written by others, and must not command the terminal.
+//!
+//! A terminal obeys control characters: it can be told to clear itself, to change its title, to answer in the
+//! user's name, or to go back and overwrite what stands there. Characters that override the direction of writing
+//! show a text as another one (Unicode Technical Report 36, section 2.10). All of these are shown as `\u001b`
+//! is, which in JSON means the same character: so one filter does for words and for JSON.
+//!
+//! - [`outln!`](crate::outln), [`out!`](crate::out), [`errln!`](crate::errln), [`err!`](crate::err): print what
+//!   passed the filter, in place of the standard library's macros, which a lint keeps out of the programs
+//! - [`line`]: a text of others within a line of one's own, which it cannot end
+//! - [`lines`]: the filter itself
+
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+    io::{self, Write},
+};
+
+/// A text of several lines as it may be printed: line feeds and tabs stay, other control characters and overrides
+/// of the direction are shown as `\u001b` is. The ends of lines that Windows writes are line feeds.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    match text.chars().any(is_filtered) {
+        false => Cow::Borrowed(text),
+        true => text
+            .replace("\r\n", "\n")
+            .chars()
+            .fold(String::new(), add)
+            .into(),
+    }
+}
+
+/// A text within a line: ends of lines and tabs are shown as `\n` and `\t` are too.
+pub fn line(text: &str) -> Cow<'_, str> {
+    let one = lines(text);
+    match one.contains(['\n', '\t']) {
+        false => one,
+        true => one.replace('\n', "\\n").replace('\t', "\\t").into(),
+    }
+}
+
+fn is_filtered(one: char) -> bool {
+    match one {
+        '\n' | '\t' => false,
+        // Separators of lines and paragraphs, embeddings and overrides, isolates.
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => one.is_control(),
+    }
+}
+
+fn add(mut text: String, one: char) -> String {
+    match is_filtered(one) {
+        false => text.push(one),
+        // Writing to a text cannot fail.
+        true => drop(write!(text, "\\u{:04x}", u32::from(one))),
+    }
+    text
+}
+
+/// A writer that passes on what passed the filter. Each write is a text of its own.
+pub(crate) struct Filtered<W>(pub(crate) W);
+
+impl<W: Write> Write for Filtered<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .write_all(lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Prints to standard output; see [`out!`](crate::out).
+#[doc(hidden)]
+pub fn to_stdout(text: fmt::Arguments<'_>) {
+    print(&mut io::stdout().lock(), text);
+}
+
+/// Prints to standard error; see [`err!`](crate::err).
+#[doc(hidden)]
+pub fn to_stderr(text: fmt::Arguments<'_>) {
+    print(&mut io::stderr().lock(), text);
+}
+
+/// A reader that has gone is no error: it has read what it wanted. Anything else ends the program, as it does
+/// with the standard library's macros.
+fn print(out: &mut impl Write, text: fmt::Arguments<'_>) {
+    let text = text.to_string();
+    let printed = out
+        .write_all(lines(&text).as_bytes())
+        .and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => panic!("cannot print: {error}"),
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// Prints to standard output what passed the [filter](crate::terminal).
+#[macro_export]
+macro_rules! out {
+    ($($text:tt)*) => { $crate::terminal::to_stdout(::std::format_args!($($text)*)) };
+}
+
+/// Prints a line to standard output; see [`out!`].
+#[macro_export]
+macro_rules! outln {
+    () => { $crate::out!("\n") };
+    ($($text:tt)*) => { $crate::out!("{}\n", ::std::format_args!($($text)*)) };
+}
+
+/// Prints to standard error what passed the [filter](crate::terminal).
+#[macro_export]
+macro_rules! err {
+    ($($text:tt)*) => { $crate::terminal::to_stderr(::std::format_args!($($text)*)) };
+}
+
+/// Prints a line to standard error; see [`err!`].
+#[macro_export]
+macro_rules! errln {
+    () => { $crate::err!("\n") };
+    ($($text:tt)*) => { $crate::err!("{}\n", ::std::format_args!($($text)*)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Texts in which what a terminal obeys is frequent.
+    fn text() -> impl Strategy<Value = String> {
+        let nasty = proptest::sample::select(
+            &[
+                '\u{1b}', '\r', '\n', '\t', '\u{7}', '\u{8}', '\u{7f}', '\u{85}', '\u{9b}',
+                '\u{9d}', '\u{202e}', '\u{2066}', '\u{2028}', '\\', '"', 'u',
+            ][..],
+        );
+        let one = prop_oneof![nasty, any::<char>()];
+        proptest::collection::vec(one, 0..40).prop_map(String::from_iter)
+    }
+
+    fn is_safe(text: &str) -> bool {
+        text.chars().all(|one| {
+            let is_bidi = matches!(one, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            !is_bidi && (!one.is_control() || matches!(one, '\n' | '\t'))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_terminal_obeys_is_left(text in text()) {
+            let shown = lines(&text);
+            prop_assert!(is_safe(&shown), "{shown:?}");
+            prop_assert_eq!(lines(&shown), shown.clone());
+            let shown = line(&text);
+            prop_assert!(is_safe(&shown) && !shown.contains(['\n', '\t']), "{shown:?}");
+        }
+
+        #[test]
+        fn what_a_terminal_shows_anyway_stays(text in "[\\PC\n\t]{0,40}") {
+            let is_plain = is_safe(&text) && !text.contains(['\u{2028}', '\u{2029}']);
+            prop_assert!(!is_plain || matches!(lines(&text), Cow::Borrowed(_)), "{text:?}");
+        }
+
+        #[test]
+        fn json_means_the_same_as_before(text in text()) {
+            let value = serde_json::json!({ text.as_str(): [text] });
+            for written in [value.to_string(), format!("{value:#}")] {
+                let shown = lines(&written);
+                prop_assert!(is_safe(&shown));
+                prop_assert_eq!(&serde_json::from_str::<Value>(&shown).unwrap(), &value);
+            }
+        }
+
+        #[test]
+        fn a_log_is_filtered_too(text in text()) {
+            let mut written = Vec::new();
+            Filtered(&mut written).write_all(text.as_bytes()).unwrap();
+            let written = String::from_utf8(written).unwrap();
+            prop_assert_eq!(lines(&text), written);
+        }
+    }
+
+    #[test]
+    fn what_is_filtered_is_shown_as_json_writes_it() {
+        for (text, shown, in_a_line) in [
+            ("a\u{1b}[2Jb", "a\\u001b[2Jb", "a\\u001b[2Jb"),
+            ("a\r\nb\rc", "a\nb\\u000dc", "a\\nb\\u000dc"),
+            ("\u{9d}0;t\u{7}", "\\u009d0;t\\u0007", "\\u009d0;t\\u0007"),
+            ("\u{202e}gpj.exe", "\\u202egpj.exe", "\\u202egpj.exe"),
+            ("a\tb", "a\tb", "a\\tb"),
+            ("שלום é 👩‍🚀", "שלום é 👩‍🚀", "שלום é 👩‍🚀"),
+        ] {
+            assert_eq!((lines(text), line(text)), (shown.into(), in_a_line.into()));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Addresses as people type them.
+
+pub(super) use bridge_client::discovery::without_user as shown;
+use url::{Host, Url};
+
+/// An address on the web. Without a scheme it is one of this machine, which speaks http.
+///
+/// # Errors
+/// What to write, if it is none, or it cannot be known which scheme is meant.
+pub(super) fn parse(text: &str) -> Result<Url, String> {
+    let expected =
+        "expected an address such as http://localhost:3978 or https://agents.example/a2a";
+    if text.contains("://") {
+        let url = Url::parse(text).map_err(|error| format!("{expected}: {error}"))?;
+        return match url.scheme() {
+            "http" | "https" => Ok(url),
+            other => Err(format!("{expected}, found one of {other:?}")),
+        };
+    }
+    let bare = format!("http://{text}");
+    let url = Url::parse(&bare).map_err(|error| format!("{expected}: {error}"))?;
+    let is_near = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    match is_near {
+        true => Ok(url),
+        false => Err(format!("{expected}; is it https://{text} or {bare}?")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_needs_no_scheme() {
+        for (text, expected) in [
+            ("localhost:4413", Ok("http://localhost:4413/")),
+            ("127.0.0.1:1/a2a", Ok("http://127.0.0.1:1/a2a")),
+            ("[::1]:1", Ok("http://[::1]:1/")),
+            ("https://h.test/a?b=c", Ok("https://h.test/a?b=c")),
+            (
+                "h.test/a",
+                Err("is it https://h.test/a or http://h.test/a?"),
+            ),
+            ("ftp://h.test", Err("found one of \"ftp\"")),
+            ("http://", Err("expected an address such as")),
+            ("", Err("expected an address such as")),
+        ] {
+            match (parse(text), expected) {
+                (Ok(url), Ok(expected)) => assert_eq!(url.as_str(), expected),
+                (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What can be chosen by its number: suggested actions, and the buttons of cards.
+
+use bridge_protocol::{
+    a2a::{Metadata, Part},
+    translate::keys::{FIELDS, INVOKE},
+};
+use serde_json::{Map, Value, json};
+
+/// The name of the invoke by which a card's button asks its bot.
+const CARD_ACTION: &str = "adaptiveCard/action";
+
+/// The most choices that are offered at once.
+pub(super) const MOST: usize = 50;
+
+/// Something that can be chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Choice {
+    pub(super) title: String,
+    pub(super) sends: Sends,
+}
+
+/// What is sent when it is chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sends {
+    Text(String),
+    Data(Value),
+    /// A data part that reaches a bot as an invoke.
+    Invoke(Value),
+    /// Nothing: this is an address to open.
+    Nothing(String),
+}
+
+impl Sends {
+    /// What the data of a button are sent as.
+    pub(super) fn data(data: Option<&Value>) -> Self {
+        match data {
+            Some(Value::String(text)) => Self::Text(text.clone()),
+            Some(data) => Self::Data(data.clone()),
+            None => Self::Data(json!({})),
+        }
+    }
+}
+
+impl Choice {
+    pub(super) fn new(title: &str, sends: Sends) -> Self {
+        let title = match &sends {
+            Sends::Text(text) if title.is_empty() => text,
+            Sends::Nothing(url) if title.is_empty() => url,
+            Sends::Text(_) | Sends::Data(_) | Sends::Invoke(_) | Sends::Nothing(_) => title,
+        };
+        Self {
+            title: title.to_owned(),
+            sends,
+        }
+    }
+
+    /// Sends what the card's fields hold too, as a host of cards does.
+    pub(super) fn fill(&mut self, inputs: &Map<String, Value>) {
+        if inputs.is_empty() {
+            return;
+        }
+        let data = match &mut self.sends {
+            Sends::Data(data) => data,
+            Sends::Invoke(action) => &mut action["action"]["data"],
+            Sends::Text(_) | Sends::Nothing(_) => return,
+        };
+        if data.is_null() {
+            *data = json!({});
+        }
+        if let Some(data) = data.as_object_mut() {
+            data.extend(inputs.clone());
+        }
+    }
+
+    /// The part that is sent, with these fields filled in: `NAME=VALUE`, separated by white space.
+    ///
+    /// # Errors
+    /// If there is nothing to send, or a field that is none.
+    pub(super) fn part(&self, fields: &str) -> Result<Part, String> {
+        let mut chosen = self.clone();
+        let pairs = fields.split_whitespace().map(|pair| {
+            let parts = pair.split_once('=');
+            parts.ok_or_else(|| format!("expected fields as NAME=VALUE, found {pair:?}"))
+        });
+        let pairs = pairs.collect::<Result<Vec<_>, _>>()?;
+        chosen.fill(
+            &pairs
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.into()))
+                .collect(),
+        );
+        match chosen.sends {
+            Sends::Text(text) => Ok(Part::text(text)),
+            Sends::Data(data) => Ok(Part::data(data)),
+            Sends::Invoke(value) => {
+                let mark = json!({"name": CARD_ACTION});
+                Ok(Part {
+                    metadata: Some(Metadata::from_iter([(INVOKE.to_owned(), mark)])),
+                    ..Part::data(value)
+                })
+            }
+            Sends::Nothing(url) => {
+                Err(format!("open {url} in a browser: there is nothing to send"))
+            }
+        }
+    }
+}
+
+/// The actions that a bot suggests beside what it says.
+pub(super) fn suggested(metadata: Option<&Metadata>) -> Vec<Choice> {
+    let actions = metadata.and_then(|all| {
+        all.get(FIELDS)?
+            .get("suggestedActions")?
+            .get("actions")?
+            .as_array()
+    });
+    actions
+        .into_iter()
+        .flatten()
+        .filter_map(of_button)
+        .collect()
+}
+
+/// The choice that a button is, as suggested actions and cards have them.
+pub(super) fn of_button(button: &Value) -> Option<Choice> {
+    let text = |name: &str| button.get(name).and_then(Value::as_str).unwrap_or_default();
+    let title = text("title");
+    let sends = match (text("type"), button.get("value")) {
+        (
+            "openUrl" | "signin" | "downloadFile" | "playAudio" | "playVideo" | "showImage",
+            Some(Value::String(url)),
+        ) => Sends::Nothing(url.clone()),
+        (_, Some(Value::Null) | None) if !text("text").is_empty() => {
+            Sends::Text(text("text").to_owned())
+        }
+        (_, Some(Value::Null) | None) if title.is_empty() => return None,
+        (_, Some(Value::Null) | None) => Sends::Text(title.to_owned()),
+        (_, data) => Sends::data(data),
+    };
+    Some(Choice::new(title, sends))
+}
+
+/// Choices as they are shown, numbered from 1.
+pub(super) fn listed(choices: &[Choice]) -> String {
+    let numbered = choices.iter().enumerate().map(|(index, choice)| {
+        let more = match &choice.sends {
+            Sends::Nothing(url) if *url != choice.title => format!(" ({url})"),
+            Sends::Nothing(_) | Sends::Text(_) | Sends::Data(_) | Sends::Invoke(_) => String::new(),
+        };
+        format!("  {}. {}{more}\n", index + 1, choice.title)
+    });
+    numbered.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggested_actions_are_numbered_and_sent() {
+        let metadata = json!({FIELDS: {"suggestedActions": {"actions": [
+            {"type": "imBack", "title": "Yes", "value": "yes"},
+            {"type": "openUrl", "title": "Read", "value": "https://h.test/"},
+            {"type": "messageBack", "title": "No", "text": "no"},
+            {"type": "imBack"},
+        ]}}});
+        let choices = suggested(metadata.as_object());
+        assert_eq!(
+            listed(&choices),
+            "  1. Yes\n  2. Read (https://h.test/)\n  3. No\n"
+        );
+        assert_eq!(choices[0].part(""), Ok(Part::text("yes")));
+        assert!(choices[1].part("").unwrap_err().contains("https://h.test/"));
+        assert_eq!(choices[2].part(""), Ok(Part::text("no")));
+    }
+
+    #[test]
+    fn fields_of_a_card_are_filled_in() {
+        let submit = Choice::new("Send", Sends::Data(json!({"a": 1, "note": ""})));
+        assert_eq!(
+            submit.part("note=x"),
+            Ok(Part::data(json!({"a": 1, "note": "x"})))
+        );
+        assert!(submit.part("note").unwrap_err().contains("NAME=VALUE"));
+        let run = Choice::new(
+            "Run",
+            Sends::Invoke(json!({"action": {"verb": "run", "data": null}})),
+        );
+        let part = run.part("n=1").unwrap();
+        assert_eq!(
+            part,
+            Part {
+                metadata: json!({INVOKE: {"name": "adaptiveCard/action"}})
+                    .as_object()
+                    .cloned(),
+                ..Part::data(json!({"action": {"verb": "run", "data": {"n": "1"}}}))
+            }
+        );
+    }
+}

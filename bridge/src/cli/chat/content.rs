@@ -1,0 +1,108 @@
+//! What the parts of a message or an artifact say, as a person reads it.
+
+use bridge_protocol::a2a::{Content, Part};
+use bridge_protocol::translate::keys::ENTITY;
+use serde_json::Value;
+
+use super::{card, choice::Choice};
+
+/// What parts say.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Said {
+    /// The texts, in their order.
+    pub(super) texts: Vec<String>,
+    /// Everything else, a line each.
+    pub(super) lines: Vec<String>,
+    /// What can be chosen of it.
+    pub(super) choices: Vec<Choice>,
+}
+
+/// What these parts say.
+pub(super) fn read(parts: &[Part]) -> Said {
+    let mut said = Said::default();
+    for part in parts {
+        let name = part.filename.as_deref().unwrap_or("a file");
+        let kind = part.media_type.as_deref();
+        let typed = kind.unwrap_or("unknown type");
+        match &part.content {
+            Content::Text(text) if text.is_empty() => {}
+            Content::Text(text) => said.texts.push(text.clone()),
+            Content::Data(data) => said.data(data, kind),
+            Content::Raw(bytes) => said
+                .lines
+                .push(format!("[{name}, {typed}, {} bytes]", bytes.len())),
+            Content::Url(url) => said.lines.push(format!("[{name}, {typed}, {url}]")),
+            Content::Unknown => said.lines.push("[content of an unknown kind]".to_owned()),
+        }
+    }
+    said
+}
+
+impl Said {
+    fn data(&mut self, data: &Value, kind: Option<&str>) {
+        if let Some(card) = card::read(data, kind) {
+            self.lines.extend(card.lines);
+            self.choices.extend(card.choices);
+        } else if kind.is_some_and(|kind| kind.starts_with(ENTITY)) {
+            self.lines.extend(citations(data));
+        } else {
+            self.lines.push(data.to_string());
+        }
+    }
+}
+
+/// The sources that an entity names. Other entities are for programs.
+fn citations(entity: &Value) -> Vec<String> {
+    let all = entity.get("citation").and_then(Value::as_array);
+    let one = |citation: &Value| {
+        let source = citation.get("appearance")?;
+        let text = |name: &str| source.get(name).and_then(Value::as_str).unwrap_or_default();
+        let position = citation
+            .get("position")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
+        Some(
+            format!("[{position}] {} {}", text("name"), text("url"))
+                .trim_end()
+                .to_owned(),
+        )
+    };
+    all.into_iter().flatten().filter_map(one).collect()
+}
+
+/// A text by which the same words are known again, however they are cut into parts and lines.
+pub(super) fn key(text: &str) -> String {
+    text.chars().filter(|one| !one.is_whitespace()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bridge_protocol::wire::Wire as _;
+    use serde_json::json;
+
+    #[test]
+    fn parts_are_texts_and_lines() {
+        let parts = [
+            json!({"text": "a"}),
+            json!({"text": ""}),
+            json!({"raw": "AAA=", "filename": "x.bin"}),
+            json!({"url": "https://h.test/a", "mediaType": "image/png"}),
+            json!({"data": {"a": 1}}),
+            json!({"data": {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "card"}]}}),
+            json!({"data": {"type": "mention"}, "mediaType": format!("{ENTITY}mention")}),
+            json!({"data": {"citation": [{"position": 1, "appearance": {"name": "Book", "url": "https://b.test"}}]},
+                "mediaType": format!("{ENTITY}https://schema.org/Message")}),
+        ];
+        let said = read(&parts.map(|part| Part::read(part).unwrap()));
+        assert_eq!(said.texts, ["a"]);
+        let expected = [
+            "[x.bin, unknown type, 2 bytes]",
+            "[a file, image/png, https://h.test/a]",
+            "{\"a\":1}",
+            "card",
+            "[1] Book https://b.test",
+        ];
+        assert_eq!(said.lines, expected);
+    }
+}

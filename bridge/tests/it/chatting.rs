@@ -1,0 +1,313 @@
+//! `bridge chat`, `discover` and `check` with an agent that none of us wrote: what it says is shown once, commands
+//! nothing, and its outcome is the program's.
+
+use std::{
+    process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Json, Router,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+    routing::{get, post},
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpListener,
+    time::timeout,
+};
+
+use crate::{program::output, terminal::bridge};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Clears the screen, sets the title, goes back, shows itself reversed, in the one and the other coding.
+const NASTY: &str = "\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}31m\u{202e}gpj.exe\u{2066}\u{7f}";
+
+/// An agent, and how often it was asked for its tasks.
+#[derive(Clone)]
+struct Stranger {
+    here: String,
+    lists: Arc<AtomicUsize>,
+}
+
+impl Stranger {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stranger = Self {
+            here: listener.local_addr().unwrap().to_string(),
+            lists: Arc::default(),
+        };
+        let app = Router::new()
+            .route("/.well-known/agent-card.json", get(card))
+            .route("/", post(call))
+            .with_state(stranger.clone());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        stranger
+    }
+}
+
+async fn card(State(stranger): State<Stranger>) -> Json<Value> {
+    let url = format!("http://user:hunter2@{}/", stranger.here);
+    Json(json!({
+        "name": format!("n{NASTY}\nfake line"), "description": NASTY, "version": NASTY, "capabilities": {},
+        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": NASTY, "name": NASTY, "description": NASTY, "tags": []}],
+        "signatures": [{"protected": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsifQ", "signature": "AAAA"}],
+    }))
+}
+
+fn said(id: &str, text: &str) -> Value {
+    json!({"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": text}]})
+}
+
+fn task(id: &str, state: &str, message: &Value) -> Value {
+    json!({"id": id, "contextId": "c", "status": {"state": format!("TASK_STATE_{state}"), "message": message}})
+}
+
+async fn call(State(stranger): State<Stranger>, Json(call): Json<Value>) -> Response {
+    let params = &call["params"];
+    let result = match call["method"].as_str().unwrap() {
+        "SendMessage" => {
+            let asked = &params["message"];
+            let part = &asked["parts"][0];
+            let none = Value::Null;
+            let task = match part["text"].as_str().unwrap_or_default() {
+                "stranger" => return StatusCode::UNAUTHORIZED.into_response(),
+                "fail" => task("t", "FAILED", &said("1", "it broke")),
+                "reject" => task("t", "REJECTED", &none),
+                "sign in" => task("t", "AUTH_REQUIRED", &none),
+                "silence" => task("t", "INPUT_REQUIRED", &none),
+                "later" => task("later", "SUBMITTED", &none),
+                "nasty" => task("t", "COMPLETED", &said("1", NASTY)),
+                "offer" => {
+                    let mut message = said(asked["messageId"].as_str().unwrap(), "Which one?");
+                    let yes = json!({"type": "imBack", "title": "Yes", "value": "yes, please"});
+                    message["metadata"] =
+                        json!({"urn:activity:fields": {"suggestedActions": {"actions": [yes]}}});
+                    message["parts"][1] = json!({"data": {"type": "AdaptiveCard",
+                        "body": [{"type": "TextBlock", "text": "A card"}],
+                        "actions": [{"type": "Action.Submit", "title": "Order", "data": {"n": 1}}]}});
+                    task("t", "INPUT_REQUIRED", &message)
+                }
+                _ => {
+                    let heard = part.get("text").or(part.get("data")).unwrap();
+                    let said = said(
+                        asked["messageId"].as_str().unwrap(),
+                        &format!("heard {heard}"),
+                    );
+                    task("t", "COMPLETED", &said)
+                }
+            };
+            json!({"task": task})
+        }
+        "GetTask" => json!({
+            "id": "later", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"},
+            "history": [{"messageId": "?", "role": "ROLE_USER", "parts": [{"text": "later"}]}, said("2", "the answer")],
+            "artifacts": [{"artifactId": "a", "parts": [{"text": "the "}, {"text": "answer"}]}],
+        }),
+        "ListTasks" => {
+            let mut tasks = vec![task("t", "COMPLETED", &said("1", "old"))];
+            if stranger.lists.fetch_add(1, Ordering::Relaxed) > 0 {
+                tasks.insert(0, task("new", "COMPLETED", &said("news", "it is time")));
+            }
+            json!({"tasks": tasks, "nextPageToken": "", "pageSize": 5, "totalSize": 2})
+        }
+        other => panic!("{other}"),
+    };
+    Json(json!({"jsonrpc": "2.0", "id": call["id"], "result": result})).into_response()
+}
+
+fn assert_harmless(told: &str) {
+    let commands = |one: &char| one.is_control() && *one != '\n';
+    let turns = |one: &char| matches!(one, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let found: Vec<char> = told
+        .chars()
+        .filter(|one| commands(one) || turns(one))
+        .collect();
+    assert!(found.is_empty(), "{found:?} in {told}");
+}
+
+#[tokio::test]
+async fn nothing_of_a_stranger_commands_the_terminal() {
+    let here = Stranger::start().await.here;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("card.json");
+    let nasty = json!({"name": NASTY, "url": NASTY, NASTY: {NASTY: NASTY}, "skills": [{"id": NASTY}, {"id": NASTY}],
+        "security": [{NASTY: []}], "securitySchemes": {NASTY: {"type": NASTY}}});
+    std::fs::write(&file, nasty.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    for arguments in [
+        &["discover", &here][..],
+        &["discover", "--json", &here],
+        &["check", &here, file],
+        &["check", "--json", &here, file],
+        &["chat", &here, "-m", "nasty"],
+        &["chat", &here, "-m", "nasty", "--json"],
+    ] {
+        let (_, stdout, stderr) = output(&mut bridge(arguments), LIMIT).await;
+        assert_harmless(&(stdout.clone() + &stderr));
+        assert!(
+            stdout.contains("\\u202egpj.exe"),
+            "{arguments:?}: {stdout}{stderr}"
+        );
+        assert!(
+            !(stdout.clone() + &stderr).contains("hunter2"),
+            "{arguments:?}: {stdout}{stderr}"
+        );
+        assert!(!stdout.contains("\nfake line"), "{arguments:?}: {stdout}");
+        if arguments.contains(&"--json") {
+            let lines: Vec<Value> = match arguments[0] {
+                "chat" => stdout
+                    .lines()
+                    .map(|line| serde_json::from_str(line).unwrap())
+                    .collect(),
+                _ => vec![serde_json::from_str(&stdout).unwrap()],
+            };
+            assert!(!lines.is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_outcome_of_a_task_is_the_programs() {
+    let here = Stranger::start().await.here;
+    for (message, code, expected) in [
+        ("hi", 0, "heard \"hi\""),
+        ("-stream", 0, "heard \"-stream\""),
+        ("later", 0, "the answer"),
+        ("fail", 1, "it broke\n[failed]"),
+        ("reject", 1, "[rejected]"),
+        (
+            "silence",
+            1,
+            "the agent said nothing; its task is input_required",
+        ),
+        ("sign in", 4, "[auth_required]"),
+        ("stranger", 4, "not let in without credentials"),
+    ] {
+        let (found, stdout, stderr) =
+            output(&mut bridge(&["chat", &here, "-m", message]), LIMIT).await;
+        let told = stdout.clone() + &stderr;
+        assert_eq!(found, Some(code), "{message}: {told}");
+        assert!(told.contains(expected), "{message}: {told}");
+        assert_eq!(told.matches(expected).count(), 1, "{message}: {told}");
+        assert!(
+            stderr.contains("signed in a form that cannot be right"),
+            "{stderr}"
+        );
+    }
+    let (found, _, stderr) = output(&mut bridge(&["chat", "127.0.0.1:9", "-m", "x"]), LIMIT).await;
+    assert!(
+        found == Some(4) && stderr.contains("cannot be reached"),
+        "{stderr}"
+    );
+    let (found, _, stderr) = output(&mut bridge(&["chat", "agents.test", "-m", "x"]), LIMIT).await;
+    assert!(
+        found == Some(2) && stderr.contains("is it https://agents.test"),
+        "{stderr}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_offered_is_chosen_by_its_number_and_news_come_by_themselves() {
+    let here = Stranger::start().await.here;
+    let mut child = bridge(&["chat", &here])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    stdin
+        .write_all(b"offer\n1 note=quick\noffer\n2\n/say 1\n")
+        .await
+        .unwrap();
+    let offered = ["Which one?", "A card", "  1. Order", "  2. Yes"];
+    let expected = [
+        &offered[..],
+        &["heard {\"n\":1,\"note\":\"quick\"}"],
+        &offered,
+        &["heard \"yes, please\""],
+        &["heard \"1\"", "it is time"],
+    ]
+    .concat();
+    for expected in expected {
+        let line = timeout(LIMIT, lines.next_line()).await.unwrap().unwrap();
+        assert_eq!(line.as_deref(), Some(expected));
+    }
+    drop(stdin);
+    assert!(
+        timeout(LIMIT, child.wait())
+            .await
+            .unwrap()
+            .unwrap()
+            .success()
+    );
+}
+
+#[tokio::test]
+async fn a_card_is_checked_strictly() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let twice = file(
+        "twice.json",
+        r#"{"name": "a", "name": "b", "url": "https://h.test"}"#,
+    );
+    let list = file("list.json", "[]");
+    let open = file(
+        "open.toml",
+        "listen = '0.0.0.0:1'\nallow_plain_http = true\n[[agents]]\nname = 'a'\nbot = 'http://127.0.0.1:9/'\n",
+    );
+    let endless = file(
+        "endless.toml",
+        "[[agents]]\nname = 'a'\nbot = 'http://127.0.0.1:9/'\nsilent_end = 'working'\n",
+    );
+    for (arguments, code, expected) in [
+        (&["check", &twice][..], 1, "error name [unique-members]"),
+        (&["check", &list], 1, "list.json: no card, errors: 1"),
+        (
+            &["check", &open],
+            1,
+            "others could call the bridge in the name of the bot a",
+        ),
+        (
+            &["config", "check", &open],
+            1,
+            "others could call the bridge in the name of the bot a",
+        ),
+        (
+            &["check", &endless],
+            0,
+            "a client that waits for the answer gets it when the turn's limit is over",
+        ),
+    ] {
+        let (found, stdout, stderr) = output(&mut bridge(arguments), LIMIT).await;
+        let told = stdout + &stderr;
+        assert!(
+            found == Some(code) && told.contains(expected),
+            "{arguments:?}: {told}"
+        );
+    }
+    let nowhere = folder.path().join("nowhere");
+    let store = format!("sled:{}", nowhere.display());
+    let (found, _, stderr) = output(&mut bridge(&["push", "list", "--store", &store]), LIMIT).await;
+    assert!(
+        found == Some(1) && stderr.contains("holds no store"),
+        "{stderr}"
+    );
+    assert!(!nowhere.exists());
+}
