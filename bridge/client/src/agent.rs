@@ -46,7 +46,7 @@ impl Agent {
             ..self
                 .credentials
                 .hide_in(fault)
-                .of(self.url.as_str(), call.operation().name())
+                .of(&self.url, call.operation().name())
         }
     }
 }

@@ -27,7 +27,7 @@ pub async fn fetch_card(
         ..Options::default()
     };
     let card = find(http, base, &options).await;
-    card.map_err(|fault| fault.of(base.as_str(), "card"))
+    card.map_err(|fault| fault.of(base, "card"))
 }
 
 /// Finds the card of the agent at `base` as these options have it asked for.

@@ -25,7 +25,7 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Agen
     let connected = connect(base, options).await;
     let (card, known) = connected.map_err(|fault| {
         let fault = options.credentials.hide_in(fault);
-        fault.of(base.as_str(), "card")
+        fault.of(base, "card")
     })?;
     match options.extended_card && card.capabilities.extended_agent_card == Some(true) {
         true => extended(known, base, options).await,
@@ -43,7 +43,7 @@ pub(crate) fn by_card(
     let known = http.and_then(|http| agent(http, card, base, options));
     known.map_err(|fault| {
         let fault = options.credentials.hide_in(fault);
-        fault.of(base.as_str(), "card")
+        fault.of(base, "card")
     })
 }
 

@@ -3,8 +3,9 @@
 use std::{net::IpAddr, time::Duration};
 
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
+use url::Url;
 
-use crate::{Binding, certificate, guard::Private};
+use crate::{Binding, certificate, guard::Private, interface::without_user};
 
 /// A call that failed: which agent, which operation, how it was carried, why.
 #[derive(Debug, thiserror::Error)]
@@ -119,9 +120,9 @@ pub enum Fault {
 
 impl Fault {
     /// Names the agent and the operation.
-    pub(crate) fn of(self, agent: &str, operation: &'static str) -> ClientError {
+    pub(crate) fn of(self, agent: &Url, operation: &'static str) -> ClientError {
         ClientError {
-            agent: agent.into(),
+            agent: without_user(agent).into(),
             operation,
             binding: None,
             fault: self,

@@ -54,6 +54,14 @@ fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
     Ok(url)
 }
 
+/// An address without the user and the password that may stand in it.
+pub fn without_user(url: &Url) -> String {
+    let mut url = url.clone();
+    // There is nothing to take away where there is no host.
+    let _ = url.set_password(None).and_then(|()| url.set_username(""));
+    url.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

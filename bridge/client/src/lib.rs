@@ -55,6 +55,7 @@ pub use client::Client;
 pub use credentials::{CredentialError, Credentials, is_loopback};
 pub use error::{ClientError, Fault};
 pub use guard::Lookup;
+pub use interface::without_user;
 pub use options::{Limits, Options, Polls, Retries};
 pub use roots::{Roots, RootsError};
 pub use signature::{SignatureError, Signed, Signers};

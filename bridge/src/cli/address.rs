@@ -1,6 +1,6 @@
 //! Addresses as people type them.
 
-pub(super) use bridge_client::discovery::without_user as shown;
+pub(super) use bridge_client::without_user as shown;
 use url::{Host, Url};
 
 /// An address on the web. Without a scheme it is one of this machine, which speaks http.

@@ -93,9 +93,10 @@ async fn call(State(stranger): State<Stranger>, Json(call): Json<Value>) -> Resp
                     let yes = json!({"type": "imBack", "title": "Yes", "value": "yes, please"});
                     message["metadata"] =
                         json!({"urn:activity:fields": {"suggestedActions": {"actions": [yes]}}});
-                    message["parts"][1] = json!({"data": {"type": "AdaptiveCard",
+                    let card = json!({"data": {"type": "AdaptiveCard",
                         "body": [{"type": "TextBlock", "text": "A card"}],
                         "actions": [{"type": "Action.Submit", "title": "Order", "data": {"n": 1}}]}});
+                    message["parts"].as_array_mut().unwrap().push(card);
                     task("t", "INPUT_REQUIRED", &message)
                 }
                 _ => {

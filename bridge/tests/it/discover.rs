@@ -110,12 +110,9 @@ async fn what_went_wrong_is_told_with_what_to_do() {
             "has the skill \"fly\": looked at plan (create_plan)",
         ),
         (vec![&gone], "is it running, and is the port right?"),
-        (
-            vec!["localhost:1"],
-            "expected an address that begins with http:// or https://",
-        ),
-        (vec!["plan"], "expected one such as http://localhost:3978"),
-        (vec!["ftp://h"], "http:// or https://"),
+        (vec!["localhost:1"], "is it running, and is the port right?"),
+        (vec!["plan"], "is it https://plan or http://plan?"),
+        (vec!["ftp://h"], "found one of \"ftp\""),
         (
             vec![url, "--bearer-env", "BRIDGE_NO_SUCH"],
             "BRIDGE_NO_SUCH",

@@ -29,10 +29,23 @@ fn certificate() -> CertifiedKey<KeyPair> {
     rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap()
 }
 
+/// One that vouches for itself as an authority, as `openssl req -x509` makes it, good until this year.
+fn authority(until: i32) -> CertifiedKey<KeyPair> {
+    let mut parameters = rcgen::CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    parameters.not_after = rcgen::date_time_ymd(until, 1, 1);
+    let signing_key = KeyPair::generate().unwrap();
+    let cert = parameters.self_signed(&signing_key).unwrap();
+    CertifiedKey { cert, signing_key }
+}
+
 impl Site {
     fn new(grpc: &str) -> Self {
+        Self::with(&certificate(), grpc)
+    }
+
+    fn with(made: &CertifiedKey<KeyPair>, grpc: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let made = certificate();
         let file =
             |name: &str, content: &str| fs::write(folder.path().join(name), content).unwrap();
         file("c.pem", &made.cert.pem());
@@ -139,6 +152,44 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
         told.contains("card at https://127.0.0.1") && told.contains(vouched),
         "{told}"
     );
+}
+
+#[tokio::test]
+async fn a_certificate_that_vouches_for_itself_is_believed_if_it_is_exactly_the_one_named() {
+    let (made, another, expired) = (authority(2999), authority(2999), authority(2001));
+    let roots = |made: &CertifiedKey<KeyPair>| Roots::from_pem(made.cert.pem().as_bytes()).unwrap();
+    for (made, roots, expected) in [
+        (&made, roots(&made), None),
+        (
+            &made,
+            roots(&another),
+            Some("name exactly this one as believed"),
+        ),
+        (
+            &made,
+            Roots::default(),
+            Some("name exactly this one as believed"),
+        ),
+        (&expired, roots(&expired), Some("expired")),
+    ] {
+        let bridge = Site::with(made, "").serve();
+        for options in [
+            over_grpc(roots.clone()),
+            Options {
+                roots,
+                ..Options::default()
+            },
+        ] {
+            let connected = Client::connect(&url(&bridge), &options).await;
+            let told = connected.err().map(|error| error.to_string());
+            let told = told.unwrap_or_default();
+            assert_eq!(told.is_empty(), expected.is_none(), "{told}");
+            assert!(told.contains(expected.unwrap_or_default()), "{told}");
+            let mut elsewhere = url(&bridge);
+            elsewhere.set_host(Some("localhost")).unwrap();
+            assert!(Client::connect(&elsewhere, &options).await.is_err());
+        }
+    }
 }
 
 /// Those who are not ours agree on the encryption in their own way.

@@ -15,7 +15,7 @@ use reqwest::{
 };
 use url::{Host, Url};
 
-use crate::Fault;
+use crate::{Fault, interface::without_user};
 
 /// What goes with every request to one agent: a bearer token, API keys, whatever its card asks for.
 ///
@@ -188,7 +188,7 @@ impl Credentials {
         match self.is_empty() || is_same_place(home, url) {
             true => Ok(()),
             false => Err(Fault::Elsewhere {
-                url: url.to_string(),
+                url: without_user(url),
             }),
         }
     }

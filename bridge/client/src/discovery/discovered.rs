@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{DiscoveryError, Skill, places};
-use crate::interface;
+use crate::interface::{self, without_user};
 
 /// An agent that was found: who it is, how to speak to it, what it can be asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,14 +129,6 @@ impl Discovered {
             "skills": self.skills.iter().map(Skill::to_json).collect::<Value>(),
         })
     }
-}
-
-/// An address without the user and the password that may stand in it.
-pub fn without_user(url: &Url) -> String {
-    let mut url = url.clone();
-    // There is nothing to take away where there is no host.
-    let _ = url.set_password(None).and_then(|()| url.set_username(""));
-    url.into()
 }
 
 /// Where A2A has no cards, one that does not say otherwise is of agents that take skills as methods.

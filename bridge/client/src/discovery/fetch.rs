@@ -14,6 +14,7 @@ use crate::{
     credentials::is_loopback,
     error::root_cause,
     guard::{Guard, Private},
+    interface::without_user,
 };
 
 /// Asks the places of one target.
@@ -157,7 +158,7 @@ fn is_same_host(from: &Url, to: &Url) -> bool {
 
 fn private(url: &Url, found: &Private) -> DiscoveryError {
     DiscoveryError::Private {
-        url: url.to_string(),
+        url: without_user(url),
         address: found.address.to_string(),
     }
 }

@@ -20,7 +20,7 @@ use bridge_protocol::wire::FieldError;
 use url::Url;
 
 pub use catalogue::discover_all;
-pub use discovered::{Discovered, Reach, without_user};
+pub use discovered::{Discovered, Reach};
 pub use error::DiscoveryError;
 pub use options::DiscoveryOptions;
 pub use skill::Skill;

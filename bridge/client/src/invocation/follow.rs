@@ -49,7 +49,7 @@ impl Invoker<'_> {
 
     fn nothing_said(&self) -> ClientError {
         let fault = Fault::StreamBroken("it ended before anything was said".to_owned());
-        fault.of(self.agent.reach.url().as_str(), "SendStreamingMessage")
+        fault.of(self.agent.reach.url(), "SendStreamingMessage")
     }
 }
 

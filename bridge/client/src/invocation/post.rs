@@ -23,7 +23,7 @@ impl Poster {
         home: &Url,
         options: &Options,
     ) -> Result<Self, ClientError> {
-        let named = |fault: Fault| fault.of(base.as_str(), "card");
+        let named = |fault: Fault| fault.of(base, "card");
         let literal = options.guard().check_literal(base);
         literal.map_err(|private| named(private.into()))?;
         options.credentials.check(home, base).map_err(named)?;
@@ -62,7 +62,7 @@ impl Poster {
     /// The fault with the agent's name and without its secrets.
     pub(super) fn named(&self, fault: Fault, operation: &'static str) -> ClientError {
         let fault = self.0.credentials.hide_in(fault);
-        fault.of(self.0.url.as_str(), operation)
+        fault.of(&self.0.url, operation)
     }
 }
 

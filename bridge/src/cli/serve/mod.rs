@@ -18,7 +18,7 @@ mod push;
 mod reload;
 mod run;
 
-use std::{error::Error, sync::Arc};
+use std::{error::Error, net::SocketAddr, sync::Arc};
 
 use bridge_program::errln;
 use tokio::net::TcpListener;
@@ -36,6 +36,7 @@ use crate::{
     config::{Auth, Config, IssuerConfig},
     host::{Front, Host},
     stop_signal,
+    store::Store,
 };
 use cast::Cast;
 use reload::Reload;
@@ -58,28 +59,10 @@ impl Serve {
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
         let place = Place::of(&config, listener.local_addr()?)?;
         let store = choice.open()?;
-        let channel = Channel::new(
-            store.clone(),
-            ChannelSettings {
-                callback_url: place.callback_url.clone(),
-                ..ChannelSettings::at(place.public_url.clone())
-            },
-        )?;
-        let issuer = issuer(&config, &place, &choice).await?;
-        let cast = Cast {
-            channel: channel.clone(),
-            store: store.clone(),
-            issuer: issuer.clone(),
-            tells: true,
-        };
+        let cast = cast(&config, &place, store, &choice, true).await?;
         // From here on there is something to end in good order.
         let stop = stop_signal()?;
-        let host = cast
-            .host(&config)?
-            .connector(channel)
-            .stopping(stop.clone());
-        let host = with_issuer(host, issuer).grpc(place.grpc(&config, grpc_address));
-        let host = with_signer(push::with_push(host, &config.push)?, &config)?;
+        let host = assembled(&config, &cast, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
         let front = Front {
             origins: config
@@ -112,17 +95,30 @@ impl Serve {
     }
 }
 
-/// Says why this configuration would not be served, by going the way of [`Serve::serve`] without listening and
-/// without touching what is kept.
+/// Says why this configuration would not be served: all that `bridge serve` does with it but listening, and nothing
+/// of it is kept.
 pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     place::check(config)?;
     StoreChoice::of(config)?;
-    let store = StoreChoice::Memory;
     let mut config = config.clone();
     config.issuer.keys = None;
     let place = Place::of(&config, place::listen(&config))?;
-    let issuer = issuer(&config, &place, &store).await?;
-    let store = store.open()?;
+    let choice = StoreChoice::Memory;
+    let cast = cast(&config, &place, choice.open()?, &choice, false).await?;
+    let host = assembled(&config, &cast, &place, place::grpc_listen(&config))?;
+    host.start(place.public_url.as_str()).await?;
+    place::encryption(&config)?;
+    Ok(())
+}
+
+/// What agents are made with.
+async fn cast(
+    config: &Config,
+    place: &Place,
+    store: Arc<dyn Store>,
+    choice: &StoreChoice,
+    tells: bool,
+) -> Result<Cast, Box<dyn Error>> {
     let channel = Channel::new(
         store.clone(),
         ChannelSettings {
@@ -130,18 +126,24 @@ pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
             ..ChannelSettings::at(place.public_url.clone())
         },
     )?;
-    let cast = Cast {
-        channel: channel.clone(),
+    Ok(Cast {
+        channel,
         store,
-        issuer: issuer.clone(),
-        tells: false,
-    };
-    let host = cast.host(&config)?.connector(channel);
-    let host = with_issuer(host, issuer).grpc(place.grpc(&config, place::grpc_listen(&config)));
-    let host = with_signer(push::with_push(host, &config.push)?, &config)?;
-    host.start(place.public_url.as_str()).await?;
-    place::encryption(&config)?;
-    Ok(())
+        issuer: issuer(config, place, choice).await?,
+        tells,
+    })
+}
+
+/// The agents with everything that the configuration wants around them.
+fn assembled(
+    config: &Config,
+    cast: &Cast,
+    place: &Place,
+    grpc: Option<SocketAddr>,
+) -> Result<Host, Box<dyn Error>> {
+    let host = cast.host(config)?.connector(cast.channel.clone());
+    let host = with_issuer(host, cast.issuer.clone()).grpc(place.grpc(config, grpc));
+    Ok(with_signer(push::with_push(host, &config.push)?, config)?)
 }
 
 async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn Error>> {
