@@ -28,7 +28,7 @@ const PROTOCOL: Rooms = &[
     ("address", &[]),
     ("jose", &[]),
     ("lint", &["a2a", "dialect", "signing", "wire"]),
-    ("signing", &["jose", "wire"]),
+    ("signing", &["a2a", "jose", "wire"]),
     ("jsonrpc", &["a2a", "wire"]),
     // Skills as methods are JSON-RPC and nothing else.
     ("dialect", &["a2a", "jsonrpc", "wire"]),
@@ -38,9 +38,10 @@ const PROTOCOL: Rooms = &[
 
 const PROGRAM: Rooms = &[
     ("exit", &[]),
-    ("log", &[]),
+    ("log", &["terminal"]),
     ("serve", &[]),
     ("stop", &["serve"]),
+    ("terminal", &[]),
 ];
 
 const CLIENT: Rooms = &[
@@ -104,9 +105,9 @@ const CLIENT: Rooms = &[
     ),
     ("cache", &[]),
     ("check", &[]),
-    ("credentials", &["error"]),
-    ("roots", &["error"]),
-    ("error", &["certificate", "guard"]),
+    ("credentials", &["error", "interface"]),
+    ("roots", &["certificate"]),
+    ("error", &["certificate", "guard", "interface"]),
     ("certificate", &[]),
     ("interface", &[]),
     ("signature", &[]),
