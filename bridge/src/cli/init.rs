@@ -170,7 +170,7 @@ me = {{ file = "token" }}
             }},
         });
         // Each message has an id of its own: one that comes again is the same message.
-        let message = message.to_string().replace(ID, "'$(uuidgen)'");
+        let message = message.to_string().replace(ID, "'$(date +%s%N)'");
         format!(
             "curl -s http://{}{PATH} -H 'Content-Type: application/json' \
              -H \"Authorization: Bearer $(cat {})\" -d '{message}'",

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Binding},
     dialect::{Generation, Version, card, execute, v0_1},
-    signing::Standing,
     wire::FieldError,
 };
 use serde_json::{Value, json};
@@ -115,8 +114,7 @@ impl Discovered {
         by_id.or_else(|| self.skills.iter().find(named))
     }
 
-    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, whether its card is
-    /// signed, its skills. Users and passwords that stand in addresses are left out.
+    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, its skills. Users and passwords that stand in addresses are left out.
     pub fn to_json(&self) -> Value {
         json!({
             "name": self.card.name,
@@ -125,7 +123,6 @@ impl Discovered {
             "card": without_user(&self.found_at),
             "url": without_user(self.reach.url()),
             "speaks": self.reach.name(),
-            "signature": Standing::of(&self.card.signatures).to_string(),
             "skills": self.skills.iter().map(Skill::to_json).collect::<Value>(),
         })
     }

@@ -65,7 +65,7 @@ impl Session {
             card.name,
             self.client.version(),
             self.client.binding(),
-            card.description
+            card.description.trim_end_matches('.')
         )
     }
 

@@ -10,6 +10,7 @@ use std::{error::Error, time::Duration};
 
 use bridge_client::discovery::{Discovered, DiscoveryOptions};
 use bridge_program::{out, outln};
+use bridge_protocol::signing::Standing;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -82,6 +83,8 @@ impl Discover {
 fn as_json(agents: &[Listed]) -> Value {
     let agents = agents.iter().map(|listed| {
         let mut agent = listed.agent.to_json();
+        let standing = Standing::of(&listed.agent.card.signatures);
+        agent["signature"] = standing.to_string().into();
         if let Some(card) = &listed.card {
             agent["card"] = card.as_str().into();
         }
