@@ -114,7 +114,8 @@ impl Discovered {
         by_id.or_else(|| self.skills.iter().find(named))
     }
 
-    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, its skills. Users and passwords that stand in addresses are left out.
+    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, its skills.
+    /// Users and passwords that stand in addresses are left out.
     pub fn to_json(&self) -> Value {
         json!({
             "name": self.card.name,
