@@ -172,7 +172,8 @@ async fn a_certificate_that_vouches_for_itself_is_believed_if_it_is_exactly_the_
         ),
         (&expired, roots(&expired), Some("expired")),
     ] {
-        let bridge = Site::with(made, "").serve();
+        let site = Site::with(made, "grpc = { card = true }\n");
+        let bridge = site.serve();
         for options in [
             over_grpc(roots.clone()),
             Options {

@@ -88,3 +88,86 @@ fn nothing_is_found_in_a_good_card() {
     });
     assert_eq!(lint(&good).1, []);
 }
+
+/// A good card with one thing changed, and what is found.
+#[test]
+fn each_mistake_is_found_by_itself() {
+    let good = json!({
+        "name": "n", "description": "d", "version": "1.0.0", "capabilities": {},
+        "supportedInterfaces": [
+            {"url": "https://h.test/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+        ],
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "s", "name": "S", "description": "d", "tags": []}],
+    });
+    let es256 = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsifQ";
+    for (pointer, value, expected) in [
+        (
+            "/supportedInterfaces/0/url",
+            json!("ftp://h.test"),
+            "error supportedInterfaces[0].url [url]",
+        ),
+        (
+            "/supportedInterfaces/0/url",
+            json!("https://me:hunter2@h.test"),
+            "error supportedInterfaces[0].url [url-credentials]",
+        ),
+        (
+            "/supportedInterfaces/0/protocolVersion",
+            json!("2.0"),
+            "warning supportedInterfaces[0].protocolVersion [protocol-version]",
+        ),
+        (
+            "/supportedInterfaces/0/protocolVersion",
+            json!("2.0"),
+            "error supportedInterfaces [reachable]",
+        ),
+        (
+            "/supportedInterfaces/0/protocolBinding",
+            json!("urn:own"),
+            "error supportedInterfaces [reachable]",
+        ),
+        (
+            "/supportedInterfaces/0/protocolBinding",
+            json!(""),
+            "is empty",
+        ),
+        ("/name", json!("a\u{1b}[2J"), "error name [characters]"),
+        ("/name", json!("a\nb"), "error name [characters]"),
+        (
+            "/description",
+            json!("\u{202e}b"),
+            "error description [characters]",
+        ),
+        (
+            "/version",
+            json!(1.0),
+            "expected a string, found the number 1.0",
+        ),
+        (
+            "/signatures",
+            json!([{"protected": es256, "signature": "AAAA"}]),
+            "error signatures[0].signature [signature]",
+        ),
+    ] {
+        let mut card = good.clone();
+        card["signatures"] = json!([]);
+        *card.pointer_mut(pointer).unwrap() = value;
+        let told = shown(&card);
+        assert!(
+            told.contains(expected) && !told.contains("hunter2"),
+            "{told}"
+        );
+    }
+    let old = |version: &str| {
+        shown(&json!({"name": "n", "url": "https://h.test", "protocolVersion": version}))
+    };
+    assert!(
+        old("0.2.6").contains("\"0.2.6\" is A2A 0.2"),
+        "{}",
+        old("0.2.6")
+    );
+    assert!(old("").contains("is empty, so that"), "{}", old(""));
+    let lines = shown(&json!({"name": "n", "url": "https://h.test", "description": "a\nb\tc"}));
+    assert!(!lines.contains("characters"), "{lines}");
+}
