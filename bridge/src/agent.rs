@@ -62,7 +62,8 @@ pub enum Answers {
 /// What a message is whose id came before, from the same caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeats {
-    /// The same message: it is answered with what came of it, and runs nothing (specification 3.3.1).
+    /// The same message: it is answered with what came of it, and runs nothing (specification 3.3.1). If its
+    /// role, its parts, or the task or context that it names are other ones, it is refused.
     #[default]
     Same,
     /// Another one, of a client that does not take care of its ids: it is kept under an id made of that one.

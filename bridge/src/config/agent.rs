@@ -77,6 +77,8 @@ pub struct AgentConfig {
     pub answer_limit: Option<usize>,
     /// Where this bot reaches the bridge, if not where the others do.
     pub callback_url: Option<HttpUrl>,
+    /// What a message is whose id came before from the same caller; same if absent.
+    pub repeats: Option<RepeatsAre>,
     /// How long a task may wait for an answer of the user; for ever if absent.
     pub expire_after: Option<Period>,
 }
@@ -115,6 +117,16 @@ pub enum SilentTurn {
     Completed,
     /// The bot works on.
     Working,
+}
+
+/// What a message is whose id came before from the same caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RepeatsAre {
+    /// The same message, which runs nothing and is answered with its task; with other content it is refused.
+    Same,
+    /// Another message, of a client that uses ids twice.
+    Another,
 }
 
 /// What ends a turn whose message the bot took without saying when it is done, whichever comes first.

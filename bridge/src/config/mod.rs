@@ -25,7 +25,7 @@ mod value;
 pub use access::{
     Accept, Assertion, Auth, Federated, FromIssuer, ManagedIdentity, RequiredToken, WithSecret,
 };
-pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, SilentTurn};
+pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, RepeatsAre, SilentTurn};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, HostPort};

@@ -47,6 +47,8 @@ pub struct PushConfig {
     pub at_once: Option<NonZeroU16>,
     /// How many of them to the same host and port; 8 if absent.
     pub per_host: Option<NonZeroU16>,
+    /// How many of them for tasks of the same caller; 64 if absent.
+    pub per_caller: Option<NonZeroU16>,
 }
 
 impl PushConfig {

@@ -131,6 +131,7 @@ impl AgentConfig {
             queue: None,
             answer_limit: None,
             callback_url: None,
+            repeats: None,
             expire_after: None,
         }
     }

@@ -20,6 +20,18 @@ pub(super) fn of_turn(error: TurnError) -> Error {
             let error = FieldError::new(expected, format!("{named:?}"));
             error.inside("contextId").inside("message").into()
         }
+        TurnError::OtherMessage {
+            message_id,
+            task,
+            differs,
+        } => {
+            let expected = "an id that no other message has";
+            let found = format!(
+                "{message_id:?}, the id of a message in task {task:?} that differs in {differs}"
+            );
+            let error = FieldError::new(expected, found);
+            error.inside("messageId").inside("message").into()
+        }
         TurnError::Busy { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
         TurnError::NoAgent { .. } => Error::new(ErrorKind::InvalidRequest, error.to_string()),
         TurnError::Store(error) => of_store(error),

@@ -25,6 +25,9 @@ pub enum Event {
         turn: u64,
         /// The message that the turn answers.
         message_id: String,
+        /// Whether the caller named the message's context; unknown of turns that older programs logged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        names_context: Option<bool>,
     },
     /// The agent is called. It may have seen the message from here on, so it is not called again.
     #[serde(rename_all = "camelCase")]

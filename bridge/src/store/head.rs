@@ -147,7 +147,9 @@ impl Head {
         }
         match event {
             Event::Created(_) => Err(self.invalid("it was created before".into())),
-            Event::TurnQueued { turn, message_id } => self.queue(*turn, message_id),
+            Event::TurnQueued {
+                turn, message_id, ..
+            } => self.queue(*turn, message_id),
             Event::TurnStarted {
                 turn,
                 open_until,

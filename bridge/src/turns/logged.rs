@@ -22,13 +22,18 @@ pub(super) fn created(agent: &Agent, incoming: &Incoming, context: &str) -> Crea
 
 /// What is logged when a message comes.
 pub(super) fn said(message: &Message, task: &str, context: &str, turn: u64) -> [Event; 2] {
+    let names_context = Some(message.context_id.is_some());
     let mut message = message.clone();
     message.task_id = Some(task.to_owned());
     message.context_id = Some(context.to_owned());
     let message_id = message.message_id.clone();
     [
         Event::Message(message),
-        Event::TurnQueued { turn, message_id },
+        Event::TurnQueued {
+            turn,
+            message_id,
+            names_context,
+        },
     ]
 }
 

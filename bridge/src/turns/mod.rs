@@ -10,6 +10,7 @@
 //! - `expire`: nobody answers
 //! - `pulse`: makes timers cheap
 //! - `recover`: after a restart
+//! - `repeat`: a message whose id came before
 //! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
 //! - `shown`: what they are shown of it
@@ -21,13 +22,14 @@ mod logged;
 mod pulse;
 mod queue;
 mod recover;
+mod repeat;
 mod run;
 mod shown;
 mod submit;
 mod unfinished;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Once, PoisonError, RwLock},
 };
 
@@ -84,6 +86,18 @@ pub enum TurnError {
         /// The one that the message names.
         named: String,
     },
+    /// The id is that of another message.
+    #[error(
+        "message {message_id} is in task {task} already, and differs from this one in {differs}"
+    )]
+    OtherMessage {
+        /// The id.
+        message_id: String,
+        /// The task that holds the message that came before.
+        task: String,
+        /// The field in which they differ.
+        differs: &'static str,
+    },
     /// Too many turns wait already.
     #[error("{waiting} turns wait in this conversation already: send the message again later")]
     Busy {
@@ -115,9 +129,11 @@ impl Turns {
     /// Turns of these agents, kept in this store.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
         let metrics = Metrics::default();
+        let agents = named(agents);
+        agents.values().for_each(|agent| agent.executor.enters());
         Self(Arc::new(Shared {
             store: Arc::new(Measured::new(store, metrics.clone())),
-            agents: RwLock::new(named(agents)),
+            agents: RwLock::new(agents),
             queues: Queues::default(),
             metrics,
             expiring: Once::new(),
@@ -150,14 +166,23 @@ impl Turns {
         self.agents().get(name).cloned()
     }
 
-    /// Puts these agents in the place of those there are, all at once. Turns that run end with the agent
-    /// that they began with; those that wait for an agent that is gone fail when it is their turn.
-    pub fn replace(&self, agents: impl IntoIterator<Item = Agent>) {
-        *self
-            .0
-            .agents
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = named(agents);
+    /// Puts these agents in the place of those there are, all at once, and tells the names of those that
+    /// were not there before. Turns that run end with the agent that they began with; those that wait for an
+    /// agent that is gone fail when it is their turn.
+    pub fn replace(&self, agents: impl IntoIterator<Item = Agent>) -> BTreeSet<String> {
+        let agents = named(agents);
+        agents.values().for_each(|agent| agent.executor.enters());
+        let before = {
+            let mut current = self
+                .0
+                .agents
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *current, agents.clone())
+        };
+        before.values().for_each(|agent| agent.executor.leaves());
+        let is_new = |name: &&String| !before.contains_key(*name);
+        agents.keys().filter(is_new).cloned().collect()
     }
 
     fn agents(&self) -> Arc<Agents> {

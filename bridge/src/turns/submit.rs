@@ -56,7 +56,8 @@ pub struct Submitted {
 type Taken = (Submitted, Option<Begun>);
 
 impl Turns {
-    /// Logs a message and has it answered. A message that came before is found, not answered again.
+    /// Logs a message and has it answered. A message that came before is found, not answered again; another
+    /// message under its id is refused.
     ///
     /// It is carried through even if the future is dropped: a client that leaves must not leave a
     /// conversation behind that waits for a turn that never runs.
@@ -96,7 +97,7 @@ impl Turns {
                 Err(TurnError::Store(StoreError::Duplicate { task, seq, .. })) => {
                     match agent.settings.repeats {
                         Repeats::Same => {
-                            return Ok((self.find(&incoming, task, seq).await?, None));
+                            return Ok((self.repeated(&incoming, task, seq).await?, None));
                         }
                         Repeats::Another => {
                             let id = &mut incoming.to_mut().message.message_id;
@@ -135,7 +136,9 @@ impl Turns {
         if let Err(waiting) = place
             && waiting >= agent.settings.queue
         {
-            return Err(TurnError::Busy { waiting });
+            // A repeated message waits for nothing, so that it is found though the conversation is full.
+            let known = self.duplicate(incoming).await?;
+            return Err(known.map_or(TurnError::Busy { waiting }, TurnError::Store));
         }
         let mut events = Vec::with_capacity(5);
         if head.is_none() {
@@ -224,19 +227,8 @@ impl Turns {
         }
         // A repeated message is recognised even when its task has ended since.
         if head.state.is_terminal() {
-            let known = self
-                .0
-                .store
-                .find_message(caller, agent, &message.message_id)
-                .await?;
-            return Err(match known {
-                Some((task, seq)) => TurnError::Store(StoreError::Duplicate {
-                    message_id: message.message_id.clone(),
-                    task,
-                    seq,
-                }),
-                None => TurnError::Ended { task },
-            });
+            let known = self.duplicate(incoming).await?;
+            return Err(known.map_or(TurnError::Ended { task }, TurnError::Store));
         }
         match &message.context_id {
             Some(named) if *named != head.context_id => Err(TurnError::OtherContext {
@@ -246,30 +238,5 @@ impl Turns {
             }),
             Some(_) | None => Ok(Some(head)),
         }
-    }
-
-    /// The turn of a message that came before.
-    async fn find(
-        &self,
-        incoming: &Incoming,
-        task: String,
-        message: Seq,
-    ) -> Result<Submitted, TurnError> {
-        let next = self
-            .0
-            .store
-            .read(&incoming.caller, &task, message, 1)
-            .await?;
-        let turn = next.iter().find_map(|stored| match stored.event {
-            Event::TurnQueued { turn, .. } => Some(turn),
-            _ => None,
-        });
-        Ok(Submitted {
-            task,
-            message,
-            last: message + 1,
-            turn: turn.unwrap_or(1),
-            repeated: true,
-        })
     }
 }

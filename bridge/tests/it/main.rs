@@ -70,6 +70,8 @@ mod redact;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]
+mod repeats;
+#[cfg(test)]
 mod rest;
 #[cfg(test)]
 mod running;

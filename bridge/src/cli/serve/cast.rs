@@ -7,7 +7,7 @@ use bridge_protocol::{a2a::AgentCard, translate::SilentEnd};
 
 use super::{access::Access, guard};
 use crate::{
-    agent::{Agent, Answers, Conversation, TurnSettings},
+    agent::{Agent, Answers, Conversation, Repeats, TurnSettings},
     auth::Issuer,
     bot::{
         BotExecutor, BotSettings,
@@ -15,7 +15,10 @@ use crate::{
     },
     builtin::{self, Builtin},
     cli::card_file,
-    config::{AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, SilentTurn},
+    config::{
+        AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, RepeatsAre,
+        SilentTurn,
+    },
     host::Host,
     store::Store,
 };
@@ -150,6 +153,11 @@ fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
         answers: match said.message_only {
             true => Answers::Messages,
             false => usual.answers,
+        },
+        repeats: match said.repeats {
+            Some(RepeatsAre::Same) => Repeats::Same,
+            Some(RepeatsAre::Another) => Repeats::Another,
+            None => usual.repeats,
         },
         expire_after: said.expire_after.map(|period| period.0),
         ..usual

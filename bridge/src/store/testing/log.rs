@@ -183,6 +183,7 @@ pub async fn senseless_events_are_refused(backend: &impl Backend) {
     let queued = |turn| Event::TurnQueued {
         turn,
         message_id: "t-1".into(),
+        names_context: None,
     };
     for events in [
         vec![],

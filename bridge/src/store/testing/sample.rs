@@ -75,6 +75,7 @@ impl Sample {
         let queued = Event::TurnQueued {
             turn: 1,
             message_id: id.clone(),
+            names_context: None,
         };
         let events = vec![self.created(), said(&id, "hello"), queued];
         let append = self.append(0, millis, events);

@@ -107,6 +107,7 @@ async fn begun(open_for: Duration) -> Arc<dyn Store> {
             Event::TurnQueued {
                 turn: 1,
                 message_id: "m-1".into(),
+                names_context: None,
             },
             Event::TurnStarted {
                 turn: 1,

@@ -1,0 +1,137 @@
+//! A message whose id came before: the same message again, or another one under its id.
+//!
+//! Ids are remembered for as long as the store keeps the task that holds the message.
+
+use bridge_protocol::a2a::{Message, Part};
+
+use super::{Incoming, Submitted, TurnError, Turns};
+use crate::store::{Event, Head, Seq, StoreError, Stored};
+
+impl Turns {
+    /// What became of the message that came before, if this is that message: it has the same role and parts,
+    /// and names the same task and context or none. Metadata and what is asked for beside the message may
+    /// differ, as they do when a client tries again.
+    ///
+    /// # Errors
+    /// [`TurnError::OtherMessage`] if this is another message.
+    pub(super) async fn repeated(
+        &self,
+        incoming: &Incoming,
+        task: String,
+        message: Seq,
+    ) -> Result<Submitted, TurnError> {
+        let store = &self.0.store;
+        let head = store.head(&incoming.caller, &task).await?;
+        // With the event before it, if there is one: the message that creates a task stands behind `Created`.
+        let after = message.saturating_sub(2);
+        let events = store.read(&incoming.caller, &task, after, 3).await?;
+        let logged = Logged::of(&events, message).ok_or_else(|| {
+            let what = format!("task {task}");
+            StoreError::corrupt(what, &format!("event {message} is no message"))
+        })?;
+        if let Some(differs) = logged.difference(incoming, &head) {
+            return Err(TurnError::OtherMessage {
+                message_id: incoming.message.message_id.clone(),
+                task,
+                differs,
+            });
+        }
+        Ok(Submitted {
+            task,
+            message,
+            last: message + 1,
+            turn: logged.turn,
+            repeated: true,
+        })
+    }
+
+    /// The refusal of a message whose id came before.
+    pub(super) async fn duplicate(
+        &self,
+        incoming: &Incoming,
+    ) -> Result<Option<StoreError>, StoreError> {
+        let Incoming {
+            agent,
+            caller,
+            message,
+            ..
+        } = incoming;
+        let store = &self.0.store;
+        let known = store
+            .find_message(caller, agent, &message.message_id)
+            .await?;
+        Ok(known.map(|(task, seq)| StoreError::Duplicate {
+            message_id: message.message_id.clone(),
+            task,
+            seq,
+        }))
+    }
+}
+
+/// A message as it stands in the log.
+struct Logged<'e> {
+    message: &'e Message,
+    turn: u64,
+    /// It created its task, so it named none.
+    creates: bool,
+    names_context: Option<bool>,
+}
+
+impl<'e> Logged<'e> {
+    fn of(events: &'e [Stored], seq: Seq) -> Option<Self> {
+        let at = |seq| events.iter().find(move |stored| stored.seq == seq);
+        let Event::Message(message) = &at(seq)?.event else {
+            return None;
+        };
+        let before = seq.checked_sub(1).and_then(at).map(|stored| &stored.event);
+        let (turn, names_context) = match at(seq + 1).map(|stored| &stored.event) {
+            Some(Event::TurnQueued {
+                turn,
+                names_context,
+                ..
+            }) => (*turn, *names_context),
+            _ => (1, None),
+        };
+        Some(Self {
+            message,
+            turn,
+            creates: matches!(before, Some(Event::Created(_))),
+            names_context,
+        })
+    }
+
+    /// The first field in which the other message is not this one.
+    fn difference(&self, other: &Incoming, head: &Head) -> Option<&'static str> {
+        let said = &other.message;
+        let is_same_task = match (&said.task_id, &other.client_id) {
+            (Some(task), _) => *task == head.task && !self.creates,
+            (None, Some(_)) => other.client_id == head.client_id,
+            (None, None) => self.creates && head.client_id.is_none(),
+        };
+        let is_same_context = match &said.context_id {
+            Some(context) => {
+                self.names_context != Some(false)
+                    && self.message.context_id.as_ref() == Some(context)
+            }
+            None => self.names_context != Some(true),
+        };
+        let fields = [
+            ("role", said.role == self.message.role),
+            ("parts", are_alike(&said.parts, &self.message.parts)),
+            ("taskId", is_same_task),
+            ("contextId", is_same_context),
+        ];
+        let differs = |(name, is_same): (&'static str, bool)| (!is_same).then_some(name);
+        fields.into_iter().find_map(differs)
+    }
+}
+
+/// Whether parts are those that were logged. What is read from the disk was written as JSON, which may change
+/// the last digit of a number.
+fn are_alike(said: &[Part], logged: &[Part]) -> bool {
+    let as_logged = || {
+        let written = serde_json::to_vec(said).ok()?;
+        serde_json::from_slice::<Vec<Part>>(&written).ok()
+    };
+    said == logged || as_logged().is_some_and(|said| said == logged)
+}
