@@ -160,11 +160,12 @@ impl Book {
         removed.map(drop)
     }
 
-    /// The setting goes, with all that it has.
+    /// The setting goes, with all that it has: in this order, so that one that is there has its deliveries.
     pub(super) async fn remove(&self, key: &Key) -> Result<(), StoreError> {
-        self.done(key).await?;
-        let removed = self.store.delete_record(&key.caller, &key.setting()).await;
-        removed.map(drop)
+        self.store
+            .delete_record(&key.caller, &key.setting())
+            .await?;
+        self.done(key).await
     }
 }
 

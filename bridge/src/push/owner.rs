@@ -97,6 +97,7 @@ impl Push {
         Ok(())
     }
 
+    /// Keeps it, and starts it where the one before it was.
     async fn keep(
         &self,
         head: &Head,
@@ -104,22 +105,57 @@ impl Push {
         seen: Seq,
     ) -> Result<TaskPushNotificationConfig, StoreError> {
         let key = Key::new(&head.owner, &head.task, setting.id());
-        self.stop(&key).await?;
-        let before = self.0.book.progress(&key).await?;
+        let before = self.stop(&key).await?;
+        let kept = self
+            .replace(head, &key, setting, before.as_ref(), seen)
+            .await;
+        self.or_as_before(&key, before, kept).await
+    }
+
+    /// Writes the setting in the place of one that was stopped, and starts it.
+    async fn replace(
+        &self,
+        head: &Head,
+        key: &Key,
+        setting: Setting,
+        before: Option<&Progress>,
+        seen: Seq,
+    ) -> Result<TaskPushNotificationConfig, StoreError> {
         let place = before.map(|progress| progress.seq);
         let progress = Progress::at(head, place.unwrap_or(seen));
         let config = setting.config.clone();
         // Nothing follows a task's end but what a setting before this one had still to deliver.
         if place.is_none() && head.state.is_terminal() && seen >= head.seq {
-            self.0.book.put_setting(&key, &setting).await?;
+            self.0.book.put_setting(key, &setting).await?;
             return Ok(config);
         }
         // In this order, since a setting that is there must not be without its deliveries.
-        self.0.book.put_progress(&key, &progress).await?;
-        self.0.book.put_setting(&key, &setting).await?;
+        self.0.book.put_progress(key, &progress).await?;
+        self.0.book.put_setting(key, &setting).await?;
         self.0.metrics.push_open(&progress.agent, 1);
-        self.start(key, setting, progress);
+        self.start(key.clone(), setting, progress);
         Ok(config)
+    }
+
+    /// Has a setting go on that was stopped to be changed, if that failed: what was refused changes nothing.
+    async fn or_as_before<T>(
+        &self,
+        key: &Key,
+        before: Option<Progress>,
+        changed: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let (Err(error), Some(progress)) = (&changed, before) else {
+            return changed;
+        };
+        let (task, id) = (&key.task, &key.id);
+        tracing::error!(task, id, %error, "a push setting could not be changed");
+        if progress.is_given_up() {
+            self.0.metrics.push_given_up(&progress.agent, 1);
+        } else if let Ok(Some(setting)) = self.0.book.setting(key).await {
+            self.0.metrics.push_open(&progress.agent, 1);
+            self.start(key.clone(), setting, progress);
+        }
+        changed
     }
 
     /// One setting of a task; the first if `id` is empty, as 0.3 asks for it.
@@ -163,8 +199,9 @@ impl Push {
     pub async fn remove(&self, caller: &Caller, task: &str, id: &str) -> Result<(), StoreError> {
         let _alone = self.changing(task).lock().await;
         let key = Key::new(caller, task, id);
-        self.stop(&key).await?;
-        self.0.book.remove(&key).await
+        let before = self.stop(&key).await?;
+        let removed = self.0.book.remove(&key).await;
+        self.or_as_before(&key, before, removed).await
     }
 }
 

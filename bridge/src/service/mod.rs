@@ -5,6 +5,7 @@
 
 mod bare;
 mod card;
+mod carried;
 mod error;
 mod events;
 mod extension;

@@ -11,8 +11,9 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
-use super::{Context, Service, error};
+use super::{Context, Service, carried::carried, error};
 use crate::{
+    caller::Caller,
     push::{Checked, Push, PushError},
     turns::Submitted,
 };
@@ -43,8 +44,9 @@ impl Service {
         };
         let wrong = |error| of_push(error, &[place]);
         let checked = push.check(config, context.version).map_err(wrong)?;
-        let kept = push.set(&head, checked, head.seq).await.map_err(wrong)?;
-        Ok(shown(kept, context))
+        let (push, seen) = (push.clone(), head.seq);
+        let kept = carried(async move { push.set(&head, checked, seen).await }).await;
+        Ok(shown(kept.map_err(wrong)?, context))
     }
 
     /// One such setting; in 0.3 and 0.1 the task's first, if none is named or the one called [`UNNAMED`].
@@ -101,8 +103,9 @@ impl Service {
     ) -> Result<(), Error> {
         let push = self.push()?;
         let head = self.head(context, &request.task_id).await?;
-        let removed = push.remove(&context.caller, &head.task, &request.id).await;
-        removed.map_err(error::of_store)
+        let (push, caller) = (push.clone(), context.caller.clone());
+        let removed = carried(async move { push.remove(&caller, &head.task, &request.id).await });
+        removed.await.map_err(error::of_store)
     }
 
     /// The setting that comes with a message, looked at before anything is kept of the message.
@@ -137,13 +140,13 @@ impl Service {
     /// Keeps it, for all that came of the message.
     pub(super) async fn keep_push(
         &self,
-        context: &Context,
+        caller: &Caller,
         checked: Checked,
         message_id: &str,
         submitted: &Submitted,
     ) -> Result<(), Error> {
         let store = self.turns.store();
-        let head = store.head(&context.caller, &submitted.task).await;
+        let head = store.head(caller, &submitted.task).await;
         let head = head.map_err(error::of_store)?;
         let message = (message_id, submitted.repeated);
         let kept = self

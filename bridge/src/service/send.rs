@@ -9,7 +9,9 @@ use bridge_protocol::{
 use tokio::time::timeout;
 
 use super::{
-    Context, Items, Position, Service, bare, error, events,
+    Context, Items, Position, Service, bare,
+    carried::carried,
+    error, events,
     history::{self, with_history},
 };
 use crate::{
@@ -117,12 +119,21 @@ impl Service {
             client_id: context.client_id.clone(),
             metadata: request.metadata,
         };
-        let submitted = self.turns.submit(incoming).await.map_err(error::of_turn)?;
-        if let Some(push) = push {
-            // On the heap, because few need it, and all would be larger by it.
-            Box::pin(self.keep_push(context, push, &message_id, &submitted)).await?;
+        match push {
+            None => self.turns.submit(incoming).await.map_err(error::of_turn),
+            Some(push) => {
+                let (service, caller) = (self.clone(), context.caller.clone());
+                carried(async move {
+                    let submitted = service.turns.submit(incoming).await;
+                    let submitted = submitted.map_err(error::of_turn)?;
+                    service
+                        .keep_push(&caller, push, &message_id, &submitted)
+                        .await?;
+                    Ok(submitted)
+                })
+                .await
+            }
         }
-        Ok(submitted)
     }
 
     /// Waits for the first event after the message that ends or interrupts the task, or its turn, and tells

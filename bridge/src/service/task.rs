@@ -7,7 +7,9 @@ use bridge_protocol::a2a::{
 };
 
 use super::{
-    Context, Items, Position, Service, error, events,
+    Context, Items, Position, Service,
+    carried::carried,
+    error, events,
     history::{self, with_history},
     tenant,
 };
@@ -37,11 +39,10 @@ impl Service {
         request: CancelTaskRequest,
     ) -> Result<Arc<Task>, Error> {
         let head = self.head(context, &request.id).await?;
-        let canceled = self
-            .turns
-            .cancel(&context.agent, &context.caller, &head.task)
-            .await;
-        match canceled {
+        let (turns, agent) = (self.turns.clone(), context.agent.clone());
+        let caller = context.caller.clone();
+        let canceling = async move { turns.cancel(&agent, &caller, &head.task).await };
+        match carried(canceling).await {
             Ok(snapshot) => Ok(snapshot.task),
             Err(TurnError::Ended { task }) => {
                 let message = format!("task {task} has ended already");

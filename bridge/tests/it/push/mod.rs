@@ -2,6 +2,7 @@
 
 mod crash;
 mod delivery;
+mod leaving;
 mod receiver;
 mod sealed;
 mod settings;

@@ -1,0 +1,16 @@
+//! What is written is written whole, though its client leaves in the middle of it.
+
+use std::{future, panic};
+
+/// Does it in a task of its own, so that it goes on when nobody waits for it any more: a client may leave at
+/// any moment, and what it was told or may believe must then be true all the same.
+pub(super) async fn carried<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        Err(error) if error.is_panic() => panic::resume_unwind(error.into_panic()),
+        // The runtime is ending, and with it whoever waits.
+        Err(_) => future::pending().await,
+    }
+}
