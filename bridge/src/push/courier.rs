@@ -9,9 +9,6 @@ use super::letter::Letter;
 /// Carries deliveries.
 #[async_trait]
 pub(super) trait Courier: Send + Sync + std::fmt::Debug {
-    /// Where a delivery goes, as `HOST:PORT`.
-    fn host(&self, letter: &Letter) -> String;
-
     /// Tries it once, within a limit of time.
     async fn carry(&self, letter: &Letter) -> Outcome;
 }

@@ -81,10 +81,6 @@ impl HttpCourier {
 
 #[async_trait]
 impl Courier for HttpCourier {
-    fn host(&self, letter: &Letter) -> String {
-        Url::parse(&letter.url).map_or_else(|_| String::new(), |url| target::origin(&url))
-    }
-
     async fn carry(&self, letter: &Letter) -> Outcome {
         // What is allowed may have changed since the setting was made.
         match target::check(&letter.url, &self.allowed) {

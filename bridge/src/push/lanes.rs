@@ -7,7 +7,7 @@ use std::{
 
 use tokio::{sync::watch, task::JoinHandle};
 
-use super::{book::Key, slots::Slots};
+use super::{book::Key, places::Limits, slots::Slots};
 
 /// All workers. They end when this is dropped.
 #[derive(Debug)]
@@ -42,10 +42,10 @@ impl Stop {
 }
 
 impl Lanes {
-    pub(super) fn new(at_once: usize, per_host: usize) -> Self {
+    pub(super) fn new(limits: Limits) -> Self {
         Self {
             running: Mutex::default(),
-            slots: Arc::new(Slots::new(at_once, per_host)),
+            slots: Arc::new(Slots::new(limits)),
         }
     }
 

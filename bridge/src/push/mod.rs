@@ -35,6 +35,7 @@ mod kept;
 mod lanes;
 mod letter;
 mod owner;
+mod places;
 mod progress;
 mod reader;
 mod resolver;
@@ -117,7 +118,7 @@ impl Push {
     ) -> Self {
         Self(Arc::new(Shared {
             book: Book::new(store, settings.seal.clone()),
-            lanes: Arc::new(Lanes::new(settings.at_once, settings.per_host)),
+            lanes: Arc::new(Lanes::new(settings.limits())),
             settings,
             courier,
             metrics,
@@ -171,16 +172,20 @@ impl Push {
         Ok(())
     }
 
-    /// Ends the deliveries of a setting, and counts it no longer.
-    async fn stop(&self, key: &Key) -> Result<(), StoreError> {
+    /// Ends the deliveries of a setting, counts it no longer, and tells how far they had come.
+    ///
+    /// # Errors
+    /// If that cannot be read; then the setting has none until a restart.
+    async fn stop(&self, key: &Key) -> Result<Option<Progress>, StoreError> {
         self.0.lanes.stop(key).await;
-        if let Some(progress) = self.0.book.progress(key).await? {
+        let progress = self.0.book.progress(key).await?;
+        if let Some(progress) = &progress {
             match progress.is_given_up() {
                 true => self.0.metrics.push_given_up(&progress.agent, -1),
                 false => self.0.metrics.push_open(&progress.agent, -1),
             }
         }
-        Ok(())
+        Ok(progress)
     }
 
     fn start(&self, key: Key, setting: Setting, progress: Progress) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Allowed, Seal};
+use super::{Allowed, Seal, places::Limits};
 
 /// How push notifications are delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct PushSettings {
     pub at_once: usize,
     /// How many of them to the same host and port: so many at most wait for a slow one.
     pub per_host: usize,
+    /// How many of them for tasks of the same caller, whatever tenants it names.
+    pub per_caller: usize,
     /// What happens when a delivery fails.
     pub retry: RetrySettings,
 }
@@ -45,6 +47,7 @@ impl Default for PushSettings {
             timeout: Duration::from_secs(15),
             at_once: 128,
             per_host: 8,
+            per_caller: 64,
             retry: RetrySettings::default(),
         }
     }
@@ -57,6 +60,16 @@ impl Default for RetrySettings {
             longest: Duration::from_secs(60 * 60),
             attempts: 40,
             age: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}
+
+impl PushSettings {
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            at_once: self.at_once,
+            per_host: self.per_host,
+            per_caller: self.per_caller,
         }
     }
 }

@@ -1,61 +1,114 @@
-//! How many deliveries go on at once: in all, and to one host.
+//! The places for deliveries, which all workers share; who gets one next is for `places` to say.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{sync::oneshot, time::sleep};
 
-/// When so many hosts are known, those that nobody delivers to are forgotten.
-const HOSTS: usize = 1_024;
+use super::places::{Limits, Places, Wanted};
+
+/// How long a first attempt has its place though others wait for it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The places for deliveries.
 #[derive(Debug)]
-pub(super) struct Slots {
-    all: Arc<Semaphore>,
-    per_host: usize,
-    hosts: Mutex<BTreeMap<String, Weak<Semaphore>>>,
-}
+pub(super) struct Slots(Mutex<Places<oneshot::Sender<Slot>>>);
 
 /// A place, for as long as this is kept.
 #[derive(Debug)]
 pub(super) struct Slot {
-    _of_host: (Arc<Semaphore>, Option<OwnedSemaphorePermit>),
-    _of_all: Option<OwnedSemaphorePermit>,
+    slots: Arc<Slots>,
+    number: u64,
+}
+
+/// Stands in the queue for as long as this is kept.
+struct Waiter<'a> {
+    slots: &'a Slots,
+    wanted: &'a Wanted,
+    number: u64,
 }
 
 impl Slots {
-    pub(super) fn new(at_once: usize, per_host: usize) -> Self {
-        Self {
-            all: Arc::new(Semaphore::new(at_once.max(1))),
-            per_host: per_host.max(1),
-            hosts: Mutex::default(),
+    pub(super) fn new(limits: Limits) -> Self {
+        Self(Mutex::new(Places::new(limits)))
+    }
+
+    /// A place, if there is one now.
+    pub(super) fn try_take(self: &Arc<Self>, wanted: &Wanted) -> Option<Slot> {
+        let number = self.lock().take(wanted)?;
+        Some(self.slot(number))
+    }
+
+    /// Waits for a place.
+    pub(super) async fn take(self: &Arc<Self>, wanted: &Wanted) -> Slot {
+        let (grant, granted) = oneshot::channel();
+        let number = {
+            let mut places = self.lock();
+            match places.take(wanted) {
+                Some(number) => return self.slot(number),
+                None => places.wait(wanted, grant),
+            }
+        };
+        let _waiter = Waiter {
+            slots: self,
+            wanted,
+            number,
+        };
+        match granted.await {
+            Ok(slot) => slot,
+            // Who is taken out of the queue gets a place, so this never comes.
+            Err(_) => std::future::pending().await,
         }
     }
 
-    /// Waits for a place, in order. A host that is slow is waited for without a place among all.
-    pub(super) async fn take(&self, host: &str) -> Slot {
-        let places = self.of(host);
-        // They are never closed, so there is always a permit in the end.
-        let of_host = places.clone().acquire_owned().await.ok();
+    fn release(self: &Arc<Self>, number: u64) {
+        let mut granted = Vec::new();
+        {
+            let mut places = self.lock();
+            places.release(number);
+            while let Some((number, grant)) = places.next() {
+                granted.push((grant, self.slot(number)));
+            }
+        }
+        for (grant, slot) in granted {
+            // Who has left meanwhile gives it back by dropping it, for which nobody may hold the lock.
+            let _ = grant.send(slot);
+        }
+    }
+
+    fn slot(self: &Arc<Self>, number: u64) -> Slot {
         Slot {
-            _of_all: self.all.clone().acquire_owned().await.ok(),
-            _of_host: (places, of_host),
+            slots: self.clone(),
+            number,
         }
     }
 
-    fn of(&self, host: &str) -> Arc<Semaphore> {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(places) = hosts.get(host).and_then(Weak::upgrade) {
-            return places;
+    fn lock(&self) -> MutexGuard<'_, Places<oneshot::Sender<Slot>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Slot {
+    /// Comes when the place is to be given up, because the delivery takes long and others wait for it.
+    pub(super) async fn wanted_by_others(&self) {
+        sleep(PATIENCE).await;
+        while !self.slots.lock().must_leave(self.number) {
+            sleep(PATIENCE / 4).await;
         }
-        if hosts.len() >= HOSTS {
-            hosts.retain(|_, places| places.strong_count() > 0);
-        }
-        let places = Arc::new(Semaphore::new(self.per_host));
-        hosts.insert(host.to_owned(), Arc::downgrade(&places));
-        places
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.slots.release(self.number);
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.slots.lock().leave(self.wanted, self.number);
     }
 }
 
@@ -64,27 +117,65 @@ mod tests {
     use super::*;
     use futures_util::FutureExt as _;
 
-    #[tokio::test]
-    async fn a_slow_host_leaves_room_for_others() {
-        let slots = Slots::new(3, 2);
-        let slow = [slots.take("slow").await, slots.take("slow").await];
-        assert!(slots.take("slow").now_or_never().is_none());
-        let other = slots.take("other").now_or_never().unwrap();
-        assert!(
-            slots.take("third").now_or_never().is_none(),
-            "three at once"
-        );
-        drop(other);
-        drop(slow);
-        assert!(slots.take("slow").now_or_never().is_some());
+    fn slots() -> Arc<Slots> {
+        Arc::new(Slots::new(Limits {
+            at_once: 3,
+            per_host: 2,
+            per_caller: 3,
+        }))
+    }
+
+    fn to(host: &str) -> Wanted {
+        Wanted {
+            caller: "me".into(),
+            host: host.into(),
+            is_again: false,
+        }
     }
 
     #[tokio::test]
-    async fn hosts_are_forgotten() {
-        let slots = Slots::new(1, 1);
-        for number in 0..3 * HOSTS {
-            drop(slots.take(&number.to_string()).await);
-        }
-        assert!(slots.hosts.lock().unwrap().len() <= HOSTS);
+    async fn a_place_goes_to_who_waits_and_not_to_who_has_left() {
+        let slots = slots();
+        let held = [slots.take(&to("slow")).await, slots.take(&to("slow")).await];
+        let (one, other) = (to("slow"), to("slow"));
+        let mut left = Box::pin(slots.take(&one));
+        let mut stays = Box::pin(slots.take(&other));
+        assert!(left.as_mut().now_or_never().is_none());
+        assert!(stays.as_mut().now_or_never().is_none());
+        drop(left);
+        let [first, second] = held;
+        drop(first);
+        let got = stays.now_or_never().expect("a place");
+        drop((second, got));
+        assert!(slots.try_take(&to("slow")).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_place_that_was_given_to_who_leaves_at_that_moment_is_given_on() {
+        let slots = slots();
+        let held = [slots.take(&to("slow")).await, slots.take(&to("slow")).await];
+        let wanted = to("slow");
+        let mut leaves = Box::pin(slots.take(&wanted));
+        assert!(leaves.as_mut().now_or_never().is_none());
+        drop(held);
+        drop(leaves);
+        let all = [slots.try_take(&to("slow")), slots.try_take(&to("slow"))];
+        assert!(all.iter().all(Option::is_some));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_place_is_wanted_by_others_after_a_while() {
+        let slots = slots();
+        let held = [slots.take(&to("slow")).await, slots.take(&to("slow")).await];
+        let begun = tokio::time::Instant::now();
+        let waiting = tokio::spawn({
+            let slots = slots.clone();
+            async move { slots.take(&to("slow")).await }
+        });
+        let [first, _second] = held;
+        first.wanted_by_others().await;
+        assert_eq!(begun.elapsed(), PATIENCE);
+        drop(first);
+        waiting.await.unwrap();
     }
 }

@@ -1,13 +1,16 @@
 //! Delivers the events of one task for one setting, one after the other.
 //!
+//! Who waits, for a place or until an event is tried again, holds nothing of the task's log: it is read when
+//! there is a place for the delivery.
+//!
 //! No lease is taken, since every store that there is can be opened by one process only. Over one that several
-//! machines share, all of them would deliver. `Worker::deliver` is then where one takes a lease for its lane, of a
+//! machines share, all of them would deliver. `Worker::next` is then where one takes a lease for its lane, of a
 //! kind of its own: that of [`Store::acquire`](crate::store::Store::acquire) is for a task's turns, which may run on
 //! another machine. Who has it reads the progress anew, because another may have delivered meanwhile, and renews
 //! it before each attempt; who does not get it waits until it is over. A lane that only waits for its task needs
 //! none, so that their number costs nothing.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
@@ -17,12 +20,16 @@ use super::{
     courier::{Courier, Outcome},
     lanes::Stop,
     letter::Letter,
+    places::Wanted,
     progress::Progress,
     reader::{Notice, Reader},
     setting::Setting,
-    slots::Slots,
+    slots::{Slot, Slots},
 };
 use crate::{clock, metrics::Metrics, store::StoreError};
+
+/// After how long a store that failed is tried again.
+const STORE_AGAIN: Duration = Duration::from_secs(30);
 
 /// What one worker needs.
 pub(super) struct Worker {
@@ -40,77 +47,131 @@ pub(super) struct Worker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     Event,
+    /// The same event, after so long.
+    Again(Duration),
     Stop,
 }
 
 impl Worker {
     /// Works until the task has ended and all is delivered, until an event is given up, or until it is asked to
     /// stop. What it has begun to write is written then.
-    pub(super) async fn run(mut self, stop: Stop) {
-        if let Err(error) = self.deliver_all(stop).await {
+    pub(super) async fn run(mut self, mut stop: Stop) {
+        while let Err(error) = self.deliver_all(&mut stop).await {
             let (task, id) = (&self.key.task, &self.key.id);
-            tracing::error!(task, id, %error, "push notifications wait for a restart");
-        }
-    }
-
-    async fn deliver_all(&mut self, mut stop: Stop) -> Result<(), StoreError> {
-        let (Key { caller, task, .. }, seen) = (&self.key, self.progress.seq);
-        let version = self.setting.version;
-        let mut reader = Reader::open(self.book.store(), caller, task, seen, version).await?;
-        loop {
-            // Here and below: who is to stop begins nothing more, though there is something to begin.
-            let notice = tokio::select! {
-                biased;
-                () = stop.asked() => return Ok(()),
-                notice = reader.next() => notice?,
-            };
-            let Some(notice) = notice else {
-                return Ok(());
-            };
-            match self.deliver(&notice, &mut stop).await? {
-                Next::Event => {}
-                Next::Stop => return Ok(()),
+            if is_final(&error) {
+                return tracing::error!(task, id, %error, "push notifications wait for a restart");
             }
-        }
-    }
-
-    /// Tries until the event is taken or given up.
-    async fn deliver(&mut self, notice: &Notice, stop: &mut Stop) -> Result<Next, StoreError> {
-        let letter = Letter::new(&self.setting, notice);
-        let host = self.courier.host(&letter);
-        loop {
-            let outcome = tokio::select! {
-                biased;
-                () = stop.asked() => return Ok(Next::Stop),
-                outcome = self.try_once(&letter, &host) => outcome,
-            };
-            let (reason, again) = match outcome {
-                Outcome::Delivered => return self.delivered(notice).await,
-                Outcome::Failed { reason, again } => (reason, again),
-                Outcome::Refused { reason } => {
-                    self.fail(notice, reason);
-                    self.progress.give_up();
-                    return self.give_up(&host).await;
-                }
-            };
-            let failures = self.fail(notice, reason);
-            if self.progress.is_given_up() {
-                return self.give_up(&host).await;
-            }
-            self.book.put_progress(&self.key, &self.progress).await?;
-            let pause = self.retry.pause(failures, again, clock::lot());
+            tracing::warn!(task, id, %error, "push notifications wait for the store");
             tokio::select! {
                 biased;
-                () = stop.asked() => return Ok(Next::Stop),
+                () = stop.asked() => return,
+                () = sleep(STORE_AGAIN) => {}
+            }
+        }
+    }
+
+    async fn deliver_all(&mut self, stop: &mut Stop) -> Result<(), StoreError> {
+        let mut reader = None;
+        loop {
+            // Here and below: who is to stop begins nothing more, though there is something to begin.
+            let next = tokio::select! {
+                biased;
+                () = stop.asked() => return Ok(()),
+                next = self.next(&mut reader) => next?,
+            };
+            let Some((notice, slot)) = next else {
+                return Ok(());
+            };
+            let pause = match self.deliver(notice, slot, stop).await? {
+                Next::Event => continue,
+                Next::Stop => return Ok(()),
+                Next::Again(pause) => pause,
+            };
+            reader = None;
+            tokio::select! {
+                biased;
+                () = stop.asked() => return Ok(()),
                 () = sleep(pause) => {}
             }
         }
     }
 
-    async fn try_once(&self, letter: &Letter, host: &str) -> Outcome {
-        let _slot = self.slots.take(host).await;
+    /// The next event, with a place for its delivery. `None` when the store is closed.
+    async fn next(
+        &self,
+        reader: &mut Option<Reader>,
+    ) -> Result<Option<(Notice, Slot)>, StoreError> {
+        let Some(notice) = self.read(reader).await? else {
+            return Ok(None);
+        };
+        let wanted = Wanted {
+            caller: self.key.caller.name().to_owned(),
+            host: self.setting.host(),
+            is_again: self.progress.failing.is_some(),
+        };
+        if let Some(slot) = self.slots.try_take(&wanted) {
+            return Ok(Some((notice, slot)));
+        }
+        drop((notice, reader.take()));
+        let slot = self.slots.take(&wanted).await;
+        let notice = self.read(reader).await?;
+        Ok(notice.map(|notice| (notice, slot)))
+    }
+
+    /// Reads on, from behind what was delivered if there is no reader.
+    async fn read(&self, reader: &mut Option<Reader>) -> Result<Option<Notice>, StoreError> {
+        let reader = match reader {
+            Some(reader) => reader,
+            none => {
+                let Key { caller, task, .. } = &self.key;
+                let (store, seen) = (self.book.store(), self.progress.seq);
+                let version = self.setting.version;
+                none.insert(Reader::open(store, caller, task, seen, version).await?)
+            }
+        };
+        reader.next().await
+    }
+
+    /// Tries once.
+    async fn deliver(
+        &mut self,
+        notice: Notice,
+        slot: Slot,
+        stop: &mut Stop,
+    ) -> Result<Next, StoreError> {
+        let outcome = tokio::select! {
+            biased;
+            () = stop.asked() => return Ok(Next::Stop),
+            outcome = self.try_once(&notice, slot) => outcome,
+        };
+        let (reason, again) = match outcome {
+            Outcome::Delivered => return self.delivered(&notice).await,
+            Outcome::Failed { reason, again } => (reason, again),
+            Outcome::Refused { reason } => {
+                self.fail(&notice, reason);
+                self.progress.give_up();
+                return self.give_up().await;
+            }
+        };
+        let failures = self.fail(&notice, reason);
+        if self.progress.is_given_up() {
+            return self.give_up().await;
+        }
+        self.book.put_progress(&self.key, &self.progress).await?;
+        Ok(Next::Again(self.retry.pause(failures, again, clock::lot())))
+    }
+
+    async fn try_once(&self, notice: &Notice, slot: Slot) -> Outcome {
+        let letter = Letter::new(&self.setting, notice);
         let begun = Instant::now();
-        let outcome = self.courier.carry(letter).await;
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.courier.carry(&letter) => outcome,
+            () = slot.wanted_by_others() => Outcome::Failed {
+                reason: format!("no answer within {:?}, while others waited", begun.elapsed()),
+                again: None,
+            },
+        };
         let agent = &self.progress.agent;
         self.metrics.pushed(agent, outcome.name(), begun.elapsed());
         outcome
@@ -141,17 +202,37 @@ impl Worker {
         Ok(Next::Stop)
     }
 
-    async fn give_up(&mut self, host: &str) -> Result<Next, StoreError> {
+    async fn give_up(&mut self) -> Result<Next, StoreError> {
         self.book.put_progress(&self.key, &self.progress).await?;
         self.metrics.push_open(&self.progress.agent, -1);
         self.metrics.push_given_up(&self.progress.agent, 1);
         let (task, id) = (&self.key.task, &self.key.id);
-        let reason = self
-            .progress
-            .failing
-            .as_ref()
-            .map(|failing| failing.reason.as_str());
+        let (host, failing) = (self.setting.host(), self.progress.failing.as_ref());
+        let reason = failing.map(|failing| failing.reason.as_str());
         tracing::warn!(task, id, host, reason, "push notifications were given up");
         Ok(Next::Stop)
+    }
+}
+
+/// Whether it fails however often it is tried.
+fn is_final(error: &StoreError) -> bool {
+    match error {
+        StoreError::NotFound { .. }
+        | StoreError::Conflict { .. }
+        | StoreError::Duplicate { .. }
+        | StoreError::Taken { .. }
+        | StoreError::Ended { .. }
+        | StoreError::Invalid { .. }
+        | StoreError::TooLarge { .. }
+        | StoreError::PageToken { .. }
+        | StoreError::Corrupt { .. }
+        | StoreError::Older { .. }
+        | StoreError::Newer { .. } => true,
+        StoreError::Leased { .. }
+        | StoreError::LeaseLost { .. }
+        | StoreError::InUse { .. }
+        | StoreError::Full { .. }
+        | StoreError::Io { .. }
+        | StoreError::Closed => false,
     }
 }

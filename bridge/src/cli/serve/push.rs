@@ -29,6 +29,7 @@ fn settings(config: &PushConfig) -> Result<PushSettings, String> {
         timeout: long(config.timeout, usual.timeout),
         at_once: many(config.at_once, usual.at_once),
         per_host: many(config.per_host, usual.per_host),
+        per_caller: many(config.per_caller, usual.per_caller),
         retry: RetrySettings {
             attempts: config
                 .attempts

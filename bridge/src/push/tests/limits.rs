@@ -17,7 +17,7 @@ async fn a_slow_webhook_holds_up_nobody_else() {
         world.set(&head, hook("quick.test")).await.unwrap();
         world.status(&task, TaskState::Completed).await;
     }
-    world.let_pass(SECOND).await;
+    world.let_pass(SECOND / 2).await;
     assert_eq!(world.carried("quick.test").len(), 3);
     assert_eq!(
         world.carried("slow.test").len(),
@@ -26,7 +26,86 @@ async fn a_slow_webhook_holds_up_nobody_else() {
     );
     world.let_pass(20 * SECOND).await;
     let slow = world.letters("slow.test");
-    assert_eq!((slow.len(), slow[2].0 - begun), (3, 15 * SECOND));
+    assert_eq!(slow[2].0 - begun, SECOND, "the first of both made room");
+    assert_eq!(slow.len(), 4, "and was tried again in its whole time");
+    world.let_pass(20 * SECOND).await;
+    assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
+}
+
+impl World {
+    /// A task with one webhook, which is told of its end.
+    async fn ended(&self, task: &str, url: &str) {
+        let head = self.begin(task).await;
+        self.set(&head, json!({ "url": url })).await.unwrap();
+        self.status(task, TaskState::Completed).await;
+    }
+
+    /// Now and again a task with a good webhook, which is called within little more than a second.
+    async fn good_ones_are_called(&self, host: &str) {
+        for number in 0..30 {
+            let begun = Instant::now();
+            let url = format!("https://{host}/good-{number}");
+            self.ended(&format!("good-{number}"), &url).await;
+            self.let_pass(3 * SECOND).await;
+            let carried = self.courier.carried.lock().unwrap();
+            let at = carried.iter().find(|(_, letter)| letter.url == url);
+            let waited = at.map(|(at, _)| *at - begun);
+            assert!(
+                waited.is_some_and(|waited| waited <= 5 * SECOND / 4),
+                "{number}: {waited:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hanging_webhooks_on_many_hosts_hold_up_no_other_host() {
+    let world = usual_world();
+    for number in 0..160 {
+        let url = format!("https://bad-{}.test/hangs", number % 16);
+        world.ended(&format!("bad-{number}"), &url).await;
+    }
+    world.good_ones_are_called("good.test").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn hanging_webhooks_hold_up_no_other_one_of_their_host() {
+    let world = usual_world();
+    for number in 0..90 {
+        let url = "https://one.test/hangs";
+        world.ended(&format!("bad-{number}"), url).await;
+    }
+    // Each of them has its second.
+    world.let_pass(20 * SECOND).await;
+    world.good_ones_are_called("one.test").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_makes_room_is_told_all_the_same_and_in_order() {
+    let world = world();
+    world.answer(
+        "slow.test",
+        &[Answer::Hang(5 * SECOND), Answer::Hang(5 * SECOND)],
+    );
+    let head = world.begin("slow").await;
+    world.set(&head, hook("slow.test")).await.unwrap();
+    world.status("slow", TaskState::Working).await;
+    world.status("slow", TaskState::Completed).await;
+    for number in 0..4 {
+        world
+            .ended(&format!("t-{number}"), "https://slow.test/hangs")
+            .await;
+    }
+    world.let_pass(200 * SECOND).await;
+    let told = world.letters("slow.test");
+    let told = told
+        .iter()
+        .filter(|(_, body)| body["statusUpdate"]["taskId"] == "slow");
+    let told: Vec<_> = told
+        .map(|(_, body)| body["statusUpdate"]["status"]["state"].clone())
+        .collect();
+    let working = "TASK_STATE_WORKING";
+    assert_eq!(told, [working, working, "TASK_STATE_COMPLETED"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -35,7 +35,7 @@ use crate::{
     store::{Append, Created, Event, Head, MemoryStore, Store},
 };
 
-/// Notes what it carries, and answers as it was told: by host, then with success.
+/// Notes what it carries, and answers as it was told: by host, then with success, and never at `/hangs`.
 #[derive(Debug, Default)]
 struct Fake {
     carried: Mutex<Vec<(Instant, Letter)>>,
@@ -52,18 +52,20 @@ enum Answer {
 
 #[async_trait]
 impl Courier for Fake {
-    fn host(&self, letter: &Letter) -> String {
-        super::target::origin(&letter.url.parse().unwrap())
-    }
-
     async fn carry(&self, letter: &Letter) -> Outcome {
         let carried = (Instant::now(), letter.clone());
         self.carried.lock().unwrap().push(carried);
+        if letter.url.ends_with("/hangs") {
+            sleep(15 * SECOND).await;
+            return Outcome::Failed {
+                reason: "no answer".into(),
+                again: None,
+            };
+        }
+        let host = super::target::origin(&letter.url.parse().unwrap());
         let answer = {
             let mut answers = self.answers.lock().unwrap();
-            answers
-                .get_mut(&self.host(letter))
-                .and_then(VecDeque::pop_front)
+            answers.get_mut(&host).and_then(VecDeque::pop_front)
         };
         let failed = |again| Outcome::Failed {
             reason: "HTTP status 500".into(),
@@ -91,6 +93,19 @@ struct World {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
+
+/// With the limits that there are by default.
+fn usual_world() -> World {
+    let (store, courier): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
+    let courier: Arc<Fake> = courier;
+    let settings = PushSettings::default();
+    let push = Push::with(store.clone(), Metrics::default(), settings, courier.clone());
+    World {
+        store,
+        courier,
+        push,
+    }
+}
 
 fn world() -> World {
     let (store, courier): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::new()), Arc::default());
