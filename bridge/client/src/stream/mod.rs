@@ -5,12 +5,14 @@
 //! - [`resume`]: a stream that broke is taken up again
 //! - [`poll`]: the task is asked for
 //! - [`seen`]: what was shown already, so that nothing is shown twice and nothing is left out
+//! - [`recent`]: the last of that, and no more
 //! - [`news`]: what a task says that was not shown yet, as events
 
 mod begin;
 mod follow;
 mod news;
 mod poll;
+mod recent;
 mod resume;
 mod seen;
 

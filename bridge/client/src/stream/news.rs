@@ -1,19 +1,15 @@
 //! What a task says that was not shown yet, as the events that would have said it.
 
-use std::collections::BTreeSet;
-
 use bridge_protocol::a2a::{
     Artifact, Message, Metadata, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,
     TaskStatus, TaskStatusUpdateEvent,
 };
 
+use super::recent::Recent;
+
 /// The events that lead from the task as it was shown to the task as it stands: messages that came and
 /// went (`messages` were shown), then artifacts, then the status.
-pub(super) fn between(
-    shown: &Task,
-    now: &Task,
-    messages: &BTreeSet<String>,
-) -> Vec<StreamResponse> {
+pub(super) fn between(shown: &Task, now: &Task, messages: &Recent) -> Vec<StreamResponse> {
     let passed = passed(now, messages).map(|message| said(now, message));
     let artifacts = now.artifacts.iter().filter_map(|artifact| {
         let known = |one: &&Artifact| one.artifact_id == artifact.artifact_id;
@@ -26,7 +22,7 @@ pub(super) fn between(
 }
 
 /// The agent's messages that stood in a status which is over.
-fn passed<'a>(now: &'a Task, shown: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Message> {
+fn passed<'a>(now: &'a Task, shown: &'a Recent) -> impl Iterator<Item = &'a Message> {
     let last = now.status.message.as_ref();
     let last = last.map(|message| message.message_id.as_str());
     let unseen = move |message: &&Message| {

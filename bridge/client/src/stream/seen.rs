@@ -2,11 +2,12 @@
 //!
 //! A machine without sockets: items go in, the events to show come out.
 
-use std::collections::BTreeSet;
+use bridge_protocol::{
+    a2a::{Message, StreamResponse, Task, TaskStatus},
+    wire::to_value,
+};
 
-use bridge_protocol::a2a::{Message, StreamResponse, Task, TaskStatus};
-
-use super::news;
+use super::{news, recent::Recent};
 use crate::transport::Item;
 
 /// What was shown so far.
@@ -16,12 +17,12 @@ pub(super) struct Seen {
     /// The status that stood when the stream began: it says nothing of what the stream is about.
     before: Option<TaskStatus>,
     /// Ids of the agent's messages that were shown.
-    messages: BTreeSet<String>,
+    messages: Recent,
     /// Ids of the events that were shown, as the server gave them.
-    ids: BTreeSet<String>,
+    ids: Recent,
     last_id: Option<String>,
     /// Statuses that were shown and can be told from any other.
-    statuses: Vec<TaskStatus>,
+    statuses: Recent,
     /// What comes now may have been shown before: the stream was taken up again.
     again: bool,
 }
@@ -68,7 +69,7 @@ impl Seen {
     pub(super) fn take(&mut self, item: Item) -> Vec<StreamResponse> {
         let is_repeated = item.id.as_ref().is_some_and(|id| self.ids.contains(id));
         if let Some(id) = item.id {
-            self.ids.insert(id.clone());
+            self.ids.insert(&id);
             self.last_id = Some(id);
         }
         match item.event {
@@ -104,7 +105,7 @@ impl Seen {
             StreamResponse::StatusUpdate(update) => {
                 let stands = self.task.as_ref().map(|task| &task.status);
                 stands == Some(&update.status)
-                    || self.statuses.contains(&update.status)
+                    || self.statuses.contains(written(&update.status))
                     || self.was_passed(&update.status)
             }
             StreamResponse::ArtifactUpdate(update) => {
@@ -146,11 +147,42 @@ impl Seen {
         status.message.iter().for_each(|one| self.note_message(one));
         // A bare state may come many times, and mean it each time.
         if status.message.is_some() || status.timestamp.is_some() {
-            self.statuses.push(status.clone());
+            self.statuses.insert(written(status));
         }
     }
 
     fn note_message(&mut self, message: &Message) {
-        self.messages.insert(message.message_id.clone());
+        self.messages.insert(&message.message_id);
+    }
+}
+
+/// A status as it is known again.
+fn written(status: &TaskStatus) -> String {
+    to_value(status).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{a2a::TaskStatusUpdateEvent, wire::Wire as _};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_long_stream_takes_no_more_memory_than_a_short_one() {
+        let mut seen = Seen::default();
+        let mut sizes = Vec::new();
+        for number in 1..=60_000 {
+            let update = json!({"taskId": "t", "contextId": "c", "status": {
+                "state": "TASK_STATE_WORKING", "timestamp": format!("{number}")}});
+            let event = StreamResponse::StatusUpdate(TaskStatusUpdateEvent::read(update).unwrap());
+            let id = Some(format!("t/{number}"));
+            assert_eq!(seen.take(Item { id, event }).len(), 1);
+            if number % 20_000 == 0 {
+                sizes.push((seen.ids.len(), seen.statuses.len()));
+            }
+        }
+        assert!(sizes.iter().all(|size| *size == sizes[0]), "{sizes:?}");
+        assert_eq!(seen.last_id(), Some("t/60000"));
     }
 }
