@@ -83,19 +83,20 @@ impl Certificate {
         Ok(Self(Arc::new(RwLock::new(config))))
     }
 
-    /// Reads all of it again; connections that are open keep what they had.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read); then the old ones are used on.
-    pub fn renew(&self, files: Files<'_>) -> Result<(), TlsError> {
-        let config = config(files)?;
+    /// Uses what another one has from now on, which was read before; connections that are open keep what they
+    /// had.
+    pub fn adopt(&self, other: &Self) {
+        let config = other.in_use();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
-        Ok(())
+    }
+
+    pub(crate) fn in_use(&self) -> Arc<ServerConfig> {
+        let config = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        config.clone()
     }
 
     fn acceptor(&self) -> TlsAcceptor {
-        let config = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        TlsAcceptor::from(config.clone())
+        TlsAcceptor::from(self.in_use())
     }
 }
 

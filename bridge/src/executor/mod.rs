@@ -36,6 +36,12 @@ pub trait Executor: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// It is hosted from now on. It may have been hosted before, and be hosted twice for a moment.
+    fn enters(&self) {}
+
+    /// It is not hosted any more, or another one in its place. Turns of it that run go on to their ends.
+    fn leaves(&self) {}
+
     /// The caller has canceled the task. It is canceled already: this is for cleaning up.
     async fn canceled(&self, task: Arc<Task>, caller: Caller) {
         let _ = (task, caller);

@@ -1,12 +1,15 @@
 //! Agents while they are served: others may take their place without anybody noticing a gap.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use axum::{Router, extract::Request};
 use tower::{ServiceExt as _, service_fn};
 
 use super::{Extras, Host, HostError, routes::routes, seats::Seat};
-use crate::service::Service;
+use crate::{service::Service, turns::Turns};
 
 /// Agents that are served.
 #[derive(Clone, Debug)]
@@ -48,17 +51,22 @@ impl Hosted {
 
     /// Puts a host's agents and paths in the place of those that are served, all at once. What runs goes
     /// on: requests and streams that are open, and turns, which end with the agent that they began with.
-    /// The host's store and all else it says is not looked at.
+    /// The host's store and all else it says is not looked at. What was left open by agents that were not
+    /// hosted until now is taken up.
     ///
     /// # Errors
     /// If a name or a path is doubtful or there twice; then nothing has changed.
     pub fn replace(&self, host: Host) -> Result<(), HostError> {
         let seats = host.seats()?;
         let app = routes(&self.service, &self.public_url, &self.extras, &seats);
-        self.service.turns().replace(host.agents);
+        let turns = self.service.turns();
+        let added = turns.replace(host.agents);
         self.service.extend_cards(host.extended);
-        self.service.turns().keep_expiring();
+        turns.keep_expiring();
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = app;
+        if !added.is_empty() {
+            tokio::spawn(take_up(turns.clone(), added));
+        }
         Ok(())
     }
 
@@ -68,5 +76,15 @@ impl Hosted {
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+}
+
+/// Takes up what was left open by agents that were not hosted before.
+async fn take_up(turns: Turns, added: BTreeSet<String>) {
+    match turns.take_up(&added).await {
+        Ok(taken_up) => tracing::info!(taken_up, "open tasks of new agents were taken up"),
+        Err(error) => {
+            tracing::error!(%error, "open tasks of new agents wait for a restart");
+        }
     }
 }

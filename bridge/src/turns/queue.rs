@@ -70,6 +70,13 @@ impl Queues {
         }
     }
 
+    /// Whether the turn runs or waits in this conversation.
+    pub(super) fn has(&self, key: &Key, job: &Job) -> bool {
+        let lanes = self.lock();
+        let lane = lanes.get(key);
+        lane.is_some_and(|lane| lane.running == *job || lane.waiting.contains(job))
+    }
+
     /// Gives the place to the next, if there is one.
     pub(super) fn leave(&self, key: &Key) -> Option<(Job, watch::Receiver<bool>)> {
         let mut lanes = self.lock();

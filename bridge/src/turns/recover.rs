@@ -1,7 +1,7 @@
 //! After a restart: turns that waited start, turns whose agent had been called fail, and say so, unless
 //! the agent is outside of this process: its turns stay open until their limit.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     TurnError, Turns,
@@ -20,6 +20,25 @@ impl Turns {
     /// Brings every open task into a truthful state and takes up what waited. To be called once, before
     /// anything is served; tells how many tasks were looked at.
     pub async fn recover(&self) -> Result<usize, TurnError> {
+        let look = |head: &Head| {
+            if !head.state.is_terminal() {
+                self.0.metrics.task_began(&head.agent);
+            }
+            true
+        };
+        self.look_at_open(look).await
+    }
+
+    /// The same for agents that were not hosted before, while others are served: their tasks were left as they
+    /// were. Tells how many there were.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn take_up(&self, agents: &BTreeSet<String>) -> Result<usize, TurnError> {
+        self.look_at_open(|head| agents.contains(&head.agent)).await
+    }
+
+    async fn look_at_open(&self, wanted: impl Fn(&Head) -> bool) -> Result<usize, TurnError> {
         let mut seen = 0;
         let mut after = String::new();
         loop {
@@ -28,11 +47,8 @@ impl Turns {
                 return Ok(seen);
             };
             after = last.task.clone();
-            seen += heads.len();
-            for head in &heads {
-                if !head.state.is_terminal() {
-                    self.0.metrics.task_began(&head.agent);
-                }
+            for head in heads.iter().filter(|head| wanted(head)) {
+                seen += 1;
                 self.recover_task(head).await?;
             }
         }
@@ -54,6 +70,10 @@ impl Turns {
                 task: head.task.clone(),
                 turn: turn.turn,
             };
+            // A turn has its place before it is logged, so that one without a place is nobody's.
+            if self.is_held(head, &job) {
+                continue;
+            }
             match turn.state {
                 // The agent may have seen the message, and may have acted on it: it is not called again.
                 TurnState::Started { open_until, .. }
@@ -68,6 +88,15 @@ impl Turns {
             }
         }
         Ok(())
+    }
+
+    /// Whether the turn runs or waits in this process, as one of its task or of its context: that may have
+    /// been another since it began.
+    fn is_held(&self, head: &Head, job: &Job) -> bool {
+        let key =
+            |conversation: &String| (job.agent.clone(), job.caller.clone(), conversation.clone());
+        let mut keys = [&head.task, &head.context_id].into_iter().map(key);
+        keys.any(|key| self.0.queues.has(&key, job))
     }
 
     async fn fail(&self, head: &Head, job: &Job) -> Result<(), TurnError> {

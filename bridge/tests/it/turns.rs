@@ -4,18 +4,20 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge::{
-    agent::Conversation,
+    agent::{Agent, Conversation},
     caller::Caller,
+    host::Host,
     service::Context,
-    store::{Append, Created, Event, MemoryStore, Store},
+    store::{Append, Created, Event, ListQuery, MemoryStore, Store},
 };
 use bridge_protocol::a2a::{
     CancelTaskRequest, ErrorKind, GetTaskRequest, Message, Part, Role, StreamResponse,
     SubscribeToTaskRequest, TaskState,
 };
 use futures_util::StreamExt as _;
+use serde_json::json;
 
-use crate::world::{at_once, fresh, me, say, send, state_of, stream, told, world};
+use crate::world::{Obedient, at_once, fresh, me, say, send, state_of, stream, told, world};
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_fails_the_task_and_what_was_said_before_stands() {
@@ -248,6 +250,7 @@ async fn left_open(store: &dyn Store) {
     let queued = |turn, id: &str| Event::TurnQueued {
         turn,
         message_id: id.to_owned(),
+        names_context: None,
     };
     let created = |context: &str| {
         Event::Created(Created {
@@ -308,4 +311,59 @@ async fn after_a_restart_what_had_begun_fails_and_what_waited_starts() {
     );
     assert_eq!(get("waiting").await.status.state, TaskState::Completed);
     assert_eq!(world.agent.heard(), ["begins two", "ends two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_left_open_that_was_unknown_is_taken_up_when_it_is_hosted_again() {
+    let store = Arc::new(MemoryStore::new());
+    left_open(store.as_ref()).await;
+    let other = crate::app::agent("other");
+    let host = Host::new(store.clone(), [other.clone()]);
+    let hosted = host.start("http://localhost:3978").await.unwrap();
+    let obedient = Obedient::default();
+    let agent = Agent {
+        name: "agent".into(),
+        executor: Arc::new(obedient.clone()),
+        ..other.clone()
+    };
+    let state = async |task: &str| {
+        let head = store.head(&Caller::new("me"), task).await.unwrap();
+        head.state.clone()
+    };
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(state("waiting").await, TaskState::Submitted);
+    let both = Host::new(store.clone(), [other, agent]);
+    hosted.replace(both).unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(state("begun").await, TaskState::Failed);
+    assert_eq!(state("waiting").await, TaskState::Completed);
+    assert_eq!(obedient.heard(), ["begins two", "ends two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_runs_goes_on_though_its_agent_comes_and_goes() {
+    let store = Arc::new(MemoryStore::new());
+    let (other, obedient) = (crate::app::agent("other"), Obedient::default());
+    let agent = Agent {
+        name: "agent".into(),
+        executor: Arc::new(obedient.clone()),
+        ..other.clone()
+    };
+    let host = |agents: Vec<Agent>| Host::new(store.clone(), agents);
+    let both = || host(vec![other.clone(), agent.clone()]);
+    let hosted = both().start("http://localhost:3978").await.unwrap();
+    let app = hosted.router();
+    let mut asked = crate::app::say("m-1", "slow");
+    asked["configuration"] = json!({"returnImmediately": true});
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": asked});
+    let headers = [("a2a-version", "1.0")];
+    crate::app::post(&app, "/a2a/agent", &headers, &body).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    hosted.replace(host(vec![other.clone()])).unwrap();
+    hosted.replace(both()).unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(obedient.heard(), ["begins slow", "ends slow"]);
+    let query = ListQuery::of("agent");
+    let tasks = store.list(&Caller::anonymous(), &query).await.unwrap();
+    assert_eq!(tasks.tasks[0].task.status.state, TaskState::Completed);
 }

@@ -16,7 +16,7 @@ use url::Url;
 
 use super::{
     Admission, Anonymous, Credential, RemoteSettings, UserId,
-    address::{Addresses, Secret},
+    address::{Address, Addresses, Secret},
     executor::RemoteExecutor,
     files::Files,
     lines::Lines,
@@ -187,7 +187,8 @@ impl Channel {
         self.0.settings.upload_limit
     }
 
-    /// A bot as an agent, whose calls are taken from now on. A bot of the same name is replaced.
+    /// A bot as an agent. Its calls are taken for as long as that is hosted, in the place of those of another
+    /// bot of its name; after that, only those of turns that still run.
     pub fn agent(&self, bot: RemoteBot) -> Agent {
         let settings = TurnSettings {
             limit: bot.settings.limit + GRACE,
@@ -195,7 +196,6 @@ impl Channel {
             ..TurnSettings::default()
         };
         let bot = Arc::new(bot);
-        self.0.lock().insert(bot.name.clone(), bot.clone());
         Agent {
             name: bot.name.clone(),
             card: card::plain(&bot.name),
@@ -206,9 +206,24 @@ impl Channel {
 }
 
 impl Shared {
-    /// The bot that is hosted under this name.
-    pub(super) fn bot(&self, name: &str) -> Option<Arc<RemoteBot>> {
-        self.lock().get(name).cloned()
+    /// Takes this bot's calls from now on, in the place of those of another one of its name.
+    pub(super) fn enter(&self, bot: &Arc<RemoteBot>) {
+        self.lock().insert(bot.name.clone(), bot.clone());
+    }
+
+    /// Takes them no longer, unless another bot has its place already.
+    pub(super) fn leave(&self, bot: &Arc<RemoteBot>) {
+        let mut bots = self.lock();
+        if bots.get(&bot.name).is_some_and(|own| Arc::ptr_eq(own, bot)) {
+            bots.remove(&bot.name);
+        }
+    }
+
+    /// The bot that may call at this address: the one that is hosted, or one that is not any more while a
+    /// turn of it runs there.
+    pub(super) fn bot(&self, address: &Address) -> Option<Arc<RemoteBot>> {
+        let hosted = self.lock().get(&address.agent).cloned();
+        hosted.or_else(|| self.lines.bot(address))
     }
 
     /// Where a bot reaches the bridge, without a slash at the end.

@@ -18,7 +18,7 @@ use super::{
     call::{self, CallError},
     channel::Shared,
     heard::{self, Mood},
-    lines::Line,
+    lines::{Line, Party},
     request,
     scrub::Scrub,
 };
@@ -74,6 +74,14 @@ impl Executor for RemoteExecutor {
             .into_iter()
             .map(|last| repeat(&turn.task, last))
             .collect()
+    }
+
+    fn enters(&self) {
+        self.channel.enter(&self.bot);
+    }
+
+    fn leaves(&self) {
+        self.channel.leave(&self.bot);
     }
 
     fn outlives(&self) -> Option<Duration> {
@@ -138,7 +146,12 @@ impl RemoteExecutor {
             ..
         } = &scene.place;
         let ending = self.bot.settings.ending;
-        let (line, queue) = self.channel.lines.open(task_id, activity_id, from, ending);
+        let party = Party {
+            address: self.address(&scene.turn.task, &scene.turn.caller),
+            bot: self.bot.clone(),
+        };
+        let lines = &self.channel.lines;
+        let (line, queue) = lines.open(task_id, activity_id, from, ending, party);
         let machine = Machine::new(scene.place.clone(), self.bot.settings.silent_end);
         let mut pump = Pump::new(machine, scene.turn.handle.clone(), queue);
         let talking = async move {

@@ -12,7 +12,8 @@ use bridge_protocol::activity::Activity;
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    Ending,
+    Ending, RemoteBot,
+    address::Address,
     heard::{self, Heard, Mood},
 };
 use crate::bot::outbox::{Outbox, SendError, Sent};
@@ -30,6 +31,16 @@ pub(super) struct Line {
     count: AtomicU64,
     ending: Ending,
     heard: watch::Sender<Heard>,
+    party: Party,
+}
+
+/// Whose turn is open.
+#[derive(Debug)]
+pub(super) struct Party {
+    /// Where the bot calls.
+    pub(super) address: Address,
+    /// The bot that the turn began with.
+    pub(super) bot: Arc<RemoteBot>,
 }
 
 /// Keeps a turn open.
@@ -48,6 +59,7 @@ impl Lines {
         answered: &str,
         from: u64,
         ending: Ending,
+        party: Party,
     ) -> (OpenLine<'_>, mpsc::Receiver<Sent>) {
         let (outbox, queue) = Outbox::open(task, answered);
         let line = Arc::new(Line {
@@ -56,6 +68,7 @@ impl Lines {
             count: AtomicU64::new(from),
             ending,
             heard: watch::Sender::new(Heard::default()),
+            party,
         });
         self.lock().insert(task.into(), line.clone());
         let open = OpenLine {
@@ -69,6 +82,14 @@ impl Lines {
     /// The open turn of a task.
     pub(super) fn find(&self, task: &str) -> Option<Arc<Line>> {
         self.lock().get(task).cloned()
+    }
+
+    /// The bot of a turn that is open at this address.
+    pub(super) fn bot(&self, address: &Address) -> Option<Arc<RemoteBot>> {
+        let lines = self.lock();
+        let mut parties = lines.values().map(|line| &line.party);
+        let found = parties.find(|party| party.address == *address);
+        found.map(|party| party.bot.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Line>>> {

@@ -82,7 +82,7 @@ impl Channel {
         let channel = &self.0;
         let found = channel.addresses.find(secret).await?;
         let (secret, address) = found.ok_or(Refused::Nowhere)?;
-        let bot = channel.bot(&address.agent).ok_or(Refused::Nowhere)?;
+        let bot = channel.bot(&address).ok_or(Refused::Nowhere)?;
         let call = ConnectorCall {
             agent: &bot.name,
             service_url: &channel.service_url(&bot, &secret),

@@ -29,11 +29,13 @@ impl Reload {
         }
     }
 
+    /// All that can fail comes first, so that nothing has changed when it does.
     fn replace(&mut self) -> Result<(), Box<dyn Error>> {
         let config = self.flags.config()?;
         super::place::check(&config)?;
-        self.renew(&config)?;
+        let renewed = super::place::encryption(&config)?;
         self.hosted.replace(self.cast.host(&config)?)?;
+        self.renew(renewed);
         for key in fixed(&self.config, &config) {
             tracing::warn!("{key} has changed, which needs a restart");
         }
@@ -43,20 +45,15 @@ impl Reload {
     }
 
     #[cfg(feature = "tls")]
-    fn renew(&self, config: &Config) -> Result<(), Box<dyn Error>> {
-        match (&self.encryption, &config.tls) {
-            (Some(certificate), Some(tls)) => Ok(certificate.renew(super::place::files(tls))?),
-            (None, _) | (_, None) => Ok(()),
+    fn renew(&self, renewed: Encryption) {
+        match (&self.encryption, &renewed) {
+            (Some(certificate), Some(renewed)) => certificate.adopt(renewed),
+            (None, _) | (_, None) => {}
         }
     }
 
     #[cfg(not(feature = "tls"))]
-    fn renew(&self, _: &Config) -> Result<(), Box<dyn Error>> {
-        match self.encryption {
-            None => Ok(()),
-            Some(never) => match never {},
-        }
-    }
+    fn renew(&self, _: Encryption) {}
 }
 
 /// Keys that have changed and cannot be followed.
@@ -85,4 +82,198 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         .into_iter()
         .filter(|(_, changed)| *changed)
         .map(|(key, _)| key)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        path::Path,
+        sync::{Arc, Mutex},
+    };
+
+    use axum::{
+        Json, Router,
+        body::{Body, to_bytes},
+        http::{Request, StatusCode},
+        routing::post,
+    };
+    use clap::Parser;
+    use serde_json::{Value, json};
+    use tokio::net::TcpListener;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::{
+        bot::remote::{Channel, ChannelSettings},
+        store::MemoryStore,
+    };
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        serve: Serve,
+    }
+
+    type Heard = Arc<Mutex<Vec<Value>>>;
+
+    /// A bot on a socket that notes what it hears.
+    async fn bot() -> (String, Heard) {
+        let heard = Heard::default();
+        let noting = heard.clone();
+        let take = async move |Json(activity): Json<Value>| {
+            noting.lock().unwrap().push(activity);
+            Json(json!({"activities": [{"type": "message", "text": "heard"}]}))
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/api/messages", listener.local_addr().unwrap());
+        let app = Router::new().route("/api/messages", post(take));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        (url, heard)
+    }
+
+    struct World {
+        reload: Reload,
+        app: Router,
+        heard: Heard,
+        file: tempfile::NamedTempFile,
+        bot: String,
+    }
+
+    impl World {
+        /// With a bot that must show a token when it calls back.
+        async fn new() -> Self {
+            let (bot, heard) = bot().await;
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), agents(&bot, ACCEPT)).unwrap();
+            let line = ["serve", "--config", file.path().to_str().unwrap()];
+            let flags = Line::parse_from(line).serve;
+            let config = flags.config().unwrap();
+            let store = Arc::new(MemoryStore::new());
+            let here = ChannelSettings::at("http://127.0.0.1:3978".parse().unwrap());
+            let channel = Channel::new(store.clone(), here).unwrap();
+            let cast = Cast {
+                channel: channel.clone(),
+                store,
+                issuer: None,
+            };
+            let host = cast.host(&config).unwrap().connector(channel);
+            let hosted = host.start("http://127.0.0.1:3978").await.unwrap();
+            let app = hosted.router();
+            let reload = Reload {
+                flags,
+                config,
+                cast,
+                hosted,
+                encryption: None,
+            };
+            Self {
+                reload,
+                app,
+                heard,
+                file,
+                bot,
+            }
+        }
+
+        fn again(&mut self, config: &str) {
+            std::fs::write(self.file.path(), config).unwrap();
+            self.reload.again();
+        }
+
+        async fn ask(&self, request: Request<Body>) -> (StatusCode, Value) {
+            let answer = self.app.clone().oneshot(request).await.unwrap();
+            let status = answer.status();
+            let body = to_bytes(answer.into_body(), 1 << 20).await.unwrap();
+            (status, serde_json::from_slice(&body).unwrap_or_default())
+        }
+
+        async fn say(&self, id: &str) -> Value {
+            let message = json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+                "params": {"message": message}});
+            let request = Request::post("/a2a/bot")
+                .header("content-type", "application/json")
+                .header("a2a-version", "1.0");
+            let request = request.body(Body::from(body.to_string())).unwrap();
+            self.ask(request).await.1
+        }
+
+        /// What the bot is told that calls back without a token.
+        async fn call_back(&self) -> StatusCode {
+            let activity = self.heard.lock().unwrap()[0].clone();
+            let service = activity["serviceUrl"].as_str().unwrap();
+            let conversation = activity["conversation"]["id"].as_str().unwrap();
+            let url = format!("{service}v3/conversations/{conversation}/members");
+            let request = Request::get(url).body(Body::empty()).unwrap();
+            self.ask(request).await.0
+        }
+    }
+
+    const ACCEPT: &str =
+        "[agents.accept.token]\nissuer = 'https://login.test'\naudience = ['me']\n";
+
+    /// What is only found to be wrong when the agents are made: a file that is not there.
+    const BROKEN: &str = "[agents.card.security_schemes.token.httpAuthSecurityScheme]\nscheme = 'Bearer'\n\
+        [[agents.card.security]]\ntoken = []\n\
+        [agents.access.token.token]\nissuer = 'https://login.test'\naudience = ['me']\n\
+        jwks_file = '/nowhere/keys.json'\n";
+
+    fn agents(bot: &str, more: &str) -> String {
+        format!(
+            "[[agents]]\nname = 'bot'\nbot = '{bot}'\ndelivery = 'expectReplies'\n{more}\
+             [[agents]]\nname = 'echo'\nbuiltin = 'echo'\n"
+        )
+    }
+
+    #[tokio::test]
+    async fn a_reload_that_is_refused_lets_nobody_call_back_who_might_not_before() {
+        let mut world = World::new().await;
+        world.say("m-1").await;
+        assert_eq!(world.call_back().await, StatusCode::UNAUTHORIZED);
+        world.again(&agents(&world.bot, BROKEN));
+        assert_eq!(world.call_back().await, StatusCode::UNAUTHORIZED);
+        world.again(&agents(&world.bot, ""));
+        assert_eq!(world.call_back().await, StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_was_removed_takes_no_calls_and_one_that_is_there_again_does() {
+        let mut world = World::new().await;
+        world.again(&agents(&world.bot, ""));
+        world.say("m-1").await;
+        assert_eq!(world.call_back().await, StatusCode::OK);
+        world.again("[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n");
+        assert_eq!(world.call_back().await, StatusCode::NOT_FOUND);
+        world.again(&agents(&world.bot, ""));
+        assert_eq!(world.call_back().await, StatusCode::OK);
+    }
+
+    #[cfg(feature = "tls")]
+    #[tokio::test]
+    async fn a_reload_that_is_refused_keeps_the_certificate() {
+        let mut world = World::new().await;
+        let folder = tempfile::tempdir().unwrap();
+        let certificate = |name: &str| {
+            let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+            let path = |end: &str| folder.path().join(end);
+            std::fs::write(path("c.pem"), made.cert.pem()).unwrap();
+            std::fs::write(path("k.pem"), made.signing_key.serialize_pem()).unwrap();
+        };
+        let with_tls = |agents: String, folder: &Path| {
+            let folder = folder.display();
+            format!("tls = {{ certificate = '{folder}/c.pem', key = '{folder}/k.pem' }}\n{agents}")
+        };
+        certificate("one.test");
+        let config = with_tls(agents(&world.bot, ""), folder.path());
+        std::fs::write(world.file.path(), &config).unwrap();
+        let config = world.reload.flags.config().unwrap();
+        world.reload.encryption = super::super::place::encryption(&config).unwrap();
+        let used = world.reload.encryption.clone().unwrap();
+        let before = used.in_use();
+        certificate("two.test");
+        world.again(&with_tls(agents(&world.bot, BROKEN), folder.path()));
+        assert!(Arc::ptr_eq(&before, &used.in_use()));
+        world.again(&with_tls(agents(&world.bot, ""), folder.path()));
+        assert!(!Arc::ptr_eq(&before, &used.in_use()));
+    }
 }
