@@ -30,6 +30,7 @@ pub mod auth;
 pub mod bot;
 pub mod builtin;
 pub mod caller;
+mod carried;
 pub mod cli;
 mod clock;
 pub mod config;

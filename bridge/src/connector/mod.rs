@@ -23,11 +23,17 @@ mod visitor;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Request},
+    http::Method,
+    middleware::{Next, from_fn},
+    response::Response,
     routing::{any, get, post},
 };
 
-use crate::bot::remote::{Channel, Refused};
+use crate::{
+    bot::remote::{Channel, Refused},
+    carried::carried,
+};
 use refusal::Refusal;
 
 /// The largest body that is read if uploads are smaller, in bytes.
@@ -71,7 +77,16 @@ pub fn router(channel: Channel) -> Router {
         .route("/v3/{*rest}", any(nowhere))
         .route("/bots/{secret}/{*rest}", any(nowhere))
         .layer(DefaultBodyLimit::max(largest))
+        .layer(from_fn(whole))
         .with_state(channel)
+}
+
+/// What a bot says, begins or uploads is kept whole, though it leaves in the middle of it.
+async fn whole(request: Request, next: Next) -> Response {
+    match *request.method() {
+        Method::GET | Method::HEAD => next.run(request).await,
+        _ => carried(next.run(request)).await,
+    }
 }
 
 /// The largest body that is read, in bytes: the largest upload in base64, which is a third longer, or what

@@ -31,6 +31,7 @@ use serde_json::Value;
 use super::{Asker, Endpoint, Origin, card::serve, render};
 use crate::{
     caller::Caller,
+    carried::carried,
     clock,
     service::{Context, Reply},
 };
@@ -72,7 +73,11 @@ pub(super) async fn post(
         return refusal.response(Binding::JsonRpc, &headers, Some(&id));
     }
     let called = match read(&card, &method, params) {
-        Ok((skill, call)) => endpoint.call_skill(asker.caller, skill, &call).await,
+        Ok((skill, call)) => {
+            let (endpoint, skill, caller) = (endpoint.clone(), skill.clone(), asker.caller.clone());
+            // Nobody else could end the task of a caller who leaves.
+            carried(async move { endpoint.call_skill(caller, &skill, &call).await }).await
+        }
         Err(error) => {
             endpoint.service.refused(&endpoint.agent, &counted(&error));
             Err(error)

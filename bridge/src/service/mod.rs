@@ -5,7 +5,6 @@
 
 mod bare;
 mod card;
-mod carried;
 mod error;
 mod events;
 mod extension;

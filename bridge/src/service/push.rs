@@ -11,9 +11,10 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
-use super::{Context, Service, carried::carried, error};
+use super::{Context, Service, error};
 use crate::{
     caller::Caller,
+    carried::carried,
     push::{Checked, Push, PushError},
     turns::Submitted,
 };

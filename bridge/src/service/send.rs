@@ -9,12 +9,11 @@ use bridge_protocol::{
 use tokio::time::timeout;
 
 use super::{
-    Context, Items, Position, Service, bare,
-    carried::carried,
-    error, events,
+    Context, Items, Position, Service, bare, error, events,
     history::{self, with_history},
 };
 use crate::{
+    carried::carried,
     store::{Event, Head, Seq, Turn, TurnState},
     turns::{Incoming, Submitted},
 };

@@ -7,13 +7,11 @@ use bridge_protocol::a2a::{
 };
 
 use super::{
-    Context, Items, Position, Service,
-    carried::carried,
-    error, events,
+    Context, Items, Position, Service, error, events,
     history::{self, with_history},
     tenant,
 };
-use crate::{store::Head, turns::TurnError};
+use crate::{carried::carried, store::Head, turns::TurnError};
 
 impl Service {
     /// A task as it stands.

@@ -141,16 +141,18 @@ const BRIDGE: Rooms = &[
         ],
     ),
     ("builtin", &["agent", "bot", "executor"]),
-    ("connector", &["bot"]),
+    ("connector", &["bot", "carried"]),
     (
         "server",
         &[
-            "access", "auth", "caller", "clock", "metrics", "service", "store",
+            "access", "auth", "caller", "carried", "clock", "metrics", "service", "store",
         ],
     ),
     (
         "service",
-        &["agent", "caller", "metrics", "push", "store", "turns"],
+        &[
+            "agent", "caller", "carried", "metrics", "push", "store", "turns",
+        ],
     ),
     (
         "push",
@@ -174,6 +176,7 @@ const BRIDGE: Rooms = &[
     ("store", &["caller", "metrics"]),
     ("metrics", &[]),
     ("caller", &[]),
+    ("carried", &[]),
     ("clock", &[]),
 ];
 

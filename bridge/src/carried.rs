@@ -4,7 +4,7 @@ use std::{future, panic};
 
 /// Does it in a task of its own, so that it goes on when nobody waits for it any more: a client may leave at
 /// any moment, and what it was told or may believe must then be true all the same.
-pub(super) async fn carried<T: Send + 'static>(
+pub(crate) async fn carried<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
     match tokio::spawn(work).await {
