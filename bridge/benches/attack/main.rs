@@ -6,9 +6,12 @@
 //! service that is gone. How much longer others waited is printed, and never judged.
 
 mod bodies;
+mod client_leaves;
 mod frame;
 mod heads;
+mod reload;
 mod silent;
+mod webhooks;
 
 use std::{pin::Pin, process::ExitCode, time::Duration};
 
@@ -34,14 +37,29 @@ const ATTACKS: &[Attack] = &[
         run: |scene| Box::pin(bodies::run(scene)),
     },
     Attack {
+        name: "client_leaves",
+        what: "clients that leave at once",
+        run: |scene| Box::pin(client_leaves::run(scene)),
+    },
+    Attack {
         name: "heads",
         what: "heads that never end",
         run: |scene| Box::pin(heads::run(scene)),
     },
     Attack {
+        name: "reload",
+        what: "configurations that are read again",
+        run: |scene| Box::pin(reload::run(scene)),
+    },
+    Attack {
         name: "silent",
         what: "connections that say nothing",
         run: |scene| Box::pin(silent::run(scene)),
+    },
+    Attack {
+        name: "webhooks",
+        what: "webhooks that hang",
+        run: |scene| Box::pin(webhooks::run(scene)),
     },
 ];
 

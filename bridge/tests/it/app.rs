@@ -1,6 +1,10 @@
 //! An app with one agent, asked without a socket.
 
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use axum::{
     Router,
@@ -111,4 +115,21 @@ pub(crate) async fn events(
 
 pub(crate) fn say(id: &str, text: &str) -> Value {
     json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]}})
+}
+
+/// What comes of it when it is polled so often at most; then it is dropped.
+pub(crate) async fn polled<T>(times: usize, work: impl Future<Output = T>) -> Option<T> {
+    let (mut work, mut left) = (pin!(work), times);
+    std::future::poll_fn(move |context: &mut Context<'_>| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        let polled = work.as_mut().poll(context).map(Some);
+        if left == 0 && polled.is_pending() {
+            return Poll::Ready(None);
+        }
+        polled
+    })
+    .await
 }

@@ -3,12 +3,17 @@
 //! - [`Scene`]: the program, others who use it meanwhile, and what is found
 //! - [`Program`]: the program as a process
 //! - [`Others`]: callers who do nothing wrong
+//! - [`Hook`]: webhooks that note when they are called
+//! - [`asked`]: requests as clients make them, and as those do who leave
 //! - [`raw`]: requests that no client would send
 
+pub(crate) mod asked;
+mod hook;
 mod others;
 mod program;
 pub(crate) mod raw;
 
+pub(crate) use hook::Hook;
 pub(crate) use others::{Others, Waited};
 pub(crate) use program::{Program, raise_descriptors};
 

@@ -10,7 +10,13 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::{
+    sys::{
+        resource::{Resource, getrlimit, setrlimit},
+        signal::{Signal, kill},
+    },
+    unistd::Pid,
+};
 use tempfile::TempDir;
 
 use super::Failed;
@@ -86,6 +92,14 @@ impl Program {
     #[expect(dead_code, reason = "attacks on the store need it")]
     pub(crate) fn again(folder: TempDir, arguments: &[&str]) -> Result<Self, Failed> {
         Self::within(folder, None, arguments)
+    }
+
+    /// Has it read its configuration again.
+    pub(crate) fn hang_up(&self) -> Result<(), Failed> {
+        Ok(kill(
+            Pid::from_raw(self.child.id().cast_signed()),
+            Signal::SIGHUP,
+        )?)
     }
 
     /// Where it is reached, such as `http://127.0.0.1:4242`.

@@ -212,11 +212,9 @@ mod tests {
     const ACCEPT: &str =
         "[agents.accept.token]\nissuer = 'https://login.test'\naudience = ['me']\n";
 
-    /// What is only found to be wrong when the agents are made: a file that is not there.
+    /// What is only found to be wrong when the agents are made: credentials that nobody checks.
     const BROKEN: &str = "[agents.card.security_schemes.token.httpAuthSecurityScheme]\nscheme = 'Bearer'\n\
-        [[agents.card.security]]\ntoken = []\n\
-        [agents.access.token.token]\nissuer = 'https://login.test'\naudience = ['me']\n\
-        jwks_file = '/nowhere/keys.json'\n";
+        [[agents.card.security]]\ntoken = []\n";
 
     fn agents(bot: &str, more: &str) -> String {
         format!(

@@ -1,5 +1,7 @@
 //! Skills that need more than their card: whoever names one has to show it, in every binding.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use axum::Router;
 #[cfg(feature = "grpc")]
 use bridge_protocol::a2a::Operation;
@@ -37,16 +39,23 @@ fn either() -> Value {
     json!([{"schemes": {"staff": {"list": []}}}, {"schemes": {"key": {"list": []}}}])
 }
 
+/// A message id that no other message has.
+fn fresh() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    format!("m-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
 /// Every way to name a skill, in every binding. In 0.1 clients name their tasks, each round another one.
 fn ways(skill: &str, round: usize) -> Vec<(&'static str, Way)> {
     let message = |more: &Value| {
-        let mut message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+        let mut message =
+            json!({"messageId": fresh(), "role": "ROLE_USER", "parts": [{"text": "hi"}]});
         for (name, value) in more.as_object().unwrap() {
             message[name] = value.clone();
         }
         json!({"message": message})
     };
-    let old = |parts: Value| json!({"message": {"kind": "message", "messageId": "m", "role": "user", "parts": parts}});
+    let old = |parts: Value| json!({"message": {"kind": "message", "messageId": fresh(), "role": "user", "parts": parts}});
     let data = json!({"skill_id": skill, "parameters": {}});
     let named = message(&json!({"metadata": {"skillId": skill}}));
     let called = message(&json!({"parts": [{"data": data}]}));

@@ -1,11 +1,6 @@
 //! Clients that leave: a request is dropped at every point where it waits, and what was begun is done whole.
 
-use std::{
-    future::Future,
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::sync::Arc;
 
 use axum::{Router, body::Body, http::Request};
 use bridge::{
@@ -19,7 +14,7 @@ use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use super::{call, loopback, receiver::Receiver, until};
-use crate::world::Obedient;
+use crate::{app::polled, world::Obedient};
 
 struct World {
     app: Router,
@@ -46,23 +41,6 @@ async fn world() -> World {
         hook: Receiver::start().await,
         _folder: folder,
     }
-}
-
-/// What comes of it when it is polled so often at most; then it is dropped.
-async fn polled<T>(times: usize, work: impl Future<Output = T>) -> Option<T> {
-    let (mut work, mut left) = (pin!(work), times);
-    std::future::poll_fn(move |context: &mut Context<'_>| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        let polled = work.as_mut().poll(context).map(Some);
-        if left == 0 && polled.is_pending() {
-            return Poll::Ready(None);
-        }
-        polled
-    })
-    .await
 }
 
 impl World {

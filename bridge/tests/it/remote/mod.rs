@@ -6,6 +6,7 @@ mod changes;
 mod connector;
 mod ending;
 mod files;
+mod leaving;
 mod proactive;
 mod properties;
 mod restart;
