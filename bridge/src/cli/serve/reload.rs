@@ -35,7 +35,7 @@ impl Reload {
         super::place::check(&config)?;
         let renewed = super::place::encryption(&config)?;
         self.hosted.replace(self.cast.host(&config)?)?;
-        self.renew(renewed);
+        self.renew(&renewed);
         for key in fixed(&self.config, &config) {
             tracing::warn!("{key} has changed, which needs a restart");
         }
@@ -45,15 +45,14 @@ impl Reload {
     }
 
     #[cfg(feature = "tls")]
-    fn renew(&self, renewed: Encryption) {
-        match (&self.encryption, &renewed) {
-            (Some(certificate), Some(renewed)) => certificate.adopt(renewed),
-            (None, _) | (_, None) => {}
+    fn renew(&self, renewed: &Encryption) {
+        if let (Some(certificate), Some(renewed)) = (&self.encryption, renewed) {
+            certificate.adopt(renewed);
         }
     }
 
     #[cfg(not(feature = "tls"))]
-    fn renew(&self, _: Encryption) {}
+    fn renew(&self, _: &Encryption) {}
 }
 
 /// Keys that have changed and cannot be followed.
