@@ -200,7 +200,7 @@ fn sled(folder: &std::path::Path) -> Arc<dyn Store> {
 
 /// Numbers that lose their last digit where they are read and written again.
 fn numbers() -> Value {
-    json!([{"data": {"a": [0.1, 1e300, 2.345_678_901_234_567_8, 123_456_789.123_456_79, 5e-324]}, "metadata": {}}])
+    json!([{"data": {"a": [0.1, 1e300, 2.345_678_901_234_568, 123_456_789.123_456_79, 5e-324]}, "metadata": {}}])
 }
 
 /// What a process does with the store before it ends.
