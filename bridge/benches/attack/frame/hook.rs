@@ -44,6 +44,13 @@ impl Hook {
         called.get(path).cloned().unwrap_or_default()
     }
 
+    fn note(&self, path: String) {
+        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        called.entry(path).or_default().push(Instant::now());
+        drop(called);
+        self.count.send_modify(|count| *count += 1);
+    }
+
     /// Comes when a path has been called so often.
     pub(crate) async fn wait(&self, path: &str, times: usize) {
         let mut counted = self.count.subscribe();
@@ -55,10 +62,7 @@ impl Hook {
 async fn take(State(hook): State<Hook>, uri: Uri) {
     let path = uri.path().to_owned();
     let hangs = path.starts_with("/hang");
-    let mut called = hook.called.lock().unwrap_or_else(PoisonError::into_inner);
-    called.entry(path).or_default().push(Instant::now());
-    drop(called);
-    hook.count.send_modify(|count| *count += 1);
+    hook.note(path);
     if hangs {
         std::future::pending::<()>().await;
     }
