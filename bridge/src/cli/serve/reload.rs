@@ -154,6 +154,7 @@ mod tests {
                 channel: channel.clone(),
                 store,
                 issuer: None,
+                tells: false,
             };
             let host = cast.host(&config).unwrap().connector(channel);
             let hosted = host.start("http://127.0.0.1:3978").await.unwrap();
