@@ -4,33 +4,19 @@ mod clients;
 
 use std::{
     io,
-    net::SocketAddr,
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
-    time::Duration,
 };
 
-use axum::{Router, serve::Listener};
+use axum::{Router, http::Extensions};
+use bridge_program::{Door, Limits, serve_within};
 use rustls::{
     ServerConfig,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::{Semaphore, mpsc},
-    task::AbortHandle,
-    time::timeout,
-};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
-
-use bridge_program::hurry;
-
-/// How long a client may take to agree on the encryption.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-
-/// How many clients may be at that at once; further ones wait to be accepted.
-const AT_ONCE: usize = 256;
 
 /// Why TLS cannot be spoken.
 #[derive(Debug, thiserror::Error)]
@@ -158,86 +144,31 @@ fn wrong(path: &Path, expected: &'static str, error: &dyn std::fmt::Display) -> 
 /// [`PeerCertificate`](crate::access::PeerCertificate).
 ///
 /// # Errors
-/// If the listener has no address.
+/// None at present.
 pub async fn serve(
+    limits: Limits,
     listener: TcpListener,
     certificate: Certificate,
     app: Router,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let listener = TlsListener::new(listener, certificate)?;
-    let app = clients::told(app).into_make_service_with_connect_info::<clients::Peer>();
-    axum::serve(listener, app)
-        .with_graceful_shutdown(stop)
-        .await
+    serve_within(limits, listener, certificate, app, stop).await
 }
 
-/// A listener whose connections are encrypted. A client that is slow to agree on that keeps nobody waiting.
-#[derive(Debug)]
-struct TlsListener {
-    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
-    address: SocketAddr,
-    accepting: AbortHandle,
-}
-
-impl TlsListener {
-    fn new(listener: TcpListener, certificate: Certificate) -> io::Result<Self> {
-        let address = listener.local_addr()?;
-        let (sender, ready) = mpsc::channel(AT_ONCE);
-        let accepting = tokio::spawn(accept(listener, certificate, sender)).abort_handle();
-        Ok(Self {
-            ready,
-            address,
-            accepting,
-        })
-    }
-}
-
-impl Drop for TlsListener {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-impl Listener for TlsListener {
+/// A client that is slow to agree on the encryption keeps nobody waiting.
+impl Door for Certificate {
     type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.ready.recv().await {
-            Some(connection) => connection,
-            // The one who accepts only ends with this listener.
-            None => std::future::pending().await,
+    const IS_PLAIN: bool = false;
+
+    async fn open(&self, connection: TcpStream) -> io::Result<(Self::Io, Extensions)> {
+        let stream = self.acceptor().accept(connection).await?;
+        let mut known = Extensions::new();
+        let (_, session) = stream.get_ref();
+        let shown = session.peer_certificates().and_then(<[_]>::first);
+        if let Some(certificate) = shown.and_then(|der| clients::read(der)) {
+            known.insert(certificate);
         }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
-    }
-}
-
-async fn accept(
-    mut listener: TcpListener,
-    certificate: Certificate,
-    ready: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
-) {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
-    loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
-        let (connection, peer) = Listener::accept(&mut listener).await;
-        hurry(&connection);
-        let (acceptor, ready) = (certificate.acceptor(), ready.clone());
-        tokio::spawn(async move {
-            match timeout(HANDSHAKE, acceptor.accept(connection)).await {
-                Ok(Ok(stream)) => drop(ready.send((stream, peer)).await),
-                Ok(Err(error)) => {
-                    tracing::debug!(%peer, %error, "a client does not speak TLS with us");
-                }
-                Err(_) => tracing::debug!(%peer, "a client took too long to speak TLS"),
-            }
-            drop(place);
-        });
+        Ok((stream, known))
     }
 }

@@ -6,9 +6,12 @@
 //! service that is gone. How much longer others waited is printed, and never judged.
 
 mod bodies;
+mod burst;
 mod client_leaves;
+mod data;
 mod frame;
 mod heads;
+mod readers;
 mod reload;
 mod silent;
 mod webhooks;
@@ -37,6 +40,16 @@ const ATTACKS: &[Attack] = &[
         run: |scene| Box::pin(bodies::run(scene)),
     },
     Attack {
+        name: "burst",
+        what: "many connections at the same moment",
+        run: |scene| Box::pin(burst::run(scene)),
+    },
+    Attack {
+        name: "data",
+        what: "small requests that are mostly structure",
+        run: |scene| Box::pin(data::run(scene)),
+    },
+    Attack {
         name: "client_leaves",
         what: "clients that leave at once",
         run: |scene| Box::pin(client_leaves::run(scene)),
@@ -45,6 +58,11 @@ const ATTACKS: &[Attack] = &[
         name: "heads",
         what: "heads that never end",
         run: |scene| Box::pin(heads::run(scene)),
+    },
+    Attack {
+        name: "readers",
+        what: "readers who never read",
+        run: |scene| Box::pin(readers::run(scene)),
     },
     Attack {
         name: "reload",

@@ -3,7 +3,8 @@
 //! It knows no protocol: what is served, and what a program is for, is the programs' own.
 //!
 //! - [`log`]: where a program writes its own log
-//! - [`listen`], [`serve()`]: connections are taken and kept in one way
+//! - [`listen`], [`serve()`]: connections are taken and kept in one way, within [`Limits`]
+//! - [`outgoing()`]: large answers that are being sent, of which there are not too many at once
 //! - [`stop_signal`], [`serve_until`]: Ctrl-C and SIGTERM end it in good order
 //! - [`Exit`]: what it tells its caller
 //! - [`terminal`]: what it prints, which no text of others may turn into commands
@@ -15,5 +16,7 @@ mod stop;
 pub mod terminal;
 
 pub use exit::Exit;
-pub use serve::{ListenError, hurry, listen, serve};
+pub use serve::{
+    Door, LARGE, Limits, ListenError, Outgoing, Plain, Room, listen, outgoing, serve, serve_within,
+};
 pub use stop::{StopFuture, serve_until, stop_signal};

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::{
     a2a::{Error, ErrorKind},
-    wire::{FieldError, Fields, Wire},
+    wire::{FieldError, Fields, Unparsed, Wire, parse},
 };
 
 /// What ties an answer to its request.
@@ -74,6 +74,15 @@ pub struct BadRequest {
     pub error: Error,
 }
 
+impl From<Unparsed> for BadRequest {
+    fn from(unparsed: Unparsed) -> Self {
+        Self {
+            id: Id::Null,
+            error: unparsed.into(),
+        }
+    }
+}
+
 impl Request {
     /// A request with an id.
     pub fn new(id: Id, method: impl Into<String>, params: Value) -> Self {
@@ -86,11 +95,7 @@ impl Request {
 
     /// Reads a request from a body. Batches are refused: A2A has none.
     pub fn from_slice(body: &[u8]) -> Result<Self, BadRequest> {
-        let value = serde_json::from_slice(body).map_err(|error| BadRequest {
-            id: Id::Null,
-            error: Error::new(ErrorKind::Parse, format!("the body is not JSON: {error}")),
-        })?;
-        Self::from_value(value)
+        Self::from_value(parse(body)?)
     }
 
     /// Reads a request from JSON.

@@ -14,6 +14,7 @@ mod check;
 mod error;
 mod grpc;
 mod guard;
+mod limits;
 mod locate;
 mod push;
 mod read;
@@ -30,12 +31,13 @@ pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, HostPort};
 pub use guard::{CertificateConfig, CheckConfig, TokenConfig};
+pub use limits::LimitsConfig;
 pub use push::{PushConfig, PushPlace};
 pub use read::{parse, read};
 pub use schema::schema;
 pub use secret::SecretText;
 pub use top::{Config, CorsConfig, IssuerConfig, KeyConfig, TlsConfig};
-pub use value::{AgentName, AgentPath, HttpUrl, Network, Period};
+pub use value::{AgentName, AgentPath, HttpUrl, Network, Period, Size};
 
 /// A file to begin with: one bot, and what is said most often about it.
 pub const TEMPLATE: &str = include_str!("template.toml");

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    AgentConfig, AgentName, GrpcConfig, HttpUrl, Network, Period, ProviderConfig, PushConfig,
+    AgentConfig, AgentName, GrpcConfig, HttpUrl, LimitsConfig, Network, Period, ProviderConfig,
+    PushConfig,
 };
 
 /// What the bridge hosts, and how.
@@ -41,6 +42,9 @@ pub struct Config {
     /// The bridge's own issuer of tokens.
     #[serde(default)]
     pub issuer: IssuerConfig,
+    /// What those who connect may take.
+    #[serde(default)]
+    pub limits: LimitsConfig,
     /// Push notifications to webhooks.
     #[serde(default)]
     pub push: PushConfig,

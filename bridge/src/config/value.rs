@@ -28,6 +28,43 @@ impl TryFrom<String> for Period {
     }
 }
 
+/// A number of bytes, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(
+    with = "String",
+    extend("pattern" = "^[0-9]+ ?(B|kB|MB|GB|KiB|MiB|GiB)$", "examples" = ["16 MiB", "500 kB"])
+)]
+pub struct Size(pub usize);
+
+/// Units of sizes, with their bytes.
+const UNITS: [(&str, usize); 7] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("B", 1),
+];
+
+impl TryFrom<String> for Size {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let expected = || format!("expected a size such as 16 MiB or 500 kB, found {text:?}");
+        let digits = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        let unit = UNITS.iter().find(|(name, _)| *name == unit.trim_start());
+        let (_, unit) = unit.ok_or_else(expected)?;
+        let number: usize = number.parse().map_err(|_| expected())?;
+        let bytes = number.checked_mul(*unit).filter(|bytes| *bytes > 0);
+        bytes.map(Self).ok_or_else(expected)
+    }
+}
+
 /// An address on the web: http or https, with a host and without a user.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
@@ -161,6 +198,10 @@ mod tests {
         holds::<Period>(
             &["1ms", "30s", "5m", "1h 30m", "2h"],
             &["", "0s", "30", "-1s", "soon"],
+        );
+        holds::<Size>(
+            &["16 MiB", "1MiB", "500 kB", "1 B"],
+            &["", "16", "MiB", "0 B", "-1 B", "1.5 MiB", "99999999999 GiB"],
         );
         holds::<HttpUrl>(
             &["http://localhost:1/x", "https://h.test"],

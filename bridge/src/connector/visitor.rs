@@ -4,7 +4,7 @@ use axum::{
     extract::{FromRequestParts, Path, RawPathParams},
     http::{header::AUTHORIZATION, request::Parts},
 };
-use bridge_protocol::wire::FieldError;
+use bridge_protocol::wire::{FieldError, Unparsed, parse};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -52,6 +52,6 @@ impl FromRequestParts<Channel> for Visitor {
 
 /// The JSON of a body.
 pub(super) fn json(body: &[u8]) -> Result<Value, Refusal> {
-    let unread = |error: serde_json::Error| FieldError::new("JSON", error.to_string());
-    Ok(serde_json::from_slice(body).map_err(|error| Refused::Body(unread(error)))?)
+    let unread = |error: Unparsed| FieldError::new("JSON", error.to_string());
+    Ok(parse(body).map_err(|error| Refused::Body(unread(error)))?)
 }

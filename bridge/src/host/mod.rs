@@ -61,6 +61,7 @@ struct Extras {
     issuer: Option<Arc<Issuer>>,
     signer: Option<Arc<CardSigner>>,
     grpc: Grpc,
+    body_limit: Option<usize>,
     stopping: Option<watch::Receiver<bool>>,
 }
 
@@ -145,6 +146,13 @@ impl Host {
     #[must_use]
     pub fn grpc(mut self, grpc: Grpc) -> Self {
         self.extras.grpc = grpc;
+        self
+    }
+
+    /// With bodies of requests up to so many bytes, in place of [`BODY_LIMIT`](crate::server::BODY_LIMIT).
+    #[must_use]
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        self.extras.body_limit = Some(bytes);
         self
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     auth, clock, connector,
-    server::{Endpoint, Readiness, catalogue, health, openapi, router},
+    server::{BODY_LIMIT, Endpoint, Readiness, catalogue, health, openapi, router},
     service::Service,
 };
 
@@ -53,6 +53,7 @@ pub(super) fn routes(
             access: seat.access.clone(),
             flat_results: seat.flat_results,
             signer: extras.signer.clone(),
+            body_limit: extras.body_limit.unwrap_or(BODY_LIMIT),
         };
         for path in others {
             app = app.merge(router(path, endpoint.clone()));
@@ -72,7 +73,10 @@ fn with_grpc(app: Router, readiness: Readiness, agents: &[Endpoint]) -> Router {
     let spoken = spoken.map(|one| (one.agent.clone(), grpc::agent(one.clone())));
     match spoken.collect::<Vec<_>>() {
         none if none.is_empty() => app,
-        agents => app.merge(grpc::router(readiness, agents)),
+        named => {
+            let limit = agents.first().map_or(BODY_LIMIT, |agent| agent.body_limit);
+            app.merge(grpc::router(readiness, named, limit))
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::{Asker, Endpoint, Origin, card::serve, render};
+use super::{Asker, Endpoint, Origin, card::serve, parse::apart, render};
 use crate::{
     caller::Caller,
     carried::carried,
@@ -62,7 +62,7 @@ pub(super) async fn post(
     let Some(card) = endpoint.typed_card() else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let Request { id, method, params } = match Request::from_slice(&body) {
+    let Request { id, method, params } = match apart(body.len(), || Request::from_slice(&body)) {
         Ok(request) => request,
         Err(BadRequest { id, error }) => {
             endpoint.service.refused(&endpoint.agent, &error);

@@ -16,7 +16,10 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
-use super::{Asker, Endpoint, extensions, preamble::Preamble, render, reply, version};
+use super::{
+    Asker, Endpoint, extensions, parse::apart, preamble::Preamble, render, reply, sent::sent,
+    version,
+};
 use crate::{
     clock,
     service::{Context, Reply},
@@ -55,7 +58,7 @@ pub(super) async fn answer(
         endpoint.service.refused(&endpoint.agent, &error);
         render::error(id, error)
     };
-    let Request { id, method, params } = match Request::from_slice(body) {
+    let Request { id, method, params } = match apart(body.len(), || Request::from_slice(body)) {
         Ok(request) => request,
         Err(BadRequest { id, error }) => return refused(id, of_content(headers, error)),
     };
@@ -74,7 +77,8 @@ pub(super) async fn answer(
         Err(error) => return render::error(id, error),
     };
     let client_id = context.client_id.as_deref();
-    let response = reply::reply(endpoint, version, id, shape(reply), client_id);
+    let write = |reply| reply::reply(endpoint, version, id, reply, client_id);
+    let response = sent(shape(reply), write).await;
     extensions::naming(response, version, endpoint.service.activated(&context))
 }
 

@@ -13,10 +13,11 @@ use axum::{
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind, Operation, SendMessageResponse, Task},
     dialect::{Version, v0_1::task::with_answer_as_artifact},
+    wire::parse,
 };
 use serde_json::{Value, json};
 
-use super::{Asker, Endpoint, jsonrpc, preamble::Preamble, render};
+use super::{Asker, Endpoint, jsonrpc, parse::apart, preamble::Preamble, render};
 use crate::service::{Context, Reply};
 
 /// Takes a task to be sent and answers with the task: bare if it came bare.
@@ -27,7 +28,7 @@ pub(super) async fn send(
     uri: Uri,
     body: Bytes,
 ) -> Response {
-    let parsed: Result<Value, _> = serde_json::from_slice(&body);
+    let parsed = apart(body.len(), || parse(&body));
     match parsed {
         Ok(params) if params.get("jsonrpc").is_none() => match Preamble::read(&headers, &uri) {
             Ok(preamble) => bare(&endpoint, &asker, &headers, preamble, params).await,

@@ -16,12 +16,14 @@ mod jsonrpc;
 mod legacy;
 mod openapi;
 mod own;
+mod parse;
 mod permit;
 mod preamble;
 mod readiness;
 mod render;
 mod reply;
 mod rest;
+mod sent;
 mod sse;
 mod version;
 
@@ -49,8 +51,8 @@ use crate::{
     service::Service,
 };
 
-/// The largest body that is read, in bytes.
-const BODY_LIMIT: usize = 32 << 20;
+/// The largest body that is usually read, in bytes.
+pub const BODY_LIMIT: usize = 16 << 20;
 
 /// One agent and where it is reached.
 #[derive(Clone, Debug)]
@@ -76,6 +78,8 @@ pub struct Endpoint {
     pub flat_results: bool,
     /// Who signs the agent's cards, if anybody does.
     pub signer: Option<Arc<CardSigner>>,
+    /// The largest body that is read, in bytes.
+    pub body_limit: usize,
 }
 
 /// How an agent is reached over gRPC, which knows no paths.
@@ -110,6 +114,7 @@ pub fn catalogue(path: &str, endpoints: Vec<Endpoint>) -> Router {
 /// the app that it is mounted in.
 pub fn router(path: &str, endpoint: Endpoint) -> Router {
     let at = |place: &str| places::below(path, place);
+    let limit = endpoint.body_limit;
     // What stands before the operations does not stand before the cards, which anybody may read.
     let operations = json_rpc(path)
         .route_layer(endpoint.guard(Binding::JsonRpc))
@@ -119,7 +124,7 @@ pub fn router(path: &str, endpoint: Endpoint) -> Router {
         .route(&at(places::BEFORE), get(card::legacy))
         .route(&at(places::PYTHON), get(card::legacy))
         .route(&at(CARD_PATH), get(execute::card))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(DefaultBodyLimit::max(limit))
         .with_state(Mount {
             endpoint: Arc::new(endpoint),
             path: path.into(),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Error, StreamResponse};
+use bridge_program::{Room, outgoing};
+use bridge_protocol::a2a::{Error, StreamResponse, Task};
 use futures_util::{StreamExt as _, stream};
 
 use super::{Context, Item, Items, Position, Service, error, history::with_history};
 use crate::{
     caller::Caller,
-    store::{Event, Seq, Store, StoreError, Stored},
+    store::{Event, Seq, Store, StoreError, Stored, size},
     turns::{Follower, Shown, snapshot_at},
 };
 
@@ -39,38 +40,22 @@ pub(super) async fn from(
     let snapshot = snapshot_at(store, &context.caller, &position.task, position.seq).await;
     let snapshot = snapshot.map_err(error::of_store)?;
     let task = with_history(snapshot.task, history);
-    let first = Item {
-        response: StreamResponse::Task(Arc::unwrap_or_clone(task)),
-        position: position.clone(),
-        is_behind: false,
-    };
-    let first = stream::once(std::future::ready(Ok(first)));
-    Ok(first.chain(after(service, context, position, end)).boxed())
+    let mut reader = Reader::after(service, context, position, end);
+    reader.first = Some(task);
+    Ok(stream::unfold(Some(reader), read).boxed())
 }
 
 /// What came after a position.
 pub(super) fn after(service: &Service, context: &Context, position: Position, end: End) -> Items {
-    let store = service.turns.store().clone();
-    let caller = context.caller.clone();
-    // From the message on, to see whether its turn has begun before the position.
-    let begin = match end {
-        End::Turn { message, .. } => position.seq.min(message),
-        End::Task => position.seq,
-    };
-    let reader = Reader {
-        follower: Follower::new(store.clone(), caller.clone(), position.task.clone(), begin),
-        shown: Shown::new(store.clone(), caller.clone(), position.task.clone()),
-        store,
-        caller,
-        position,
-        bounds: None,
-        is_behind: matches!(end, End::Turn { .. }),
-        end,
-    };
+    let reader = Reader::after(service, context, position, end);
     stream::unfold(Some(reader), read).boxed()
 }
 
 struct Reader {
+    /// The task as it stood, while it was not shown.
+    first: Option<Arc<Task>>,
+    /// What is kept for the reader of that.
+    room: Option<Room>,
     follower: Follower,
     shown: Shown,
     store: Arc<dyn Store>,
@@ -93,6 +78,11 @@ struct Bounds {
 
 async fn read(reader: Option<Reader>) -> Option<(Result<Item, Error>, Option<Reader>)> {
     let mut reader = reader?;
+    reader.room = None;
+    if let Some(task) = reader.first.take() {
+        let item = reader.first(task).await;
+        return Some((Ok(item), Some(reader)));
+    }
     match reader.next().await {
         Ok(Some((item, ends))) => Some((Ok(item), (!ends).then_some(reader))),
         Ok(None) => None,
@@ -101,6 +91,39 @@ async fn read(reader: Option<Reader>) -> Option<(Result<Item, Error>, Option<Rea
 }
 
 impl Reader {
+    fn after(service: &Service, context: &Context, position: Position, end: End) -> Self {
+        let store = service.turns.store().clone();
+        let caller = context.caller.clone();
+        // From the message on, to see whether its turn has begun before the position.
+        let begin = match end {
+            End::Turn { message, .. } => position.seq.min(message),
+            End::Task => position.seq,
+        };
+        let follower = Follower::new(store.clone(), caller.clone(), position.task.clone(), begin);
+        Self {
+            first: None,
+            room: None,
+            follower: follower.sent(),
+            shown: Shown::new(store.clone(), caller.clone(), position.task.clone()),
+            store,
+            caller,
+            position,
+            bounds: None,
+            is_behind: matches!(end, End::Turn { .. }),
+            end,
+        }
+    }
+
+    /// The task as it stood. It is shared with others until there is room to send it.
+    async fn first(&mut self, task: Arc<Task>) -> Item {
+        self.room = outgoing().room(size::task(&task)).await;
+        Item {
+            response: StreamResponse::Task(Arc::unwrap_or_clone(task)),
+            position: self.position.clone(),
+            is_behind: false,
+        }
+    }
+
     /// The next event that streams show, and whether the stream ends with it.
     async fn next(&mut self) -> Result<Option<(Item, bool)>, StoreError> {
         let bounds = self.bounds().await?;

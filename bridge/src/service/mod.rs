@@ -29,7 +29,13 @@ use bridge_protocol::{
 use futures_util::{StreamExt as _, stream::BoxStream};
 use tokio::time::timeout;
 
-use crate::{caller::Caller, metrics::Metrics, push::Push, store::Seq, turns::Turns};
+use crate::{
+    caller::Caller,
+    metrics::Metrics,
+    push::Push,
+    store::{Seq, size},
+    turns::Turns,
+};
 use card::ExtendedCards;
 
 /// How long the task log may take to show that it answers.
@@ -123,6 +129,22 @@ pub enum Reply {
     Deleted,
     /// To GetExtendedAgentCard. Without interfaces: where the agent is reached is the transport's to say.
     Card(Box<AgentCard>),
+}
+
+impl Reply {
+    /// About how large it is as JSON, in bytes; of a stream, nothing.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Message(SendMessageResponse::Task(task)) | Self::Task(task) => size::task(task),
+            Self::Tasks(listed) => listed.tasks.iter().map(size::task).sum(),
+            Self::Message(SendMessageResponse::Message(_))
+            | Self::Stream(_)
+            | Self::PushConfig(_)
+            | Self::PushConfigs(_)
+            | Self::Deleted
+            | Self::Card(_) => 0,
+        }
+    }
 }
 
 impl Context {

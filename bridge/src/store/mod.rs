@@ -23,6 +23,7 @@ mod list;
 mod measured;
 mod memory;
 mod record;
+pub(crate) mod size;
 mod sled;
 mod snapshot;
 #[cfg(any(test, feature = "testing"))]

@@ -1,14 +1,7 @@
 //! Certificates of clients: who vouches for them, and what handlers are told of them.
 
-use std::{net::SocketAddr, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
-use axum::{
-    Router,
-    extract::{ConnectInfo, Request, connect_info::Connected},
-    middleware::{Next, from_fn},
-    response::Response,
-    serve::IncomingStream,
-};
 use rustls::{
     RootCertStore,
     crypto::CryptoProvider,
@@ -21,7 +14,7 @@ use x509_cert::{
     ext::pkix::{SubjectAltName, name::GeneralName},
 };
 
-use super::{TlsError, TlsListener, certificates, wrong};
+use super::{TlsError, certificates, wrong};
 use crate::access::PeerCertificate;
 
 /// Believes those in this file when they vouch for clients. Clients need not show anything.
@@ -41,42 +34,8 @@ pub(super) fn verifier(
     built.map_err(|error| wrong(path, EXPECTED, &error))
 }
 
-/// Who is connected.
-#[derive(Clone, Debug)]
-pub(super) struct Peer {
-    address: SocketAddr,
-    certificate: Option<PeerCertificate>,
-}
-
-impl Connected<IncomingStream<'_, TlsListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
-        let (_, connection) = stream.io().get_ref();
-        let shown = connection.peer_certificates().and_then(<[_]>::first);
-        Self {
-            address: *stream.remote_addr(),
-            certificate: shown.and_then(|der| read(der)),
-        }
-    }
-}
-
-/// The app, told who is connected in the way of [`serve`](crate::serve()), and with which certificate.
-pub(super) fn told(app: Router) -> Router {
-    app.layer(from_fn(tell))
-}
-
-async fn tell(mut request: Request, next: Next) -> Response {
-    let extensions = request.extensions_mut();
-    if let Some(ConnectInfo(peer)) = extensions.remove::<ConnectInfo<Peer>>() {
-        extensions.insert(ConnectInfo(peer.address));
-        if let Some(certificate) = peer.certificate {
-            extensions.insert(certificate);
-        }
-    }
-    next.run(request).await
-}
-
 /// What a certificate says; nothing, if it is none, and then nobody vouched for it.
-fn read(der: &[u8]) -> Option<PeerCertificate> {
+pub(super) fn read(der: &[u8]) -> Option<PeerCertificate> {
     let certificate = Certificate::from_der(der).ok()?.tbs_certificate;
     let names = certificate.get::<SubjectAltName>().ok().flatten();
     let names = names.map_or(Vec::new(), |(_, SubjectAltName(names))| names);

@@ -2,12 +2,15 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
+use bridge_program::{LARGE, Room, outgoing};
+
 use crate::{
     caller::Caller,
     store::{Seq, Store, StoreError, Stored, Watch},
 };
 
-/// How many events are read at a time.
+/// How many events are read at a time: at first, and at most.
+const FIRST: usize = 4;
 const PAGE: usize = 256;
 
 /// Gives a task's events one by one, those that are there and then those that come.
@@ -19,6 +22,12 @@ pub struct Follower {
     seen: Seq,
     read: VecDeque<Stored>,
     watch: Option<Watch>,
+    /// How many events are read next.
+    page: usize,
+    /// Whether it is read for somebody who may take long to take it.
+    is_sent: bool,
+    /// What is kept for that reader.
+    room: Option<Room>,
 }
 
 impl Follower {
@@ -31,7 +40,18 @@ impl Follower {
             seen,
             read: VecDeque::new(),
             watch: None,
+            page: FIRST,
+            is_sent: false,
+            room: None,
         }
+    }
+
+    /// The same for a reader who may take long to take what is read: at most one page is read ahead, and a
+    /// large one has its [`Room`] among the answers that are being sent until the next event is asked for.
+    #[must_use]
+    pub fn sent(mut self) -> Self {
+        self.is_sent = true;
+        self
     }
 
     /// The next event; waits for it. `None` when the store is closed.
@@ -44,15 +64,44 @@ impl Follower {
                 self.seen = stored.seq;
                 return Ok(Some(stored));
             }
+            self.room = None;
             if !self.news().await? {
                 return Ok(None);
             }
-            let page = self
-                .store
-                .read(&self.caller, &self.task, self.seen, PAGE)
-                .await?;
+            let page = self.page().await?;
             self.read.extend(page);
         }
+    }
+
+    /// The next events. How large they are is known once they are read: if there is no room for them, they
+    /// are read again when there is.
+    async fn page(&mut self) -> Result<Vec<Stored>, StoreError> {
+        // Before it is known how large pages are, only few are read at once.
+        let reading = match self.is_sent {
+            true => outgoing().reading().await,
+            false => None,
+        };
+        let page = self.read().await?;
+        let size = page.iter().map(|stored| stored.event.size()).sum();
+        self.page = match size {
+            0..LARGE => PAGE.min(2 * self.page),
+            _ => (self.page / 2).max(1),
+        };
+        if !self.is_sent || size < LARGE {
+            return Ok(page);
+        }
+        self.room = outgoing().room_now(size);
+        if self.room.is_some() {
+            return Ok(page);
+        }
+        drop((page, reading));
+        self.room = outgoing().room(size).await;
+        self.read().await
+    }
+
+    async fn read(&self) -> Result<Vec<Stored>, StoreError> {
+        let Self { caller, task, .. } = self;
+        self.store.read(caller, task, self.seen, self.page).await
     }
 
     /// Waits until the log holds more than was seen; false when there will be no more.

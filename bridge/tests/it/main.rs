@@ -42,6 +42,8 @@ mod grpc_tls;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
+mod heavy;
+#[cfg(test)]
 mod interop;
 #[cfg(test)]
 mod kept;

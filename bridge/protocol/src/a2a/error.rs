@@ -9,7 +9,7 @@ use core::fmt;
 
 use serde_json::{Value, json};
 
-use crate::wire::FieldError;
+use crate::wire::{FieldError, Unparsed};
 
 /// Makes the kinds of error and the table of their codes.
 macro_rules! kinds {
@@ -149,6 +149,16 @@ impl Error {
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
         Self::new(kind, kind.text())
+    }
+}
+
+impl From<Unparsed> for Error {
+    fn from(unparsed: Unparsed) -> Self {
+        let kind = match &unparsed {
+            Unparsed::TooMuch(_) => ErrorKind::InvalidRequest,
+            Unparsed::Syntax(_) => ErrorKind::Parse,
+        };
+        Self::new(kind, unparsed.to_string())
     }
 }
 

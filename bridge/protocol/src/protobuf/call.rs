@@ -4,11 +4,11 @@ use alloc::{string::ToString as _, vec::Vec};
 
 use prost::Message;
 
-use super::{Proto, v1};
+use super::{Proto, v1, weight};
 use crate::{
     a2a::{Error, ErrorKind, Operation},
     dialect::Call,
-    wire::FieldError,
+    wire::{FieldError, weight::TooMuch},
 };
 
 /// Why bytes are not what they should be.
@@ -17,6 +17,9 @@ pub enum ReadError {
     /// They are no protocol buffers, or those of another message.
     #[error("the bytes are not the message that was expected: {0}")]
     Bytes(prost::DecodeError),
+    /// They would take too much memory.
+    #[error("the message is too much: {0}")]
+    TooMuch(TooMuch),
     /// A field is not as the protocol wants it.
     #[error(transparent)]
     Field(#[from] FieldError),
@@ -26,6 +29,7 @@ impl From<ReadError> for Error {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Bytes(_) => Self::new(ErrorKind::Parse, error.to_string()),
+            ReadError::TooMuch(_) => Self::new(ErrorKind::InvalidRequest, error.to_string()),
             ReadError::Field(field) => field.into(),
         }
     }
@@ -50,6 +54,7 @@ pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
 /// # Errors
 /// [`ReadError`]
 pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> {
+    weight::check(message(operation), bytes).map_err(ReadError::TooMuch)?;
     Ok(match operation {
         Operation::SendMessage => Call::SendMessage(read::<v1::SendMessageRequest, _>(bytes)?),
         Operation::SendStreamingMessage => {
@@ -85,6 +90,22 @@ pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> 
             Call::GetExtendedAgentCard(read::<v1::GetExtendedAgentCardRequest, _>(bytes)?)
         }
     })
+}
+
+/// The message that carries the parameters of an operation.
+fn message(operation: Operation) -> &'static str {
+    match operation {
+        Operation::SendMessage | Operation::SendStreamingMessage => "SendMessageRequest",
+        Operation::GetTask => "GetTaskRequest",
+        Operation::ListTasks => "ListTasksRequest",
+        Operation::CancelTask => "CancelTaskRequest",
+        Operation::SubscribeToTask => "SubscribeToTaskRequest",
+        Operation::CreateTaskPushNotificationConfig => "TaskPushNotificationConfig",
+        Operation::GetTaskPushNotificationConfig => "GetTaskPushNotificationConfigRequest",
+        Operation::ListTaskPushNotificationConfigs => "ListTaskPushNotificationConfigsRequest",
+        Operation::DeleteTaskPushNotificationConfig => "DeleteTaskPushNotificationConfigRequest",
+        Operation::GetExtendedAgentCard => "GetExtendedAgentCardRequest",
+    }
 }
 
 /// Writes the parameters of a call: the client's way.

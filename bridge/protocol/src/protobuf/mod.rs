@@ -25,6 +25,7 @@ pub mod status;
 mod structure;
 mod task;
 mod tenant;
+mod weight;
 #[rustfmt::skip]
 #[expect(missing_docs, reason = "generated from a2a.proto, where the messages are described")]
 pub mod v1;
@@ -38,6 +39,9 @@ pub use tenant::tenant;
 
 /// `google.protobuf.FileDescriptorSet` of `a2a.proto` and what it imports, without annotations.
 pub const DESCRIPTOR: &[u8] = include_bytes!("../../proto/a2a.binpb");
+
+/// The package of the messages.
+const PACKAGE: &str = "lf.a2a.v1";
 
 /// The service's full name.
 pub const SERVICE: &str = "lf.a2a.v1.A2AService";

@@ -7,6 +7,7 @@
 mod object;
 mod open_enum;
 mod schema;
+pub mod weight;
 
 pub(crate) use object::{Fields, object};
 pub(crate) use open_enum::open_enum;
@@ -103,6 +104,35 @@ pub trait Wire: Sized {
         let _ = schemas;
         Value::Object(Map::new())
     }
+}
+
+/// Why a request's body cannot be read.
+#[derive(Debug)]
+pub enum Unparsed {
+    /// It would take too much memory.
+    TooMuch(weight::TooMuch),
+    /// It is no JSON.
+    Syntax(serde_json::Error),
+}
+
+impl fmt::Display for Unparsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooMuch(too_much) => write!(f, "the body is too much: {too_much}"),
+            Self::Syntax(error) => write!(f, "the body is not JSON: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for Unparsed {}
+
+/// Parses the body of a request, if that does not take too much memory (see [`weight`]).
+///
+/// # Errors
+/// If it does, or the body is no JSON.
+pub fn parse(body: &[u8]) -> Result<Value, Unparsed> {
+    weight::json(body).map_err(Unparsed::TooMuch)?;
+    serde_json::from_slice(body).map_err(Unparsed::Syntax)
 }
 
 /// Reads a protocol object from the text of a body.

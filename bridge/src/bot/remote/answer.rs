@@ -10,7 +10,7 @@
 
 use bridge_protocol::{
     activity::{Activity, ActivityType},
-    wire::{FieldError, Wire as _},
+    wire::{FieldError, Wire as _, parse},
 };
 use eventsource_stream::{Event, EventStreamError, Eventsource as _};
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -72,7 +72,7 @@ impl Listener<'_> {
             return Ok(());
         }
         let minds = self.bot.settings.delivery == Delivery::ExpectReplies;
-        let replies = serde_json::from_slice(body).ok().and_then(activities);
+        let replies = parse(body).ok().and_then(activities);
         let Some(replies) = replies else {
             let error = FieldError::new("an object with activities", "something else");
             return match minds {
@@ -106,7 +106,7 @@ impl Listener<'_> {
     }
 
     async fn event(&self, event: &Event) -> Result<(), FieldError> {
-        let data: Result<Value, _> = serde_json::from_str(&event.data);
+        let data = parse(event.data.as_bytes());
         let data = data.map_err(|_| FieldError::new("JSON", "something else"));
         match event.event.as_str() {
             "activity" => self.hear(data?).await,
@@ -132,7 +132,7 @@ impl Listener<'_> {
         let text = || Value::from(String::from_utf8_lossy(&body).into_owned());
         let mut body = match body.is_empty() {
             true => Value::Null,
-            false => serde_json::from_slice(&body).unwrap_or_else(|_| text()),
+            false => parse(&body).unwrap_or_else(|_| text()),
         };
         if let Some(replies) = activities(body.clone()) {
             let replies = json!({ "activities": replies }).to_string();

@@ -11,7 +11,9 @@ use crate::{
         bot::{BotChoice, url},
         store::StoreChoice,
     },
-    config::{self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl, PushPlace},
+    config::{
+        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl, PushPlace, Size,
+    },
 };
 
 /// Host agents until Ctrl-C or SIGTERM
@@ -47,6 +49,9 @@ pub(in crate::cli) struct Serve {
     /// A built-in agent; several may be named. Without any agent: sample
     #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
+    /// How large the body of a request may be, such as 500 kB [default: 16 MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    body_limit: Option<Size>,
     /// Speak plain http beyond this machine too
     #[arg(long)]
     allow_plain_http: bool,
@@ -57,6 +62,10 @@ pub(in crate::cli) struct Serve {
     /// 10.0.0.0/8, or a host; several may be named
     #[arg(long, value_name = "PLACE", value_parser = place)]
     push_allow: Vec<PushPlace>,
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    text.to_owned().try_into()
 }
 
 fn place(text: &str) -> Result<PushPlace, String> {
@@ -82,6 +91,7 @@ impl Serve {
             config.grpc.listen = self.grpc_listen.or(config.grpc.listen);
             config.grpc.card = self.grpc_card.then_some(true).or(config.grpc.card);
         }
+        config.limits.body = self.body_limit.or(config.limits.body);
         config.allow_plain_http |= self.allow_plain_http;
         config.push.allow.extend(self.push_allow.iter().cloned());
         if self.allow_anonymous_bots {

@@ -20,7 +20,7 @@ mod run;
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
-use bridge_program::errln;
+use bridge_program::{ListenError, errln};
 use tokio::net::TcpListener;
 use url::Url;
 
@@ -74,6 +74,7 @@ impl Serve {
         };
         let app = front.before(hosted.router());
         let encryption = place::encryption(&config)?;
+        let limits = config.limits.limits();
         let reload = Reload {
             flags: self.clone(),
             config,
@@ -89,6 +90,7 @@ impl Serve {
             listener,
             grpc,
             encryption,
+            limits,
         };
         run::run(doors, app, reload, stop).await?;
         Ok(())
@@ -143,6 +145,10 @@ fn assembled(
 ) -> Result<Host, Box<dyn Error>> {
     let host = cast.host(config)?.connector(cast.channel.clone());
     let host = with_issuer(host, cast.issuer.clone()).grpc(place.grpc(config, grpc));
+    let host = match config.limits.body {
+        Some(size) => host.body_limit(size.0),
+        None => host,
+    };
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)
 }
 
@@ -150,8 +156,9 @@ async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn
     let Some(address) = place::grpc_listen(config) else {
         return Ok(None);
     };
-    let listener = TcpListener::bind(address).await;
-    let failed = |error| format!("cannot listen for gRPC on {address}: {error}");
+    let listener = bridge_program::listen(address).await;
+    let failed =
+        |error: ListenError| format!("cannot listen for gRPC on {address}: {}", error.source);
     Ok(Some(listener.map_err(failed)?))
 }
 

@@ -71,6 +71,7 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
             old.trusted_proxies != new.trusted_proxies,
         ),
         ("grpc", old.grpc != new.grpc),
+        ("limits", old.limits != new.limits),
         ("cors", old.cors != new.cors),
         ("tls", old.tls.is_some() != new.tls.is_some()),
         ("issuer", old.issuer != new.issuer),

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{place::Encryption, reload::Reload};
-use bridge_program::{serve, serve_until};
+use bridge_program::{Limits, Plain, serve_until, serve_within};
 
 /// Where requests come in.
 pub(super) struct Doors {
@@ -20,6 +20,8 @@ pub(super) struct Doors {
     pub(super) grpc: Option<TcpListener>,
     /// What encrypts both.
     pub(super) encryption: Encryption,
+    /// What those who come in may take.
+    pub(super) limits: Limits,
 }
 
 /// Serves until a signal comes; then open requests get a moment to end.
@@ -34,13 +36,17 @@ pub(super) async fn run(
         listener,
         grpc,
         encryption,
+        limits,
     } = doors;
     let Some(grpc) = grpc else {
-        return serve_until(stop, |stop| listen(listener, encryption, app, stop)).await;
+        let all = serve_until(stop, |stop| listen(limits, listener, encryption, app, stop));
+        return all.await;
     };
     let (alike, only) = (encryption.clone(), alone(app.clone()));
-    let all = serve_until(stop.clone(), |stop| listen(listener, encryption, app, stop));
-    let alone = serve_until(stop, |stop| listen(grpc, alike, only, stop));
+    let all = serve_until(stop.clone(), |stop| {
+        listen(limits, listener, encryption, app, stop)
+    });
+    let alone = serve_until(stop, |stop| listen(limits, grpc, alike, only, stop));
     tokio::try_join!(all, alone).map(|_| ())
 }
 
@@ -57,26 +63,28 @@ fn alone(app: Router) -> Router {
 
 #[cfg(feature = "tls")]
 async fn listen(
+    limits: Limits,
     listener: TcpListener,
     encryption: Encryption,
     app: Router,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     match encryption {
-        None => serve(listener, app, stop).await,
-        Some(certificate) => crate::tls::serve(listener, certificate, app, stop).await,
+        None => serve_within(limits, listener, Plain, app, stop).await,
+        Some(certificate) => crate::tls::serve(limits, listener, certificate, app, stop).await,
     }
 }
 
 #[cfg(not(feature = "tls"))]
 async fn listen(
+    limits: Limits,
     listener: TcpListener,
     encryption: Encryption,
     app: Router,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     match encryption {
-        None => serve(listener, app, stop).await,
+        None => serve_within(limits, listener, Plain, app, stop).await,
         Some(never) => match never {},
     }
 }

@@ -19,7 +19,6 @@ use tonic::Status;
 use tower::ServiceExt as _;
 
 use super::call::operation;
-use crate::server::BODY_LIMIT;
 
 /// What stands before a message: whether it is compressed, and its length.
 const FRAME: usize = 5;
@@ -27,24 +26,32 @@ const FRAME: usize = 5;
 /// How long a request may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(60);
 
-type Agents = Arc<[(String, Router)]>;
+#[derive(Clone)]
+struct Agents {
+    all: Arc<[(String, Router)]>,
+    /// The largest request that is read, in bytes.
+    body_limit: usize,
+}
 
 /// The routes of several agents at the same path. One alone is always meant.
-pub(super) fn switch(mut agents: Vec<(String, Router)>) -> Router {
+pub(super) fn switch(mut agents: Vec<(String, Router)>, body_limit: usize) -> Router {
     if agents.len() < 2 {
         return agents.pop().map(|(_, router)| router).unwrap_or_default();
     }
     Router::new()
         .route(&format!("/{SERVICE}/{{method}}"), post(pass_on))
-        .with_state(agents.into())
+        .with_state(Agents {
+            all: agents.into(),
+            body_limit,
+        })
 }
 
 async fn pass_on(State(agents): State<Agents>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let body = match timeout(ARRIVAL, to_bytes(body, BODY_LIMIT + FRAME)).await {
+    let body = match timeout(ARRIVAL, to_bytes(body, agents.body_limit + FRAME)).await {
         Ok(Ok(body)) => body,
         Ok(Err(error)) => {
-            let message = format!("expected at most {BODY_LIMIT} bytes: {error}");
+            let message = format!("expected at most {} bytes: {error}", agents.body_limit);
             return refused(Status::resource_exhausted(message));
         }
         Err(_) => {
@@ -53,7 +60,7 @@ async fn pass_on(State(agents): State<Agents>, request: Request) -> Response {
             ));
         }
     };
-    let Some(router) = asked(&agents, &parts.uri, &body) else {
+    let Some(router) = asked(&agents.all, &parts.uri, &body) else {
         return refused(Status::unimplemented("there is no agent"));
     };
     let request = Request::from_parts(parts, Body::from(body));
@@ -65,7 +72,7 @@ fn refused(status: Status) -> Response {
 }
 
 /// The routes of the agent that a request names. A request that cannot be read is the first agent's to refuse.
-fn asked<'a>(agents: &'a Agents, uri: &Uri, body: &Bytes) -> Option<&'a Router> {
+fn asked<'a>(agents: &'a [(String, Router)], uri: &Uri, body: &Bytes) -> Option<&'a Router> {
     let message = body.get(FRAME..).unwrap_or_default();
     let tenant = operation(uri).and_then(|operation| tenant(operation, message));
     let tenant = tenant.unwrap_or_default();

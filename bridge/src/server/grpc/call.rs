@@ -8,6 +8,7 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
+use bridge_program::outgoing;
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::Version,
@@ -19,7 +20,7 @@ use tower::service_fn;
 
 use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
 use crate::{
-    server::{BODY_LIMIT, Endpoint, extensions, permit::Asker, preamble::Preamble},
+    server::{Endpoint, extensions, parse::apart, permit::Asker, preamble::Preamble},
     service::{Context, Reply},
 };
 
@@ -62,7 +63,7 @@ struct Asked {
 
 impl Asked {
     async fn answer(self, request: Request) -> Response {
-        let mut grpc = Grpc::new(Whole).max_decoding_message_size(BODY_LIMIT);
+        let mut grpc = Grpc::new(Whole).max_decoding_message_size(self.endpoint.body_limit);
         let (streams, asked) = (self.operation.streams(), Arc::new(self));
         let response = match streams {
             true => {
@@ -91,8 +92,13 @@ impl Asked {
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
         let reply = self.deadline.bound(self.reply(&message)).await??;
+        let room = outgoing().room(reply.size()).await;
         let written = self.written(reply).map_err(|error| status::of(&error))?;
-        Ok(tonic::Response::new(written))
+        let mut response = tonic::Response::new(written);
+        if let Some(room) = room {
+            response.extensions_mut().insert(room);
+        }
+        Ok(response)
     }
 
     async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
@@ -115,7 +121,8 @@ impl Asked {
             status::of(&error)
         };
         let mut context = self.context.clone().map_err(refused)?;
-        let call = read_call(self.operation, message).map_err(Error::from);
+        let call = apart(message.len(), || read_call(self.operation, message));
+        let call = call.map_err(Error::from);
         let mut call = call.map_err(refused)?;
         agents::without_name(&mut call, agent);
         context.heed(&call).map_err(refused)?;

@@ -47,10 +47,10 @@ pub fn agent(endpoint: Endpoint) -> Router {
 }
 
 /// The service of several agents, each with its [`agent`] routes by its name, the first one foremost; with
-/// health and reflection.
-pub fn router(readiness: Readiness, agents: Vec<(String, Router)>) -> Router {
+/// health and reflection. Requests have at most `body_limit` bytes.
+pub fn router(readiness: Readiness, agents: Vec<(String, Router)>, body_limit: usize) -> Router {
     let names = agents.iter().map(|(name, _)| name.clone()).collect();
-    reflection(agents::switch(agents)).merge(health::router(readiness, names))
+    reflection(agents::switch(agents, body_limit)).merge(health::router(readiness, names))
 }
 
 /// An app as it is at a port of gRPC's own: nothing else is answered there.

@@ -4,11 +4,11 @@ use axum::http::{HeaderMap, Uri, header::CONTENT_TYPE};
 use bridge_protocol::{
     a2a::{Error, ErrorKind, Metadata, Operation},
     dialect::{Call, Version, v0_3::proto},
-    wire::FieldError,
+    wire::{FieldError, parse},
 };
 use serde_json::{Value, json};
 
-use super::{query, route::Routed, spoken::Spoken};
+use super::{super::parse::apart, query, route::Routed, spoken::Spoken};
 
 /// How many tasks are listed for those who cannot ask for more.
 const LARGEST_PAGE: i32 = 100;
@@ -143,13 +143,11 @@ fn object(value: Value) -> Result<Metadata, FieldError> {
 /// The body as JSON.
 fn required(headers: &HeaderMap, body: &[u8]) -> Result<Value, Error> {
     media_type(headers)?;
-    serde_json::from_slice(body).map_err(|error| {
-        let message = match body.is_empty() {
-            true => "expected a JSON object as the body, found nothing".to_owned(),
-            false => format!("the body is not JSON: {error}"),
-        };
-        Error::new(ErrorKind::Parse, message)
-    })
+    if body.is_empty() {
+        let message = "expected a JSON object as the body, found nothing";
+        return Err(Error::new(ErrorKind::Parse, message));
+    }
+    Ok(apart(body.len(), || parse(body))?)
 }
 
 /// The fields of a body, none if there is no body.

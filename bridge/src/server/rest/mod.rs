@@ -41,7 +41,7 @@ use self::{
     route::{Routed, Unrouted},
     spoken::Spoken,
 };
-use super::{Asker, Endpoint, extensions, preamble::Preamble};
+use super::{Asker, Endpoint, extensions, preamble::Preamble, sent::sent};
 use crate::service::{Context, Reply};
 
 /// An agent at one of its addresses.
@@ -117,7 +117,7 @@ impl Mount {
         let style = style.speaking(spoken);
         let response = match reply {
             Reply::Stream(items) => style.stream(items),
-            other => style.reply(endpoint, other),
+            other => sent(other, |reply| style.reply(endpoint, reply)).await,
         };
         let active = endpoint.service.activated(&context);
         Ok(extensions::naming(response, routed.version, active))

@@ -141,6 +141,7 @@ fn reply(operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
 fn invalid(error: ReadError) -> Fault {
     Fault::Invalid(match error {
         ReadError::Bytes(error) => FieldError::new("protocol buffers", error.to_string()),
+        ReadError::TooMuch(error) => FieldError::new("less", error.to_string()),
         ReadError::Field(error) => error,
     })
 }

@@ -1,0 +1,169 @@
+//! How many requests there are at once, and how many bytes their bodies have: in all, and of one address.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv6Addr},
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use super::Limits;
+
+/// How long a body waits until others have let go of enough bytes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// In what the bytes are counted.
+const UNIT: usize = 1 << 10;
+
+/// What all requests have together.
+#[derive(Debug)]
+pub(super) struct Gate {
+    requests: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+    requests_each: usize,
+    bytes_each: usize,
+    shares: Mutex<Shares>,
+}
+
+#[derive(Debug, Default)]
+struct Shares {
+    by: BTreeMap<IpAddr, Weak<Share>>,
+    /// How many there are when those that nobody has any more are looked for.
+    look_at: usize,
+}
+
+/// What the requests of one address have together, at most half of all.
+#[derive(Debug)]
+pub(super) struct Share {
+    requests: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+    all_requests: Arc<Semaphore>,
+    all_bytes: Arc<Semaphore>,
+    /// The most bytes that one body can ask for, in units.
+    most: usize,
+}
+
+/// Something of the address, and of all.
+pub(super) type Held = [OwnedSemaphorePermit; 2];
+
+impl Gate {
+    pub(super) fn new(limits: &Limits) -> Self {
+        let bytes = (limits.bytes / UNIT).max(2);
+        Self {
+            requests: Arc::new(Semaphore::new(limits.requests)),
+            bytes: Arc::new(Semaphore::new(bytes)),
+            requests_each: limits.requests.div_ceil(2),
+            bytes_each: bytes.div_ceil(2),
+            shares: Mutex::default(),
+        }
+    }
+
+    /// The share of an address; of IPv6, of the network in which a host has as many as it likes.
+    pub(super) fn share(&self, address: IpAddr) -> Arc<Share> {
+        let key = match address.to_canonical() {
+            IpAddr::V4(address) => IpAddr::V4(address),
+            IpAddr::V6(address) => {
+                let network = u128::from(address) >> 64 << 64;
+                IpAddr::V6(Ipv6Addr::from(network))
+            }
+        };
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(share) = shares.by.get(&key).and_then(Weak::upgrade) {
+            return share;
+        }
+        if shares.by.len() >= shares.look_at {
+            shares.by.retain(|_, share| share.strong_count() > 0);
+            shares.look_at = 2 * shares.by.len() + 16;
+        }
+        let share = Arc::new(Share {
+            requests: Arc::new(Semaphore::new(self.requests_each)),
+            bytes: Arc::new(Semaphore::new(self.bytes_each)),
+            all_requests: self.requests.clone(),
+            all_bytes: self.bytes.clone(),
+            most: self.bytes_each,
+        });
+        shares.by.insert(key, Arc::downgrade(&share));
+        share
+    }
+}
+
+impl Share {
+    /// A place for a request, if there is one.
+    pub(super) fn request(&self) -> Option<Held> {
+        let own = self.requests.clone().try_acquire_owned().ok()?;
+        let of_all = self.all_requests.clone().try_acquire_owned().ok()?;
+        Some([own, of_all])
+    }
+
+    /// Room for so many bytes, if there is some soon. Of a body larger than the address's share, it is all of
+    /// that: then it is read alone.
+    pub(super) async fn bytes(&self, bytes: u64) -> Option<Held> {
+        let units = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(UNIT);
+        let units = u32::try_from(units.min(self.most)).unwrap_or(u32::MAX);
+        let room = async {
+            // The address's own first, so that who waits for that holds nothing that others want.
+            let own = self.bytes.clone().acquire_many_owned(units).await.ok()?;
+            let of_all = self
+                .all_bytes
+                .clone()
+                .acquire_many_owned(units)
+                .await
+                .ok()?;
+            Some([own, of_all])
+        };
+        timeout(PATIENCE, room).await.ok()?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate() -> Gate {
+        Gate::new(&Limits {
+            requests: 4,
+            bytes: 8 * UNIT,
+            ..Limits::default()
+        })
+    }
+
+    #[test]
+    fn an_address_has_half_of_the_requests() {
+        let gate = gate();
+        let (one, other) = (
+            gate.share([10, 0, 0, 1].into()),
+            gate.share([10, 0, 0, 2].into()),
+        );
+        let held = [one.request().unwrap(), one.request().unwrap()];
+        assert!(gate.share([10, 0, 0, 1].into()).request().is_none());
+        let others = [other.request().unwrap(), other.request().unwrap()];
+        drop((held, others));
+        assert!(one.request().is_some());
+    }
+
+    #[test]
+    fn a_network_of_ipv6_is_one_address() {
+        let gate = gate();
+        let share = |text: &str| gate.share(text.parse().unwrap());
+        let one = share("2001:db8::1");
+        assert!(Arc::ptr_eq(&one, &share("2001:db8::2")));
+        assert!(!Arc::ptr_eq(&one, &share("2001:db8:0:1::1")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bytes_are_waited_for_and_then_refused() {
+        let gate = gate();
+        let share = gate.share([10, 0, 0, 1].into());
+        // More than there ever is: it is read alone.
+        let held = share.bytes(100 * UNIT as u64).await.unwrap();
+        assert!(share.bytes(1).await.is_none());
+        assert!(gate.share([10, 0, 0, 2].into()).bytes(1).await.is_some());
+        drop(held);
+        assert!(share.bytes(1).await.is_some());
+    }
+}

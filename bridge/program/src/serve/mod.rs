@@ -1,0 +1,292 @@
+//! Serving an app on a listener, in the one way that everything here is served: slow, silent and many clients
+//! cost only themselves.
+//!
+//! - `limits`: what connections and requests may take
+//! - `listen`: where connections come in
+//! - `connections`: how many there are, and which one goes when there are too many
+//! - `activity`: what a connection does, and when it has taken too long
+//! - `watched`: the bytes of a connection, which tell its activity
+//! - `gate`: how many requests there are, and the bytes of their bodies
+//! - `question`, `answer`: bodies, of requests and of responses
+//! - `service`: one request and its answer
+//! - `outgoing`: large answers that are being sent
+
+mod activity;
+mod answer;
+mod connections;
+mod gate;
+mod limits;
+mod listen;
+mod outgoing;
+mod question;
+mod service;
+#[cfg(test)]
+mod tests;
+mod watched;
+
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, http::Extensions};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto::Builder,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, watch},
+    time::{sleep, timeout},
+};
+
+pub use limits::Limits;
+pub use listen::{ListenError, listen};
+pub use outgoing::{LARGE, Outgoing, Room, outgoing};
+
+use activity::Activity;
+use connections::Connections;
+use gate::Gate;
+use service::Asked;
+use watched::Watched;
+
+/// How long a connection that is to be closed may still take for it.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// How long nobody is accepted when there is no file left for it.
+const NO_FILE: Duration = Duration::from_millis(20);
+
+/// How many of those who came too late are told so at once.
+const REFUSALS: usize = 64;
+
+/// What is read of a connection before it is used, and written before the reader has to take some, in bytes.
+const BUFFER: usize = 64 << 10;
+
+/// What an HTTP/2 client may send ahead: of one body, and of all.
+const STREAM_WINDOW: u32 = 256 << 10;
+const WINDOW: u32 = 512 << 10;
+
+/// How often an HTTP/2 client is asked whether it is there.
+const PING: Duration = Duration::from_secs(30);
+
+/// What happens on a connection before HTTP is spoken.
+pub trait Door: Clone + Send + Sync + 'static {
+    /// The connection behind it.
+    type Io: AsyncRead + AsyncWrite + Send + Unpin + 'static;
+
+    /// Whether those who come too late can be told so on the connection as it is.
+    const IS_PLAIN: bool;
+
+    /// Opens a connection; what is found out about the client is added to each of its requests.
+    fn open(
+        &self,
+        connection: TcpStream,
+    ) -> impl Future<Output = io::Result<(Self::Io, Extensions)>> + Send;
+}
+
+/// Nothing happens before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl Door for Plain {
+    type Io = TcpStream;
+
+    const IS_PLAIN: bool = true;
+
+    async fn open(&self, connection: TcpStream) -> io::Result<(TcpStream, Extensions)> {
+        Ok((connection, Extensions::new()))
+    }
+}
+
+/// Serves with usual [`Limits`] until `stop` comes and the requests that are open then have ended: whoever must
+/// not wait for those drops the future. `std::future::pending()` never comes. Handlers are told who is
+/// connected by [`axum::extract::ConnectInfo`].
+///
+/// # Errors
+/// None at present.
+pub async fn serve(
+    listener: TcpListener,
+    app: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    serve_within(Limits::default(), listener, Plain, app, stop).await
+}
+
+/// As [`serve`], within other limits and behind a [`Door`].
+///
+/// # Errors
+/// None at present.
+pub async fn serve_within<D: Door>(
+    limits: Limits,
+    listener: TcpListener,
+    door: D,
+    app: Router,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let (stopping, stopped) = watch::channel(false);
+    let (open, mut closed) = watch::channel(());
+    let house = House {
+        limits,
+        app,
+        door,
+        gate: Arc::new(Gate::new(&limits)),
+        connections: Arc::new(Connections::new(listen::room(limits.connections))),
+        refusals: Arc::new(Semaphore::new(REFUSALS)),
+        stopped,
+    };
+    let mut stop = pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        match accepted {
+            Ok((connection, peer)) => house.take(connection, peer, &open),
+            Err(error) => house.failed(&error).await,
+        }
+    }
+    drop(listener);
+    stopping.send_replace(true);
+    drop(open);
+    // Fails once nobody is left who could say anything.
+    while closed.changed().await.is_ok() {}
+    Ok(())
+}
+
+/// What all connections share.
+#[derive(Clone)]
+struct House<D> {
+    limits: Limits,
+    app: Router,
+    door: D,
+    gate: Arc<Gate>,
+    connections: Arc<Connections>,
+    refusals: Arc<Semaphore>,
+    stopped: watch::Receiver<bool>,
+}
+
+impl<D: Door> House<D> {
+    /// Takes a connection in, or tells it to come back.
+    fn take(&self, connection: TcpStream, peer: SocketAddr, open: &watch::Sender<()>) {
+        listen::hurry(&connection);
+        let Some(place) = self.connections.enter() else {
+            tracing::debug!(%peer, "there are too many connections");
+            if let (true, Ok(refusal)) = (D::IS_PLAIN, self.refusals.clone().try_acquire_owned()) {
+                tokio::spawn(async move {
+                    refuse(connection).await;
+                    drop(refusal);
+                });
+            }
+            return;
+        };
+        let (house, open) = (self.clone(), open.clone());
+        tokio::spawn(async move {
+            house.connected(connection, peer, &place.activity).await;
+            drop((place, open));
+        });
+    }
+
+    async fn connected(&self, connection: TcpStream, peer: SocketAddr, activity: &Arc<Activity>) {
+        let opened = timeout(self.limits.handshake, self.door.open(connection));
+        let opened = tokio::select! {
+            opened = opened => opened,
+            () = activity.evicted() => return,
+        };
+        match opened {
+            Ok(Ok((io, known))) => self.speak(io, peer, known, activity).await,
+            Ok(Err(error)) => tracing::debug!(%peer, %error, "a client cannot be spoken to"),
+            Err(_) => tracing::debug!(%peer, "a client took too long to begin"),
+        }
+    }
+
+    /// Speaks HTTP until the connection is closed.
+    async fn speak(
+        &self,
+        io: D::Io,
+        peer: SocketAddr,
+        known: Extensions,
+        activity: &Arc<Activity>,
+    ) {
+        let service = Asked {
+            app: self.app.clone(),
+            peer,
+            known,
+            activity: activity.clone(),
+            share: self.gate.share(peer.ip()),
+            limits: self.limits,
+        };
+        let io = TokioIo::new(Watched::new(io, activity.clone()));
+        let builder = builder();
+        let mut connection = pin!(builder.serve_connection(io, service));
+        let (mut stopped, mut is_stopping) = (self.stopped.clone(), false);
+        loop {
+            tokio::select! {
+                served = connection.as_mut() => {
+                    if let Err(error) = served {
+                        tracing::debug!(%peer, %error, "a connection ended in disorder");
+                    }
+                    return;
+                }
+                why = activity.over(&self.limits) => {
+                    tracing::debug!(%peer, why, "a connection is closed");
+                    break;
+                }
+                _ = stopped.wait_for(|stopped| *stopped), if !is_stopping => {
+                    is_stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+        // Who just asked something is still answered, unless that is why it is closed.
+        if !activity.is_stuck() {
+            connection.as_mut().graceful_shutdown();
+            let _ = timeout(CLOSING, connection).await;
+        }
+    }
+
+    /// What is done when nobody can be accepted.
+    async fn failed(&self, error: &io::Error) {
+        let is_theirs = matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionRefused
+        );
+        if !is_theirs {
+            tracing::warn!(%error, "a connection could not be accepted");
+            self.connections.evict();
+            sleep(NO_FILE).await;
+        }
+    }
+}
+
+/// How HTTP is spoken; how long anything may take is watched by [`Activity`].
+fn builder() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .max_buf_size(BUFFER);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_send_buf_size(BUFFER)
+        .keep_alive_interval(PING);
+    builder
+}
+
+/// Tells a client to come back.
+async fn refuse(mut connection: TcpStream) {
+    const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n\
+        Connection: close\r\nContent-Length: 0\r\n\r\n";
+    let told = async {
+        connection.write_all(ANSWER).await?;
+        connection.shutdown().await?;
+        // Closed with something unread, the answer would be lost.
+        let mut unread = [0; 1 << 10];
+        while connection.read(&mut unread).await? > 0 {}
+        Ok::<_, io::Error>(())
+    };
+    let _ = timeout(CLOSING, told).await;
+}

@@ -1,0 +1,126 @@
+//! Large answers that are being sent: together they have so many bytes in this process, and who would make
+//! another one waits until a reader has taken the one before.
+
+use std::sync::{
+    Arc, LazyLock,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+
+/// From how many bytes on an answer is large.
+pub const LARGE: usize = 128 << 10;
+
+/// What all large answers have together, in bytes.
+const ALL: usize = 64 << 20;
+
+/// How many readers read at once what may be large.
+const READING: usize = 4;
+
+/// In what they are counted.
+const UNIT: usize = 1 << 10;
+
+/// The large answers of this process.
+pub fn outgoing() -> &'static Outgoing {
+    static OUTGOING: LazyLock<Outgoing> = LazyLock::new(|| Outgoing {
+        bytes: Arc::new(Semaphore::new(ALL / UNIT)),
+        reading: Semaphore::new(READING),
+        waiting: AtomicUsize::new(0),
+    });
+    &OUTGOING
+}
+
+/// How much of what is being sent is large.
+#[derive(Debug)]
+pub struct Outgoing {
+    bytes: Arc<Semaphore>,
+    reading: Semaphore,
+    waiting: AtomicUsize,
+}
+
+/// Room for a large answer, until it is dropped. As an extension of a response it is kept until that was sent;
+/// a stream keeps it until its next item is asked for.
+#[derive(Clone, Debug)]
+pub struct Room {
+    _held: Arc<OwnedSemaphorePermit>,
+}
+
+impl Outgoing {
+    /// Room for an answer of so many bytes; one that is not large needs none.
+    pub async fn room(&self, bytes: usize) -> Option<Room> {
+        if bytes < LARGE {
+            return None;
+        }
+        let waiting = Waiting::new(self);
+        let held = self.bytes.clone().acquire_many_owned(units(bytes));
+        let held = held.await.ok()?;
+        drop(waiting);
+        let held = Arc::new(held);
+        Some(Room { _held: held })
+    }
+
+    /// Leave to read something of which it is not known yet how large it is.
+    pub async fn reading(&self) -> Option<SemaphorePermit<'_>> {
+        self.reading.acquire().await.ok()
+    }
+
+    /// Room for an answer of so many bytes, if there is some now.
+    pub fn room_now(&self, bytes: usize) -> Option<Room> {
+        let held = self.bytes.clone().try_acquire_many_owned(units(bytes));
+        Some(Room {
+            _held: Arc::new(held.ok()?),
+        })
+    }
+
+    /// Whether somebody waits for room, so that slow readers have to make some.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+}
+
+fn units(bytes: usize) -> u32 {
+    u32::try_from(bytes.min(ALL).div_ceil(UNIT)).unwrap_or(u32::MAX)
+}
+
+/// One that waits for room.
+struct Waiting<'a>(&'a Outgoing);
+
+impl<'a> Waiting<'a> {
+    fn new(outgoing: &'a Outgoing) -> Self {
+        outgoing.waiting.fetch_add(1, Ordering::Relaxed);
+        Self(outgoing)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn large_answers_wait_for_each_other_and_small_ones_do_not() {
+        let outgoing = Outgoing {
+            bytes: Arc::new(Semaphore::new(ALL / UNIT)),
+            reading: Semaphore::new(READING),
+            waiting: AtomicUsize::new(0),
+        };
+        assert!(outgoing.room(LARGE - 1).await.is_none());
+        let held = outgoing.room(2 * ALL).await;
+        assert!(held.is_some());
+        let mut next = Box::pin(outgoing.room(LARGE));
+        tokio::select! {
+            biased;
+            _ = &mut next => panic!("there is no room"),
+            () = std::future::ready(()) => {}
+        }
+        assert!(outgoing.is_waited_for());
+        drop(held);
+        assert!(next.await.is_some());
+        assert!(!outgoing.is_waited_for());
+    }
+}

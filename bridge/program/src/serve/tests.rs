@@ -1,0 +1,267 @@
+//! What slow, silent and many clients get.
+
+use std::{convert::Infallible, future::pending};
+
+use axum::{
+    body::{Body, Bytes},
+    routing::{get, post},
+};
+use futures_util::stream;
+use tokio::sync::{Notify, mpsc};
+
+use super::*;
+
+/// How long a test waits for what has to come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// An app whose handlers need no more than these.
+fn app() -> Router {
+    Router::new()
+        .route("/", get(async || "well"))
+        .route("/unread", post(async || "unread"))
+        .route("/read", post(async |body: Bytes| body.len().to_string()))
+        .route("/never", get(async || pending::<()>().await))
+}
+
+/// Serves an app within limits, until the test ends.
+async fn served(app: Router, limits: Limits) -> SocketAddr {
+    let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve_within(limits, listener, Plain, app, pending()));
+    address
+}
+
+async fn connected(address: SocketAddr, said: &str) -> TcpStream {
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    connection.write_all(said.as_bytes()).await.unwrap();
+    connection
+}
+
+/// What comes until these bytes have come, or the connection is closed.
+async fn until(connection: &mut TcpStream, end: &str) -> String {
+    let (mut read, mut buffer) = (Vec::new(), [0; 4096]);
+    let reading = async {
+        while !read.ends_with(end.as_bytes()) || end.is_empty() {
+            match connection.read(&mut buffer).await {
+                Ok(0) | Err(_) => return,
+                Ok(length) => read.extend_from_slice(&buffer[..length]),
+            }
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("something comes");
+    String::from_utf8(read).unwrap()
+}
+
+/// All that comes until the connection is closed.
+async fn all(connection: &mut TcpStream) -> String {
+    until(connection, "").await
+}
+
+#[tokio::test]
+async fn a_body_that_nobody_reads_does_not_cost_the_next_request() {
+    let address = served(app(), Limits::default()).await;
+    let head = "POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";
+    let mut connection = connected(address, head).await;
+    let answer = until(&mut connection, "unread").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    connection.write_all(b"hello").await.unwrap();
+    connection
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .await
+        .unwrap();
+    let answer = until(&mut connection, "well").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn half_a_head_is_not_waited_for() {
+    let head = Duration::from_millis(50);
+    let address = served(
+        app(),
+        Limits {
+            head,
+            ..Limits::default()
+        },
+    )
+    .await;
+    for said in ["", "GET / HT"] {
+        assert_eq!(all(&mut connected(address, said).await).await, "", "{said}");
+    }
+    let mut connection = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    until(&mut connection, "well").await;
+    connection.write_all(b"GET").await.unwrap();
+    assert_eq!(all(&mut connection).await, "");
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_kept_for_its_time() {
+    let limits = Limits {
+        head: Duration::from_millis(10),
+        idle: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let address = served(app(), limits).await;
+    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut connection = connected(address, asked).await;
+    until(&mut connection, "well").await;
+    connection.write_all(asked.as_bytes()).await.unwrap();
+    assert!(until(&mut connection, "well").await.contains("200"));
+    assert_eq!(all(&mut connection).await, "");
+}
+
+#[tokio::test]
+async fn half_a_body_is_not_waited_for() {
+    let body = Duration::from_millis(50);
+    let address = served(
+        app(),
+        Limits {
+            body,
+            ..Limits::default()
+        },
+    )
+    .await;
+    let asked = "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel";
+    let answer = all(&mut connected(address, asked).await).await;
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_large_body_is_read_whole() {
+    let address = served(app(), Limits::default()).await;
+    let body = "x".repeat(200_000);
+    for (name, body) in [
+        ("Content-Length: 200000", body.clone()),
+        (
+            "Transfer-Encoding: chunked",
+            format!("30d40\r\n{body}\r\n0\r\n\r\n"),
+        ),
+    ] {
+        let asked = format!("POST /read HTTP/1.1\r\nHost: a\r\n{name}\r\n\r\n{body}");
+        let mut connection = connected(address, &asked).await;
+        let answer = until(&mut connection, "200000").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{name}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_who_takes_nothing_is_cut_off() {
+    let limits = Limits {
+        stalled: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let (told, mut gone) = mpsc::unbounded_channel();
+    let endless = move || {
+        let (told, piece) = (Told(told.clone()), Bytes::from(vec![b'x'; 1 << 16]));
+        let pieces = stream::repeat_with(move || {
+            let _ = &told;
+            Ok::<_, Infallible>(piece.clone())
+        });
+        std::future::ready(Body::from_stream(pieces))
+    };
+    let address = served(Router::new().route("/", get(endless)), limits).await;
+    let connection = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    timeout(PATIENCE, gone.recv()).await.unwrap().unwrap();
+    drop(connection);
+}
+
+/// Tells that it is dropped.
+struct Told(mpsc::UnboundedSender<()>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[tokio::test]
+async fn who_is_one_too_many_is_told_to_come_back() {
+    let limits = Limits {
+        connections: 2,
+        ..Limits::default()
+    };
+    let address = served(app(), limits).await;
+    let never = "GET /never HTTP/1.1\r\nHost: a\r\n\r\n";
+    let silent = connected(address, "").await;
+    let mut busy = vec![connected(address, never).await];
+    // The silent one makes room.
+    let mut next = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(until(&mut next, "well").await.contains("200"));
+    drop((silent, next));
+    let refused = loop {
+        let mut connection = connected(address, never).await;
+        let mut first = [0];
+        tokio::select! {
+            read = connection.read(&mut first) => {
+                assert_eq!(read.unwrap(), 1);
+                break all(&mut connection).await;
+            }
+            () = sleep(Duration::from_millis(20)) => busy.push(connection),
+        }
+    };
+    assert!(refused.starts_with("TTP/1.1 503"), "{refused}");
+    assert!(refused.contains("Retry-After: 1"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_request_too_many_is_told_to_come_back() {
+    let limits = Limits {
+        requests: 1,
+        ..Limits::default()
+    };
+    let (begun, app) = (Arc::new(Notify::new()), Router::new());
+    let held = begun.clone();
+    let never = move || {
+        held.notify_one();
+        pending::<()>()
+    };
+    let app = app
+        .route("/never", get(never))
+        .route("/", get(async || "well"));
+    let address = served(app, limits).await;
+    let never = connected(address, "GET /never HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    timeout(PATIENCE, begun.notified()).await.unwrap();
+    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut connection = connected(address, asked).await;
+    let answer = until(&mut connection, "at once").await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.to_lowercase().contains("retry-after: 1"), "{answer}");
+    drop(never);
+    // The connection is as good as before.
+    loop {
+        connection.write_all(asked.as_bytes()).await.unwrap();
+        let mut answer = [0; 512];
+        let length = connection.read(&mut answer).await.unwrap();
+        if answer[..length].starts_with(b"HTTP/1.1 200") {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_open_requests() {
+    let (go, wait) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (gone, begun) = (go.clone(), wait.clone());
+    let slow = async move || {
+        begun.notify_one();
+        gone.notified().await;
+        "done"
+    };
+    let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = Arc::new(Notify::new());
+    let stopped = stop.clone();
+    let stopping = async move { stopped.notified().await };
+    let app = Router::new().route("/", get(slow));
+    let serving = tokio::spawn(serve(listener, app, stopping));
+    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut connection = connected(address, asked).await;
+    let mut idle = connected(address, "").await;
+    timeout(PATIENCE, wait.notified()).await.unwrap();
+    stop.notify_one();
+    // Nobody is let in from now on, and who asks nothing is gone.
+    assert_eq!(all(&mut idle).await, "");
+    assert!(!serving.is_finished());
+    go.notify_one();
+    assert!(all(&mut connection).await.ends_with("done"));
+    timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
+}

@@ -1,0 +1,144 @@
+//! What a body would weigh once it is read: told from its bytes alone, before anything is made of them.
+//!
+//! A few bytes of JSON can become many of memory: an object of one member takes more than a hundred times its
+//! text. So bodies that are mostly structure are refused, however small they are; what they say in texts, such
+//! as files, costs what it is long and is bounded by the body's own limit.
+
+use core::fmt;
+
+/// What a value takes beside its text, such as an item of a list or the member of an object, in bytes.
+pub(crate) const VALUE: usize = 64;
+
+/// What an object takes that has a member.
+pub(crate) const OBJECT: usize = 640;
+
+/// A body of less than this cannot weigh too much, and is not looked at.
+pub(crate) const SMALL: usize = 16 << 10;
+
+/// How much all structure of a body may weigh, in bytes: some 6,000 objects or 65,000 numbers.
+pub const MOST: usize = 4 << 20;
+
+/// How deep lists and objects may stand in each other.
+pub const DEEPEST: usize = 120;
+
+/// A body that would take too much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TooMuch {
+    /// There are too many values in it.
+    Values,
+    /// Lists and objects stand too deep in each other.
+    Depth,
+}
+
+impl fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Values => write!(
+                f,
+                "expected values that take at most {} MiB of memory, such as {} objects or {} numbers, found \
+                 more: send large data as a file, in raw or by a url",
+                MOST >> 20,
+                MOST / (OBJECT + VALUE),
+                MOST / VALUE,
+            ),
+            Self::Depth => write!(
+                f,
+                "expected lists and objects at most {DEEPEST} deep in each other, found more"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for TooMuch {}
+
+/// Whether JSON may be read. What is no JSON at all is left to whoever reads it.
+///
+/// # Errors
+/// If it would take too much.
+pub fn json(body: &[u8]) -> Result<(), TooMuch> {
+    if body.len() <= SMALL {
+        return Ok(());
+    }
+    let mut weight = 0;
+    let (mut depth, mut in_text, mut is_escaped, mut is_object) = (0_usize, false, false, false);
+    for byte in body {
+        if in_text {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => in_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        // Only an object with a member takes the room of one.
+        if is_object && !byte.is_ascii_whitespace() {
+            weight += if *byte == b'}' { 0 } else { OBJECT };
+            is_object = false;
+        }
+        match byte {
+            b'"' => in_text = true,
+            b'{' | b'[' => {
+                depth += 1;
+                weight += VALUE;
+                is_object = *byte == b'{';
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => weight += VALUE,
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return Err(TooMuch::Depth);
+        }
+        if weight > MOST {
+            return Err(TooMuch::Values);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        format,
+        string::{String, ToString as _},
+        vec::Vec,
+    };
+
+    fn list(item: &str, count: usize) -> Vec<u8> {
+        let mut body = String::from("[");
+        for number in 0..count {
+            body.push_str(if number == 0 { "" } else { "," });
+            body.push_str(item);
+        }
+        (body + "]").into_bytes()
+    }
+
+    #[test]
+    fn structure_weighs_and_text_does_not() {
+        let files = list(&format!("\"{}\"", "[{,\\\"".repeat(1 << 18)), 8);
+        assert_eq!(json(&files), Ok(()));
+        for (item, most) in [
+            ("{\"\":0}", MOST / (OBJECT + 2 * VALUE)),
+            ("0", MOST / VALUE - 1),
+            ("{}", MOST / (2 * VALUE) - 1),
+            ("[]", MOST / (2 * VALUE) - 1),
+        ] {
+            assert_eq!(json(&list(item, most)), Ok(()), "{item}");
+            assert_eq!(json(&list(item, 2 * most)), Err(TooMuch::Values), "{item}");
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        // Less is left to who reads it, who has such a bound too.
+        let padding = b" ".repeat(SMALL);
+        let nested =
+            |depth: usize| [&padding[..], &b"[".repeat(depth), &b"]".repeat(depth)].concat();
+        assert_eq!(json(&nested(DEEPEST)), Ok(()));
+        let error = json(&nested(DEEPEST + 1)).unwrap_err();
+        assert_eq!(error, TooMuch::Depth);
+        assert!(error.to_string().contains("120 deep"));
+    }
+}

@@ -1,0 +1,18 @@
+//! Where large bodies are parsed.
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+/// From how many bytes on others would notice.
+const LARGE: usize = 256 << 10;
+
+/// Does what takes as long as a body of this size is large: apart from what others wait for, if it is.
+pub(super) fn apart<T>(size: usize, work: impl FnOnce() -> T) -> T {
+    let has_threads = || {
+        let runtime = Handle::try_current();
+        runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+    };
+    match size > LARGE && has_threads() {
+        true => tokio::task::block_in_place(work),
+        false => work(),
+    }
+}

@@ -1,0 +1,72 @@
+//! About how large something is as JSON, in bytes: told by its texts, without writing it.
+
+use bridge_protocol::a2a::{Artifact, Content, Message, Part, Task};
+use serde_json::{Map, Value};
+
+use super::Event;
+
+/// What anything takes beside its texts.
+const OWN: usize = 64;
+
+impl Event {
+    /// About how large it is.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Message(said) => message(said),
+            Self::Status { status, metadata } => {
+                OWN + status.message.as_ref().map_or(0, message) + free(metadata.as_ref())
+            }
+            Self::Artifact { artifact: made, .. } => artifact(made),
+            Self::Created(_)
+            | Self::TurnQueued { .. }
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. }
+            | Self::Metadata { .. } => OWN,
+        }
+    }
+}
+
+/// About how large a task is.
+pub(crate) fn task(task: &Task) -> usize {
+    let history = task.history.iter().map(message).sum::<usize>();
+    let artifacts = task.artifacts.iter().map(artifact).sum::<usize>();
+    let status = task.status.message.as_ref().map_or(0, message);
+    OWN + history + artifacts + status + free(task.metadata.as_ref())
+}
+
+fn message(message: &Message) -> usize {
+    OWN + message.parts.iter().map(part).sum::<usize>() + free(message.metadata.as_ref())
+}
+
+fn artifact(artifact: &Artifact) -> usize {
+    OWN + artifact.parts.iter().map(part).sum::<usize>() + free(artifact.metadata.as_ref())
+}
+
+fn part(part: &Part) -> usize {
+    let content = match &part.content {
+        Content::Text(text) | Content::Url(text) => text.len(),
+        // It stands there in base64.
+        Content::Raw(bytes) => bytes.len() / 3 * 4,
+        Content::Data(data) => value(data),
+        Content::Unknown => 0,
+    };
+    OWN + content + object(&part.extra) + free(part.metadata.as_ref())
+}
+
+fn free(metadata: Option<&Map<String, Value>>) -> usize {
+    metadata.map_or(0, object)
+}
+
+fn object(fields: &Map<String, Value>) -> usize {
+    let field = |(name, held): (&String, &Value)| name.len() + value(held);
+    fields.iter().map(field).sum()
+}
+
+fn value(held: &Value) -> usize {
+    match held {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => 2 + text.len(),
+        Value::Array(items) => 2 + items.iter().map(value).sum::<usize>(),
+        Value::Object(fields) => 2 + object(fields),
+    }
+}

@@ -1,0 +1,113 @@
+//! Small requests that would take much memory: each binding and version refuses them in its own form.
+
+use axum::{Router, body::Body, http::Request};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::app::{app, text};
+
+/// Objects of one member: a hundred times as much in memory as in the body.
+fn structure() -> String {
+    format!("[{}]", vec!["{\"\":0}"; 100_000].join(","))
+}
+
+/// The status and the body that a body is answered with.
+async fn asked(app: &Router, path: &str, version: &str, body: String) -> (u16, Value) {
+    let request = Request::post(path)
+        .header("content-type", "application/json")
+        .header("a2a-version", version)
+        .body(Body::from(body));
+    let response = app.clone().oneshot(request.unwrap()).await.unwrap();
+    let status = response.status().as_u16();
+    (status, serde_json::from_str(&text(response).await).unwrap())
+}
+
+fn rpc(method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{params}}}")
+}
+
+#[tokio::test]
+async fn structure_is_refused_over_json_rpc_in_every_version() {
+    let (app, structure) = (app().await, structure());
+    let message = "\"messageId\":\"m\",\"role\":";
+    for (version, method, params) in [
+        (
+            "1.0",
+            "SendMessage",
+            format!(
+                "{{\"message\":{{{message}\"ROLE_USER\",\"parts\":[{{\"data\":{structure}}}]}}}}"
+            ),
+        ),
+        (
+            "1.0",
+            "GetTask",
+            format!("{{\"id\":\"t\",\"junk\":{structure}}}"),
+        ),
+        (
+            "0.3",
+            "message/send",
+            format!(
+                "{{\"message\":{{{message}\"user\",\"parts\":[{{\"kind\":\"data\",\"data\":{{\"a\":{structure}}}}}]}}}}"
+            ),
+        ),
+        (
+            "0.3",
+            "tasks/get",
+            format!("{{\"id\":\"t\",\"metadata\":{{\"a\":{structure}}}}}"),
+        ),
+    ] {
+        let (status, answer) = asked(&app, "/a2a", version, rpc(method, &params)).await;
+        let error = &answer["error"];
+        assert_eq!(
+            (status, error["code"].as_i64()),
+            (200, Some(-32600)),
+            "{answer}"
+        );
+        let said = error["message"].as_str().unwrap();
+        assert!(said.contains("take at most 4 MiB"), "{said}");
+    }
+    let bare = format!("{{\"id\":\"t\",\"message\":{structure}}}");
+    let (_, answer) = asked(&app, "/a2a/tasks/send", "0.1", bare).await;
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+}
+
+#[tokio::test]
+async fn structure_is_refused_over_http_json() {
+    let (app, structure) = (app().await, structure());
+    let message = format!(
+        "{{\"message\":{{\"messageId\":\"m\",\"role\":\"ROLE_USER\",\"parts\":[{{\"data\":{structure}}}]}}}}"
+    );
+    let (status, answer) = asked(&app, "/a2a/echo/message:send", "1.0", message).await;
+    assert_eq!(status, 400, "{answer}");
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert!(said.contains("take at most 4 MiB"), "{said}");
+}
+
+#[tokio::test]
+async fn a_large_text_is_no_structure() {
+    let app = app().await;
+    let params = json!({"message": {"messageId": "m", "role": "ROLE_USER",
+        "parts": [{"text": "[{,".repeat(1 << 20)}]}});
+    let (_, answer) = asked(&app, "/a2a", "1.0", rpc("SendMessage", &params.to_string())).await;
+    let state = &answer["result"]["task"]["status"]["state"];
+    assert_eq!(state, "TASK_STATE_COMPLETED");
+}
+
+#[cfg(feature = "grpc")]
+#[tokio::test]
+async fn structure_is_refused_over_grpc() {
+    use bridge_protocol::{
+        a2a::{Message, Part, Role, SendMessageRequest},
+        dialect::Call,
+    };
+    let data = Value::from(vec![json!({"": 0}); 100_000]);
+    let message = Message::new("m", Role::User, vec![Part::data(data)]);
+    let call = Call::SendMessage(SendMessageRequest::new(message));
+    let answered = crate::grpc::call(&app().await, &[], &call).await;
+    assert_eq!(answered.code, 3, "{}", answered.error);
+    assert!(
+        answered.error.message.contains("take at most"),
+        "{}",
+        answered.error
+    );
+}
