@@ -180,7 +180,7 @@ impl Activity {
         }
         if self.open.load(Ordering::Acquire) > 0 {
             let look = if is_behind { LOOK_BEHIND } else { LOOK };
-            return Ok(look.min(stalled));
+            return Ok(look.min(stalled).min(limits.head));
         }
         let (since, begun) = (
             self.since.load(Ordering::Relaxed),
