@@ -16,7 +16,11 @@ const CLOSED: Duration = Duration::from_secs(60);
 
 pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
     let connections = scene.pick(100, 40);
-    let program = Program::start(&[])?;
+    let folder = tempfile::tempdir()?;
+    let program = match scene.is_short {
+        false => Program::start(&[])?,
+        true => Program::configured(folder.path(), "[limits]\nbody_time = \"5s\"\n")?,
+    };
     let one = async || {
         let mut connection = raw::connect(program.address()).await?;
         let head = raw::head("/a2a", LENGTH);

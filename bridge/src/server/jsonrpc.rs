@@ -17,7 +17,11 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Asker, Endpoint, extensions, parse::apart, preamble::Preamble, render, reply, sent::sent,
+    Asker, Endpoint, extensions,
+    parse::apart,
+    preamble::Preamble,
+    render, reply,
+    sent::{called, within},
     version,
 };
 use crate::{
@@ -71,14 +75,14 @@ pub(super) async fn answer(
         return refusal.response(Binding::JsonRpc, headers, Some(&id));
     }
     let streams = call.operation().streams();
-    let reply = match endpoint.service.call(&context, call).await {
-        Ok(reply) => reply,
-        Err(error) if version == Version::V0_3 && streams => refused_stream(error),
+    let (reply, room) = match called(&endpoint.service, &context, call).await {
+        Ok(called) => called,
+        Err(error) if version == Version::V0_3 && streams => (refused_stream(error), None),
         Err(error) => return render::error(id, error),
     };
     let client_id = context.client_id.as_deref();
-    let write = |reply| reply::reply(endpoint, version, id, reply, client_id);
-    let response = sent(shape(reply), write).await;
+    let response = reply::reply(endpoint, version, id, shape(reply), client_id);
+    let response = within(room, response);
     extensions::naming(response, version, endpoint.service.activated(&context))
 }
 

@@ -1,14 +1,62 @@
 //! Large answers, which are not made before there is room to send them.
 
 use axum::response::Response;
-use bridge_program::outgoing;
+use bridge_program::{LARGE, Room, outgoing};
+use bridge_protocol::{a2a::Error, dialect::Call};
 
-use crate::service::Reply;
+use crate::service::{Context, Reply, Service};
 
-/// The response that is made of a reply. A large one has room among those that are being sent until it was.
-pub(super) async fn sent(reply: Reply, write: impl FnOnce(Reply) -> Response) -> Response {
-    let room = outgoing().room(reply.size()).await;
-    let mut response = write(reply);
+/// What comes of a call, with the room to send it, if it is large. What only reads is read again once there is
+/// room: whoever waits for it holds nothing meanwhile.
+pub(super) async fn called(
+    service: &Service,
+    context: &Context,
+    call: Call,
+) -> Result<(Reply, Option<Room>), Error> {
+    let Some(name) = read(&call) else {
+        let reply = service.call(context, call).await?;
+        let size = reply.size();
+        if let (LARGE.., Some(task)) = (size, reply.task()) {
+            outgoing().remember(task);
+        }
+        let room = outgoing().room(size).await;
+        return Ok((reply, room));
+    };
+    let reading = outgoing().reading(&name).await;
+    let again = call.clone();
+    let reply = service.call(context, call).await?;
+    let size = reply.size();
+    if size < LARGE {
+        return Ok((reply, None));
+    }
+    outgoing().remember(&name);
+    if let Some(room) = outgoing().room_now(size) {
+        return Ok((reply, Some(room)));
+    }
+    drop((reply, reading));
+    let room = outgoing().room(size).await;
+    Ok((service.call(context, again).await?, room))
+}
+
+/// What a call only reads, by a name.
+fn read(call: &Call) -> Option<String> {
+    match call {
+        Call::GetTask(request) => Some(request.id.clone()),
+        Call::ListTasks(_) => Some("all".to_owned()),
+        Call::SendMessage(_)
+        | Call::SendStreamingMessage(_)
+        | Call::CancelTask(_)
+        | Call::SubscribeToTask(_)
+        | Call::CreateTaskPushNotificationConfig(_)
+        | Call::GetTaskPushNotificationConfig(_)
+        | Call::ListTaskPushNotificationConfigs(_)
+        | Call::DeleteTaskPushNotificationConfig(_)
+        | Call::GetExtendedAgentCard(_) => None,
+    }
+}
+
+/// The response with the room that is kept until it was sent.
+pub(super) fn within(room: Option<Room>, mut response: Response) -> Response {
     if let Some(room) = room {
         response.extensions_mut().insert(room);
     }

@@ -132,6 +132,20 @@ pub enum Reply {
 }
 
 impl Reply {
+    /// The id of the task that it is, if it is one.
+    pub(crate) fn task(&self) -> Option<&str> {
+        match self {
+            Self::Message(SendMessageResponse::Task(task)) | Self::Task(task) => Some(&task.id),
+            Self::Message(SendMessageResponse::Message(_))
+            | Self::Tasks(_)
+            | Self::Stream(_)
+            | Self::PushConfig(_)
+            | Self::PushConfigs(_)
+            | Self::Deleted
+            | Self::Card(_) => None,
+        }
+    }
+
     /// About how large it is as JSON, in bytes; of a stream, nothing.
     pub(crate) fn size(&self) -> usize {
         match self {

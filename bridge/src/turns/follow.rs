@@ -76,9 +76,8 @@ impl Follower {
     /// The next events. How large they are is known once they are read: if there is no room for them, they
     /// are read again when there is.
     async fn page(&mut self) -> Result<Vec<Stored>, StoreError> {
-        // Before it is known how large pages are, only few are read at once.
         let reading = match self.is_sent {
-            true => outgoing().reading().await,
+            true => outgoing().reading(&self.task).await,
             false => None,
         };
         let page = self.read().await?;
@@ -90,6 +89,7 @@ impl Follower {
         if !self.is_sent || size < LARGE {
             return Ok(page);
         }
+        outgoing().remember(&self.task);
         self.room = outgoing().room_now(size);
         if self.room.is_some() {
             return Ok(page);

@@ -87,6 +87,8 @@ impl Scene {
         let others = Others::of(program);
         let quiet = others.watch(sleep(QUIET)).await.1;
         let before = program.memory();
+        // As long as others are watched before, so that there is something to compare.
+        let attack = async { tokio::join!(attack, sleep(QUIET)).0 };
         let ((found, peak), under) = others.watch(sampled(program, attack)).await;
         sleep(Duration::from_secs(1)).await;
         let memory = Memory {

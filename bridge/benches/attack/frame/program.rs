@@ -38,7 +38,15 @@ impl Program {
         Self::within(tempfile::tempdir()?, None, arguments)
     }
 
-    /// The same with at most so many open files.
+    /// With a configuration that says this of all, and hosts the agent `echo`.
+    pub(crate) fn configured(folder: &Path, text: &str) -> Result<Self, Failed> {
+        let path = folder.join("bridge.toml");
+        let agent = "[[agents]]\nname = \"echo\"\nbuiltin = \"echo\"\n";
+        std::fs::write(&path, format!("{text}{agent}"))?;
+        Self::start(&["--config", &path.display().to_string()])
+    }
+
+    /// With at most so many open files.
     pub(crate) fn with_descriptors(limit: u64, arguments: &[&str]) -> Result<Self, Failed> {
         Self::within(tempfile::tempdir()?, Some(limit), arguments)
     }

@@ -41,8 +41,9 @@ pub(super) struct Activity {
     begun: AtomicU64,
     /// Since when something waits to be taken; 0 if nothing does.
     behind: AtomicU64,
-    /// How much was taken since then.
+    /// How much was taken since then, and when the last of it.
     taken: AtomicU64,
+    moved: AtomicU64,
     is_http2: AtomicBool,
     is_stuck: AtomicBool,
     is_evicted: AtomicBool,
@@ -60,6 +61,7 @@ impl Activity {
             begun: AtomicU64::new(0),
             behind: AtomicU64::new(0),
             taken: AtomicU64::new(0),
+            moved: AtomicU64::new(0),
             is_http2: AtomicBool::new(false),
             is_stuck: AtomicBool::new(false),
             is_evicted: AtomicBool::new(false),
@@ -95,14 +97,17 @@ impl Activity {
     pub(super) fn took(&self, bytes: usize) {
         if self.behind.load(Ordering::Relaxed) != 0 {
             self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
+            self.moved.store(now(), Ordering::Relaxed);
         }
     }
 
     /// The reader takes nothing now.
     pub(super) fn is_full(&self) {
         if self.behind.load(Ordering::Relaxed) == 0 {
+            let now = now();
             self.taken.store(0, Ordering::Relaxed);
-            self.behind.store(now(), Ordering::Relaxed);
+            self.moved.store(now, Ordering::Relaxed);
+            self.behind.store(now, Ordering::Relaxed);
         }
     }
 
@@ -172,7 +177,8 @@ impl Activity {
         let behind = self.behind.load(Ordering::Relaxed);
         if behind != 0 {
             let limit = limits.answer_time(self.taken.load(Ordering::Relaxed), is_waited_for);
-            let Some(left) = left(behind, limit) else {
+            let moved = left(self.moved.load(Ordering::Relaxed), stalled);
+            let Some(left) = left(behind, limit).min(moved) else {
                 self.is_stuck.store(true, Ordering::Relaxed);
                 return Err("its reader takes nothing");
             };

@@ -1,9 +1,12 @@
 //! Large answers that are being sent: together they have so many bytes in this process, and who would make
 //! another one waits until a reader has taken the one before.
 
-use std::sync::{
-    Arc, LazyLock,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
@@ -14,8 +17,11 @@ pub const LARGE: usize = 128 << 10;
 /// What all large answers have together, in bytes.
 const ALL: usize = 64 << 20;
 
-/// How many readers read at once what may be large.
-const READING: usize = 4;
+/// How many readers read at once what was large before.
+const READING: usize = 2;
+
+/// Of how many it is remembered that they were large.
+const REMEMBERED: usize = 256;
 
 /// In what they are counted.
 const UNIT: usize = 1 << 10;
@@ -25,6 +31,7 @@ pub fn outgoing() -> &'static Outgoing {
     static OUTGOING: LazyLock<Outgoing> = LazyLock::new(|| Outgoing {
         bytes: Arc::new(Semaphore::new(ALL / UNIT)),
         reading: Semaphore::new(READING),
+        large: Mutex::default(),
         waiting: AtomicUsize::new(0),
     });
     &OUTGOING
@@ -35,6 +42,7 @@ pub fn outgoing() -> &'static Outgoing {
 pub struct Outgoing {
     bytes: Arc<Semaphore>,
     reading: Semaphore,
+    large: Mutex<VecDeque<String>>,
     waiting: AtomicUsize,
 }
 
@@ -59,9 +67,27 @@ impl Outgoing {
         Some(Room { _held: held })
     }
 
-    /// Leave to read something of which it is not known yet how large it is.
-    pub async fn reading(&self) -> Option<SemaphorePermit<'_>> {
-        self.reading.acquire().await.ok()
+    /// Leave to read something, if it is remembered as large: few are read at once before there is room for
+    /// them. All else is just read.
+    pub async fn reading(&self, name: &str) -> Option<SemaphorePermit<'_>> {
+        let is_large = self.large().iter().any(|large| large == name);
+        match is_large {
+            true => self.reading.acquire().await.ok(),
+            false => None,
+        }
+    }
+
+    /// Remembers that something is large, such as a task by its id.
+    pub fn remember(&self, name: &str) {
+        let mut large = self.large();
+        if large.iter().all(|known| known != name) {
+            large.truncate(REMEMBERED - 1);
+            large.push_front(name.to_owned());
+        }
+    }
+
+    fn large(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Room for an answer of so many bytes, if there is some now.
@@ -107,6 +133,7 @@ mod tests {
         let outgoing = Outgoing {
             bytes: Arc::new(Semaphore::new(ALL / UNIT)),
             reading: Semaphore::new(READING),
+            large: Mutex::default(),
             waiting: AtomicUsize::new(0),
         };
         assert!(outgoing.room(LARGE - 1).await.is_none());
@@ -122,5 +149,24 @@ mod tests {
         drop(held);
         assert!(next.await.is_some());
         assert!(!outgoing.is_waited_for());
+    }
+
+    #[tokio::test]
+    async fn only_what_was_large_is_read_by_few() {
+        let outgoing = Outgoing {
+            bytes: Arc::new(Semaphore::new(ALL / UNIT)),
+            reading: Semaphore::new(1),
+            large: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+        };
+        outgoing.remember("large");
+        let reading = outgoing.reading("large").await;
+        assert!(reading.is_some());
+        assert!(outgoing.reading("small").await.is_none());
+        for number in 0..REMEMBERED {
+            outgoing.remember(&number.to_string());
+        }
+        // It is long ago.
+        assert!(outgoing.reading("large").await.is_none());
     }
 }

@@ -88,6 +88,8 @@ pub(super) struct Question {
     share: Arc<Share>,
     limit: Duration,
     begun: Instant,
+    /// When the last bytes came.
+    moved: Instant,
     received: u64,
     /// How much may be received until more is asked for, and how much is being asked for.
     allowed: u64,
@@ -111,6 +113,7 @@ impl Question {
             share,
             limit: limits.body,
             begun: Instant::now(),
+            moved: Instant::now(),
             received: 0,
             allowed: FREE,
             step: 0,
@@ -148,6 +151,7 @@ impl Question {
         self.asking = None;
         // The time until there was room is not the client's.
         self.begun = Instant::now();
+        self.moved = self.begun;
         Poll::Ready(match held {
             Some(held) => {
                 self.account.keep(held);
@@ -160,7 +164,8 @@ impl Question {
 
     /// Whether it took too long.
     fn poll_late(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let deadline = self.begun + Limits::body_time(self.limit, self.received);
+        let whole = self.begun + Limits::body_time(self.limit, self.received);
+        let deadline = whole.min(self.moved + self.limit);
         let late = self
             .late
             .get_or_insert_with(|| Box::pin(sleep_until(deadline)));
@@ -200,6 +205,7 @@ impl Body for Question {
         };
         match Pin::new(inner).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
+                this.moved = Instant::now();
                 this.received += frame.data_ref().map_or(0, |data| data.len() as u64);
                 Poll::Ready(Some(Ok(frame)))
             }

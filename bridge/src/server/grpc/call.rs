@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use bridge_program::outgoing;
+use bridge_program::Room;
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::Version,
@@ -20,7 +20,7 @@ use tower::service_fn;
 
 use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
 use crate::{
-    server::{Endpoint, extensions, parse::apart, permit::Asker, preamble::Preamble},
+    server::{Endpoint, extensions, parse::apart, permit::Asker, preamble::Preamble, sent::called},
     service::{Context, Reply},
 };
 
@@ -91,8 +91,7 @@ impl Asked {
     }
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
-        let reply = self.deadline.bound(self.reply(&message)).await??;
-        let room = outgoing().room(reply.size()).await;
+        let (reply, room) = self.deadline.bound(self.reply(&message)).await??;
         let written = self.written(reply).map_err(|error| status::of(&error))?;
         let mut response = tonic::Response::new(written);
         if let Some(room) = room {
@@ -102,7 +101,7 @@ impl Asked {
     }
 
     async fn stream(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Stream>, Status> {
-        let reply = self.deadline.bound(self.reply(&message)).await??;
+        let (reply, _) = self.deadline.bound(self.reply(&message)).await??;
         let Reply::Stream(items) = reply else {
             return Err(status::of(&ErrorKind::Internal.into()));
         };
@@ -114,7 +113,7 @@ impl Asked {
         Ok(tonic::Response::new(stream))
     }
 
-    async fn reply(&self, message: &[u8]) -> Result<Reply, Status> {
+    async fn reply(&self, message: &[u8]) -> Result<(Reply, Option<Room>), Status> {
         let Endpoint { service, agent, .. } = &*self.endpoint;
         let refused = |error: Error| {
             service.refused(agent, &error);
@@ -129,7 +128,7 @@ impl Asked {
         let permitted = self.endpoint.permit(&self.asker, &call);
         permitted.map_err(|refusal| status::refused(&refusal))?;
         // On the heap: the layers of gRPC around it would each hold all of it.
-        let reply = Box::pin(service.call(&context, call)).await;
+        let reply = Box::pin(called(service, &context, call)).await;
         reply.map_err(|error| status::of(&error))
     }
 

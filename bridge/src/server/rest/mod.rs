@@ -41,7 +41,11 @@ use self::{
     route::{Routed, Unrouted},
     spoken::Spoken,
 };
-use super::{Asker, Endpoint, extensions, preamble::Preamble, sent::sent};
+use super::{
+    Asker, Endpoint, extensions,
+    preamble::Preamble,
+    sent::{called, within},
+};
 use crate::service::{Context, Reply};
 
 /// An agent at one of its addresses.
@@ -113,11 +117,11 @@ impl Mount {
         if let Err(refusal) = endpoint.permit(asker, &call) {
             return Ok(refusal.response(Binding::HttpJson, &asked.headers, None));
         }
-        let reply = endpoint.service.call(&context, call).await?;
+        let (reply, room) = called(&endpoint.service, &context, call).await?;
         let style = style.speaking(spoken);
         let response = match reply {
             Reply::Stream(items) => style.stream(items),
-            other => sent(other, |reply| style.reply(endpoint, reply)).await,
+            other => within(room, style.reply(endpoint, other)),
         };
         let active = endpoint.service.activated(&context);
         Ok(extensions::naming(response, routed.version, active))
