@@ -81,8 +81,8 @@ pub(super) async fn answer(
         Err(error) => return render::error(id, error),
     };
     let client_id = context.client_id.as_deref();
-    let response = reply::reply(endpoint, version, id, shape(reply), client_id);
-    let response = within(room, response);
+    let write = || reply::reply(endpoint, version, id, shape(reply), client_id);
+    let response = within(room, write);
     extensions::naming(response, version, endpoint.service.activated(&context))
 }
 

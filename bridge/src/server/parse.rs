@@ -1,9 +1,7 @@
-//! Where large bodies are parsed.
+//! Where large bodies are parsed and written.
 
+use bridge_program::LARGE;
 use tokio::runtime::{Handle, RuntimeFlavor};
-
-/// From how many bytes on others would notice.
-const LARGE: usize = 256 << 10;
 
 /// Does what takes as long as a body of this size is large: apart from what others wait for, if it is.
 pub(super) fn apart<T>(size: usize, work: impl FnOnce() -> T) -> T {
@@ -11,7 +9,7 @@ pub(super) fn apart<T>(size: usize, work: impl FnOnce() -> T) -> T {
         let runtime = Handle::try_current();
         runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
     };
-    match size > LARGE && has_threads() {
+    match size >= LARGE && has_threads() {
         true => tokio::task::block_in_place(work),
         false => work(),
     }

@@ -12,7 +12,7 @@ use bridge_protocol::{
 };
 use futures_util::{Stream, StreamExt as _};
 
-use super::render;
+use super::{parse::apart, render};
 use crate::service::Items;
 
 /// How often a silent stream shows that it lives.
@@ -28,7 +28,9 @@ pub(super) fn stream(
     let events = items.map(move |item| match item {
         Ok(item) => Event::default()
             .id(item.position.to_string())
-            .data(render::item(version, &id, item, client_id.as_deref())),
+            .data(apart(item.size(), || {
+                render::item(version, &id, item, client_id.as_deref())
+            })),
         Err(error) => {
             let outcome: Result<(), RpcError> = Err(error.into());
             Event::default().data(render::text(&RpcResponse {

@@ -108,6 +108,20 @@ pub struct Item {
     pub is_behind: bool,
 }
 
+impl Item {
+    /// About how large it is as JSON, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        match &self.response {
+            StreamResponse::Task(task) => size::task(task),
+            StreamResponse::Message(message) => size::message(message),
+            StreamResponse::StatusUpdate(update) => {
+                update.status.message.as_ref().map_or(0, size::message)
+            }
+            StreamResponse::ArtifactUpdate(update) => size::artifact(&update.artifact),
+        }
+    }
+}
+
 /// The items of a stream. It ends after an error.
 pub type Items = BoxStream<'static, Result<Item, Error>>;
 

@@ -34,11 +34,13 @@ pub(crate) fn task(task: &Task) -> usize {
     OWN + history + artifacts + status + free(task.metadata.as_ref())
 }
 
-fn message(message: &Message) -> usize {
+/// About how large a message is.
+pub(crate) fn message(message: &Message) -> usize {
     OWN + message.parts.iter().map(part).sum::<usize>() + free(message.metadata.as_ref())
 }
 
-fn artifact(artifact: &Artifact) -> usize {
+/// About how large an artifact is.
+pub(crate) fn artifact(artifact: &Artifact) -> usize {
     OWN + artifact.parts.iter().map(part).sum::<usize>() + free(artifact.metadata.as_ref())
 }
 

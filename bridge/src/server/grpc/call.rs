@@ -92,7 +92,8 @@ impl Asked {
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
         let (reply, room) = self.deadline.bound(self.reply(&message)).await??;
-        let written = self.written(reply).map_err(|error| status::of(&error))?;
+        let written = apart(reply.size(), || self.written(reply));
+        let written = written.map_err(|error| status::of(&error))?;
         let mut response = tonic::Response::new(written);
         if let Some(room) = room {
             response.extensions_mut().insert(room);
@@ -106,7 +107,10 @@ impl Asked {
             return Err(status::of(&ErrorKind::Internal.into()));
         };
         let items = items.map(|item| match item {
-            Ok(item) => Ok(write::<v1::StreamResponse, _>(&item.response).into()),
+            Ok(item) => {
+                let written = || write::<v1::StreamResponse, _>(&item.response);
+                Ok(apart(item.size(), written).into())
+            }
             Err(error) => Err(status::of(&error)),
         });
         let stream = self.deadline.bound_stream(items).boxed();

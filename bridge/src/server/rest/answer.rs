@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 
 use super::{refusal::Refusal, spoken::Spoken};
 use crate::{
-    server::{Endpoint, render, sse},
+    server::{Endpoint, parse::apart, render, sse},
     service::{Items, Reply},
 };
 
@@ -58,7 +58,8 @@ impl Style {
         sse::response(items.map(move |item| match item {
             Ok(item) => {
                 let id = item.position.to_string();
-                Event::default().id(id).data(self.spoken.item_text(&item))
+                let text = apart(item.size(), || self.spoken.item_text(&item));
+                Event::default().id(id).data(text)
             }
             Err(error) => {
                 let text = Refusal::from(error).body(self.spoken).to_string();
