@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bridge_program::out;
 use bridge_protocol::{
-    a2a::{Artifact, Message, Metadata, Role, StreamResponse, Task, TaskState, TaskStatus},
+    a2a::{Artifact, Message, Metadata, Part, Role, StreamResponse, Task, TaskState, TaskStatus},
     activity::{Activity, ActivityType},
     translate::keys::EVENT,
     wire::{Wire as _, to_value},
@@ -29,8 +29,21 @@ pub(super) struct Show {
     artifacts: BTreeMap<String, Shown>,
     /// The task that these belong to.
     task: Option<String>,
-    /// The artifact whose text is being written, and its line not ended.
-    open: Option<String>,
+    /// What is being written, and its line not ended.
+    open: Option<Open>,
+}
+
+/// What may go on.
+#[derive(PartialEq, Eq)]
+enum Open {
+    /// The text of this artifact.
+    Artifact(String),
+    /// A message of an agent at work: some agents tell a text in pieces, each as a message of its own.
+    Message {
+        /// More than one has been joined already.
+        is_pieces: bool,
+        is_spaced: bool,
+    },
 }
 
 /// What was shown since the user spoke last: texts and lines by their keys.
@@ -158,8 +171,15 @@ impl Show {
     /// A task as it stands may tell again what was told, by other ids too.
     fn whole(&mut self, task: &Task) -> String {
         self.enter(&task.id);
-        let since = self.since(&task.history).into_iter();
-        let mut text: String = since.map(|message| self.message(message, true)).collect();
+        let since = self.since(&task.history);
+        let mut text = String::new();
+        match are_pieces(&since, &task.artifacts) {
+            true => {
+                let ids = since.iter().map(|message| message.message_id.clone());
+                self.seen.extend(ids);
+            }
+            false => text.extend(since.iter().map(|message| self.message(message, true))),
+        }
         for artifact in &task.artifacts {
             text += &self.artifact(artifact, false, true);
         }
@@ -180,10 +200,11 @@ impl Show {
     }
 
     fn status(&mut self, status: &TaskStatus, again: bool) -> String {
-        let said = status.message.as_ref();
-        let said = said
-            .map(|message| self.message(message, again))
-            .unwrap_or_default();
+        let said = match (&status.message, &status.state) {
+            (Some(message), TaskState::Working) if !again => self.piece(message),
+            (Some(message), _) => self.message(message, again),
+            (None, _) => String::new(),
+        };
         match &status.state {
             // What the agent said, or will say, tells as much.
             TaskState::Submitted
@@ -224,6 +245,38 @@ impl Show {
             .into_iter()
             .map(|text| self.tell(&text, again))
             .collect()
+    }
+
+    /// A message of an agent at work: it goes on with the one before it if its beginning shows that.
+    fn piece(&mut self, message: &Message) -> String {
+        let [text] = &message.parts[..] else {
+            return self.message(message, false);
+        };
+        let (Some(text), None) = (text.as_text(), &message.metadata) else {
+            return self.message(message, false);
+        };
+        let goes_on = match &self.open {
+            Some(Open::Message {
+                is_pieces,
+                is_spaced,
+            }) => *is_pieces || *is_spaced || continues(text),
+            Some(Open::Artifact(_)) | None => false,
+        };
+        let before = match goes_on {
+            true => self.open.take(),
+            false => None,
+        };
+        let told = self.message(message, false);
+        if told.is_empty() {
+            self.open = before.or(self.open.take());
+            return told;
+        }
+        self.open = Some(Open::Message {
+            is_pieces: goes_on,
+            is_spaced: text.ends_with(char::is_whitespace),
+        });
+        // Its line ends when it is known that nothing goes on with it.
+        told.strip_suffix('\n').unwrap_or(&told).to_owned()
     }
 
     fn tell(&mut self, text: &str, again: bool) -> String {
@@ -270,13 +323,14 @@ impl Show {
         if is_again || length == text.len() {
             return String::new();
         }
-        let before = match self.open.as_deref() == Some(id) {
+        let is_open = matches!(&self.open, Some(Open::Artifact(open)) if open == id);
+        let before = match is_open {
             true => String::new(),
             false => self.closed(),
         };
         let more = format!("{before}{}", &text[length..]);
         self.turn.made.insert(key(&text));
-        self.open = Some(id.to_owned());
+        self.open = Some(Open::Artifact(id.to_owned()));
         let length = text.len();
         self.artifacts.insert(id.to_owned(), Shown { text, length });
         more
@@ -323,6 +377,24 @@ impl Show {
             .take()
             .map_or_else(String::new, |_| "\n".to_owned())
     }
+}
+
+/// Whether messages are the pieces of what an artifact tells as a whole.
+fn are_pieces(messages: &[&Message], artifacts: &[Artifact]) -> bool {
+    let text = |parts: &[Part]| key(&content::read(parts).texts.concat());
+    let all: String = messages
+        .iter()
+        .map(|message| text(&message.parts))
+        .collect();
+    messages.len() > 1
+        && artifacts
+            .iter()
+            .any(|artifact| text(&artifact.parts) == all)
+}
+
+/// Whether a text begins as none does that stands by itself.
+fn continues(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_whitespace() || ",.;:!?)".contains(first))
 }
 
 /// A state in a word.
@@ -389,11 +461,11 @@ mod tests {
                 json!({"task": {"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"}}}),
                 "",
             ),
-            (status("TASK_STATE_WORKING", &said("1", "one")), "one\n"),
-            (piece("Hel", false), "Hel"),
+            (status("TASK_STATE_WORKING", &said("1", "one")), "one"),
+            (piece("Hel", false), "\nHel"),
             (piece("lo", true), "lo"),
-            (status("TASK_STATE_WORKING", &said("2", "two")), "\ntwo\n"),
-            (piece("new", false), "new"),
+            (status("TASK_STATE_WORKING", &said("2", "two")), "\ntwo"),
+            (piece("new", false), "\nnew"),
             (status("TASK_STATE_COMPLETED", &said("2", "two")), ""),
             (
                 status("TASK_STATE_FAILED", &said("3", "no")),
@@ -423,6 +495,8 @@ mod tests {
         let asked = json!({"messageId": "asked", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
         let artifact = json!([{"artifactId": "a", "parts": [{"text": "Hel"}, {"text": "lo"}]}]);
         let hello = || said("1", "Hello");
+        let working = |id: &str, text: &str| status("TASK_STATE_WORKING", &said(id, text));
+        let whole = |text: &str| json!([{"artifactId": "a", "parts": [{"text": text}]}]);
         for (events, expected) in [
             (
                 vec![task(
@@ -430,12 +504,12 @@ mod tests {
                     artifact.clone(),
                     said("2", "Hello"),
                 )],
-                vec!["Hello\n"],
+                "Hello\n",
             ),
-            (vec![task(json!([]), artifact, hello())], vec!["Hello"]),
+            (vec![task(json!([]), artifact, hello())], "Hello\n"),
             (
                 vec![task(json!([hello(), asked]), json!([]), Value::Null)],
-                vec![""],
+                "",
             ),
             // The whole comes after its pieces, and the other way round.
             (
@@ -444,52 +518,58 @@ mod tests {
                     piece("lo", true),
                     status("TASK_STATE_COMPLETED", &hello()),
                 ],
-                vec!["Hel", "lo", ""],
+                "Hello\n",
             ),
             (
                 vec![
-                    status("TASK_STATE_WORKING", &hello()),
+                    working("1", "Hello"),
                     piece("Hel", false),
                     piece("lo", true),
                 ],
-                vec!["Hello\n", "", ""],
+                "Hello\n",
             ),
             (
                 vec![
-                    status("TASK_STATE_WORKING", &said("1", "Hel")),
-                    status("TASK_STATE_WORKING", &said("2", "lo")),
+                    working("1", "Hel"),
+                    working("2", "lo"),
                     piece("Hello", false),
                 ],
-                vec!["Hel\n", "lo\n", ""],
+                "Hel\nlo\n",
+            ),
+            // Pieces that are messages of their own.
+            (
+                vec![
+                    working("1", "So"),
+                    working("2", " it"),
+                    working("3", "self"),
+                    piece("So itself", false),
+                ],
+                "So itself\n",
+            ),
+            (
+                vec![task(
+                    json!([asked, said("1", "So"), said("2", " it")]),
+                    whole("So it"),
+                    Value::Null,
+                )],
+                "So it\n",
             ),
             // What begins alike and goes on is shown when that is known.
             (
-                vec![
-                    status("TASK_STATE_WORKING", &hello()),
-                    piece("Hel", false),
-                    piece("m", true),
-                ],
-                vec!["Hello\n", "", "Helm"],
+                vec![working("1", "Hello"), piece("Hel", false), piece("m", true)],
+                "Hello\nHelm\n",
             ),
             (
-                vec![status("TASK_STATE_WORKING", &hello()), piece("Hel", false)],
-                vec!["Hello\n", ""],
+                vec![working("1", "Hello"), piece("Hel", false)],
+                "Hello\nHel\n",
             ),
             // The same words in two messages are two messages.
             (
-                vec![
-                    status("TASK_STATE_WORKING", &hello()),
-                    status("TASK_STATE_WORKING", &said("2", "Hello")),
-                ],
-                vec!["Hello\n", "Hello\n"],
+                vec![working("1", "Hello"), working("2", "Hello")],
+                "Hello\nHello\n",
             ),
         ] {
-            let found = shown(&events);
-            assert_eq!(found[..events.len()], expected, "{events:?}");
-            let is_held = events.len() == 2
-                && expected[1].is_empty()
-                && events[1]["artifactUpdate"].is_object();
-            assert_eq!(found.last().unwrap().contains("Hel"), is_held, "{events:?}");
+            assert_eq!(shown(&events).concat(), expected, "{events:?}");
         }
     }
 }
