@@ -1,6 +1,6 @@
 //! Clients that leave 0 to 1.2 ms after their request: what they began is done whole or not at all.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -10,17 +10,25 @@ use crate::frame::{
     asked::{ask, leave, said},
 };
 
-/// Where the agent is that works until it is canceled.
+/// Where the agent is whose bot never answers, and where that bot is.
 const HANGING: &str = "/a2a/hanging";
+const BOT: &str = "/hang-bot";
 
-/// By when everything must have been done.
-const SETTLED: Duration = Duration::from_secs(20);
+/// By when something must have been done.
+const SOON: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
     let rounds = scene.pick(400, 60);
-    let flags = ["--push-allow", "loopback", "--builtin", "hanging"];
-    let program = Program::start(&flags)?;
     let hook = Hook::start().await?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("bridge.toml");
+    let config = format!(
+        "[[agents]]\nname = 'echo'\nbuiltin = 'echo'\n[[agents]]\nname = 'hanging'\nbot = '{}'\n",
+        hook.at(BOT)
+    );
+    std::fs::write(&file, config)?;
+    let file = file.display().to_string();
+    let program = Program::start(&["--push-allow", "loopback", "--config", &file])?;
     let attack = async {
         Ok::<_, Failed>([
             (
@@ -36,8 +44,8 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
                 deleted(&program, &hook, rounds).await?,
             ),
             (
-                "turns that go on though they were canceled",
-                canceled(&program, rounds).await?,
+                "bots that were not told of a cancelation",
+                canceled(&program, &hook, rounds).await?,
             ),
         ])
     };
@@ -136,7 +144,7 @@ async fn silent(
         let mut more = said(&format!("{name}-{number}-more"), "hello");
         more["message"]["taskId"] = task.clone();
         ask(program, "/a2a", "SendMessage", &more).await?;
-        let told = timeout(Duration::from_secs(5), hook.wait(&path, before + 1)).await;
+        let told = timeout(SOON, hook.wait(&path, before + 1)).await;
         silent += usize::from(told.is_err());
     }
     Ok(silent)
@@ -150,12 +158,15 @@ async fn shown(program: &Program, task: &Value) -> Result<Option<String>, Failed
     Ok(url.and_then(|url| Some(format!("/{}", url.rsplit_once('/')?.1))))
 }
 
-/// Turns that go on, of tasks that were canceled by clients who left.
-async fn canceled(program: &Program, rounds: usize) -> Result<usize, Failed> {
+/// Bots that were not told that their task was canceled by a client who left.
+async fn canceled(program: &Program, hook: &Hook, rounds: usize) -> Result<usize, Failed> {
+    let (mut untold, mut calls) = (0, 0);
     for number in 0..rounds {
         let mut message = said(&format!("canceled-{number}"), "hello");
         message["configuration"] = json!({"returnImmediately": true});
         let sent = ask(program, HANGING, "SendMessage", &message).await?;
+        calls += 1;
+        timeout(SOON, hook.wait(BOT, calls)).await?;
         let task = json!({"id": sent["task"]["id"]});
         leave(program, HANGING, "CancelTask", &task, soon(number)).await;
         // Where nothing came of it, the task is canceled by one who stays.
@@ -164,22 +175,10 @@ async fn canceled(program: &Program, rounds: usize) -> Result<usize, Failed> {
         {
             return Err(error);
         }
-    }
-    let begun = Instant::now();
-    loop {
-        let running = running(program).await?;
-        if running == 0 || begun.elapsed() > SETTLED {
-            return Ok(running);
+        match timeout(SOON, hook.wait(BOT, calls + 1)).await {
+            Ok(()) => calls += 1,
+            Err(_) => untold += 1,
         }
-        sleep(Duration::from_millis(100)).await;
     }
-}
-
-/// How many turns of the hanging agent run.
-async fn running(program: &Program) -> Result<usize, Failed> {
-    let metrics = reqwest::get(format!("{}/metrics", program.url())).await?;
-    let metrics = metrics.text().await?;
-    let name = "bridge_turns_running{agent=\"hanging\"} ";
-    let running = metrics.lines().find_map(|line| line.strip_prefix(name));
-    Ok(running.ok_or("no such figure")?.parse()?)
+    Ok(untold)
 }
