@@ -30,7 +30,7 @@
 //! - [`Bot`], [`TurnContext`]: what a bot is, and what it can do in a turn
 //! - [`StreamingResponse`], [`ConversationState`]: an answer in pieces; a memory
 //! - [`Conversations`]: to speak outside of a turn
-//! - [`BotExecutor`], [`BotSettings`]: a bot as an agent
+//! - [`BotExecutor`], [`BotSettings`], [`Turns`]: a bot as an agent
 //! - [`remote`]: bots that are programs of their own, reached over HTTP
 //! - [`builtin`]: the bots that come with the bridge
 //! - [`testing`]: to talk to a bot without a socket
@@ -67,7 +67,7 @@ pub use echo::Echo;
 pub use executor::BotExecutor;
 pub use outbox::SendError;
 pub use sample::Sample;
-pub use settings::BotSettings;
+pub use settings::{BotSettings, Turns};
 pub use state::{ConversationState, StateError};
 pub use stream::{Citation, StreamingResponse};
 pub use troubled::{Failing, Hanging, Panicking, Silent};

@@ -1,13 +1,21 @@
 //! The log's end of the queue between a bot and the log.
 
+use std::time::Duration;
+
 use bridge_protocol::translate::{Dropped, Input, Output, Turn as Machine};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
 
 use super::outbox::{ROOM, SendError, Sent, dropped};
 use crate::{
     executor::Update,
     executor::{EmitError, TaskHandle},
 };
+
+/// After what silence it is told what a bot said, if nobody says otherwise.
+pub(super) const LULL: Duration = Duration::from_secs(1);
 
 /// Carries what a bot says through the translation into its task's log, in order.
 ///
@@ -20,6 +28,8 @@ pub(super) struct Pump {
     updates: Vec<Update>,
     /// Whether the bot has changed the task's status.
     has_status: bool,
+    /// After what silence of the bot it is told what it said.
+    lull: Duration,
     /// Those who wait until all is logged.
     waiting: Vec<oneshot::Sender<Result<(), SendError>>>,
     fate: Fate,
@@ -44,22 +54,43 @@ impl Pump {
             queue,
             updates: Vec::new(),
             has_status: false,
+            lull: LULL,
             waiting: Vec::new(),
             fate: Fate::Open,
         }
+    }
+
+    /// With another silence after which is told what the bot said.
+    pub(super) fn with_lull(self, lull: Duration) -> Self {
+        Self { lull, ..self }
     }
 
     /// Logs what the bot says until it can say no more. What it said last is not logged yet: that is
     /// done together with the end of the turn.
     pub(super) async fn run(&mut self) {
         let mut batch = Vec::with_capacity(ROOM);
-        while self.queue.recv_many(&mut batch, ROOM).await > 0 {
+        while self.hear(&mut batch).await > 0 {
             batch.drain(..).for_each(|sent| self.take(sent));
             if self.queue.is_closed() && self.queue.is_empty() {
                 return;
             }
             self.log().await;
         }
+    }
+
+    /// Waits for what the bot says next. What it said before is told if that takes long.
+    async fn hear(&mut self, batch: &mut Vec<Sent>) -> usize {
+        if self.machine.has_untold() {
+            let heard = timeout(self.lull, self.queue.recv_many(batch, ROOM)).await;
+            match heard {
+                Ok(count) => return count,
+                Err(_) => {
+                    self.handle(Input::Lull);
+                    self.log().await;
+                }
+            }
+        }
+        self.queue.recv_many(batch, ROOM).await
     }
 
     /// The changes that end the turn in this way, with those that were not logged yet.
@@ -130,7 +161,7 @@ fn told(fate: Fate, task: &str) -> Result<(), SendError> {
 }
 
 pub(super) fn is_status(update: &Update) -> bool {
-    matches!(update, Update::Status { .. })
+    matches!(update, Update::Status { .. } | Update::Said(_))
 }
 
 /// The change of the task that is to be logged, if it is one.
@@ -145,6 +176,7 @@ pub(super) fn update(output: Output) -> Option<Update> {
             message,
             metadata,
         }),
+        Output::Said(message) => Some(Update::Said(message)),
         Output::Artifact {
             artifact,
             append,

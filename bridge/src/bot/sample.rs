@@ -7,7 +7,7 @@ use bridge_protocol::{
     a2a::AgentCard,
     activity::{ActivityType, EndOfConversationCode},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Bot, BotError, Citation, TurnContext, card::skill};
 
@@ -27,8 +27,8 @@ const CHUNKS: [&str; 6] = [
     "[1].",
 ];
 
-/// Echoes what is said, and so ends the task. `-multi` begins a conversation that `end` ends, with what
-/// was said in it as its result; `-stream` is answered in pieces.
+/// Echoes what is said, and so ends the task. `-multi` begins a conversation that `end` ends, with its messages
+/// as its result; `-stream` is answered in pieces. Capitals do not matter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample;
 
@@ -75,10 +75,10 @@ impl Bot for Sample {
 
 async fn answer(turn: &mut TurnContext) -> Result<(), BotError> {
     let text = turn.text().to_owned();
-    let history: Option<Vec<String>> = turn.conversation_state().await?.get(HISTORY)?;
-    match (history, text.as_str()) {
+    let history: Option<Vec<Value>> = turn.conversation_state().await?.get(HISTORY)?;
+    match (history, text.trim().to_ascii_lowercase().as_str()) {
         (Some(history), "end") => finish(turn, history).await,
-        (Some(history), _) => remember(turn, history, text).await,
+        (Some(history), _) => remember(turn, history, &text).await,
         (None, "-multi") => begin(turn).await,
         (None, "-stream") => stream(turn).await,
         (None, _) => complete(turn, Some(format!("You said: {text}"))).await,
@@ -86,31 +86,38 @@ async fn answer(turn: &mut TurnContext) -> Result<(), BotError> {
 }
 
 async fn begin(turn: &mut TurnContext) -> Result<(), BotError> {
-    turn.conversation_state().await?.set(HISTORY, &[""; 0])?;
-    turn.ask("Say something, and \"end\" when you are done.")
-        .await?;
+    let question = "Say something, and \"end\" when you are done.";
+    let history = [said("user", turn.text()), said("agent", question)];
+    turn.conversation_state().await?.set(HISTORY, &history)?;
+    turn.ask(question).await?;
     Ok(())
 }
 
 async fn remember(
     turn: &mut TurnContext,
-    mut history: Vec<String>,
-    text: String,
+    mut history: Vec<Value>,
+    text: &str,
 ) -> Result<(), BotError> {
     let answer = format!("You said: {text}");
-    history.push(text);
+    history.extend([said("user", text), said("agent", &answer)]);
     turn.conversation_state().await?.set(HISTORY, &history)?;
     turn.ask(answer).await?;
     Ok(())
 }
 
-async fn finish(turn: &mut TurnContext, history: Vec<String>) -> Result<(), BotError> {
+async fn finish(turn: &mut TurnContext, mut history: Vec<Value>) -> Result<(), BotError> {
+    history.push(said("user", turn.text()));
     turn.conversation_state().await?.clear();
     let result = json!({ HISTORY: history });
     let code = EndOfConversationCode::CompletedSuccessfully;
     turn.end_conversation(code, Some("All done.".into()), Some(result))
         .await?;
     Ok(())
+}
+
+/// A message as the result has it: an activity without its address, which is nobody else's business.
+fn said(role: &str, text: &str) -> Value {
+    json!({"type": "message", "from": {"role": role}, "text": text})
 }
 
 async fn stream(turn: &mut TurnContext) -> Result<(), BotError> {

@@ -4,6 +4,39 @@ use bridge_protocol::translate::SilentEnd;
 
 use crate::agent::{Answers, Conversation};
 
+/// What the end of a bot's turn means for its task, and what its conversations are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turns {
+    /// A turn is an answer: it completes its task, unless the bot asked something. The conversation is the context,
+    /// so that the next message goes on in it, in a task of its own.
+    #[default]
+    Answers,
+    /// As in Microsoft's hosting for .NET: the task works until the bot ends the conversation, and is the
+    /// conversation. Clients that wait for a bot that never does wait for their limit.
+    Dotnet,
+    /// As [`Turns::Answers`], for a bot that answers after its turn: that ends when the bot ends the conversation
+    /// or was quiet for some time.
+    Late,
+}
+
+impl Turns {
+    /// What the bot's conversations are.
+    pub fn conversation(self) -> Conversation {
+        match self {
+            Self::Answers | Self::Late => Conversation::Context,
+            Self::Dotnet => Conversation::Task,
+        }
+    }
+
+    /// What a turn means that ends without saying so.
+    pub fn silent_end(self) -> SilentEnd {
+        match self {
+            Self::Answers | Self::Late => SilentEnd::Completed,
+            Self::Dotnet => SilentEnd::Working,
+        }
+    }
+}
+
 /// How a bot is hosted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotSettings {

@@ -83,8 +83,8 @@ static SCRIPTS: [(&str, &[Step]); 18] = [
     ("test-resubscribe-message-id", &[Work, Wait, Done]),
     // Of whatever else the kit for 1.0 sends it only wants to see a task.
     ("tck-", &[Work, Say("Hello from TCK")]),
-    // The kit for 0.3 names nothing: it looks at tasks at work, goes on with them and cancels them.
-    ("", &[Work]),
+    // The kit for 0.3 names nothing: it waits for tasks, goes on with them and cancels them.
+    ("", &[Work, Ask]),
 ];
 
 /// The agent under a name.

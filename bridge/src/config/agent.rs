@@ -50,9 +50,12 @@ pub struct AgentConfig {
     pub bot_id: Option<String>,
     /// What the bot is called there; the agent's name if absent.
     pub bot_name: Option<String>,
-    /// What the bot's conversations are: each task, or each context. task if absent.
+    /// What the end of a turn means; answers if absent. Built-in agents have none if absent: the user may go on
+    /// in the task, which is the conversation.
+    pub turns: Option<TurnsAre>,
+    /// What the bot's conversations are: each task, or each context. What turns says if absent.
     pub conversation: Option<ConversationIs>,
-    /// What a turn means that ends without saying so; input-required if absent.
+    /// What a turn means that ends without saying so. What turns says if absent.
     pub silent_end: Option<SilentTurn>,
     /// Whether the bot gets a conversationUpdate before the first message.
     #[serde(default)]
@@ -83,6 +86,18 @@ pub struct AgentConfig {
     pub expire_after: Option<Period>,
 }
 
+impl AgentConfig {
+    /// The key by which the agent's turns leave their tasks at work, if they do.
+    pub(crate) fn leaves_at_work(&self) -> Option<&'static str> {
+        let is_dotnet = self.turns == Some(TurnsAre::Dotnet);
+        match self.silent_end {
+            Some(SilentTurn::Working) => Some("silent_end"),
+            None => is_dotnet.then_some("turns"),
+            Some(SilentTurn::InputRequired | SilentTurn::Completed) => None,
+        }
+    }
+}
+
 /// How a bot is asked to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -95,6 +110,20 @@ pub enum DeliveryMode {
     ExpectReplies,
     /// In the HTTP answer, as a stream of events.
     Stream,
+}
+
+/// What the end of a bot's turn means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnsAre {
+    /// It completes the task, unless the bot asked something; the conversation is the context, and goes on in the
+    /// next task.
+    Answers,
+    /// The task works until the bot ends the conversation, which is the task, as in Microsoft's hosting for .NET.
+    Dotnet,
+    /// As answers, for bots that answer after their turn: it ends when the bot ends the conversation or was quiet
+    /// for a while, 10s if ending does not say.
+    Late,
 }
 
 /// What a bot's conversations are.
@@ -133,6 +162,8 @@ pub enum RepeatsAre {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndingConfig {
+    /// Whether the bot's HTTP answer does, but for 202; true if absent, false if turns are late.
+    pub answer: Option<bool>,
     /// Whether the final piece of a stream does; true if absent.
     pub final_piece: Option<bool>,
     /// Whether a message that expects input does; true if absent.

@@ -26,7 +26,9 @@ mod value;
 pub use access::{
     Accept, Assertion, Auth, Federated, FromIssuer, ManagedIdentity, RequiredToken, WithSecret,
 };
-pub use agent::{AgentConfig, ConversationIs, DeliveryMode, EndingConfig, RepeatsAre, SilentTurn};
+pub use agent::{
+    AgentConfig, ConversationIs, DeliveryMode, EndingConfig, RepeatsAre, SilentTurn, TurnsAre,
+};
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
 pub use grpc::{GrpcConfig, HostPort};

@@ -124,6 +124,7 @@ impl AgentConfig {
             user_id: None,
             bot_id: None,
             bot_name: None,
+            turns: None,
             conversation: None,
             silent_end: None,
             first_contact: false,

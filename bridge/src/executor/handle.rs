@@ -1,6 +1,9 @@
 //! How an agent changes its task: while its turn runs, and afterwards.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use super::Update;
 use crate::{
@@ -19,6 +22,8 @@ pub struct TaskHandle {
     /// The task when the handle was made, of which the ids never change.
     task: Arc<Head>,
     known: Arc<Mutex<Arc<Head>>>,
+    /// The artifacts of which this handle knows that the task has them.
+    begun: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// Why a change was refused.
@@ -41,6 +46,7 @@ impl TaskHandle {
         Self {
             store,
             known: Arc::new(Mutex::new(Arc::clone(&head))),
+            begun: Arc::default(),
             task: head,
         }
     }
@@ -63,8 +69,34 @@ impl TaskHandle {
         if updates.is_empty() {
             return Ok(());
         }
-        let events = self.events(updates);
+        let events = self.begin(self.events(updates)).await?;
         self.append(|_| Some(events.clone())).await.map(|_| ())
+    }
+
+    /// The changes as they are to be logged: the first piece of an artifact begins it, whatever its executor
+    /// says. Readers refuse or drop a piece that is added to nothing.
+    pub(crate) async fn begin(&self, mut events: Vec<Event>) -> Result<Vec<Event>, EmitError> {
+        for event in &mut events {
+            if let Event::Artifact {
+                artifact, append, ..
+            } = event
+            {
+                *append = *append && self.has_begun(&artifact.artifact_id).await?;
+                lock(&self.begun).insert(artifact.artifact_id.clone());
+            }
+        }
+        Ok(events)
+    }
+
+    async fn has_begun(&self, artifact: &str) -> Result<bool, EmitError> {
+        if lock(&self.begun).contains(artifact) {
+            return Ok(true);
+        }
+        // Another turn, or another handle, may have begun it.
+        let Head { owner, task, .. } = &*self.task;
+        let found = self.store.task(owner, task).await;
+        let artifacts = &found.map_err(EmitError::Store)?.task.artifacts;
+        Ok(artifacts.iter().any(|one| one.artifact_id == artifact))
     }
 
     pub(crate) fn events(&self, updates: Vec<Update>) -> Vec<Event> {
@@ -74,7 +106,7 @@ impl TaskHandle {
 
     /// The newest head that this handle knows of; others may have written since.
     pub(crate) fn known(&self) -> Arc<Head> {
-        Arc::clone(&self.lock())
+        Arc::clone(&lock(&self.known))
     }
 
     /// Appends what `events` makes of the task's head, again if somebody else's append came first, and
@@ -102,7 +134,7 @@ impl TaskHandle {
             };
             match self.store.append(&head.owner, append).await {
                 Ok(after) => {
-                    *self.lock() = Arc::clone(&after);
+                    *lock(&self.known) = Arc::clone(&after);
                     return Ok(Some(after));
                 }
                 Err(StoreError::Conflict { .. }) => head = self.read().await?,
@@ -128,8 +160,8 @@ impl TaskHandle {
         let head = self.store.head(&self.task.owner, &self.task.task).await;
         head.map_err(EmitError::Store)
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Arc<Head>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

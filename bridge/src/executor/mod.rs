@@ -104,11 +104,15 @@ pub enum Update {
         /// Free-form data, merged into the task's.
         metadata: Option<Metadata>,
     },
+    /// Something is said of which it is told later what it is: a status, or an artifact with the same parts. The
+    /// task as it stands has it as the message of its status; those who watch it are not shown it yet.
+    Said(Message),
     /// The task produced something, or a further piece of it.
     Artifact {
         /// The artifact or the piece.
         artifact: Artifact,
-        /// Its parts are added to those of the artifact of the same id; otherwise they replace it.
+        /// Its parts are added to those of the artifact of the same id, if there is one; otherwise they
+        /// replace it.
         append: bool,
         /// No further piece follows.
         last_chunk: bool,
@@ -155,7 +159,7 @@ impl Update {
         }
     }
 
-    /// A further piece of an artifact, perhaps its last one.
+    /// A piece of an artifact, perhaps its last one. The first one begins the artifact.
     pub fn piece(id: impl Into<String>, parts: Vec<Part>, last_chunk: bool) -> Self {
         Self::Artifact {
             artifact: artifact(id.into(), None, parts),
@@ -179,6 +183,7 @@ impl Update {
                 },
                 metadata,
             },
+            Self::Said(message) => Event::Said(belonging(message, task, context)),
             Self::Artifact {
                 artifact,
                 append,

@@ -1,8 +1,9 @@
 //! Answers that are one message and no task (specification 3.1.1, 3.1.2): what the caller sees of a task
 //! of which there is no more to see.
 
-use bridge_protocol::a2a::{
-    Error, Message, Metadata, SendMessageRequest, StreamResponse, Task, TaskState,
+use bridge_protocol::{
+    a2a::{Error, Message, Metadata, Role, SendMessageRequest, StreamResponse, Task, TaskState},
+    translate::answer,
 };
 use futures_util::{StreamExt as _, stream};
 
@@ -36,7 +37,7 @@ impl Plain {
         if !is_done || !is_one_message(task) {
             return None;
         }
-        let mut message = task.status.message.clone()?;
+        let mut message = said(task).next().cloned()?;
         message.task_id = None;
         for (key, value) in task.metadata.iter().flatten() {
             let is_asked = |asked: &Metadata| asked.get(key) == Some(value);
@@ -91,7 +92,16 @@ fn is_at_work(task: &Task) -> bool {
 /// Whether the task has, beside the message that it began with, at most one of the agent's, and nothing
 /// else.
 fn is_one_message(task: &Task) -> bool {
-    task.artifacts.is_empty() && task.history.len() == 1
+    let id = said(task).next().map(|message| message.message_id.clone());
+    let is_said = |artifact| answer::message_id(artifact) == id && id.is_some();
+    let heard = task.history.iter().filter(|one| one.role == Role::User);
+    task.artifacts.iter().all(is_said) && said(task).count() <= 1 && heard.count() == 1
+}
+
+/// What the agent said.
+fn said(task: &Task) -> impl Iterator<Item = &Message> {
+    let all = task.history.iter().chain(&task.status.message);
+    all.filter(|one| one.role != Role::User)
 }
 
 /// The item that is the whole stream, or the stream that there is without it.

@@ -138,6 +138,7 @@ impl Reader {
                 Event::TurnEnded { turn } if self.is_own(turn) => return Ok(None),
                 Event::Created(_)
                 | Event::Message(_)
+                | Event::Said(_)
                 | Event::TurnQueued { .. }
                 | Event::TurnStarted { .. }
                 | Event::TurnEnded { .. }

@@ -148,7 +148,9 @@ impl Service {
         // What was logged with the message only begins its turn.
         let mut seen = submitted.last;
         while let Some(head) = watch.after(seen).await {
-            let ended = head.turns.iter().all(|open| open.turn != submitted.turn);
+            // A turn that has left the task at work is no answer yet (specification 3.2.2).
+            let is_over = head.turns.iter().all(|open| open.turn != submitted.turn);
+            let ended = is_over && head.state.is_interrupted();
             if ended || head.state.is_terminal() {
                 return Ok(Some(head));
             }
@@ -192,6 +194,7 @@ impl Service {
                     Event::Status { status, .. } => interrupted || status.state.is_interrupted(),
                     Event::Created(_)
                     | Event::Message(_)
+                    | Event::Said(_)
                     | Event::TurnQueued { .. }
                     | Event::TurnStarted { .. }
                     | Event::TurnEnded { .. }

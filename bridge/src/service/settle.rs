@@ -84,7 +84,10 @@ impl Settling {
                 self.is_done = self.at.is_some();
                 false
             }
-            Event::Created(_) | Event::Artifact { .. } | Event::Metadata { .. } => false,
+            Event::Created(_)
+            | Event::Said(_)
+            | Event::Artifact { .. }
+            | Event::Metadata { .. } => false,
         };
         if !self.is_done && (is_settled || self.at.is_some()) {
             self.at = Some(stored.seq);

@@ -65,6 +65,7 @@ impl Append {
         numbered.filter_map(|(seq, event)| match event {
             Event::Message(message) => Some((message.message_id.as_str(), seq)),
             Event::Created(_)
+            | Event::Said(_)
             | Event::TurnQueued { .. }
             | Event::TurnStarted { .. }
             | Event::TurnEnded { .. }

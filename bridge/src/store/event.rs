@@ -18,6 +18,9 @@ pub enum Event {
     Created(Created),
     /// The caller said something.
     Message(Message),
+    /// The agent said something. What it is for is told by what follows, so streams do not show it yet; the task
+    /// as it stands does.
+    Said(Message),
     /// A turn waits for the agent: it starts when those before it have ended, after a restart too.
     #[serde(rename_all = "camelCase")]
     TurnQueued {
@@ -153,6 +156,7 @@ impl Event {
             })),
             Self::Created(_)
             | Self::Message(_)
+            | Self::Said(_)
             | Self::TurnQueued { .. }
             | Self::TurnStarted { .. }
             | Self::TurnEnded { .. }

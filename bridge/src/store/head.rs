@@ -161,7 +161,10 @@ impl Head {
                 self.status_time = time;
                 Ok(())
             }
-            Event::Message(_) | Event::Artifact { .. } | Event::Metadata { .. } => Ok(()),
+            Event::Message(_)
+            | Event::Said(_)
+            | Event::Artifact { .. }
+            | Event::Metadata { .. } => Ok(()),
         }
     }
 

@@ -12,7 +12,7 @@ impl Event {
     /// About how large it is.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Message(said) => message(said),
+            Self::Message(said) | Self::Said(said) => message(said),
             Self::Status { status, metadata } => {
                 OWN + status.message.as_ref().map_or(0, message) + free(metadata.as_ref())
             }

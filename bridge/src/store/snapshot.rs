@@ -47,6 +47,7 @@ impl Snapshot {
                 task.metadata = created.metadata;
             }
             Event::Message(message) => hear(task, message),
+            Event::Said(message) => task.say(message),
             Event::Metadata { metadata, .. } => {
                 task.metadata.get_or_insert_default().extend(metadata);
             }

@@ -272,7 +272,7 @@ pub(super) async fn end(
     last: Vec<Update>,
 ) -> Result<(), EmitError> {
     let is_failed = last.iter().any(fails);
-    let last = handle.events(last);
+    let last = handle.begin(handle.events(last)).await?;
     let ending = |head: &Head, closing: &[Event]| {
         let open = head.turns.iter().any(|one| one.turn == turn);
         let changes = match head.state.is_terminal() {

@@ -84,6 +84,7 @@ impl Open {
             }
             Event::Created(_)
             | Event::Message(_)
+            | Event::Said(_)
             | Event::TurnQueued { .. }
             | Event::TurnStarted { .. }
             | Event::TurnEnded { .. }

@@ -59,7 +59,10 @@ const ask = async (client, ...said) => {
   const answer = await client.sendMessage(request(...said));
   return answer.payload?.value ?? answer;
 };
-const said = (task) => [TaskState[task.status.state], words(task.status.message?.parts ?? [])];
+// The state, and what is said: the question of the status, or else the last artifact.
+const said = (task) => [
+  TaskState[task.status.state], words(task.status.message?.parts ?? task.artifacts.at(-1)?.parts ?? []),
+];
 
 async function turns(client) {
   const echo = await ask(client, 'hi');

@@ -32,14 +32,15 @@ class Client:
 
         return cls(await of(streaming), await of(True))
 
-    async def say(self, text, task):
+    async def say(self, text, task, context):
         """All that answers one message."""
         parts = [Part(root=TextPart(text=text))]
         if text == FILE.word:
             content = b64encode(FILE.content).decode()
             file = FileWithBytes(bytes=content, name=FILE.name, mime_type=FILE.media_type)
             parts.append(Part(root=FilePart(file=file)))
-        message = Message(message_id=str(uuid4()), role=Role.user, parts=parts, task_id=task)
+        ids = {"message_id": str(uuid4()), "task_id": task, "context_id": context}
+        message = Message(role=Role.user, parts=parts, **ids)
         return [shown(*event) async for event in self.client.send_message(message)]
 
     async def task(self, task):

@@ -30,12 +30,13 @@ class Client:
 
         return cls(await of(streaming), await of(True))
 
-    async def say(self, text, task):
+    async def say(self, text, task, context):
         """All that answers one message."""
         parts = [Part(text=text)]
         if text == FILE.word:
             parts.append(Part(raw=FILE.content, filename=FILE.name, media_type=FILE.media_type))
-        message = Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=parts, task_id=task or "")
+        ids = {"message_id": str(uuid4()), "task_id": task or "", "context_id": context or ""}
+        message = Message(role=Role.ROLE_USER, parts=parts, **ids)
         return [shown(item) async for item in self.client.send_message(SendMessageRequest(message=message))]
 
     async def task(self, task):

@@ -46,9 +46,9 @@ def turns(checks, client):
     ended = say(client, "end", task)
     checks.equal("end completes the task", "completed", ended.status.state.value)
     # The client keeps of an artifact nothing but its parts.
-    (artifact,) = ended.artifacts
-    result = artifact["parts"][0]["data"]
-    checks.equal("its result is an artifact", {"history": ["one", "two"]}, result)
+    history = ended.artifacts[0]["parts"][0]["data"]["history"]
+    told = [message["text"] for message in history if message["from"]["role"] == "user"]
+    checks.equal("its result is an artifact", ["-multi", "one", "two", "end"], told)
     users = [said["parts"][0]["text"] for said in ended.history if said["role"] == "user"]
     checks.equal("its history has what was said", ["-multi", "one", "two", "end"], users)
 

@@ -24,28 +24,34 @@ def agent(name):
 
 async def converse(connect, task_of, conversation, streaming):
     client = await connect(conversation["agent"], streaming)
-    answers, task = [], None
+    answers, task, context = [], None, None
     for text in conversation["says"]:
-        answers.append(await client.say(text, task))
-        task = task_of(answers[-1][0])
+        answers.append(await client.say(text, task, context))
+        told = await client.task(task_of(answers[-1][0]))
+        # An ended task takes no message: the conversation goes on in its context.
+        task, context = None if has_ended(told) else told["id"], told["contextId"]
     if until := conversation.get("until"):
-        await hear(client, task, until, streaming)
-    return {"answers": answers, "task": await client.task(task)}
+        await hear(client, told, until, streaming)
+    return {"answers": answers, "task": await client.task(told["id"])}
 
 
-async def hear(client, task, until, streaming):
+async def hear(client, told, until, streaming):
     """Waits until the bot has said it and rests, which may be before a stream of the task is open."""
-    if streaming:
-        async for item in client.follow(task):
+    if streaming and not has_ended(told):
+        async for item in client.follow(told["id"]):
             if until in json.dumps(item):
                 break
-    while not rests_with(until, await client.task(task)):
+    while not rests_with(until, await client.task(told["id"])):
         await asyncio.sleep(0.05)
 
 
 def rests_with(until, task):
     resting = task["status"]["state"] in ("TASK_STATE_INPUT_REQUIRED", "input-required")
-    return resting and until in json.dumps(task)
+    return (resting or has_ended(task)) and until in json.dumps(task)
+
+
+def has_ended(task):
+    return task["status"]["state"].removeprefix("TASK_STATE_").lower() in ("completed", "failed", "canceled", "rejected")
 
 
 def run(connect, task_of):

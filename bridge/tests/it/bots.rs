@@ -64,7 +64,7 @@ const KINDS: [Kind; 9] = [
     ("cards", "bot", &["card"]),
     ("files", "bot", &["look", "file"]),
     ("corrections", "bot", &["correct"]),
-    ("proactive", "bot", &["later"]),
+    ("proactive", "late", &["later"]),
     ("ending", "bot", &["count", "end"]),
     ("failure", "bot", &["throw"]),
 ];
@@ -155,13 +155,15 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     }
 }
 
-/// The bot as two agents: on the usual channel, and on one that bots know.
+/// The bot as three agents: on the usual channel, on one that bots know, and as one that answers after its turn.
 fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, more: &str| {
         format!("[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\n{more}\n")
     };
-    let agents = agent("bot", "") + &agent("webchat", "channel_id = 'webchat'");
+    let late = "turns = 'late'\nending.quiet = '2s'";
+    let webchat = "channel_id = 'webchat'";
+    let agents = agent("bot", "") + &agent("webchat", webchat) + &agent("late", late);
     let config = folder.path().join("bridge.toml");
     fs::write(&config, format!("store = 'memory'\n{agents}")).unwrap();
     Bridge::serve(&["--config", config.to_str().unwrap()])

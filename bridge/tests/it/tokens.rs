@@ -114,6 +114,6 @@ async fn bot_and_bridge_let_each_other_in_by_tokens() {
         .call("bot", "SendMessage", &message)
         .await
         .unwrap();
-    let said = &answer["result"]["task"]["status"]["message"]["parts"][0]["text"];
+    let said = &answer["result"]["task"]["artifacts"][0]["parts"][0]["text"];
     assert_eq!(said, "401 403 200", "{answer}");
 }

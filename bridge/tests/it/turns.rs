@@ -62,6 +62,28 @@ async fn what_was_begun_in_pieces_is_closed_by_whatever_cuts_it_off() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_turn_that_leaves_its_task_at_work_is_no_answer_yet() {
+    let world = fresh();
+    let task = send(&world, say("leave", None)).await.unwrap();
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(task.status.message.unwrap().text(), "done later");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_piece_of_an_artifact_is_added_to_nothing() {
+    let world = fresh();
+    let items = stream(&world, say("begin and hang", None)).await;
+    let items: Vec<_> = items.map(|item| item.unwrap().response).collect().await;
+    let appended = items.iter().filter_map(|item| match item {
+        StreamResponse::ArtifactUpdate(update) => Some(update.append),
+        StreamResponse::Task(_) | StreamResponse::Message(_) | StreamResponse::StatusUpdate(_) => {
+            None
+        }
+    });
+    assert_eq!(appended.collect::<Vec<_>>(), [false, true]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_begun_in_pieces_is_closed_by_a_cancelation() {
     let world = fresh();
     let mut items = stream(&world, say("begin and slow", None)).await;

@@ -25,7 +25,7 @@ use bridge_protocol::{
 use futures_util::StreamExt as _;
 use serde_json::json;
 
-/// Does what it is told: `panic`, `hang`, `slow`, `ask`, or completes; `begin and` one of these begins an
+/// Does what it is told: `panic`, `hang`, `slow`, `ask`, `leave` its task at work for a while, or completes; `begin and` one of these begins an
 /// artifact before. Notes what it heard.
 #[derive(Clone, Default)]
 pub(crate) struct Obedient(Arc<Mutex<Vec<String>>>);
@@ -59,6 +59,14 @@ impl Executor for Obedient {
             None => text,
         };
         match text.as_str() {
+            "leave" => {
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(2)).await;
+                    let done = Update::said(TaskState::Completed, "late", "done later");
+                    let _ = turn.handle.emit(vec![done]).await;
+                });
+                return Vec::new();
+            }
             "panic" => panic!("as I was told"),
             "hang" => std::future::pending().await,
             "slow" | "slow ask" => tokio::time::sleep(Duration::from_secs(2)).await,

@@ -1,9 +1,12 @@
 //! Collects what an agent says about one task.
 
 use bridge_client::{Client, ClientError, EventStream};
-use bridge_protocol::a2a::{
-    Artifact, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse, Task, TaskState,
-    TaskStatus,
+use bridge_protocol::{
+    a2a::{
+        Artifact, Message, Metadata, Part, Role, SendMessageRequest, StreamResponse, Task,
+        TaskState, TaskStatus,
+    },
+    translate::answer,
 };
 use futures_util::StreamExt as _;
 use serde::Serialize;
@@ -116,12 +119,12 @@ impl Collected {
         }
     }
 
-    /// All that was said in it: the status, the artifacts, or the message.
+    /// All that was said in it, once: the status, the artifacts, or the message.
     pub(super) fn text(&self) -> String {
         let message = self.message.as_ref().map(Message::text);
         let task = self.task.iter().flat_map(|task| {
             let status = task.status.message.as_ref().map(Message::text);
-            let parts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
+            let parts = task.produced().flat_map(|artifact| &artifact.parts);
             let artifacts = parts.filter_map(|part| part.as_text().map(str::to_owned));
             status.into_iter().chain(artifacts)
         });
@@ -174,21 +177,22 @@ pub(super) fn assessment_of(mut statuses: Vec<TaskStatus>, verdict: Verdict) -> 
 }
 
 fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) -> Assessment {
-    let artifacts = to_json(artifacts);
-    let results = results(&artifacts);
+    // What a bridge's bot said in the end is its answer, and no result.
+    let said = |one: &&Artifact| answer::message_id(one).is_none();
+    let results = results(&to_json(artifacts.iter().filter(said)));
     Assessment {
         state,
         statuses: to_json(statuses),
         metrics: metrics(&results),
         results,
-        artifacts,
+        artifacts: to_json(artifacts),
     }
 }
 
 /// Protocol objects have string keys and finite numbers, so writing them cannot fail.
-fn to_json(objects: &[impl Serialize]) -> Vec<Value> {
+fn to_json(objects: impl IntoIterator<Item = impl Serialize>) -> Vec<Value> {
     objects
-        .iter()
-        .map(|one| serde_json::to_value(one).unwrap_or_default())
+        .into_iter()
+        .map(|one| serde_json::to_value(&one).unwrap_or_default())
         .collect()
 }

@@ -101,7 +101,8 @@ impl Heard {
         self.put(message);
     }
 
-    /// Artifacts have no message id; one that stands as it stood is not received again.
+    /// Artifacts have no message id; one that stands as it stood is not received again, nor one that repeats a
+    /// message.
     fn receive_artifacts(&self) {
         for artifact in self.changed_artifacts() {
             self.put(&artifact);
@@ -113,7 +114,7 @@ impl Heard {
         let State {
             task, artifacts, ..
         } = &mut *state;
-        let all = task.iter().flat_map(|task| &task.artifacts);
+        let all = task.iter().flat_map(Task::produced);
         let changed = all.filter(|artifact| {
             let now = to_json(artifact);
             artifacts.insert(artifact.artifact_id.clone(), now.clone()) != Some(now)

@@ -1,7 +1,7 @@
 //! What came of a call.
 
 use bridge_protocol::{
-    a2a::{Artifact, Message, SendMessageResponse, Task, TaskState},
+    a2a::{Artifact, Message, Part, SendMessageResponse, Task, TaskState},
     dialect::execute::result::{data_of_message, data_of_task, text_of_task},
 };
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub struct Outcome {
     pub result_data: Option<Value>,
     /// What the agent said last: the answer, the reason, or the question.
     pub text: String,
-    /// Everything that the task produced.
+    /// Everything that the task produced, but for what only repeats the text.
     pub artifacts: Vec<Artifact>,
     /// The task, unless the agent answered without one.
     pub task_id: Option<String>,
@@ -125,15 +125,30 @@ impl From<SendMessageResponse> for Outcome {
 
 impl From<Task> for Outcome {
     fn from(task: Task) -> Self {
+        let text = text_of_task(&task);
+        // Words without a name that are the text already say nothing more.
+        let is_words = |one: &Artifact| one.parts.iter().all(|part| part.as_text().is_some());
+        let is_told =
+            |one: &Artifact| one.name.is_none() && is_words(one) && text.contains(&words(one));
         Self {
             state: State::from(&task.status.state),
             result_data: data_of_task(&task).cloned(),
-            text: text_of_task(&task),
-            artifacts: task.artifacts,
+            artifacts: task
+                .artifacts
+                .iter()
+                .filter(|one| !is_told(one))
+                .cloned()
+                .collect(),
+            text,
             task_id: Some(task.id),
             context_id: task.context_id,
         }
     }
+}
+
+fn words(artifact: &Artifact) -> String {
+    let texts: Vec<&str> = artifact.parts.iter().filter_map(Part::as_text).collect();
+    texts.join("\n")
 }
 
 /// A message without a task is a whole answer.

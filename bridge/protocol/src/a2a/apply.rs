@@ -3,19 +3,20 @@
 use alloc::vec::Vec;
 
 use super::{
-    Artifact, Metadata, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
-    TaskStatusUpdateEvent,
+    Artifact, Message, Metadata, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,
+    TaskStatus,
 };
 
 impl Task {
     /// The task as it stands after `update`. The message of the status that is replaced goes to the
-    /// history, unless it stands there already.
-    fn apply_status(&mut self, update: TaskStatusUpdateEvent) {
-        let replaced = core::mem::replace(&mut self.status, update.status);
-        self.remember(replaced);
-        if let Some(metadata) = update.metadata {
-            self.metadata.get_or_insert_default().extend(metadata);
+    /// history, unless it stands there already; that of the new one leaves it.
+    fn apply_status(&mut self, status: TaskStatus) {
+        let replaced = core::mem::replace(&mut self.status, status);
+        if let Some(now) = &self.status.message {
+            let is_it = |one: &Message| one.message_id == now.message_id;
+            self.history.retain(|one| !is_it(one));
         }
+        self.remember(replaced);
     }
 
     /// The task as it stands after `update`: parts are appended to the artifact of the same id, or
@@ -38,15 +39,37 @@ impl Task {
         }
     }
 
+    /// The task after its agent said something that changes nothing else.
+    pub fn say(&mut self, message: Message) {
+        let status = TaskStatus {
+            message: Some(message),
+            ..self.status.clone()
+        };
+        self.apply_status(status);
+    }
+
     /// The task as it stands after any item of its stream. A message is no part of a task and changes
     /// nothing.
     pub fn apply(&mut self, item: StreamResponse) {
         match item {
             StreamResponse::Task(task) => *self = task,
-            StreamResponse::StatusUpdate(update) => self.apply_status(update),
+            StreamResponse::StatusUpdate(update) => {
+                self.apply_status(update.status);
+                if let Some(metadata) = update.metadata {
+                    self.metadata.get_or_insert_default().extend(metadata);
+                }
+            }
             StreamResponse::ArtifactUpdate(update) => self.apply_artifact(update),
             StreamResponse::Message(_) => {}
         }
+    }
+
+    /// The artifacts but those that only repeat what the status says: a result may stand in both.
+    pub fn produced(&self) -> impl Iterator<Item = &Artifact> {
+        let said = self.status.message.as_ref();
+        let is_new =
+            move |one: &&Artifact| !said.is_some_and(|message| one.repeats(&message.parts));
+        self.artifacts.iter().filter(is_new)
     }
 
     /// The task that begins with this item: itself, or one of which only a change was seen. None begins
@@ -92,6 +115,12 @@ impl Task {
 }
 
 impl Artifact {
+    /// Whether it has these contents and no others.
+    pub fn repeats(&self, parts: &[Part]) -> bool {
+        let contents = self.parts.iter().map(|part| &part.content);
+        contents.eq(parts.iter().map(|part| &part.content))
+    }
+
     /// Appends a further piece: its parts, and what else it says anew.
     fn extend(&mut self, piece: Self) {
         self.parts.extend(piece.parts);

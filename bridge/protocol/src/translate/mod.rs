@@ -10,11 +10,13 @@
 //!
 //! - [`to_activity`]: messages, cancels and first contacts to activities
 //! - [`turn`]: the machine
+//! - [`answer`]: where clients find the answer of a task that completes
 //! - [`from_activity`]: activities to messages
 //! - [`context`]: what a turn's activities have in common
 //! - [`keys`]: names in metadata and in `channelData`
 //! - [`whole`]: the extension that carries activities whole
 
+pub mod answer;
 pub mod context;
 mod data_uri;
 mod end;

@@ -57,6 +57,11 @@ impl Streams {
         stream.advance(text)
     }
 
+    /// Whether one of them says this text, and nothing else.
+    pub(crate) fn have_sent(&self, text: &str) -> bool {
+        self.0.iter().any(|stream| stream.sent == text)
+    }
+
     /// Closes the streams that were never finished, and gives their ids.
     pub(crate) fn close(&mut self) -> Vec<String> {
         let open = self.0.iter_mut().filter(|stream| stream.is_open);

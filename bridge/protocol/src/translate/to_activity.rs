@@ -17,8 +17,8 @@ use crate::{
 /// back.
 ///
 /// Texts become `text`, a line a part: they were separate, and without a break the last word of one would
-/// run into the first of the next. The only data part, unless it is a card or has a name, becomes `value`:
-/// it is what the user put into a card. All other parts become attachments. `channelData` is the task, and
+/// run into the first of the next. All other parts become attachments. The only data part, unless it is a card or
+/// has a name, becomes `value` too: it may be what the user put into a card. `channelData` is the task, and
 /// beside its fields stands the message with all that activities have no fields for. A data part that is marked
 /// so makes it an `invoke`. Other marks in metadata are not obeyed here: they come from the user, who must not
 /// be able to say who speaks. A message that carries an activity whole gives that one: see [`whole`].
@@ -32,6 +32,8 @@ pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
         activity.name = Some(name);
     }
     activity.value = value_part.and_then(data);
+    // An invoke has its value and nothing beside it.
+    let value = value.filter(|_| activity.kind == ActivityType::Invoke);
     let others = message.parts.iter().enumerate();
     let others = others.filter(|(index, part)| part.as_text().is_none() && Some(*index) != value);
     activity.attachments = others.map(|(_, part)| media::plain(part)).collect();

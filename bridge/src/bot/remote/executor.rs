@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use bridge_protocol::{
     a2a::{Task, TaskState},
     activity::{Activity, ActivityType},
-    translate::{Input, Turn as Machine, TurnContext as Place},
+    translate::{
+        Input, Turn as Machine, TurnContext as Place, answer, to_activity, turn::waits_for,
+    },
 };
 use futures_util::future::join;
 use tokio::time::timeout;
@@ -24,7 +26,10 @@ use super::{
 };
 use crate::{
     agent::Conversation,
-    bot::{executor::unkept, pump::Pump},
+    bot::{
+        executor::unkept,
+        pump::{self, LULL, Pump},
+    },
     caller::Caller,
     executor::{Executor, Turn, Update},
     store::StoreError,
@@ -70,10 +75,7 @@ impl Executor for RemoteExecutor {
         let before = turn.handle.known().seq;
         let talk = async |line: &Line| self.wait(&turn, line).await;
         let updates = Box::pin(self.carry(&scene, before, talk)).await;
-        updates
-            .into_iter()
-            .map(|last| repeat(&turn.task, last))
-            .collect()
+        repeat(&scene, updates)
     }
 
     fn enters(&self) {
@@ -153,7 +155,10 @@ impl RemoteExecutor {
         let lines = &self.channel.lines;
         let (line, queue) = lines.open(task_id, activity_id, from, ending, party);
         let machine = Machine::new(scene.place.clone(), self.bot.settings.silent_end);
-        let mut pump = Pump::new(machine, scene.turn.handle.clone(), queue);
+        // A bot that has not said when it is done may say more until it was quiet for long enough.
+        let lull = ending.quiet + LULL;
+        let pump = Pump::new(machine, scene.turn.handle.clone(), queue);
+        let mut pump = pump.with_lull(lull);
         let talking = async move {
             let how = self.ended(scene.turn, talk(&line)).await;
             drop(line);
@@ -190,8 +195,10 @@ impl RemoteExecutor {
             self.greet(scene, line).await;
         }
         match self.call(scene, line, activity).await? {
-            Answered::Over => {}
-            Answered::Taken => heard::finished(line.heard(), &self.bot.settings.ending).await,
+            Answered::Over if self.bot.settings.ending.answer => {}
+            Answered::Over | Answered::Taken => {
+                heard::finished(line.heard(), &self.bot.settings.ending).await;
+            }
         }
         Ok(())
     }
@@ -265,20 +272,33 @@ enum BotTrouble {
     Store(#[from] StoreError),
 }
 
-/// After a restart nobody knows the last words any more but the task: they stay in its status.
-fn repeat(task: &Task, last: Update) -> Update {
-    match last {
-        Update::Status {
+/// After a restart nobody knows what was said before it but the task: its last words are the answer or part of
+/// it if the task completes, and else they stay in its status. What they asked is still asked.
+fn repeat(scene: &Scene<'_>, mut updates: Vec<Update>) -> Vec<Update> {
+    let said = scene.turn.task.status.message.as_ref();
+    let (
+        Some(said),
+        Some(Update::Status {
             state,
-            message: None,
+            message: message @ None,
             metadata,
-        } => Update::Status {
-            state,
-            message: task.status.message.clone(),
-            metadata,
-        },
-        other => other,
+        }),
+    ) = (said, updates.last_mut())
+    else {
+        return updates;
+    };
+    let is_silent = metadata.is_none() && *state != TaskState::Canceled;
+    let asked = waits_for(&to_activity::reply(said, &scene.place)).filter(|_| is_silent);
+    if let Some(asked) = asked {
+        *state = asked;
     }
+    if *state == TaskState::Completed {
+        let answer = answer::output(said).and_then(pump::update);
+        updates.splice(0..0, answer);
+    } else {
+        *message = Some(said.clone());
+    }
+    updates
 }
 
 fn unprepared(turn: &Turn, error: &StoreError) -> Vec<Update> {

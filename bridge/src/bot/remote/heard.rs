@@ -1,9 +1,14 @@
 //! What was heard of a bot in a turn, and when that means that it has finished.
 
+use std::time::Duration;
+
 use bridge_protocol::activity::{Activity, ActivityType, StreamType};
 use tokio::{sync::watch, time::timeout};
 
 use super::Ending;
+
+/// How long the end of the conversation may take behind what bots say last.
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// What was heard of a bot so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,16 +28,21 @@ pub(super) enum Mood {
     AtWork,
     /// It has said something that may have been all.
     Spoken,
-    /// It has said that it has finished.
+    /// It has said what bots say last; but the end of the conversation may still follow.
     Finished,
+    /// It has ended the conversation.
+    Ended,
 }
 
 impl Heard {
     /// The same after one more activity, which says this about how the bot stands.
     pub(super) fn after(self, mood: Option<Mood>) -> Self {
         let mood = match self.mood {
-            Mood::Finished => Mood::Finished,
-            Mood::Silent | Mood::AtWork | Mood::Spoken => mood.unwrap_or(self.mood),
+            Mood::Ended => Mood::Ended,
+            Mood::Finished if mood != Some(Mood::Ended) => Mood::Finished,
+            Mood::Finished | Mood::Silent | Mood::AtWork | Mood::Spoken => {
+                mood.unwrap_or(self.mood)
+            }
         };
         Self {
             count: self.count + 1,
@@ -44,7 +54,7 @@ impl Heard {
 /// What an activity says about how the bot stands, if it says anything.
 pub(super) fn mood(activity: &Activity, ending: &Ending) -> Option<Mood> {
     match &activity.kind {
-        ActivityType::EndOfConversation => Some(Mood::Finished),
+        ActivityType::EndOfConversation => Some(Mood::Ended),
         ActivityType::Message | ActivityType::Typing => Some(spoken(activity, ending)),
         ActivityType::Trace => None,
         ActivityType::ContactRelationUpdate
@@ -86,7 +96,8 @@ pub(super) async fn finished(mut heard: watch::Receiver<Heard>, ending: &Ending)
     loop {
         let now = *heard.borrow_and_update();
         let wait = match now.mood {
-            Mood::Finished => return,
+            Mood::Ended => return,
+            Mood::Finished => MOMENT.min(ending.settle),
             Mood::Silent | Mood::AtWork => ending.patience,
             Mood::Spoken if now.count == before => ending.settle,
             Mood::Spoken => ending.quiet,
@@ -101,8 +112,6 @@ pub(super) async fn finished(mut heard: watch::Receiver<Heard>, ending: &Ending)
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use bridge_protocol::wire::Wire as _;
     use serde_json::{Value, json};
     use tokio::time::{Instant, sleep};
@@ -137,7 +146,7 @@ mod tests {
                 json!({"type": "message", "attachments": card}),
                 Mood::Finished,
             ),
-            (json!({"type": "endOfConversation"}), Mood::Finished),
+            (json!({"type": "endOfConversation"}), Mood::Ended),
         ] {
             let heard = Heard::default().after(mood(&activity(said.clone()), &Ending::default()));
             assert_eq!(heard.mood, expected, "{said}");

@@ -5,7 +5,10 @@ use std::time::Duration;
 use bridge_protocol::{activity::DeliveryMode, translate::SilentEnd};
 use url::Url;
 
-use crate::agent::Conversation;
+use crate::{agent::Conversation, bot::Turns};
+
+/// How long a bot is quiet that answers after its turn, when it has said all.
+const LATE: Duration = Duration::from_secs(10);
 
 /// How a remote bot is hosted. The default works with every SDK that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,13 @@ pub struct RemoteSettings {
 
 impl Default for RemoteSettings {
     fn default() -> Self {
+        Self::with(Turns::default())
+    }
+}
+
+impl RemoteSettings {
+    /// Those of a bot whose turns end so.
+    pub fn with(turns: Turns) -> Self {
         Self {
             delivery: Delivery::default(),
             channel_id: "a2a".into(),
@@ -52,10 +62,10 @@ impl Default for RemoteSettings {
             user: UserId::default(),
             bot_id: None,
             bot_name: None,
-            conversation: Conversation::default(),
-            silent_end: SilentEnd::default(),
+            conversation: turns.conversation(),
+            silent_end: turns.silent_end(),
             first_contact: false,
-            ending: Ending::default(),
+            ending: Ending::of(turns),
             request_timeout: Duration::from_secs(120),
             limit: Duration::from_secs(300),
             answer_limit: 16 << 20,
@@ -100,10 +110,13 @@ pub enum UserId {
     Fixed(String),
 }
 
-/// What ends a turn whose message the bot took with 202, which says nothing about its end: whichever of
-/// these comes first. `endOfConversation` always does, since it ends the task.
+/// What ends a turn whose message the bot took with 202, which says nothing about its end, or that of a bot that
+/// answers after its turn: whichever of these comes first. `endOfConversation` always does, since it ends the
+/// task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
+    /// Whether the bot's HTTP answer ends it, if that tells: with all but 202 most bots have done their turn.
+    pub answer: bool,
     /// Whether the final piece of a stream ends it.
     pub final_piece: bool,
     /// Whether a message that expects input ends it.
@@ -116,9 +129,25 @@ pub struct Ending {
     pub patience: Duration,
 }
 
+impl Ending {
+    /// That of a bot whose turns end so.
+    fn of(turns: Turns) -> Self {
+        match turns {
+            Turns::Answers | Turns::Dotnet => Self::default(),
+            Turns::Late => Self {
+                answer: false,
+                quiet: LATE,
+                settle: LATE,
+                ..Self::default()
+            },
+        }
+    }
+}
+
 impl Default for Ending {
     fn default() -> Self {
         Self {
+            answer: true,
             final_piece: true,
             expecting_input: true,
             quiet: Duration::from_secs(2),

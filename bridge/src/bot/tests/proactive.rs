@@ -33,15 +33,15 @@ async fn a_conversation_is_continued_an_hour_later() {
     chat.say("hi").await.unwrap();
     let mut follower = chat.follow().unwrap();
     while let Some(stored) = follower.next().await.unwrap() {
-        if line(&stored.event).as_deref() == Some("completed: ContinueConversation") {
+        if line(&stored.event).as_deref() == Some("completed") {
             break;
         }
     }
     let expected = [
-        "working: I will call back.",
         "input-required: I will call back.",
         "end of turn 1",
-        "completed: ContinueConversation",
+        "artifact = ContinueConversation (last)",
+        "completed",
     ];
     assert_eq!(log(&chat).await, expected);
 }
@@ -138,7 +138,7 @@ async fn what_was_said_before_a_failure_is_logged() {
     );
     assert_eq!(refused.unwrap_err().to_string(), expected);
     let log = log(&chat).await;
-    assert_eq!(log[2..], ["working: News.", "input-required: News."]);
+    assert_eq!(log[2..], ["input-required: News."]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,10 @@ async fn said(texts: &[&str]) -> (Chat, Vec<String>) {
     (chat, log)
 }
 
+fn said_by(role: &str, text: &str) -> serde_json::Value {
+    json!({"type": "message", "from": {"role": role}, "text": text})
+}
+
 #[tokio::test(start_paused = true)]
 async fn anything_is_echoed_and_the_task_completed() {
     for text in ["hello", "end", "multi"] {
@@ -22,7 +26,8 @@ async fn anything_is_echoed_and_the_task_completed() {
         assert_eq!(
             log,
             [
-                format!("completed: You said: {text}").as_str(),
+                format!("artifact = You said: {text} (last)").as_str(),
+                "completed",
                 "end of turn 1"
             ]
         );
@@ -31,7 +36,7 @@ async fn anything_is_echoed_and_the_task_completed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_conversation_ends_with_its_history() {
-    let (chat, log) = said(&["-multi", "one", "-stream", "end"]).await;
+    let (chat, log) = said(&["-MULTI", "one", "-stream", "END"]).await;
     let expected = [
         "input-required: Say something, and \"end\" when you are done.",
         "end of turn 1",
@@ -43,10 +48,11 @@ async fn a_conversation_ends_with_its_history() {
         "working",
         "input-required: You said: -stream",
         "end of turn 3",
-        "user: end",
+        "user: END",
         "working",
         "artifact =  (last)",
-        "completed: All done.",
+        "artifact = All done. (last)",
+        "completed",
         "end of turn 4",
     ];
     assert_eq!(log, expected);
@@ -55,7 +61,15 @@ async fn a_conversation_ends_with_its_history() {
     assert_eq!(result.name.as_deref(), Some("Result"));
     assert_eq!(
         result.parts[0].content,
-        Content::Data(json!({"history": ["one", "-stream"]}))
+        Content::Data(json!({"history": [
+            said_by("user", "-MULTI"),
+            said_by("agent", "Say something, and \"end\" when you are done."),
+            said_by("user", "one"),
+            said_by("agent", "You said: one"),
+            said_by("user", "-stream"),
+            said_by("agent", "You said: -stream"),
+            said_by("user", "END"),
+        ]}))
     );
 }
 

@@ -21,7 +21,7 @@ use crate::{
         address::{self, shown},
         card_file, serve,
     },
-    config::{self, AgentConfig, Config, ConfigError, ConfigErrors, SilentTurn},
+    config::{self, AgentConfig, Config, ConfigError, ConfigErrors},
 };
 use serde_json::Value;
 
@@ -161,11 +161,10 @@ async fn refused(config: &Config) -> Option<Finding> {
 
 /// A bot whose turns end without a state keeps those waiting who wait for its answer.
 fn endless(agent: &AgentConfig) -> Option<Finding> {
-    let is_endless = agent.silent_end == Some(SilentTurn::Working);
-    is_endless.then(|| Finding {
+    agent.leaves_at_work().map(|key| Finding {
         level: Level::Warning,
         rule: "configuration",
-        path: format!("agents.{}.silent_end", agent.name.get_ref().0),
+        path: format!("agents.{}.{key}", agent.name.get_ref().0),
         message: WORKING.to_owned(),
         fix: "leave it out, unless the bot ends its conversations (endOfConversation)".to_owned(),
     })

@@ -72,7 +72,8 @@ app_id = \"APP_ID\"
 ";
 
 fn agent(url: &Url) -> String {
-    format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n")
+    let late = "# turns = \"late\"  # if it answers after its turn";
+    format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n{late}\n")
 }
 
 /// The status by which a bot did not let us in.
@@ -187,7 +188,8 @@ mod tests {
             refused(500),
         ])
         .unwrap();
-        assert!(plain.ends_with("[[agents]]\nname = \"bot\"\nbot = \"http://h/api/messages\"\n"));
+        let agent = "[[agents]]\nname = \"bot\"\nbot = \"http://h/api/messages\"\n";
+        assert!(plain.contains(agent), "{plain}");
         let deaf = told([
             taken(&[], false, &[]),
             taken(&["a"], false, &[]),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     cli::check::WORKING,
-    config::{AgentConfig, DeliveryMode as Said, SilentTurn},
+    config::{AgentConfig, DeliveryMode as Said},
 };
 
 /// Whether the settings do, or what to change.
@@ -41,9 +41,9 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
         true => format!("the settings of {name} do"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
     };
-    Ok(match tried.agent.silent_end {
-        Some(SilentTurn::Working) => format!("{told}\n\nsilent_end = \"working\": {WORKING}"),
-        Some(SilentTurn::Completed | SilentTurn::InputRequired) | None => told,
+    Ok(match tried.agent.leaves_at_work() {
+        Some(key) => format!("{told}\n\n{key}: {WORKING}"),
+        None => told,
     })
 }
 

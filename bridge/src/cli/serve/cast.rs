@@ -10,14 +10,14 @@ use crate::{
     agent::{Agent, Answers, Conversation, Repeats, TurnSettings},
     auth::Issuer,
     bot::{
-        BotExecutor, BotSettings,
+        BotExecutor, BotSettings, Turns,
         remote::{Channel, Delivery, Ending, RemoteBot, RemoteSettings, UserId},
     },
     builtin::{self, Builtin},
     cli::card_file,
     config::{
         AgentConfig, Config, ConversationIs, DeliveryMode, EndingConfig, Period, RepeatsAre,
-        SilentTurn,
+        SilentTurn, TurnsAre,
     },
     host::Host,
     store::Store,
@@ -165,7 +165,7 @@ fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
 }
 
 fn remote_settings(said: &AgentConfig) -> RemoteSettings {
-    let usual = RemoteSettings::default();
+    let usual = RemoteSettings::with(said.turns.map_or_else(Turns::default, turns));
     RemoteSettings {
         delivery: match said.delivery {
             None | Some(DeliveryMode::Auto) => Delivery::Auto,
@@ -178,8 +178,8 @@ fn remote_settings(said: &AgentConfig) -> RemoteSettings {
         user: said.user_id.clone().map_or(UserId::Caller, UserId::Fixed),
         bot_id: said.bot_id.clone(),
         bot_name: said.bot_name.clone(),
-        conversation: conversation(said),
-        silent_end: silent_end(said),
+        conversation: conversation(said, usual.conversation),
+        silent_end: silent_end(said, usual.silent_end),
         first_contact: said.first_contact,
         ending: ending(&said.ending, &usual.ending),
         request_timeout: or(said.request_timeout, usual.request_timeout),
@@ -191,36 +191,51 @@ fn remote_settings(said: &AgentConfig) -> RemoteSettings {
 
 fn builtin_settings(said: &AgentConfig) -> BotSettings {
     let usual = BotSettings::new(&said.name.get_ref().0);
+    let turns = said.turns.map(turns);
     BotSettings {
         channel_id: said.channel_id.clone().unwrap_or(usual.channel_id),
         locale: said.locale.clone(),
-        conversation: conversation(said),
-        silent_end: silent_end(said),
+        conversation: conversation(said, turns.map_or(usual.conversation, Turns::conversation)),
+        silent_end: silent_end(said, turns.map_or(usual.silent_end, Turns::silent_end)),
         ..usual
     }
 }
 
-fn conversation(said: &AgentConfig) -> Conversation {
+fn turns(said: TurnsAre) -> Turns {
+    match said {
+        TurnsAre::Answers => Turns::Answers,
+        TurnsAre::Dotnet => Turns::Dotnet,
+        TurnsAre::Late => Turns::Late,
+    }
+}
+
+fn conversation(said: &AgentConfig, usual: Conversation) -> Conversation {
     match said.conversation {
-        None | Some(ConversationIs::Task) => Conversation::Task,
+        None => usual,
+        Some(ConversationIs::Task) => Conversation::Task,
         Some(ConversationIs::Context) => Conversation::Context,
     }
 }
 
-fn silent_end(said: &AgentConfig) -> SilentEnd {
+fn silent_end(said: &AgentConfig, usual: SilentEnd) -> SilentEnd {
     match said.silent_end {
-        None | Some(SilentTurn::InputRequired) => SilentEnd::InputRequired,
+        None => usual,
+        Some(SilentTurn::InputRequired) => SilentEnd::InputRequired,
         Some(SilentTurn::Completed) => SilentEnd::Completed,
         Some(SilentTurn::Working) => SilentEnd::Working,
     }
 }
 
 fn ending(said: &EndingConfig, usual: &Ending) -> Ending {
+    let quiet = or(said.quiet, usual.quiet);
+    // A late bot that spoke before its HTTP answer has not finished by that.
+    let settle = if usual.answer { usual.settle } else { quiet };
     Ending {
+        answer: said.answer.unwrap_or(usual.answer),
         final_piece: said.final_piece.unwrap_or(usual.final_piece),
         expecting_input: said.expecting_input.unwrap_or(usual.expecting_input),
-        quiet: or(said.quiet, usual.quiet),
-        settle: or(said.settle, usual.settle),
+        quiet,
+        settle: or(said.settle, settle),
         patience: or(said.patience, usual.patience),
     }
 }

@@ -151,7 +151,7 @@ async fn turns(cli: &Cli) -> Value {
     let answered = cli.say(&["hi"]).await;
     assert_eq!(state(&answered), "TASK_STATE_COMPLETED");
     assert_eq!(
-        answered["status"]["message"]["parts"],
+        answered["artifacts"][0]["parts"],
         json!([{"text": "You said: hi"}])
     );
     assert_eq!(cli.ask(&["task", "get", id(&answered)]).await, answered);

@@ -12,16 +12,19 @@ mod properties;
 mod restart;
 mod standin;
 mod trouble;
+mod turns;
 mod whole;
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
 use bridge::{
+    agent::Conversation,
     bot::remote::{Channel, ChannelSettings, Ending, RemoteBot, RemoteSettings},
     host::Host,
     store::{MemoryStore, Store},
 };
+use bridge_protocol::translate::SilentEnd;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Runtime, sync::oneshot, time::Instant};
 
@@ -169,6 +172,8 @@ fn quick() -> RemoteSettings {
         },
         request_timeout: Duration::from_secs(25),
         limit: Duration::from_secs(25),
+        conversation: Conversation::Task,
+        silent_end: SilentEnd::InputRequired,
         ..RemoteSettings::default()
     }
 }
@@ -188,10 +193,15 @@ fn state(task: &Value) -> &str {
     task["status"]["state"].as_str().unwrap_or("no task")
 }
 
-/// What the task's status says.
+/// What the task's status says, or else its last artifact.
 fn said(task: &Value) -> &str {
-    let text = &task["status"]["message"]["parts"][0]["text"];
-    text.as_str().unwrap_or_default()
+    let artifacts = task["artifacts"].as_array();
+    let answer = artifacts.and_then(|artifacts| artifacts.last());
+    let texts = [Some(&task["status"]["message"]), answer]
+        .into_iter()
+        .flatten();
+    let mut texts = texts.filter_map(|one| one["parts"][0]["text"].as_str());
+    texts.next().unwrap_or_default()
 }
 
 /// All that the agent has said, in order.

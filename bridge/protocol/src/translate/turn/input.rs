@@ -27,11 +27,16 @@ pub enum Input {
     Canceled,
     /// The turn took longer than it may.
     TimedOut,
+    /// The bot has been silent for a while, and has not done its turn.
+    Lull,
 }
 
 /// What the caller must log, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
+    /// The bot said this. Whether it is the answer, a question or a word on the way is not known yet, so those
+    /// who watch the task are told later; the task as it stands has it as the message of its status.
+    Said(Message),
     /// The status of the task changes. The caller adds the time.
     Status {
         /// The state from now on.

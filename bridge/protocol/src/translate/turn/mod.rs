@@ -2,9 +2,9 @@
 //!
 //! | the bot sends | the task gets |
 //! |-|-|
-//! | a message | status working with it, at once |
-//! | a message that expects input | status input-required with it, at once |
-//! | a message with a card to sign in | status auth-required with it, at once |
+//! | a message | what was said last, told when it is known what it is |
+//! | a message that expects input | the same, and status input-required with it when the turn ends |
+//! | a message with a card to sign in | the same, and status auth-required with it when the turn ends |
 //! | an informative piece of a stream | status working with it |
 //! | a piece of a stream | an artifact whose id is the stream's, or more of it |
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
@@ -12,27 +12,34 @@
 //! | another version of a message, or its deletion | metadata that streams show, and the last message follows |
 //! | any other activity | metadata |
 //!
-//! When the turn ends, the streams that are still open are closed, and its last message stands in the last
-//! status, with the id under which it was shown. A status that was told at once is not told again.
+//! A turn is judged when it is over: a bot that asks may still end the conversation in the same turn. Then the
+//! streams that are still open are closed. If the task completes, the messages that were not told yet are its
+//! [`answer`](super::answer); else they are statuses, the last one that of the state in which the turn leaves
+//! the task. A bot that types, streams or is silent for a while has more to do: what it said until then is told
+//! at once, with status working. A status that was told is not told again.
 
+mod ending;
 mod input;
 mod pieces;
 mod telling;
 
-use alloc::{collections::VecDeque, string::String};
+use alloc::{collections::VecDeque, string::String, vec::Vec};
 
 pub use input::{Dropped, Input, Output, SilentEnd};
 
 use serde_json::Map;
 
-use super::{TurnContext, end, from_activity, ids::Ids, keys::EVENT, stream::Streams, whole};
+use super::{TurnContext, from_activity, ids::Ids, keys::EVENT, stream::Streams, whole};
 use crate::{
-    a2a::{Message, Metadata, Part, Role, TaskState},
+    a2a::{Message, Metadata, TaskState},
     activity::{Activity, ActivityType, StreamType},
 };
 
 /// Why a turn that hit its limit failed.
 const TIMED_OUT: &str = "the agent did not finish its turn in time";
+
+/// How many messages may wait to be told.
+const HELD: usize = 8;
 
 /// One turn of a bot.
 pub struct Turn {
@@ -40,8 +47,12 @@ pub struct Turn {
     silent_end: SilentEnd,
     ids: Ids,
     streams: Streams,
-    /// The last message shown; pieces of streams are none.
+    /// The last message; pieces of streams are none.
     shown: Option<Message>,
+    /// The messages that nobody who watches was told of, the oldest first.
+    held: Vec<Message>,
+    /// Whether the bot spoke in a stream last, and not in that message.
+    is_streamed: bool,
     /// The last status told: its state, and the id of its message.
     told: Option<(TaskState, Option<String>)>,
     /// What the bot waits for, if it said so.
@@ -59,6 +70,8 @@ impl Turn {
             silent_end,
             streams: Streams::default(),
             shown: None,
+            held: Vec::new(),
+            is_streamed: false,
             told: None,
             asked: None,
             outputs: VecDeque::new(),
@@ -74,7 +87,11 @@ impl Turn {
         match input {
             Input::Activity(activity) if self.has_ended => return Err(Dropped::new(activity)),
             Input::Activity(activity) => self.activity(&activity),
-            Input::TurnEnded | Input::Failed(_) | Input::Canceled | Input::TimedOut
+            Input::TurnEnded
+            | Input::Failed(_)
+            | Input::Canceled
+            | Input::TimedOut
+            | Input::Lull
                 if self.has_ended => {}
             Input::TurnEnded => self.end_in_silence(),
             Input::Failed(reason) => self.fail(reason),
@@ -82,6 +99,7 @@ impl Turn {
             // Whoever asked has finished, even if nobody said so.
             Input::TimedOut if self.asked.is_some() => self.end_in_silence(),
             Input::TimedOut => self.fail(TIMED_OUT.into()),
+            Input::Lull => self.tell(),
         }
         Ok(())
     }
@@ -89,6 +107,11 @@ impl Turn {
     /// The next thing to log, in order. [`Output::Ended`] is the last one.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
+    }
+
+    /// Whether there is something that a silence of the bot, [`Input::Lull`], would tell.
+    pub fn has_untold(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// Whether the turn is over. There may still be something to poll.
@@ -132,19 +155,31 @@ impl Turn {
     }
 
     fn said_at_once(&mut self, activity: &Activity) {
-        match activity.kind == ActivityType::Message {
-            true => self.message(activity),
-            false => self.event(activity),
+        if activity.kind == ActivityType::Message {
+            return self.message(activity);
         }
+        // It is typing, so there is more to come.
+        self.tell();
+        self.event(activity);
     }
 
     fn message(&mut self, activity: &Activity) {
         let message = self.as_message(activity);
         self.shown = Some(message.clone());
-        let waits_for = waits_for(activity);
-        let state = waits_for.clone().unwrap_or(TaskState::Working);
-        self.asked = waits_for.or(self.asked.take());
-        self.status(state, Some(message), None);
+        self.is_streamed = false;
+        self.asked = waits_for(activity).or(self.asked.take());
+        if self.held.len() == HELD {
+            self.tell();
+        }
+        self.held.push(message.clone());
+        self.outputs.push_back(Output::Said(message));
+    }
+
+    /// Tells what was said so far: words on the way.
+    fn tell(&mut self) {
+        for message in core::mem::take(&mut self.held) {
+            self.status(TaskState::Working, Some(message), None);
+        }
     }
 
     fn event(&mut self, activity: &Activity) {
@@ -153,15 +188,29 @@ impl Turn {
     }
 
     /// Another version of a message, or none any more. What the turn's end says of the last message is the
-    /// version that counts from here on.
+    /// version that counts from here on. Who was not told of the message is not told of the change.
     fn change(&mut self, activity: &Activity) {
-        let shown = self.shown.as_ref().map(id);
-        if let Some(id) = shown.filter(|id| activity.id.as_ref() == Some(id)) {
-            let is_update = activity.kind == ActivityType::MessageUpdate;
-            self.shown = is_update.then(|| self.other_version(activity, id));
+        let is_update = activity.kind == ActivityType::MessageUpdate;
+        let changed = activity.id.clone().unwrap_or_default();
+        let other = is_update.then(|| self.other_version(activity, changed.clone()));
+        let is_held = self.held.iter().any(|held| held.message_id == changed);
+        let all = core::mem::take(&mut self.held).into_iter();
+        let all = all.filter_map(|held| match held.message_id == changed {
+            true => other.clone(),
+            false => Some(held),
+        });
+        self.held = all.collect();
+        if self.shown.as_ref().map(id) == Some(changed) {
+            self.shown = other.clone().or(self.held.last().cloned());
         }
-        let metadata = self.as_event(activity);
-        self.outputs.push_back(Output::Changed(metadata));
+        match other {
+            Some(message) if is_held => self.outputs.push_back(Output::Said(message)),
+            None if is_held => self.event(activity),
+            Some(_) | None => {
+                let metadata = self.as_event(activity);
+                self.outputs.push_back(Output::Changed(metadata));
+            }
+        }
     }
 
     fn other_version(&self, activity: &Activity, id: String) -> Message {
@@ -172,47 +221,6 @@ impl Turn {
         from_activity::message(&message, &self.context, id)
     }
 
-    /// What the bot waits for is told; if it does not wait, the setting says what silence means.
-    fn end_in_silence(&mut self) {
-        let state = self.asked.clone().unwrap_or(self.silent_end.state());
-        let status = (state, self.shown.as_ref().map(id));
-        if self.told.as_ref() == Some(&status) {
-            self.close_streams();
-            return self.finish();
-        }
-        self.end(status.0, self.shown.clone(), None);
-    }
-
-    fn end_of_conversation(&mut self, activity: &Activity) {
-        let id = self.ids.take(activity.id.as_deref());
-        let message = telling::last_words(activity, &self.context, &id);
-        let result = telling::result(activity, &id);
-        let event = telling::end(activity, &self.context);
-        self.close_streams();
-        self.outputs.extend(result);
-        let message = message.or(self.shown.clone());
-        self.end(end::state(activity.code.as_ref()), message, Some(event));
-    }
-
-    fn fail(&mut self, reason: String) {
-        let message = Message {
-            context_id: Some(self.context.context_id.clone()),
-            task_id: Some(self.context.task_id.clone()),
-            ..Message::new(
-                self.ids.take(None),
-                Role::Agent,
-                [Part::text(reason)].into(),
-            )
-        };
-        self.end(TaskState::Failed, Some(message), None);
-    }
-
-    fn end(&mut self, state: TaskState, message: Option<Message>, metadata: Option<Metadata>) {
-        self.close_streams();
-        self.status(state, message, metadata);
-        self.finish();
-    }
-
     fn status(&mut self, state: TaskState, message: Option<Message>, metadata: Option<Metadata>) {
         self.told = Some((state.clone(), message.as_ref().map(id)));
         self.outputs.push_back(Output::Status {
@@ -220,11 +228,6 @@ impl Turn {
             message,
             metadata,
         });
-    }
-
-    fn finish(&mut self) {
-        self.has_ended = true;
-        self.outputs.push_back(Output::Ended);
     }
 
     fn as_message(&mut self, activity: &Activity) -> Message {
@@ -240,8 +243,8 @@ impl Turn {
     }
 }
 
-/// The state of a task whose bot waits for something.
-fn waits_for(activity: &Activity) -> Option<TaskState> {
+/// The state of a task whose bot waits for something after this, if it does.
+pub fn waits_for(activity: &Activity) -> Option<TaskState> {
     if activity.is_sign_in() {
         return Some(TaskState::AuthRequired);
     }

@@ -12,6 +12,7 @@ use crate::{
 impl Turn {
     /// Says what the agent is doing. It is no part of the answer, so it does not end the turn.
     pub(super) fn inform(&mut self, activity: &Activity) {
+        self.tell();
         let message = self.as_message(activity);
         self.status(TaskState::Working, Some(message), None);
     }
@@ -30,6 +31,8 @@ impl Turn {
         if append && !is_final && says_nothing(&parts) {
             return self.event(activity);
         }
+        self.tell();
+        self.is_streamed = true;
         // What is true of the whole answer belongs to the artifact, what is true of a piece to its event.
         let (of_artifact, of_event) = match is_final {
             true => (message.metadata, None),
@@ -44,10 +47,7 @@ impl Turn {
             last_chunk: is_final,
             metadata: of_event,
         });
-        if let Some(state) = waits_for(activity) {
-            self.asked = Some(state.clone());
-            self.status(state, self.shown.clone(), None);
-        }
+        self.asked = waits_for(activity).or(self.asked.take());
     }
 
     /// Ends the artifacts of streams that were never finished.

@@ -179,6 +179,7 @@ fn input() -> impl Strategy<Value = Input> {
         1 => Just(Input::Failed("broken".into())),
         1 => Just(Input::Canceled),
         1 => Just(Input::TimedOut),
+        2 => Just(Input::Lull),
     ]
 }
 
@@ -194,6 +195,9 @@ fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseErro
         while let Some(output) = turn.poll() {
             prop_assert!(!has_ended, "{output:?} after the end");
             match output {
+                Output::Said(message) => {
+                    ids.insert(message.message_id);
+                }
                 Output::Status { message, .. } => {
                     ids.extend(message.map(|message| message.message_id));
                 }

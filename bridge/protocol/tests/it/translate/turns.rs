@@ -61,12 +61,14 @@ fn input(given: &Value) -> Input {
         Some("turnEnded") => Input::TurnEnded,
         Some("canceled") => Input::Canceled,
         Some("timedOut") => Input::TimedOut,
+        Some("lull") => Input::Lull,
         Some(_) | None => panic!("{given} is no input"),
     }
 }
 
 fn shown(output: &Output) -> Value {
     let mut shown = match output {
+        Output::Said(message) => json!({"said": message}),
         Output::Status {
             state,
             message,
@@ -111,6 +113,7 @@ fn apply(task: &mut Task, output: Output) {
         })
     };
     let event = match output {
+        Output::Said(message) => return task.say(message),
         Output::Status {
             state,
             message,

@@ -1,0 +1,162 @@
+//! What the end of a turn means, by the preset of its bot.
+
+use std::time::Duration;
+
+use axum::response::IntoResponse as _;
+use bridge::bot::{
+    Turns,
+    remote::{Ending, RemoteSettings},
+};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use super::{StandIn, World, all_said, message, said, standin::Post, state};
+
+fn with(turns: Turns) -> RemoteSettings {
+    let usual = RemoteSettings::with(turns);
+    RemoteSettings {
+        ending: Ending {
+            quiet: Duration::from_millis(300),
+            settle: usual.ending.settle.min(Duration::from_millis(300)),
+            ..usual.ending
+        },
+        ..usual
+    }
+}
+
+/// One that asks for a name, greets it by that, and remembers what was said in a conversation.
+async fn host() -> StandIn {
+    StandIn::that(async |post: Post| {
+        let fields = match post.text() {
+            "hi" => json!({"text": "Who is there?", "inputHint": "expectingInput"}),
+            "where" => json!({"text": post.conversation()}),
+            name => json!({"text": format!("Hello {name}"), "inputHint": "acceptingInput"}),
+        };
+        post.send(fields).await;
+        StatusCode::OK.into_response()
+    })
+    .await
+}
+
+fn in_context(task: &Value, text: &str) -> Value {
+    let mut message = message(text);
+    message["contextId"] = task["contextId"].clone();
+    message
+}
+
+/// All events of a stream in 0.3.
+async fn stream_0_3(world: &World, params: &Value) -> Vec<Value> {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": params});
+    let url = format!("http://{}/a2a/bot", world.address);
+    let sent = reqwest::Client::new().post(url).json(&body).send().await;
+    let text = sent.unwrap().text().await.unwrap();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.map(|event| serde_json::from_str(event).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn an_answer_completes_its_task_and_the_conversation_goes_on_in_the_next() {
+    let bot = host().await;
+    let world = World::of(&bot, with(Turns::Answers)).await;
+    let asked = world.say("hi").await;
+    assert_eq!(
+        (state(&asked), said(&asked)),
+        ("TASK_STATE_INPUT_REQUIRED", "Who is there?")
+    );
+    assert_eq!(asked["artifacts"], Value::Null);
+    let mut answer = in_context(&asked, "Ann");
+    answer["taskId"] = asked["id"].clone();
+    let greeted = world.send("bot", answer).await;
+    assert_eq!(greeted["id"], asked["id"]);
+    assert_eq!(
+        (state(&greeted), said(&greeted)),
+        ("TASK_STATE_COMPLETED", "Hello Ann")
+    );
+    let artifacts = greeted["artifacts"].as_array().unwrap();
+    let id = artifacts[0]["artifactId"].as_str().unwrap();
+    assert_eq!((artifacts.len(), id.ends_with(".answer")), (1, true));
+    assert_eq!(greeted["status"]["message"], Value::Null);
+    assert_eq!(all_said(&greeted), ["Who is there?", "Hello Ann"]);
+    let next = world.send("bot", in_context(&asked, "where")).await;
+    assert_ne!(next["id"], asked["id"]);
+    assert_eq!(json!(said(&next)), asked["contextId"]);
+    let conversations = bot.posts();
+    let mut conversations = conversations.iter().map(Post::conversation);
+    assert!(conversations.all(|one| json!(one) == asked["contextId"]));
+}
+
+#[tokio::test]
+async fn a_turn_is_judged_when_it_is_over() {
+    let bot = StandIn::that(async |post: Post| {
+        post.send(json!({"text": "Anything else?", "inputHint": "expectingInput"}))
+            .await;
+        post.send(json!({"type": "endOfConversation"})).await;
+        StatusCode::ACCEPTED.into_response()
+    })
+    .await;
+    let world = World::of(&bot, with(Turns::Answers)).await;
+    let task = world.say("hi").await;
+    assert_eq!(
+        (state(&task), said(&task)),
+        ("TASK_STATE_COMPLETED", "Anything else?")
+    );
+    let old = json!({"message": {"kind": "message", "messageId": "old", "role": "user",
+        "parts": [{"kind": "text", "text": "hi"}]}});
+    let events = stream_0_3(&world, &old).await;
+    let finals: Vec<&Value> = events
+        .iter()
+        .filter(|event| event["result"]["final"] == json!(true))
+        .collect();
+    assert_eq!(finals.len(), 1, "{events:?}");
+    assert_eq!(finals[0]["result"]["status"]["state"], "completed");
+}
+
+#[tokio::test]
+async fn a_late_bot_is_waited_for_until_it_is_quiet() {
+    let bot = StandIn::that(async |post: Post| {
+        post.say("Working on it").await;
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            post.say("Done").await;
+        });
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let world = World::of(&bot, with(Turns::Late)).await;
+    let task = world.say("hi").await;
+    assert_eq!(
+        (state(&task), said(&task)),
+        ("TASK_STATE_COMPLETED", "Done")
+    );
+}
+
+#[tokio::test]
+async fn a_bot_for_dotnet_works_until_it_ends_the_conversation() {
+    let bot = StandIn::that(async |post: Post| {
+        let fields = match post.text() {
+            "end" => json!({"type": "endOfConversation", "text": "bye"}),
+            text => json!({"text": text}),
+        };
+        post.send(fields).await;
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let world = World::of(&bot, with(Turns::Dotnet)).await;
+    let begun = world.begin("hi").await;
+    let task = world.until(&begun["id"], |task| said(task) == "hi").await;
+    assert_eq!(state(&task), "TASK_STATE_WORKING");
+    let mut end = message("end");
+    end["taskId"] = task["id"].clone();
+    let ended = world.send("bot", end).await;
+    assert_eq!(
+        (state(&ended), said(&ended)),
+        ("TASK_STATE_COMPLETED", "bye")
+    );
+    let posts = bot.posts();
+    assert!(
+        posts
+            .iter()
+            .all(|post| json!(post.conversation()) == task["id"])
+    );
+}
