@@ -18,8 +18,11 @@ pub enum Id {
     String(String),
     /// A number.
     Number(Number),
-    /// Null: of a request that has none, or whose id could not be read.
+    /// Null: also of an answer to a request whose id could not be read.
     Null,
+    /// A request without one: a notification, which must not be answered. A2A has none, since each operation
+    /// has an answer, so such a request is not run. What is wrong with it is told with an id of null.
+    Absent,
 }
 
 impl Wire for Id {
@@ -28,7 +31,26 @@ impl Wire for Id {
             Value::String(text) => Ok(Self::String(text)),
             Value::Number(number) => Ok(Self::Number(number)),
             Value::Null => Ok(Self::Null),
-            other => Err(FieldError::unexpected("a string, a number or null", &other)),
+            other => Err(FieldError::unexpected(ID, &other)),
+        }
+    }
+}
+
+const ID: &str = "a string, a number or null";
+
+impl Id {
+    /// Refuses a request without one. To be asked last of all, so that who forgot it is told first what else
+    /// is wrong.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidRequest`]
+    pub fn answerable(&self) -> Result<(), Error> {
+        match self {
+            Self::String(_) | Self::Number(_) | Self::Null => Ok(()),
+            Self::Absent => {
+                let error = FieldError::new(ID, "nothing").inside("id");
+                Err(Error::new(ErrorKind::InvalidRequest, format!("{error}")))
+            }
         }
     }
 }
@@ -38,7 +60,7 @@ impl Serialize for Id {
         match self {
             Self::String(text) => serializer.serialize_str(text),
             Self::Number(number) => number.serialize(serializer),
-            Self::Null => serializer.serialize_unit(),
+            Self::Null | Self::Absent => serializer.serialize_unit(),
         }
     }
 }
@@ -49,6 +71,7 @@ impl fmt::Display for Id {
             Self::String(text) => write!(f, "{text:?}"),
             Self::Number(number) => number.fmt(f),
             Self::Null => f.write_str("null"),
+            Self::Absent => f.write_str("nothing"),
         }
     }
 }
@@ -56,8 +79,7 @@ impl fmt::Display for Id {
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Its id. One without is answered like one that is null: A2A has no notifications, each operation has an
-    /// answer, and who forgot the id must see what came of the request.
+    /// Its id.
     pub id: Id,
     /// What is asked.
     pub method: String,
@@ -101,7 +123,7 @@ impl Request {
     /// Reads a request from JSON.
     pub fn from_value(value: Value) -> Result<Self, BadRequest> {
         let mut fields = Fields::of(value).map_err(|error| bad(Id::Null, &error))?;
-        let (id, said) = match fields.take("id").map_or(Ok(Id::Null), Id::read) {
+        let (id, said) = match fields.take("id").map_or(Ok(Id::Absent), Id::read) {
             Ok(id) => (id, read_said(fields)),
             Err(error) => {
                 let error = read_version(&mut fields).and(Err(error.inside("id")));
@@ -290,6 +312,12 @@ mod tests {
             ),
             ("[]", Id::Null, -32600, "expected an object, found a list"),
             (
+                r#"{"jsonrpc":"2.0"}"#,
+                Id::Absent,
+                -32600,
+                "method: expected a string, found nothing",
+            ),
+            (
                 r#"{"id":7}"#,
                 Id::Number(7.into()),
                 -32600,
@@ -321,9 +349,18 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_an_id_is_one_whose_id_is_null() {
-        let read = Request::from_value(json!({"jsonrpc": "2.0", "method": "m"})).unwrap();
-        assert_eq!(read, Request::new(Id::Null, "m", json!({})));
+    fn a_request_without_an_id_is_none_that_can_be_answered() {
+        let read = |body| Request::from_value(body).unwrap();
+        let absent = read(json!({"jsonrpc": "2.0", "method": "m"}));
+        assert_eq!(absent, Request::new(Id::Absent, "m", json!({})));
+        let error = absent.id.answerable().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidRequest);
+        assert_eq!(
+            error.message,
+            "id: expected a string, a number or null, found nothing"
+        );
+        let null = read(json!({"jsonrpc": "2.0", "id": null, "method": "m"}));
+        assert_eq!(null.id.answerable(), Ok(()));
     }
 
     #[test]

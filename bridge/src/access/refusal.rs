@@ -1,6 +1,7 @@
 //! Answers to those who are not let in: the HTTP status and what to show come first, and the body has the
 //! form of the binding (specification 7.3, 9.5, 10.6, 11.6; RFC 9110, section 11.6): a JSON-RPC response with an
-//! error, an object `error` in the form of `google.rpc.Status`, or `grpc-status` in the headers and no body.
+//! error, problem details with an `error` in the form of `google.rpc.Status`, or `grpc-status` in the headers and
+//! no body.
 
 use std::collections::BTreeMap;
 
@@ -118,6 +119,11 @@ impl Refusal {
         }
     }
 
+    /// To a request that somebody else's web page can have made.
+    pub(crate) fn foreign(message: impl Into<String>) -> Self {
+        Self::new(Kind::Forbidden, message, Vec::new())
+    }
+
     fn new(kind: Kind, message: impl Into<String>, challenges: Vec<String>) -> Self {
         Self {
             kind,
@@ -166,12 +172,15 @@ impl Refusal {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         *headers = self.challenges();
-        match binding {
-            Binding::JsonRpc | Binding::HttpJson => {
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let media_type = match binding {
+            Binding::JsonRpc => "application/json",
+            Binding::HttpJson => "application/problem+json",
+            Binding::Grpc => {
+                self.trailers(headers);
+                "application/grpc"
             }
-            Binding::Grpc => self.trailers(headers),
-        }
+        };
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         response
     }
 
@@ -187,7 +196,6 @@ impl Refusal {
 
     /// An answer that is nothing but its trailers, which then stand in the header.
     fn trailers(&self, headers: &mut HeaderMap) {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
         headers.insert("grpc-status", HeaderValue::from(self.kind.code().1));
         if let Ok(message) = HeaderValue::from_str(&quoted(&self.message).replace('%', "%25")) {
             headers.insert("grpc-message", message);
@@ -210,13 +218,22 @@ impl Refusal {
         })
     }
 
+    /// The specification shows both forms of errors over HTTP+JSON: `google.rpc.Status` in 11.6, and problem
+    /// details (RFC 9457) in 6.4 and 6.5. Whoever is not let in may be no client of A2A, and finds either.
     fn status(&self) -> Value {
-        json!({"error": {
-            "code": self.kind.status().as_u16(),
-            "status": self.kind.code().0,
-            "message": self.message,
-            "details": [self.info()],
-        }})
+        let status = self.kind.status();
+        json!({
+            "type": "about:blank",
+            "title": status.canonical_reason(),
+            "status": status.as_u16(),
+            "detail": self.message,
+            "error": {
+                "code": status.as_u16(),
+                "status": self.kind.code().0,
+                "message": self.message,
+                "details": [self.info()],
+            },
+        })
     }
 
     fn info(&self) -> Value {

@@ -5,20 +5,22 @@ use bridge_protocol::{
     translate::whole,
 };
 
-/// What kinds of content activities carry.
-const MODES: [&str; 2] = ["text/plain", "application/json"];
+/// What bots answer with, mostly.
+const ANSWERED: [&str; 2] = ["text/plain", "application/json"];
+
+/// What activities carry: the same, and any other type as an attachment.
+const TAKEN: [&str; 3] = ["text/plain", "application/json", "*/*"];
 
 /// A card with the agent's name, and without interfaces.
 pub(super) fn plain(name: &str) -> AgentCard {
-    let modes = MODES.map(String::from).to_vec();
     AgentCard {
         capabilities: AgentCapabilities {
             streaming: Some(true),
             extensions: vec![activities()],
             ..AgentCapabilities::default()
         },
-        default_input_modes: modes.clone(),
-        default_output_modes: modes,
+        default_input_modes: TAKEN.map(String::from).to_vec(),
+        default_output_modes: ANSWERED.map(String::from).to_vec(),
         skills: vec![skill(
             "conversation",
             "Conversation",

@@ -90,6 +90,7 @@ static SCRIPTS: [(&str, &[Step]); 18] = [
 /// The agent under a name.
 pub(super) fn agent(name: &str) -> Agent {
     let card = AgentCard::named(name, "Answers as the official test kits for A2A expect.");
+    let modes = |modes: &[&str]| modes.iter().copied().map(String::from).collect();
     let skill = AgentSkill {
         tags: vec!["conformance".into()],
         ..AgentSkill::new(
@@ -102,6 +103,9 @@ pub(super) fn agent(name: &str) -> Agent {
         name: name.into(),
         card: AgentCard {
             skills: vec![skill],
+            // The kit for 0.3 looks for the names of kinds.
+            default_input_modes: modes(&["text", "file", "data", "*/*"]),
+            default_output_modes: modes(&["text/plain", "application/json"]),
             ..card
         },
         executor: Arc::new(Conformance),

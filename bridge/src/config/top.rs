@@ -32,8 +32,11 @@ pub struct Config {
     /// Proxies whose word counts for the address by which clients reach the bridge.
     #[serde(default)]
     pub trusted_proxies: Vec<Network>,
-    /// Which web pages may call the bridge; none if absent.
+    /// Which web pages of other addresses may call the bridge; none if absent.
     pub cors: Option<CorsConfig>,
+    /// Names by which clients may call, beside IP addresses, localhost and the name of public_url; "*" for all.
+    /// If absent, only these are taken where the bridge listens on loopback, and all elsewhere.
+    pub hosts: Option<Vec<String>>,
     /// A certificate, to speak https.
     pub tls: Option<TlsConfig>,
     /// Where gRPC is spoken.
@@ -58,7 +61,7 @@ pub struct Config {
 }
 
 /// Which web pages may call the bridge.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CorsConfig {
     /// Their origins, such as `https://app.example`; "*" for all.

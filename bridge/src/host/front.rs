@@ -1,5 +1,5 @@
-//! What stands before the agents: which web pages may call them, and whose word counts for the address by
-//! which clients reach them.
+//! What stands before the agents: which web pages may call them, by which names, and whose word counts for the
+//! address by which clients reach them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,14 +16,23 @@ use axum::{
 };
 use ipnet::IpNet;
 use tower_http::cors::{Any, CorsLayer};
+use url::Url;
 
+use super::foreign;
 use crate::server::Origin;
 
-/// What stands before the agents. The default lets no web page in and believes no proxy.
+/// What stands before the agents. The default lets no web page of another address in and believes no proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Front {
-    /// Origins of web pages that may call the agents, such as `https://app.example`; `*` for all.
+    /// Origins of web pages that may call the agents, such as `https://app.example`; `*` for all. Pages of
+    /// the address itself always may.
     pub origins: Vec<String>,
+    /// Where clients reach the agents, if that is known: its name is one of theirs.
+    pub public_url: Option<Url>,
+    /// Names by which clients may call, beside that of `public_url`, `localhost` and every IP address; `*`
+    /// for all, as is none. Whoever listens on loopback only should say them: else any web page can make a
+    /// name of its own lead there.
+    pub hosts: Option<Vec<String>>,
     /// Proxies that are believed when they say by which address a client reaches the bridge, in `Forwarded`
     /// (RFC 7239) or `X-Forwarded-Host` and `X-Forwarded-Proto`. Agent cards then say that address. Who
     /// serves the app has to tell who is connected, as this crate's own `serve` does.
@@ -33,13 +42,14 @@ pub struct Front {
 impl Front {
     /// The app behind it.
     pub fn before(&self, app: Router) -> Router {
-        let app = match self.trusted_proxies.is_empty() {
-            true => app,
-            false => app.layer(from_fn_with_state(self.trusted_proxies.clone(), forwarded)),
-        };
-        match self.origins.is_empty() {
+        let app = match self.origins.is_empty() {
             true => app,
             false => app.layer(self.cors()),
+        };
+        let app = app.layer(from_fn_with_state(self.clone(), foreign::refuse));
+        match self.trusted_proxies.is_empty() {
+            true => app,
+            false => app.layer(from_fn_with_state(self.trusted_proxies.clone(), forwarded)),
         }
     }
 

@@ -6,9 +6,10 @@
 //!
 //! - [`Host`]: what is hosted
 //! - [`Hosted`]: the same while it is served, to be replaced
-//! - [`Front`]: what stands before it: web pages of others, and proxies
+//! - [`Front`]: what stands before it: web pages of others, names, and proxies
 //! - [`Grpc`]: where gRPC is spoken
 
+mod foreign;
 mod front;
 mod grpc;
 mod hosted;

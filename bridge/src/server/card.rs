@@ -172,11 +172,7 @@ pub(super) fn serve(document: Option<Value>, since: Timestamp, headers: &HeaderM
     };
     let body = document.to_string();
     let etag = format!("\"{:x}\"", Sha256::digest(&body));
-    let known = headers
-        .get(IF_NONE_MATCH)
-        .and_then(|value| value.to_str().ok());
-    let unchanged = known.is_some_and(|known| known.split(',').any(|one| one.trim() == etag));
-    let mut response = match unchanged {
+    let mut response = match is_known(headers, &etag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => Body::from(body).into_response(),
     };
@@ -192,6 +188,15 @@ pub(super) fn serve(document: Option<Value>, since: Timestamp, headers: &HeaderM
     response
 }
 
+/// Whether the client has it already. It may say so of a weak tag too, as caches do that compressed the
+/// document, and of any at all (RFC 9110, 13.1.2).
+fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+    let known = headers.get_all(IF_NONE_MATCH).iter();
+    let known = known.filter_map(|value| value.to_str().ok());
+    let mut known = known.flat_map(|value| value.split(',')).map(str::trim);
+    known.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == etag)
+}
+
 /// A time as HTTP has it (RFC 9110, 5.6.7).
 fn http_date(time: Timestamp) -> String {
     let printer = rfc2822::DateTimePrinter::new();
@@ -203,6 +208,22 @@ fn http_date(time: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_known_document_is_not_sent_again() {
+        for (said, expected) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("\"b\", W/\"a\"", true),
+            ("*", true),
+            ("\"b\"", false),
+            ("a", false),
+        ] {
+            let value = HeaderValue::from_static(said);
+            let headers = HeaderMap::from_iter([(IF_NONE_MATCH, value)]);
+            assert_eq!(is_known(&headers, "\"a\""), expected, "{said}");
+        }
+    }
 
     #[test]
     fn grpc_is_reached_at_a_host_and_a_port() {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use axum::{
     Extension,
-    body::Bytes,
     extract::State,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse as _, Response},
@@ -28,7 +27,14 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::{Asker, Endpoint, Origin, card::serve, parse::apart, render};
+use super::{
+    Asker, Endpoint, Origin,
+    body::{self, Received},
+    card::serve,
+    jsonrpc,
+    parse::apart,
+    render,
+};
 use crate::{
     caller::Caller,
     carried::carried,
@@ -57,22 +63,34 @@ pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     asker: Asker,
     headers: HeaderMap,
-    body: Bytes,
+    Received(body): Received,
 ) -> Response {
     let Some(card) = endpoint.typed_card() else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    let refused = |id, error| {
+        endpoint.service.refused(&endpoint.agent, &error);
+        render::error(id, error)
+    };
+    let body = match body {
+        Ok(body) => body,
+        Err(unread) => return jsonrpc::unread(&endpoint, unread),
+    };
     let Request { id, method, params } = match apart(body.len(), || Request::from_slice(&body)) {
         Ok(request) => request,
-        Err(BadRequest { id, error }) => {
-            endpoint.service.refused(&endpoint.agent, &error);
-            return render::error(id, error);
-        }
+        Err(BadRequest { id, error }) => return refused(id, error),
     };
+    if let Err(error) = body::is_json_or_curls(&headers) {
+        return refused(id, error);
+    }
     if let Err(refusal) = endpoint.permit_skill(&asker, &method) {
         return refusal.response(Binding::JsonRpc, &headers, Some(&id));
     }
-    let called = match read(&card, &method, params) {
+    let read = read(&card, &method, params);
+    if let (Ok(_), Err(error)) = (&read, id.answerable()) {
+        return refused(id, error);
+    }
+    let called = match read {
         Ok((skill, call)) => {
             let (endpoint, skill, caller) = (endpoint.clone(), skill.clone(), asker.caller.clone());
             // Nobody else could end the task of a caller who leaves.

@@ -3,21 +3,22 @@
 use std::{future::ready, sync::Arc};
 
 use axum::{
-    body::Bytes,
     extract::State,
-    http::{HeaderMap, Uri, header::CONTENT_TYPE},
+    http::{HeaderMap, Uri},
     response::Response,
 };
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind, Operation},
     dialect::{Call, Version},
-    jsonrpc::{BadRequest, Request},
+    jsonrpc::{BadRequest, Id, Request},
 };
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Asker, Endpoint, extensions,
+    Asker, Endpoint,
+    body::{self, Received, Unread},
+    extensions,
     parse::apart,
     preamble::Preamble,
     render, reply,
@@ -30,22 +31,28 @@ use crate::{
 };
 
 /// Takes a request and answers it. The HTTP status is 200 whatever comes of it: the error is in the body.
+/// Only a body that was not read is also told by it.
 pub(super) async fn post(
     State(endpoint): State<Arc<Endpoint>>,
     asker: Asker,
     headers: HeaderMap,
     uri: Uri,
-    body: Bytes,
+    Received(body): Received,
 ) -> Response {
-    answer(
-        &endpoint,
-        &asker,
-        &headers,
-        &uri,
-        &body,
-        std::convert::identity,
-    )
-    .await
+    let shape = std::convert::identity;
+    match body {
+        Ok(body) => answer(&endpoint, &asker, &headers, &uri, &body, shape).await,
+        Err(unread) => self::unread(&endpoint, unread),
+    }
+}
+
+/// The answer to a body that was not read.
+pub(super) fn unread(endpoint: &Endpoint, unread: Unread) -> Response {
+    let error = unread.error();
+    endpoint.service.refused(&endpoint.agent, &error);
+    let mut response = render::error(Id::Null, error);
+    *response.status_mut() = unread.status();
+    response
 }
 
 /// The same with each reply in the shape that the clients of an address look for.
@@ -66,11 +73,17 @@ pub(super) async fn answer(
         Ok(request) => request,
         Err(BadRequest { id, error }) => return refused(id, of_content(headers, error)),
     };
+    if let Err(error) = body::is_json(headers) {
+        return refused(id, error);
+    }
     let understood = endpoint.understand(&mut context, headers, uri, &method, params);
     let (version, call) = match understood.await {
         Ok(understood) => understood,
         Err(error) => return refused(id, error),
     };
+    if let Err(error) = id.answerable() {
+        return refused(id, error);
+    }
     if let Err(refusal) = endpoint.permit(asker, &call) {
         return refusal.response(Binding::JsonRpc, headers, Some(&id));
     }
@@ -88,15 +101,9 @@ pub(super) async fn answer(
 
 /// What is no JSON was perhaps not meant to be.
 fn of_content(headers: &HeaderMap, error: Error) -> Error {
-    let said = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    match said {
-        Some(said) if error.kind == ErrorKind::Parse && !said.contains("json") => {
-            let message = format!("expected a body of application/json, found {said}");
-            Error::new(ErrorKind::ContentTypeNotSupported, message)
-        }
-        Some(_) | None => error,
+    match (error.kind, body::is_json(headers)) {
+        (ErrorKind::Parse, Err(content)) => content,
+        (_, _) => error,
     }
 }
 
@@ -157,11 +164,12 @@ impl Endpoint {
         params: Value,
     ) -> Result<Call, Error> {
         if version != Version::V0_1 {
-            let call = version.params_to_v1(operation, params, "")?;
-            context.heed(&call)?;
+            let mut call = version.params_to_v1(operation, params, "")?;
+            context.heed(&mut call)?;
             return Ok(call);
         }
         let mut call = version.params_to_v1(operation, params, &clock::new_id())?;
+        call.settle(version)?;
         context.client_id = client_id(&mut call);
         context.wants_task = true;
         Ok(call)

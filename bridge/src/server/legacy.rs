@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::{
     Json,
-    body::Bytes,
     extract::State,
     http::{HeaderMap, StatusCode, Uri},
     response::{IntoResponse as _, Response},
@@ -17,7 +16,14 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{Asker, Endpoint, jsonrpc, parse::apart, preamble::Preamble, render};
+use super::{
+    Asker, Endpoint,
+    body::{self, Received},
+    jsonrpc,
+    parse::apart,
+    preamble::Preamble,
+    render,
+};
 use crate::service::{Context, Reply};
 
 /// Takes a task to be sent and answers with the task: bare if it came bare.
@@ -26,16 +32,20 @@ pub(super) async fn send(
     asker: Asker,
     headers: HeaderMap,
     uri: Uri,
-    body: Bytes,
+    Received(body): Received,
 ) -> Response {
-    let parsed = apart(body.len(), || parse(&body));
+    let read = body.as_ref().ok();
+    let parsed = read.and_then(|body| apart(body.len(), || parse(body)).ok());
     match parsed {
-        Ok(params) if params.get("jsonrpc").is_none() => match Preamble::read(&headers, &uri) {
-            Ok(preamble) => bare(&endpoint, &asker, &headers, preamble, params).await,
-            Err(error) => refusal(&error),
-        },
+        Some(params) if params.get("jsonrpc").is_none() => {
+            let typed = body::is_json(&headers);
+            match typed.and_then(|()| Preamble::read(&headers, &uri)) {
+                Ok(preamble) => bare(&endpoint, &asker, &headers, preamble, params).await,
+                Err(error) => refusal(&error),
+            }
+        }
         // What is not JSON at all is answered as JSON-RPC does.
-        Ok(_) | Err(_) => call(State(endpoint), asker, headers, uri, body).await,
+        Some(_) | None => call(State(endpoint), asker, headers, uri, Received(body)).await,
     }
 }
 
@@ -45,9 +55,12 @@ pub(super) async fn call(
     asker: Asker,
     headers: HeaderMap,
     uri: Uri,
-    body: Bytes,
+    Received(body): Received,
 ) -> Response {
-    jsonrpc::answer(&endpoint, &asker, &headers, &uri, &body, with_answer).await
+    match body {
+        Ok(body) => jsonrpc::answer(&endpoint, &asker, &headers, &uri, &body, with_answer).await,
+        Err(unread) => jsonrpc::unread(&endpoint, unread),
+    }
 }
 
 async fn bare(

@@ -4,6 +4,7 @@
 //! router may put authentication before it: an [`axum::Extension`] with a [`Caller`](crate::caller::Caller) says who asks, and
 //! everybody is anonymous without it.
 
+mod body;
 mod card;
 mod catalogue;
 mod execute;

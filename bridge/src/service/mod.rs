@@ -10,6 +10,7 @@ mod events;
 mod extension;
 mod history;
 mod list;
+mod modes;
 mod push;
 mod send;
 mod settle;
@@ -193,8 +194,10 @@ impl Context {
     /// Takes over what the call itself says: its tenant, and the extensions that its message uses.
     ///
     /// # Errors
-    /// If the address names another tenant than the call.
-    pub fn heed(&mut self, call: &Call) -> Result<(), Error> {
+    /// If the address names another tenant than the call, or the call leaves open what it must say (see
+    /// [`Call::settle`]).
+    pub fn heed(&mut self, call: &mut Call) -> Result<(), Error> {
+        call.settle(self.version)?;
         match (&self.tenant, call.tenant()) {
             (Some(known), Some(named)) if known != named => {
                 let expected = format!("{known:?} as in the address, or nothing");

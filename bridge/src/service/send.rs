@@ -107,6 +107,7 @@ impl Service {
         request: SendMessageRequest,
     ) -> Result<Submitted, Error> {
         check(&request)?;
+        self.takes(context, &request.message)?;
         let mut request = request;
         self.with_activity(context, &mut request.message)?;
         let push = self.checked_push(context, &request).await?;

@@ -231,9 +231,16 @@ async fn proxies_and_web_pages_are_believed_as_far_as_the_file_says() {
     ));
     let url = |bridge: &Bridge| format!("{}/a2a/.well-known/agent-card.json", bridge.url());
     let bridge = strict.serve();
-    let (headers, card) = get(&url(&bridge), &[proxy, page]).await;
+    let (_, card) = get(&url(&bridge), &[proxy]).await;
     assert_eq!(card["url"], format!("{}/a2a", bridge.url()));
-    assert_eq!(headers.get("access-control-allow-origin"), None);
+    for foreign in [page, ("host", "evil.test")] {
+        let (headers, refused) = get(&url(&bridge), &[proxy, foreign]).await;
+        assert_eq!(refused["status"], 403, "{foreign:?}: {refused}");
+        assert_eq!(headers.get("access-control-allow-origin"), None);
+    }
+    let own = bridge.url().to_owned();
+    let (_, card) = get(&url(&bridge), &[("origin", &own)]).await;
+    assert_eq!(card["url"], format!("{own}/a2a"));
     let bridge = open.serve();
     let (headers, card) = get(
         &url(&bridge),

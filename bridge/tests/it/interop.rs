@@ -39,6 +39,11 @@ async fn a2a_sdk_speaks_0_3() {
 }
 
 #[tokio::test]
+async fn a2a_sdk_of_1_0_speaks_0_3() {
+    converse("a2a_sdk_1_0_as_0_3.py", &venv::A2A_SDK_1_0).await;
+}
+
+#[tokio::test]
 async fn a2a_sdk_is_pushed_to_in_1_0() {
     converse("push_1_0.py", &venv::A2A_SDK_1_0).await;
 }

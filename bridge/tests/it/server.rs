@@ -181,12 +181,12 @@ async fn errors_say_what_is_wrong_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn who_forgets_the_id_is_answered_all_the_same() {
+async fn who_forgets_the_id_is_told_what_else_is_wrong() {
     let app = app().await;
     for (method, params, code) in [
         ("message/ssend", json!({}), json!(-32601)),
         ("message/send", json!({"": "not a dict"}), json!(-32602)),
-        ("SendMessage", say("m-1", "hi"), Value::Null),
+        ("SendMessage", say("m-1", "hi"), json!(-32600)),
     ] {
         let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
         let answer = text(post(&app, "/a2a", &[], &body).await).await;
@@ -196,8 +196,9 @@ async fn who_forgets_the_id_is_answered_all_the_same() {
             (&Value::Null, &code),
             "{answer}"
         );
-        assert!(answer.get("error").is_some() || answer["result"]["task"].is_object());
     }
+    let listed = rpc(&app, Some("1.0"), "ListTasks", json!({})).await;
+    assert_eq!(listed["result"]["totalSize"], 0, "{listed}");
 }
 
 #[tokio::test]

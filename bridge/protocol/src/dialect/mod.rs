@@ -13,6 +13,7 @@
 //! - [`loss`]: what the older generation cannot say
 //! - [`places`]: where cards lie
 //! - [`result`]: what operations answer
+//! - `settled`: what a request must say, and what an empty string says
 //! - [`v0_1`]: the types of 0.1, one by one
 //! - [`v0_3`]: the types of 0.3, and 0.2, one by one
 //! - [`version`]: which generation is spoken
@@ -30,6 +31,7 @@ pub mod places;
 #[cfg(test)]
 mod properties;
 pub mod result;
+mod settled;
 pub mod v0_1;
 pub mod v0_3;
 pub mod version;

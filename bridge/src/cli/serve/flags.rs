@@ -58,6 +58,14 @@ pub(in crate::cli) struct Serve {
     /// Let bots call back from beyond this machine without a token
     #[arg(long)]
     allow_anonymous_bots: bool,
+    /// A web page of another address that may call, such as https://app.example, or * for all; several may
+    /// be named
+    #[arg(long, value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// A name by which clients may call, beside IP addresses, localhost and the name of the public URL, or *
+    /// for all; several may be named
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
     /// Where webhooks of push notifications may be, beside the public internet: loopback, a network such as
     /// 10.0.0.0/8, or a host; several may be named
     #[arg(long, value_name = "PLACE", value_parser = place)]
@@ -93,6 +101,14 @@ impl Serve {
         }
         config.limits.body = self.body_limit.or(config.limits.body);
         config.allow_plain_http |= self.allow_plain_http;
+        if !self.allow_origin.is_empty() {
+            let cors = config.cors.get_or_insert_default();
+            cors.origins.extend(self.allow_origin.iter().cloned());
+        }
+        if !self.allow_host.is_empty() {
+            let hosts = config.hosts.get_or_insert_default();
+            hosts.extend(self.allow_host.iter().cloned());
+        }
         config.push.allow.extend(self.push_allow.iter().cloned());
         if self.allow_anonymous_bots {
             for agent in config.agents.iter_mut().filter(|agent| agent.bot.is_some()) {

@@ -64,14 +64,7 @@ impl Serve {
         let stop = stop_signal()?;
         let host = assembled(&config, &cast, &place, grpc_address)?.stopping(stop.clone());
         let hosted = host.start(place.public_url.as_str()).await?;
-        let front = Front {
-            origins: config
-                .cors
-                .iter()
-                .flat_map(|cors| cors.origins.clone())
-                .collect(),
-            trusted_proxies: config.trusted_proxies.iter().map(|net| net.0).collect(),
-        };
+        let front = front(&config, &place);
         let app = front.before(hosted.router());
         let encryption = place::encryption(&config)?;
         let limits = config.limits.limits();
@@ -150,6 +143,20 @@ fn assembled(
         None => host,
     };
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)
+}
+
+/// What stands before the agents.
+fn front(config: &Config, place: &Place) -> Front {
+    let origins = config.cors.iter().flat_map(|cors| cors.origins.clone());
+    let own = place.callback_url.host_str().map(str::to_owned);
+    let is_checked = config.hosts.is_some() || place::is_only_here(config);
+    let said = config.hosts.iter().flatten().cloned();
+    Front {
+        origins: origins.collect(),
+        public_url: Some(place.public_url.clone()),
+        hosts: is_checked.then(|| said.chain(own).collect()),
+        trusted_proxies: config.trusted_proxies.iter().map(|net| net.0).collect(),
+    }
 }
 
 async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn Error>> {

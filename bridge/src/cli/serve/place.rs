@@ -41,9 +41,7 @@ pub(super) fn grpc_listen(config: &Config) -> Option<SocketAddr> {
 
 /// Refuses to be reached by others in a way that nobody asked for.
 pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
-    let all = [Some(listen(config)), grpc_listen(config)];
-    let is_open = |listen: &SocketAddr| !listen.ip().is_loopback();
-    let Some(listen) = all.into_iter().flatten().find(is_open) else {
+    let Some(listen) = beyond(config) else {
         return Ok(());
     };
     if config.tls.is_none() && !config.allow_plain_http {
@@ -62,6 +60,18 @@ pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
             agent.name.get_ref().0
         )),
     }
+}
+
+/// Whether only this machine can connect.
+pub(super) fn is_only_here(config: &Config) -> bool {
+    beyond(config).is_none()
+}
+
+/// Where others can connect, if anywhere.
+fn beyond(config: &Config) -> Option<SocketAddr> {
+    let all = [Some(listen(config)), grpc_listen(config)];
+    let is_open = |listen: &SocketAddr| !listen.ip().is_loopback();
+    all.into_iter().flatten().find(is_open)
 }
 
 impl Place {

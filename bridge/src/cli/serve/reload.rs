@@ -73,6 +73,7 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         ("grpc", old.grpc != new.grpc),
         ("limits", old.limits != new.limits),
         ("cors", old.cors != new.cors),
+        ("hosts", old.hosts != new.hosts),
         ("tls", old.tls.is_some() != new.tls.is_some()),
         ("issuer", old.issuer != new.issuer),
         ("push", old.push != new.push),

@@ -128,7 +128,7 @@ impl Asked {
         let call = call.map_err(Error::from);
         let mut call = call.map_err(refused)?;
         agents::without_name(&mut call, agent);
-        context.heed(&call).map_err(refused)?;
+        context.heed(&mut call).map_err(refused)?;
         let permitted = self.endpoint.permit(&self.asker, &call);
         permitted.map_err(|refusal| status::refused(&refusal))?;
         // On the heap: the layers of gRPC around it would each hold all of it.

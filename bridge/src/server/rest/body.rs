@@ -1,6 +1,6 @@
 //! Bodies of requests, and what is asked with what the path and the query say.
 
-use axum::http::{HeaderMap, Uri, header::CONTENT_TYPE};
+use axum::http::{HeaderMap, Uri};
 use bridge_protocol::{
     a2a::{Error, ErrorKind, Metadata, Operation},
     dialect::{Call, Version, v0_3::proto},
@@ -9,6 +9,7 @@ use bridge_protocol::{
 use serde_json::{Value, json};
 
 use super::{super::parse::apart, query, route::Routed, spoken::Spoken};
+use crate::server::body::is_json;
 
 /// How many tasks are listed for those who cannot ask for more.
 const LARGEST_PAGE: i32 = 100;
@@ -44,7 +45,7 @@ pub(super) fn read(
         | Operation::ListTaskPushNotificationConfigs
         | Operation::DeleteTaskPushNotificationConfig
         | Operation::GetExtendedAgentCard => {
-            let mut params = query::read(routed.operation, uri)?;
+            let mut params = query::read(routed.version, routed.operation, uri)?;
             if (routed.version, routed.operation) == (Version::V0_3, Operation::ListTasks) {
                 // 0.3 knows no pages: its list has as many as one can.
                 params.entry("pageSize").or_insert(LARGEST_PAGE.into());
@@ -84,8 +85,9 @@ fn created(routed: &Routed, body: Value) -> Result<(Call, Spoken), FieldError> {
         return Ok((addressed(routed, params)?, Spoken::V1_0));
     }
     let config = body.get("config");
-    let is_proto =
-        body.get("parent").is_some() || config.is_some_and(|it| it.get("name").is_some());
+    const PROTO: [&str; 2] = ["name", "push_notification_config"];
+    let in_config = |name: &str| config.is_some_and(|it| it.get(name).is_some());
+    let is_proto = body.get("parent").is_some() || PROTO.into_iter().any(in_config);
     if is_proto {
         let config = proto::create_push_to_v1(body, task)?;
         let call = Call::CreateTaskPushNotificationConfig(config);
@@ -142,7 +144,7 @@ fn object(value: Value) -> Result<Metadata, FieldError> {
 
 /// The body as JSON.
 fn required(headers: &HeaderMap, body: &[u8]) -> Result<Value, Error> {
-    media_type(headers)?;
+    is_json(headers)?;
     if body.is_empty() {
         let message = "expected a JSON object as the body, found nothing";
         return Err(Error::new(ErrorKind::Parse, message));
@@ -156,22 +158,4 @@ fn optional(headers: &HeaderMap, body: &[u8]) -> Result<Metadata, Error> {
         true => Ok(Metadata::new()),
         false => Ok(object(required(headers, body)?)?),
     }
-}
-
-/// What says nothing is taken for JSON.
-fn media_type(headers: &HeaderMap) -> Result<(), Error> {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
-        return Ok(());
-    };
-    let said = value.to_str().unwrap_or("?");
-    let essence = said.split(';').next().unwrap_or_default().trim();
-    let is_json = ["application/a2a+json", "application/json"]
-        .iter()
-        .any(|known| essence.eq_ignore_ascii_case(known));
-    if is_json {
-        return Ok(());
-    }
-    let message =
-        format!("Content-Type: expected application/a2a+json or application/json, found {said:?}");
-    Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
 }

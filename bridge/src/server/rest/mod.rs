@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use axum::{
     body::Bytes,
-    extract::{FromRef, State, rejection::BytesRejection},
-    http::{HeaderMap, Method, StatusCode, Uri},
+    extract::{FromRef, State},
+    http::{HeaderMap, Method, Uri},
     response::Response,
 };
 use bridge_protocol::{
@@ -42,7 +42,9 @@ use self::{
     spoken::Spoken,
 };
 use super::{
-    Asker, Endpoint, extensions,
+    Asker, Endpoint,
+    body::{Received, Unread},
+    extensions,
     preamble::Preamble,
     sent::{called, within},
 };
@@ -77,7 +79,7 @@ pub(super) async fn handle(
     method: Method,
     headers: HeaderMap,
     uri: Uri,
-    body: Result<Bytes, BytesRejection>,
+    Received(body): Received,
 ) -> Response {
     let version = route::version(mount.below(uri.path()));
     let style = Style::wanted(&headers, Spoken::without_body(version));
@@ -91,7 +93,7 @@ pub(super) async fn handle(
             };
             mount.carry_out(&asker, &asked, style).await
         }
-        Err(rejection) => Err(unread(&rejection)),
+        Err(unread) => Err(self::unread(unread)),
     };
     answered.unwrap_or_else(|refusal| style.refusal(&refusal))
 }
@@ -181,8 +183,8 @@ fn understand(
     preamble.fill(context);
     context.version = routed.version;
     context.tenant.clone_from(&routed.tenant);
-    let (call, spoken) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
-    context.heed(&call)?;
+    let (mut call, spoken) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
+    context.heed(&mut call)?;
     Ok((call, spoken))
 }
 
@@ -191,14 +193,10 @@ pub(super) fn refused(headers: &HeaderMap, error: Error) -> Response {
     Style::wanted(headers, Spoken::V1_0).refusal(&error.into())
 }
 
-fn unread(rejection: &BytesRejection) -> Refusal {
-    let message = match rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        true => format!("expected a body of at most {} MiB", super::BODY_LIMIT >> 20),
-        false => "the body could not be read to its end".to_owned(),
-    };
+fn unread(unread: Unread) -> Refusal {
     Refusal {
-        status: rejection.status(),
-        error: Error::new(ErrorKind::InvalidRequest, message),
+        status: unread.status(),
+        error: unread.error(),
         allow: None,
     }
 }

@@ -1,8 +1,10 @@
-//! Query parameters as the fields of requests (specification 11.5): camelCase, each once.
+//! Query parameters as the fields of requests (specification 11.5): camelCase, each once. In 0.3, whose
+//! requests are ProtoJSON, they are also called as in its proto.
 
 use axum::http::Uri;
 use bridge_protocol::{
     a2a::{Metadata, Operation},
+    dialect::Version,
     wire::FieldError,
 };
 use serde_json::Value;
@@ -69,23 +71,40 @@ pub(in crate::server) fn parameters(operation: Operation) -> &'static [Parameter
 ///
 /// # Errors
 /// If one is there twice, is no number where there must be one, or is written in another way.
-pub(super) fn read(operation: Operation, uri: &Uri) -> Result<Metadata, FieldError> {
+pub(super) fn read(
+    version: Version,
+    operation: Operation,
+    uri: &Uri,
+) -> Result<Metadata, FieldError> {
     let mut fields = Metadata::new();
     let known = parameters(operation);
     for (name, text) in pairs(uri) {
         let Some(parameter) = known.iter().find(|one| plain(one.name) == plain(&name)) else {
             continue;
         };
-        if name != parameter.name {
+        let is_proto = version == Version::V0_3 && name == snake(parameter.name);
+        if name != parameter.name && !is_proto {
             let expected = format!("it to be called {}", parameter.name);
             return Err(FieldError::new(expected, format!("{name:?}")).inside(parameter.name));
         }
         let value = value(parameter.kind, text).map_err(|error| error.inside(parameter.name))?;
-        if fields.insert(name, value).is_some() {
+        if fields.insert(parameter.name.to_owned(), value).is_some() {
             return Err(FieldError::new("one value", "several").inside(parameter.name));
         }
     }
     Ok(fields)
+}
+
+/// A field's name in the proto.
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
 }
 
 /// How a name sounds: without case and underscores.
@@ -124,9 +143,20 @@ mod tests {
             ("A2A-Version=1.0&key=secret", json!({})),
         ] {
             let uri = format!("/tasks?{query}").parse().unwrap();
-            let read = read(Operation::ListTasks, &uri).map(Value::Object);
+            let read = read(Version::V1_0, Operation::ListTasks, &uri).map(Value::Object);
             assert_eq!(read, Ok(expected), "{query}");
         }
+    }
+
+    #[test]
+    fn before_1_0_they_have_two_names() {
+        for query in ["historyLength=3", "history_length=3"] {
+            let uri = format!("/v1/tasks/t?{query}").parse().unwrap();
+            let read = read(Version::V0_3, Operation::GetTask, &uri).map(Value::Object);
+            assert_eq!(read, Ok(json!({"historyLength": 3})), "{query}");
+        }
+        let both = "/v1/tasks/t?historyLength=3&history_length=3";
+        assert!(read(Version::V0_3, Operation::GetTask, &both.parse().unwrap()).is_err());
     }
 
     #[test]
@@ -154,7 +184,7 @@ mod tests {
             ),
         ] {
             let uri = format!("/tasks?{query}").parse().unwrap();
-            let refused = read(Operation::ListTasks, &uri).unwrap_err();
+            let refused = read(Version::V1_0, Operation::ListTasks, &uri).unwrap_err();
             assert_eq!(refused.to_string(), error, "{query}");
         }
     }

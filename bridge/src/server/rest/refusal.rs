@@ -42,7 +42,7 @@ impl Refusal {
     }
 
     /// The body. 0.3 does not say what is in it: beside the status of 1.0 stand the code and message of
-    /// JSON-RPC, which is what its SDKs read.
+    /// JSON-RPC and the error's name, which is what its SDKs read.
     pub(super) fn body(&self, spoken: Spoken) -> Value {
         let status = json!({
             "code": self.status.as_u16(),
@@ -54,10 +54,31 @@ impl Refusal {
             Spoken::V1_0 => json!({"error": status}),
             Spoken::V0_3 | Spoken::V0_3Proto => json!({
                 "error": status,
+                "type": name(self.error.kind),
                 "code": self.error.kind.code(),
                 "message": self.error.message,
             }),
         }
+    }
+}
+
+/// The error's name in 0.3 (0.3.0, section 8).
+fn name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Parse => "JSONParseError",
+        ErrorKind::InvalidRequest => "InvalidRequestError",
+        ErrorKind::MethodNotFound => "MethodNotFoundError",
+        ErrorKind::InvalidParams => "InvalidParamsError",
+        ErrorKind::Internal => "InternalError",
+        ErrorKind::TaskNotFound => "TaskNotFoundError",
+        ErrorKind::TaskNotCancelable => "TaskNotCancelableError",
+        ErrorKind::PushNotificationNotSupported => "PushNotificationNotSupportedError",
+        ErrorKind::UnsupportedOperation => "UnsupportedOperationError",
+        ErrorKind::ContentTypeNotSupported => "ContentTypeNotSupportedError",
+        ErrorKind::InvalidAgentResponse => "InvalidAgentResponseError",
+        ErrorKind::ExtendedAgentCardNotConfigured => "AuthenticatedExtendedCardNotConfiguredError",
+        ErrorKind::ExtensionSupportRequired => "ExtensionSupportRequiredError",
+        ErrorKind::VersionNotSupported => "VersionNotSupportedError",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::write::known;
 use crate::{
@@ -18,10 +18,16 @@ use crate::{
 /// Reads the body of `POST tasks/TASK/pushNotificationConfigs`: a `config` with its id beside it, or within.
 pub fn create_to_v1(value: Value, task: &str) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
-    let id: Option<String> = fields.optional("configId")?;
+    let id: Option<String> = fields
+        .either("configId", "config_id")
+        .optional("configId")?;
     // The path says it already.
     fields.take("parent");
-    let inner = |config| Fields::of(config)?.required_by("pushNotificationConfig", config_to_v1);
+    let inner = |config| {
+        Fields::of(config)?
+            .either("pushNotificationConfig", "push_notification_config")
+            .required_by("pushNotificationConfig", config_to_v1)
+    };
     let config = fields.required_by("config", inner)?;
     Ok(TaskPushNotificationConfig {
         task_id: Some(task.into()),
@@ -32,8 +38,13 @@ pub fn create_to_v1(value: Value, task: &str) -> Result<TaskPushNotificationConf
     })
 }
 
-/// Reads a setting without its task: the same in both forms of 0.3, but that an empty text is none.
-pub(super) fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
+/// Reads a setting without its task: the same in both forms of 0.3, but that an empty text is none, and so is
+/// an empty authentication, which the SDK for Python writes where there is none.
+pub(super) fn config_to_v1(mut value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
+    if let Some(fields) = value.as_object_mut() {
+        let is_empty = |info: &Value| info.as_object().is_some_and(Map::is_empty);
+        fields.retain(|name, value| name != "authentication" || !is_empty(value));
+    }
     let config = push::config_to_v1(value)?;
     Ok(TaskPushNotificationConfig {
         id: config.id.filter(|id| !id.is_empty()),

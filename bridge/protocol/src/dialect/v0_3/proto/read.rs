@@ -1,4 +1,5 @@
-//! From ProtoJSON of 0.3.
+//! From ProtoJSON of 0.3, whose readers take a field by its JSON name and by its name in the proto: the SDK
+//! for Python writes the second.
 
 use alloc::string::String;
 
@@ -44,11 +45,16 @@ pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
 /// at once.
 fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldError> {
     let mut fields = Fields::of(value)?;
-    let history: i32 = fields.optional("historyLength")?;
+    let history: i32 = fields
+        .either("historyLength", "history_length")
+        .optional("historyLength")?;
     let blocking: bool = fields.optional("blocking")?;
     Ok(SendMessageConfiguration {
-        accepted_output_modes: fields.optional("acceptedOutputModes")?,
+        accepted_output_modes: fields
+            .either("acceptedOutputModes", "accepted_output_modes")
+            .optional("acceptedOutputModes")?,
         task_push_notification_config: fields
+            .either("pushNotification", "push_notification")
             .optional_by("pushNotification", push::config_to_v1)?,
         history_length: Some(history).filter(|length| *length != 0),
         return_immediately: !blocking,
@@ -60,14 +66,18 @@ fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldEr
 pub(super) fn message_to_v1(value: Value) -> Result<Message, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(Message {
-        message_id: fields.required("messageId")?,
-        context_id: text(&mut fields, "contextId")?,
-        task_id: text(&mut fields, "taskId")?,
+        message_id: fields
+            .either("messageId", "message_id")
+            .required("messageId")?,
+        context_id: text(fields.either("contextId", "context_id"), "contextId")?,
+        task_id: text(fields.either("taskId", "task_id"), "taskId")?,
         role: fields.required_by("role", role_to_v1)?,
         parts: fields.required_by("content", |parts| list(parts, part_to_v1))?,
         metadata: fields.optional("metadata")?,
         extensions: fields.optional("extensions")?,
-        reference_task_ids: fields.optional("referenceTaskIds")?,
+        reference_task_ids: fields
+            .either("referenceTaskIds", "reference_task_ids")
+            .optional("referenceTaskIds")?,
         extra: object::extra(fields, &["parts"], Metadata::new()),
     })
 }
@@ -110,8 +120,11 @@ fn file_to_v1(value: Value) -> Result<Part, FieldError> {
     const PLACES: &str = "exactly one of fileWithBytes, fileWithUri";
     let mut fields = Fields::of(value)?;
     let places = (
-        text(&mut fields, "fileWithBytes")?,
-        text(&mut fields, "fileWithUri")?,
+        text(
+            fields.either("fileWithBytes", "file_with_bytes"),
+            "fileWithBytes",
+        )?,
+        text(fields.either("fileWithUri", "file_with_uri"), "fileWithUri")?,
     );
     let content = match places {
         (Some(bytes), None) => decode_base64(&bytes)
@@ -124,7 +137,7 @@ fn file_to_v1(value: Value) -> Result<Part, FieldError> {
     Ok(Part {
         content,
         filename: text(&mut fields, "name")?,
-        media_type: text(&mut fields, "mimeType")?,
+        media_type: text(fields.either("mimeType", "mime_type"), "mimeType")?,
         ..Part::text("")
     })
 }

@@ -45,6 +45,47 @@ fn a_message_says_the_same_in_both_forms() {
 }
 
 #[test]
+fn a_field_is_read_by_either_name() {
+    let json = json!({
+        "message": {
+            "messageId": "m", "contextId": "c", "taskId": "t", "role": "ROLE_USER",
+            "content": [
+                {"file": {"fileWithBytes": "AAE=", "mimeType": "b/c"}},
+                {"file": {"fileWithUri": "https://a.test/b"}},
+            ],
+        },
+        "configuration": {
+            "acceptedOutputModes": ["text/plain"], "historyLength": 3, "blocking": true,
+            "pushNotification": {"url": "https://a.test/w"},
+        },
+    });
+    let proto = json!({
+        "request": {
+            "message_id": "m", "context_id": "c", "task_id": "t", "role": "ROLE_USER",
+            "content": [
+                {"file": {"file_with_bytes": "AAE=", "mime_type": "b/c"}},
+                {"file": {"file_with_uri": "https://a.test/b"}},
+            ],
+        },
+        "configuration": {
+            "accepted_output_modes": ["text/plain"], "history_length": 3, "blocking": true,
+            "push_notification": {"url": "https://a.test/w", "id": "", "token": "", "authentication": {}},
+        },
+    });
+    assert!(is_like(&proto));
+    let read = send_to_v1(proto).unwrap();
+    assert_eq!(read, send_to_v1(json).unwrap());
+    assert!(read.extra.is_empty() && read.message.extra.is_empty());
+    let inner = json!({"id": "p", "url": "https://a.test/w", "authentication": {}});
+    let json = json!({"parent": "tasks/t", "configId": "p", "config": {
+        "name": "tasks/t/pushNotificationConfigs/p", "pushNotificationConfig": inner}});
+    let proto = json!({"parent": "tasks/t", "config_id": "p", "config": {
+        "name": "tasks/t/pushNotificationConfigs/p", "push_notification_config": inner}});
+    let read = |body| create_push_to_v1(body, "t").unwrap();
+    assert_eq!(read(proto), read(json));
+}
+
+#[test]
 fn what_the_proto_lacks_is_left_out_and_reported() {
     let mut task = Task::read(json!({
         "id": "t", "x": 1,

@@ -1,0 +1,220 @@
+//! Requests that a web page sends in its visitor's name: from another site, which `Origin` tells (RFC 6454,
+//! section 7), or to a name of its own that it made lead here, which `Host` tells (DNS rebinding).
+
+use std::net::IpAddr;
+
+use axum::{
+    extract::{Request, State},
+    http::{
+        HeaderMap,
+        header::{CONTENT_TYPE, HOST, ORIGIN},
+        uri::Authority,
+    },
+    middleware::Next,
+    response::Response,
+};
+use bridge_protocol::a2a::Binding;
+use url::Url;
+
+use super::Front;
+use crate::{access::Refusal, server::Origin};
+
+/// Stands for all origins and all names.
+const ALL: &str = "*";
+
+/// Lets requests pass that nobody else's page can have made.
+pub(super) async fn refuse(State(front): State<Front>, request: Request, next: Next) -> Response {
+    let Err(message) = front.look(&request) else {
+        return next.run(request).await;
+    };
+    tracing::debug!("a request was refused: {message}");
+    let headers = request.headers();
+    let content = headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
+    let binding = match content.is_some_and(|content| content.starts_with(b"application/grpc")) {
+        true => Binding::Grpc,
+        false => Binding::HttpJson,
+    };
+    Refusal::foreign(message).response(binding, headers, None)
+}
+
+impl Front {
+    fn look(&self, request: &Request) -> Result<(), String> {
+        let headers = request.headers();
+        // Over HTTP/2 the name stands in the address of the request.
+        let host = match request.uri().authority() {
+            Some(authority) => Some(authority.as_str()),
+            None => headers.get(HOST).map(|host| host.to_str().unwrap_or("?")),
+        };
+        let told = request.extensions().get::<Origin>();
+        match host {
+            Some(host) if told.is_none() && !self.has_name(host) => {
+                return Err(format!(
+                    "Host: expected a name of this machine or of the public URL, found {host:?}: name \
+                     it in `hosts` of the configuration, or by --allow-host"
+                ));
+            }
+            Some(_) | None => {}
+        }
+        self.look_at_origin(headers, host, told)
+    }
+
+    fn look_at_origin(
+        &self,
+        headers: &HeaderMap,
+        host: Option<&str>,
+        told: Option<&Origin>,
+    ) -> Result<(), String> {
+        for origin in headers.get_all(ORIGIN) {
+            let origin = origin.to_str().unwrap_or("?");
+            if !self.may_call(origin, host, told) {
+                return Err(format!(
+                    "Origin: expected a page of this address or one that may call it, found {origin:?}: \
+                     name it in `cors.origins` of the configuration, or by --allow-origin"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn may_call(&self, origin: &str, host: Option<&str>, told: Option<&Origin>) -> bool {
+        let is_named = self
+            .origins
+            .iter()
+            .any(|known| known == ALL || known.trim_end_matches('/').eq_ignore_ascii_case(origin));
+        let public = self.public_url.as_ref();
+        let public = public.map(|url| url.origin().ascii_serialization());
+        let ours = public.into_iter().chain(told.map(|told| told.0.clone()));
+        let is_same = host.is_some_and(|host| {
+            let site = origin.split_once("://").map(|(_, site)| site);
+            site.is_some_and(|site| site.eq_ignore_ascii_case(host))
+        });
+        is_named
+            || is_same
+            || ours
+                .into_iter()
+                .any(|ours| ours.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether requests to this `HOST:PORT` are meant for the bridge. An address always is: only names can be
+    /// made to lead elsewhere.
+    fn has_name(&self, host: &str) -> bool {
+        let Some(names) = &self.hosts else {
+            return true;
+        };
+        let Ok(authority) = host.parse::<Authority>() else {
+            return false;
+        };
+        let name = authority.host().trim_end_matches('.').to_ascii_lowercase();
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let public = self.public_url.as_ref().and_then(Url::host_str);
+        let mut known = names.iter().map(String::as_str).chain(public);
+        bare.parse::<IpAddr>().is_ok()
+            || is_local(&name)
+            || known.any(|known| known == ALL || known.eq_ignore_ascii_case(&name))
+    }
+}
+
+/// Names that nobody can have in the public DNS: those of this machine (RFC 6761, 6.3), and those by which a
+/// container reaches the machine that it runs on (`host.docker.internal`).
+fn is_local(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost") || name.ends_with(".internal")
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    fn front() -> Front {
+        Front {
+            origins: vec!["https://app.example".into()],
+            public_url: Some("https://agents.example/base".parse().unwrap()),
+            hosts: Some(vec!["mybox".into()]),
+            ..Front::default()
+        }
+    }
+
+    fn looked(front: &Front, headers: &[(&str, &str)], told: Option<&str>) -> Result<(), String> {
+        let mut request = Request::post("/");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(Body::empty()).unwrap();
+        if let Some(told) = told {
+            request.extensions_mut().insert(Origin(told.to_owned()));
+        }
+        front.look(&request)
+    }
+
+    #[test]
+    fn only_names_of_ours_are_answered() {
+        for (host, is_ours) in [
+            ("127.0.0.1:3978", true),
+            ("[::1]:3978", true),
+            ("localhost:3978", true),
+            ("LOCALHOST.", true),
+            ("a.localhost", true),
+            ("host.docker.internal:3978", true),
+            ("agents.example", true),
+            ("MyBox:80", true),
+            ("evil.example:3978", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("a b", false),
+            ("me@evil.example", false),
+        ] {
+            let looked = looked(&front(), &[("host", host)], None);
+            assert_eq!(looked.is_ok(), is_ours, "{host}: {looked:?}");
+        }
+        let anywhere = Front {
+            hosts: None,
+            ..front()
+        };
+        assert_eq!(looked(&anywhere, &[("host", "evil.example")], None), Ok(()));
+        let told = looked(
+            &front(),
+            &[("host", "a.example")],
+            Some("https://a.example"),
+        );
+        assert_eq!(told, Ok(()), "a proxy is believed that the operator named");
+    }
+
+    #[test]
+    fn only_pages_of_ours_may_call() {
+        for (host, origin, may_call) in [
+            ("localhost:3978", "http://localhost:3978", true),
+            ("localhost:3978", "http://localhost:8080", false),
+            ("localhost:3978", "https://app.example", true),
+            ("localhost:3978", "https://agents.example", true),
+            ("localhost:3978", "https://evil.example", false),
+            ("localhost:3978", "null", false),
+            ("localhost:3978", "https://app.example.evil.example", false),
+        ] {
+            let looked = looked(&front(), &[("host", host), ("origin", origin)], None);
+            assert_eq!(looked.is_ok(), may_call, "{host} {origin}: {looked:?}");
+        }
+        let told = [
+            ("host", "127.0.0.1:3978"),
+            ("origin", "https://told.example"),
+        ];
+        assert_eq!(
+            looked(&front(), &told, Some("https://told.example")),
+            Ok(())
+        );
+        let both = [
+            ("host", "localhost"),
+            ("origin", "http://localhost"),
+            ("origin", "https://evil.example"),
+        ];
+        assert!(looked(&front(), &both, None).is_err());
+        let all = Front {
+            origins: vec!["*".into()],
+            ..front()
+        };
+        assert_eq!(
+            looked(&all, &[("host", "localhost"), ("origin", "null")], None),
+            Ok(())
+        );
+    }
+}

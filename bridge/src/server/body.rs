@@ -1,0 +1,170 @@
+//! Bodies of requests: whether they are read, and whether they are JSON.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    extract::{FromRef, FromRequest, Request, rejection::BytesRejection},
+    http::{
+        HeaderMap, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN},
+    },
+};
+use bridge_protocol::a2a::{Error, ErrorKind};
+
+use super::Endpoint;
+
+/// A body, or why it was not read: whoever takes it says so in the words of its binding.
+pub(super) struct Received(pub(super) Result<Bytes, Unread>);
+
+/// Why a body was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is larger than what is read, or says that it will be: how many bytes are read at most.
+    TooLarge(usize),
+    /// It broke off.
+    Broken,
+}
+
+impl Unread {
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Broken => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    pub(super) fn error(self) -> Error {
+        let message = match self {
+            Self::TooLarge(limit) => format!("expected a body of at most {limit} bytes"),
+            Self::Broken => "the body could not be read to its end".to_owned(),
+        };
+        Error::new(ErrorKind::InvalidRequest, message)
+    }
+}
+
+impl Unread {
+    fn of(rejection: &BytesRejection, limit: usize) -> Self {
+        match rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            true => Self::TooLarge(limit),
+            false => Self::Broken,
+        }
+    }
+}
+
+impl<S> FromRequest<S> for Received
+where
+    S: Send + Sync,
+    Arc<Endpoint>: FromRef<S>,
+{
+    type Rejection = std::convert::Infallible;
+
+    /// What is announced as too large is refused before any of it is read.
+    async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
+        let limit = Arc::<Endpoint>::from_ref(state).body_limit;
+        let length = request.headers().get(CONTENT_LENGTH);
+        let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+        if length.is_some_and(|length| length > limit) {
+            return Ok(Self(Err(Unread::TooLarge(limit))));
+        }
+        let read = Bytes::from_request(request, state).await;
+        Ok(Self(read.map_err(|rejection| Unread::of(&rejection, limit))))
+    }
+}
+
+/// Refuses a body that says to be anything but JSON.
+///
+/// Browsers let every web page send text, forms and what says nothing to any address without asking it first
+/// (Fetch, section 4.8, "CORS-safelisted request-header"), but JSON only where the address allows it. So what
+/// says nothing is taken for JSON only from whoever is no browser, which would say its `Origin`.
+pub(super) fn is_json(headers: &HeaderMap) -> Result<(), Error> {
+    match media_type(headers) {
+        Some(said) if is_json_type(&said) => Ok(()),
+        None if !headers.contains_key(ORIGIN) => Ok(()),
+        said => Err(refused(said)),
+    }
+}
+
+/// The same, but curl's usual type is taken from whoever is no browser.
+pub(super) fn is_json_or_curls(headers: &HeaderMap) -> Result<(), Error> {
+    const CURLS: &str = "application/x-www-form-urlencoded";
+    match media_type(headers) {
+        Some(said) if said == CURLS && !headers.contains_key(ORIGIN) => Ok(()),
+        Some(_) | None => is_json(headers),
+    }
+}
+
+/// The type that the headers name, without its parameters.
+fn media_type(headers: &HeaderMap) -> Option<String> {
+    let said = headers.get(CONTENT_TYPE)?.to_str().unwrap_or("?");
+    let essence = said.split(';').next().unwrap_or_default();
+    Some(essence.trim().to_ascii_lowercase())
+}
+
+fn is_json_type(essence: &str) -> bool {
+    let subtype = essence.strip_prefix("application/");
+    subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+}
+
+fn refused(said: Option<String>) -> Error {
+    let found = said.map_or_else(
+        || "none beside an Origin".into(),
+        |said| format!("{said:?}"),
+    );
+    let message =
+        format!("Content-Type: expected application/a2a+json or application/json, found {found}");
+    Error::new(ErrorKind::ContentTypeNotSupported, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(said: Option<&'static str>, has_origin: bool) -> HeaderMap {
+        let origin = has_origin.then_some((ORIGIN, "https://app.example"));
+        let said = said.map(|said| (CONTENT_TYPE, said));
+        let all = said.into_iter().chain(origin);
+        all.map(|(name, value): (HeaderName, _)| (name, HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    #[test]
+    fn what_a_page_may_send_unasked_is_no_json() {
+        for (said, has_origin, json, curls) in [
+            (Some("application/json"), false, true, true),
+            (Some("Application/JSON; charset=utf-8"), true, true, true),
+            (Some("application/a2a+json"), true, true, true),
+            (Some("application/problem+json"), false, true, true),
+            (None, false, true, true),
+            (None, true, false, false),
+            (Some("text/plain"), false, false, false),
+            (Some("text/plain; application/json"), false, false, false),
+            (
+                Some("multipart/form-data; boundary=json"),
+                false,
+                false,
+                false,
+            ),
+            (
+                Some("application/x-www-form-urlencoded"),
+                false,
+                false,
+                true,
+            ),
+            (
+                Some("application/x-www-form-urlencoded"),
+                true,
+                false,
+                false,
+            ),
+            (Some("application/json-seq"), false, false, false),
+            (Some(""), false, false, false),
+        ] {
+            let headers = headers(said, has_origin);
+            assert_eq!(is_json(&headers).is_ok(), json, "{headers:?}");
+            assert_eq!(is_json_or_curls(&headers).is_ok(), curls, "{headers:?}");
+        }
+    }
+}

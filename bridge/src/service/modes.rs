@@ -1,0 +1,105 @@
+//! Whether an agent takes what a message holds: media types that its card names (specification 3.1.1, 4.4.1).
+
+use bridge_protocol::{
+    a2a::{Content, Error, ErrorKind, Message, Part},
+    wire::FieldError,
+};
+
+use super::{Context, Service};
+
+impl Service {
+    /// Refuses a message with a part that says to be of a type which neither the card nor any skill names. A
+    /// card that names none takes everything. Most clients say no type with text and data, and most cards
+    /// name text alone, of agents that take data too: so what says nothing is taken.
+    pub(super) fn takes(&self, context: &Context, message: &Message) -> Result<(), Error> {
+        let Some(agent) = self.turns.agent(&context.agent) else {
+            return Ok(());
+        };
+        let card = &agent.card;
+        if card.default_input_modes.is_empty() {
+            return Ok(());
+        }
+        let skills = card.skills.iter().flat_map(|skill| &skill.input_modes);
+        let modes: Vec<&str> = card
+            .default_input_modes
+            .iter()
+            .chain(skills)
+            .map(String::as_str)
+            .collect();
+        let wrong = |part: &&Part| !modes.iter().any(|mode| is_taken(mode, part));
+        let Some((index, part)) = message
+            .parts
+            .iter()
+            .enumerate()
+            .find(|(_, part)| wrong(part))
+        else {
+            return Ok(());
+        };
+        let expected = format!("a part of one of the types {}", modes.join(", "));
+        let found = media_type(part).unwrap_or("another one");
+        let error = FieldError::new(expected, found).at(index);
+        Err(Error {
+            kind: ErrorKind::ContentTypeNotSupported,
+            ..error.inside("parts").inside("message").into()
+        })
+    }
+}
+
+/// What a part says to be.
+fn media_type(part: &Part) -> Option<&str> {
+    let said = part.media_type.as_deref()?;
+    Some(said.split(';').next().unwrap_or_default().trim())
+}
+
+/// Whether a mode of a card takes a part. Cards also name kinds, as before 0.2: `text`, `file`, `data`.
+fn is_taken(mode: &str, part: &Part) -> bool {
+    let mode = mode.split(';').next().unwrap_or_default().trim();
+    let (kind, Some(said)) = (mode.to_ascii_lowercase(), media_type(part)) else {
+        return true;
+    };
+    let (family, _) = said.split_once('/').unwrap_or((said, ""));
+    match kind.as_str() {
+        "*" | "*/*" => true,
+        "data" | "json" => matches!(part.content, Content::Data(_)),
+        "file" => matches!(part.content, Content::Raw(_) | Content::Url(_)),
+        whole if !whole.contains('/') => whole.eq_ignore_ascii_case(family),
+        whole => match whole.strip_suffix("/*") {
+            Some(wanted) => wanted.eq_ignore_ascii_case(family),
+            None => whole.eq_ignore_ascii_case(said),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_mode_takes_its_types() {
+        let typed = |said: &str, part: Part| Part {
+            media_type: Some(said.to_owned()),
+            ..part
+        };
+        let text = typed("text/plain", Part::text("a"));
+        let markdown = typed("Text/Markdown; charset=utf-8", Part::text("a"));
+        let data = typed("application/json", Part::data(json!({})));
+        let image = typed("image/png", Part::new(Content::Raw(vec![1])));
+        let unsaid = Part::data(json!({}));
+        for (mode, taken) in [
+            ("text", [true, true, false, false, true]),
+            ("text/plain", [true, false, false, false, true]),
+            ("TEXT/*", [true, true, false, false, true]),
+            ("application/json", [false, false, true, false, true]),
+            ("data", [false, false, true, false, true]),
+            ("image/*", [false, false, false, true, true]),
+            ("image/png; q=1", [false, false, false, true, true]),
+            ("file", [false, false, false, true, true]),
+            ("*/*", [true, true, true, true, true]),
+        ] {
+            let parts = [&text, &markdown, &data, &image, &unsaid];
+            assert_eq!(parts.map(|part| is_taken(mode, part)), taken, "{mode}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+"""A2A 0.3 as PyPI a2a-sdk 1.3.0 still speaks it, with agents whose cards have nothing newer."""
+
+import httpx
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.types import (
+    AuthenticationInfo,
+    CancelTaskRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
+    TaskState,
+)
+from a2a.utils.constants import TransportProtocol
+from a2a.utils.errors import TaskNotFoundError
+from checks import STREAMED, agent, run
+from uuid import uuid4
+from webhook import Webhook
+
+
+def request(text, task=None, immediately=False, push=None):
+    message = Message(
+        message_id=str(uuid4()),
+        role=Role.ROLE_USER,
+        parts=[Part(text=text)],
+        task_id=task.id if task else "",
+        context_id=task.context_id if task else "",
+    )
+    configuration = SendMessageConfiguration(return_immediately=immediately, task_push_notification_config=push)
+    return SendMessageRequest(message=message, configuration=configuration)
+
+
+async def ask(client, *args, **kwargs):
+    """The task that a send without a stream answers with."""
+    (answer,) = [item async for item in client.send_message(request(*args, **kwargs))]
+    return answer.task
+
+
+def said(task):
+    return TaskState.Name(task.status.state), "".join(p.text for p in task.status.message.parts)
+
+
+async def turns(checks, client):
+    task = await ask(client, "-multi")
+    checks.equal("-multi asks for input", "TASK_STATE_INPUT_REQUIRED", said(task)[0])
+    again = await ask(client, "one", task)
+    checks.equal("the conversation goes on in its task", task.id, again.id)
+    got = await client.get_task(GetTaskRequest(id=task.id, history_length=1))
+    checks.equal("a history is as long as was asked for", 1, len(got.history))
+    ended = await ask(client, "end", task)
+    checks.equal("end completes the task", ("TASK_STATE_COMPLETED", "All done."), said(ended))
+
+
+async def stream(checks, client):
+    text, last = "", None
+    async for item in client.send_message(request("-stream")):
+        if item.HasField("artifact_update"):
+            update = item.artifact_update
+            piece = "".join(part.text for part in update.artifact.parts)
+            text = text + piece if update.append else piece
+        if item.HasField("status_update"):
+            last = item.status_update.status
+    checks.equal("the pieces of a stream make up the text", STREAMED, text)
+    checks.equal("it ends with the task's end", "TASK_STATE_COMPLETED", TaskState.Name(last.state))
+
+
+async def subscribe(checks, waiting, hanging):
+    task = await ask(waiting, "hi", immediately=True)
+    states = []
+    async for item in hanging.subscribe(SubscribeToTaskRequest(id=task.id)):
+        if item.HasField("task"):
+            states.append(TaskState.Name(item.task.status.state))
+            await hanging.cancel_task(CancelTaskRequest(id=task.id))
+        elif item.HasField("status_update"):
+            states.append(TaskState.Name(item.status_update.status.state))
+    checks.equal("a subscription shows the task", "TASK_STATE_WORKING", states[0])
+    checks.equal("it ends when the task is canceled", "TASK_STATE_CANCELED", states[-1])
+
+
+async def push(checks, client):
+    webhook = Webhook()
+    bearer = AuthenticationInfo(scheme="Bearer", credentials="secret")
+    config = TaskPushNotificationConfig(url=webhook.url, token="token", authentication=bearer)
+    await ask(client, "-stream", push=config)
+    got = await webhook.wait(lambda got: any(body["status"]["state"] == "completed" for _, body in got))
+    checks.equal("a webhook hears of the end, in 0.3", True, bool(got))
+    task = await ask(client, "-multi")
+    for name, setting in {
+        "with credentials": TaskPushNotificationConfig(task_id=task.id, id="a", url=webhook.url, authentication=bearer),
+        "without": TaskPushNotificationConfig(task_id=task.id, id="b", url=webhook.url),
+    }.items():
+        made = await client.create_task_push_notification_config(setting)
+        named = GetTaskPushNotificationConfigRequest(task_id=task.id, id=made.id)
+        got = await client.get_task_push_notification_config(named)
+        checks.equal(f"a setting is got as it was made, {name}", (setting.id, setting.url), (got.id, got.url))
+
+
+async def refused(checks, client):
+    unknown = GetTaskRequest(id="unknown")
+    await checks.refused("an unknown task is not found", TaskNotFoundError, client.get_task(unknown))
+
+
+async def connect(http, name, binding, streaming):
+    card = await A2ACardResolver(http, agent(name)).get_agent_card()
+    old = [one for one in card.supported_interfaces if one.protocol_version == "0.3"]
+    del card.supported_interfaces[:]
+    card.supported_interfaces.extend(old)
+    config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding])
+    return ClientFactory(config).create(card)
+
+
+async def main(checks):
+    async with httpx.AsyncClient() as http:
+        for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON):
+            print(f"-- {binding.value}")
+            client, streaming = [await connect(http, "sample", binding, streams) for streams in (False, True)]
+            checks.equal("an echo ends its task", ("TASK_STATE_COMPLETED", "You said: hi"), said(await ask(client, "hi")))
+            await turns(checks, client)
+            await stream(checks, streaming)
+            hanging = [await connect(http, "hanging", binding, streams) for streams in (False, True)]
+            await subscribe(checks, *hanging)
+            await push(checks, client)
+            await refused(checks, client)
+
+
+run(main)
