@@ -2,6 +2,7 @@
 
 use bridge_protocol::{
     a2a::{Content, Error, ErrorKind, Message, Part},
+    dialect::execute::schema::is_typed,
     wire::FieldError,
 };
 
@@ -10,7 +11,8 @@ use super::{Context, Service};
 impl Service {
     /// Refuses a message with a part that says to be of a type which neither the card nor any skill names. A
     /// card that names none takes everything. Most clients say no type with text and data, and most cards
-    /// name text alone, of agents that take data too: so what says nothing is taken.
+    /// name text alone, of agents that take data too: so what says nothing is taken. A skill with a schema
+    /// takes JSON.
     pub(super) fn takes(&self, context: &Context, message: &Message) -> Result<(), Error> {
         let Some(agent) = self.turns.agent(&context.agent) else {
             return Ok(());
@@ -20,11 +22,17 @@ impl Service {
             return Ok(());
         }
         let skills = card.skills.iter().flat_map(|skill| &skill.input_modes);
+        let data = card
+            .skills
+            .iter()
+            .any(is_typed)
+            .then_some("application/json");
         let modes: Vec<&str> = card
             .default_input_modes
             .iter()
             .chain(skills)
             .map(String::as_str)
+            .chain(data)
             .collect();
         let wrong = |part: &&Part| !modes.iter().any(|mode| is_taken(mode, part));
         let Some((index, part)) = message
