@@ -69,7 +69,7 @@ fn name(kind: ErrorKind) -> &'static str {
         ErrorKind::InvalidRequest => "InvalidRequestError",
         ErrorKind::MethodNotFound => "MethodNotFoundError",
         ErrorKind::InvalidParams => "InvalidParamsError",
-        ErrorKind::Internal => "InternalError",
+        ErrorKind::Internal | ErrorKind::Unavailable => "InternalError",
         ErrorKind::TaskNotFound => "TaskNotFoundError",
         ErrorKind::TaskNotCancelable => "TaskNotCancelableError",
         ErrorKind::PushNotificationNotSupported => "PushNotificationNotSupportedError",
