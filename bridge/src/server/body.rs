@@ -41,9 +41,7 @@ impl Unread {
         };
         Error::new(ErrorKind::InvalidRequest, message)
     }
-}
 
-impl Unread {
     fn of(rejection: &BytesRejection, limit: usize) -> Self {
         match rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
             true => Self::TooLarge(limit),
@@ -68,7 +66,9 @@ where
             return Ok(Self(Err(Unread::TooLarge(limit))));
         }
         let read = Bytes::from_request(request, state).await;
-        Ok(Self(read.map_err(|rejection| Unread::of(&rejection, limit))))
+        Ok(Self(
+            read.map_err(|rejection| Unread::of(&rejection, limit)),
+        ))
     }
 }
 
