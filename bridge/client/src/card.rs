@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::AgentCard,
-    dialect::{Version, card, places},
+    dialect::{Version, lenient, places},
     wire,
 };
 use reqwest::header::IF_NONE_MATCH;
@@ -11,6 +11,7 @@ use url::Url;
 use crate::{
     CardCache, ClientError, Fault, Limits, Options,
     http::{Answer, within},
+    place,
 };
 
 /// Fetches the card of the agent at `base`.
@@ -27,33 +28,62 @@ pub async fn fetch_card(
         ..Options::default()
     };
     let card = find(http, base, &options).await;
-    card.map_err(|fault| fault.of(base, "card"))
+    card.map_err(|missing| missing.fault.of_card_at(&missing.tried))
 }
 
-/// Finds the card of the agent at `base` as these options have it asked for.
+/// No card was found: where it was looked for, and why the first place had none.
+pub(crate) struct Missing {
+    pub(crate) tried: Vec<Url>,
+    pub(crate) fault: Fault,
+}
+
+/// Finds the card of the agent at `base`, which may be the card's own address, as these options have it asked for.
 pub(crate) async fn find(
     http: &reqwest::Client,
     base: &Url,
     options: &Options,
-) -> Result<AgentCard, Fault> {
+) -> Result<AgentCard, Missing> {
     let limit = options.limits.card;
     let mut first = None;
-    for path in places::SPECIFIED {
-        match within(limit, fetch(http, &below(base, path), options)).await {
+    let mut tried = Vec::new();
+    for url in places_of(base) {
+        let fetched = within(limit, fetch(http, &url, options)).await;
+        tried.push(url);
+        match fetched {
             Ok(card) => return Ok(card),
-            // Nobody there or a stranger, or something that took all the time: the next place would only repeat it.
-            Err(
-                fault @ (Fault::Unreachable(_)
-                | Fault::Private { .. }
-                | Fault::Certificate(_)
-                | Fault::Timeout(_)),
-            ) => {
-                return Err(fault);
+            Err(fault) => {
+                let is_final = is_final(&fault);
+                first = first.or(Some(fault));
+                if is_final {
+                    break;
+                }
             }
-            Err(fault) => first = first.or(Some(fault)),
         }
     }
-    Err(first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into())))
+    Err(Missing {
+        tried,
+        fault: first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into())),
+    })
+}
+
+/// Where the card is looked for.
+fn places_of(base: &Url) -> Vec<Url> {
+    match place::is_card(base) {
+        true => vec![place::exact(base)],
+        false => places::SPECIFIED.map(|path| below(base, path)).into(),
+    }
+}
+
+/// Nobody there or a stranger, or something that took all the time: the next place would only repeat it.
+fn is_final(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Unconnected(_)
+            | Fault::Unreachable(_)
+            | Fault::Private { .. }
+            | Fault::Certificate(_)
+            | Fault::Timeout(_)
+    )
 }
 
 async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<AgentCard, Fault> {
@@ -85,21 +115,20 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
 }
 
 fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
-    let read = wire::from_slice(&answer.body).and_then(card::read);
-    let (card, _) = read.map_err(Fault::Invalid)?;
-    if let Some(etag) = answer.etag {
-        cards.keep(url.as_str(), etag, card.clone());
+    let read = wire::from_slice(&answer.body).and_then(lenient::read_leniently);
+    let read = read.map_err(Fault::Invalid)?;
+    for warning in &read.warnings {
+        tracing::warn!(card = %url, %warning, "the card is not as its specification has it");
     }
-    Ok(card)
+    if let Some(etag) = answer.etag {
+        cards.keep(url.as_str(), etag, read.card.clone());
+    }
+    Ok(read.card)
 }
 
 /// `path` below `base`, whether or not `base` ends with a slash.
 fn below(base: &Url, path: &str) -> Url {
-    let mut url = base.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    url.set_path(&places::below(base.path(), path));
-    url
+    place::at(base, &places::below(base.path(), path))
 }
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ use bridge_protocol::{
 use url::Url;
 
 use crate::{
-    Binding, ClientError, EventStream, Options, agent::Agent, connect, stream, tenant,
-    transport::reply::Answered,
+    Binding, ClientError, EventStream, Options, agent::Agent, connect, stream,
+    transport::reply::Answered, ways::Ways,
 };
 
 /// A connection to one agent. Cheap to share behind an `Arc`; every method takes `&self`.
@@ -26,20 +26,20 @@ use crate::{
 #[derive(Debug)]
 pub struct Client {
     card: AgentCard,
-    agent: Arc<Agent>,
+    ways: Ways,
 }
 
 impl Client {
-    /// Reads the card of the agent at `base` and chooses how to speak to it.
+    /// Reads the card of the agent at `base`, which may be the card's own address, and chooses how to speak to it:
+    /// by the first of the card's interfaces that it can use, and by the next one if nobody takes a connection there.
     ///
     /// # Errors
     /// If there is no card, or none of its interfaces can be used.
     pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
         // An exchange is large, and whoever waits for it would have to hold all of it: so it is on the heap, here
         // and below.
-        let (card, agent) = Box::pin(connect::to(base, options)).await?;
-        let agent = Arc::new(agent);
-        Ok(Self { card, agent })
+        let (card, ways) = Box::pin(connect::to(base, options)).await?;
+        Ok(Self { card, ways })
     }
 
     /// Chooses how to speak to an agent whose card was read already, from `base` or below it.
@@ -47,8 +47,8 @@ impl Client {
     /// # Errors
     /// If none of the card's interfaces can be used.
     pub fn for_card(card: AgentCard, base: &Url, options: &Options) -> Result<Self, ClientError> {
-        let agent = Arc::new(connect::by_card(&card, base, options)?);
-        Ok(Self { card, agent })
+        let ways = connect::by_card(&card, base, options)?;
+        Ok(Self { card, ways })
     }
 
     /// The agent's card.
@@ -56,14 +56,14 @@ impl Client {
         &self.card
     }
 
-    /// The version that is spoken.
+    /// The version that is spoken; another interface of the card may have another, if it has to be used.
     pub fn version(&self) -> Version {
-        self.agent.version
+        self.ways.agent().version
     }
 
     /// How calls are carried.
     pub fn binding(&self) -> Binding {
-        self.agent.binding
+        self.ways.agent().binding
     }
 
     /// SendMessage (specification 3.1.1).
@@ -117,7 +117,7 @@ impl Client {
     ///
     /// [`Options::polls`] says how often, and [`Limits::idle`](crate::Limits::idle) how long nothing may change.
     pub fn poll_task(&self, task: Task) -> EventStream {
-        stream::poll(self.agent.clone(), task)
+        stream::poll(self.ways.agent().clone(), task)
     }
 
     /// CreateTaskPushNotificationConfig (3.1.7).
@@ -165,13 +165,14 @@ impl Client {
     }
 
     async fn call<T: Answered>(&self, call: Call) -> Result<T, ClientError> {
-        let call = tenant::name(call, self.agent.tenant.as_deref());
-        let answer = Box::pin(self.agent.ask(&call)).await;
-        answer.map_err(|fault| self.agent.named(fault, &call))
+        let ask = |agent: Arc<Agent>, call: Call| async move {
+            let answer = agent.ask(&call).await;
+            answer.map_err(|fault| agent.named(fault, &call))
+        };
+        Box::pin(self.ways.make(&call, ask)).await
     }
 
     async fn open(&self, call: Call) -> Result<EventStream, ClientError> {
-        let call = tenant::name(call, self.agent.tenant.as_deref());
-        Box::pin(stream::open(self.agent.clone(), call)).await
+        Box::pin(self.ways.make(&call, stream::open)).await
     }
 }

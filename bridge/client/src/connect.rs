@@ -1,5 +1,7 @@
 //! From an address to an agent that can be called: card, interface, credentials.
 
+use std::sync::Arc;
+
 use bridge_protocol::{
     a2a::{AgentCard, GetExtendedAgentCardRequest, Metadata},
     dialect::{Call, Version, v0_1::card::has_paths},
@@ -12,21 +14,21 @@ use crate::transport::grpc;
 use crate::{
     Binding, ClientError, Fault, Options,
     agent::Agent,
-    card,
+    card::{self, Missing},
     credentials::is_loopback,
     http::Endpoint,
     interface,
     negotiation::{self, Choice, Wanted},
+    place,
     transport::{JsonRpc, Rest, Transport},
+    ways::Ways,
 };
 
 /// Reads the card of the agent at `base` and chooses how to speak to it.
-pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Agent), ClientError> {
-    let connected = connect(base, options).await;
-    let (card, known) = connected.map_err(|fault| {
-        let fault = options.credentials.hide_in(fault);
-        fault.of(base, "card")
-    })?;
+pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Ways), ClientError> {
+    let found = find(base, options).await?;
+    let connected = connect(found, base, options).await;
+    let (card, known) = connected.map_err(|fault| failed(fault, base, options))?;
     match options.extended_card && card.capabilities.extended_agent_card == Some(true) {
         true => extended(known, base, options).await,
         false => Ok((card, known)),
@@ -34,45 +36,55 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Agen
 }
 
 /// Chooses how to speak to an agent whose card is known.
-pub(crate) fn by_card(
-    card: &AgentCard,
-    base: &Url,
-    options: &Options,
-) -> Result<Agent, ClientError> {
+pub(crate) fn by_card(card: &AgentCard, base: &Url, options: &Options) -> Result<Ways, ClientError> {
     let http = http_client(base, options);
-    let known = http.and_then(|http| agent(http, card, base, options));
-    known.map_err(|fault| {
-        let fault = options.credentials.hide_in(fault);
-        fault.of(base, "card")
-    })
+    let known = http.and_then(|http| ways(&http, card, base, options));
+    known.map_err(|fault| failed(fault, base, options))
 }
 
-async fn connect(base: &Url, options: &Options) -> Result<(AgentCard, Agent), Fault> {
-    options.guard().check_literal(base)?;
-    let http = http_client(base, options)?;
-    let card = card::find(&http, base, options).await?;
+fn failed(fault: Fault, at: &Url, options: &Options) -> ClientError {
+    options.credentials.hide_in(fault).of(at, "card")
+}
+
+async fn find(base: &Url, options: &Options) -> Result<(reqwest::Client, AgentCard), ClientError> {
+    let allowed = options.guard().check_literal(base).map_err(Fault::from);
+    let http = allowed.and_then(|()| http_client(base, options));
+    let http = http.map_err(|fault| failed(fault, base, options))?;
+    let found = card::find(&http, base, options).await;
+    let card = found.map_err(|Missing { tried, fault }| {
+        options.credentials.hide_in(fault).of_card_at(&tried)
+    })?;
+    Ok((http, card))
+}
+
+async fn connect(
+    (http, card): (reqwest::Client, AgentCard),
+    base: &Url,
+    options: &Options,
+) -> Result<(AgentCard, Ways), Fault> {
     trust(&card, options).await?;
-    let agent = agent(http, &card, base, options)?;
-    Ok((card, agent))
+    let ways = ways(&http, &card, base, options)?;
+    Ok((card, ways))
 }
 
 /// Goes by the card that the agent shows to those whom it knows.
 async fn extended(
-    known: Agent,
+    known: Ways,
     base: &Url,
     options: &Options,
-) -> Result<(AgentCard, Agent), ClientError> {
+) -> Result<(AgentCard, Ways), ClientError> {
     let call = Call::GetExtendedAgentCard(GetExtendedAgentCardRequest {
-        tenant: known.tenant.clone(),
+        tenant: None,
         extra: Metadata::new(),
     });
-    let connected = async {
-        let card: AgentCard = known.ask(&call).await?;
-        trust(&card, options).await?;
-        let agent = agent(http_client(base, options)?, &card, base, options)?;
-        Ok((card, agent))
+    let follow = |agent: Arc<Agent>, call: Call| async move {
+        let connected = async {
+            let card: AgentCard = agent.ask(&call).await?;
+            connect((http_client(base, options)?, card), base, options).await
+        };
+        connected.await.map_err(|fault| agent.named(fault, &call))
     };
-    connected.await.map_err(|fault| known.named(fault, &call))
+    known.make(&call, follow).await
 }
 
 async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
@@ -82,18 +94,57 @@ async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
     }
 }
 
-fn agent(
-    http: reqwest::Client,
+/// The interfaces that can be used. One that cannot costs only itself, if there is another.
+fn ways(
+    http: &reqwest::Client,
     card: &AgentCard,
     base: &Url,
     options: &Options,
-) -> Result<Agent, Fault> {
+) -> Result<Ways, Fault> {
     let wanted = Wanted {
         version: options.version,
         binding: options.binding,
     };
-    let choice = negotiation::choose(card, wanted)?;
-    let url = interface::address(choice.binding, base, &choice.interface.url);
+    warn_of_extensions(card, base, options);
+    let mut usable = Vec::new();
+    let mut first = None;
+    for choice in negotiation::choices(card, wanted)? {
+        match agent(http.clone(), choice, card, base, options) {
+            Ok(agent) => usable.push(agent),
+            Err(fault) => first = first.or(Some(fault)),
+        }
+    }
+    let mut usable = usable.into_iter();
+    match (usable.next(), first) {
+        (Some(agent), _) => Ok(Ways::new(agent, usable)),
+        (None, Some(fault)) => Err(fault),
+        (None, None) => Err(Fault::Unreachable("the card has no interface".into())),
+    }
+}
+
+/// Says which extensions an agent insists on that nobody here asked for (specification 4.6): it may refuse what
+/// it is asked, or mean something else by its answers.
+fn warn_of_extensions(card: &AgentCard, base: &Url, options: &Options) {
+    let required = card.capabilities.extensions.iter();
+    let unknown = required.filter(|one| one.required && !options.extensions.contains(&one.uri));
+    for extension in unknown {
+        let uri = extension.uri.as_str();
+        tracing::warn!(agent = %base, uri, "the agent requires an extension that this client does not know");
+    }
+}
+
+fn agent(
+    http: reqwest::Client,
+    choice: Choice<'_>,
+    card: &AgentCard,
+    base: &Url,
+    options: &Options,
+) -> Result<Agent, Fault> {
+    let home = match place::is_card(base) {
+        true => &place::base_of(base),
+        false => base,
+    };
+    let url = interface::address(choice.binding, home, &choice.interface.url);
     let url = url.map_err(Fault::Invalid)?;
     options.guard().check_literal(&url)?;
     options.credentials.check(base, &url)?;

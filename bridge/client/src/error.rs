@@ -25,6 +25,9 @@ pub struct ClientError {
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
+    /// Nobody took the connection, so nobody heard what was asked.
+    #[error("cannot be reached: {0}")]
+    Unconnected(String),
     /// Nobody answered.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
@@ -129,10 +132,21 @@ impl Fault {
         }
     }
 
+    /// Names the places where a card was looked for.
+    pub(crate) fn of_card_at(self, tried: &[Url]) -> ClientError {
+        let tried: Vec<_> = tried.iter().map(without_user).collect();
+        ClientError {
+            agent: tried.join(" and ").into(),
+            operation: "card",
+            binding: None,
+            fault: self,
+        }
+    }
+
     /// Whether another attempt may fare better.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Self::Unreachable(_) | Self::Timeout(_) => true,
+            Self::Unconnected(_) | Self::Unreachable(_) | Self::Timeout(_) => true,
             Self::Http { status, .. } => matches!(status, 408 | 429 | 500..=599) && *status != 501,
             Self::StreamBroken(_)
             | Self::Private { .. }
@@ -163,9 +177,10 @@ impl Fault {
             return Self::Certificate(why);
         }
         let cause = root_cause(error);
-        match error.is_connect() || error.is_request() {
-            true => Self::Unreachable(cause),
-            false => Self::StreamBroken(cause),
+        match (error.is_connect(), error.is_request()) {
+            (true, _) => Self::Unconnected(cause),
+            (false, true) => Self::Unreachable(cause),
+            (false, false) => Self::StreamBroken(cause),
         }
     }
 }

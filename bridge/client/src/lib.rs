@@ -39,6 +39,7 @@ mod interface;
 pub mod invocation;
 mod negotiation;
 mod options;
+mod place;
 #[cfg(feature = "registry")]
 pub mod registry;
 mod roots;
@@ -46,6 +47,7 @@ mod signature;
 mod stream;
 mod tenant;
 mod transport;
+mod ways;
 
 pub use bridge_protocol::a2a::Binding;
 pub use cache::CardCache;

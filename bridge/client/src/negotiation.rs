@@ -1,5 +1,5 @@
-//! Which of a card's interfaces is used: the newest version that both sides know, then the binding that
-//! this client likes best (specification 5.2, 3.6).
+//! Which of a card's interfaces are used: those that both sides know, in the card's order (specification 5.2,
+//! 8.3.2).
 
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface},
@@ -23,24 +23,26 @@ pub(crate) struct Choice<'a> {
     pub(crate) binding: Binding,
 }
 
-/// The interface to use. Every one of the card is looked at; among equals the card's order decides.
-pub(crate) fn choose(card: &AgentCard, wanted: Wanted) -> Result<Choice<'_>, Fault> {
+/// The interfaces that can be used, in the card's order, which says what the agent prefers (8.3.2).
+pub(crate) fn choices(card: &AgentCard, wanted: Wanted) -> Result<Vec<Choice<'_>>, Fault> {
     let ways = ways(wanted);
-    let find = |&(version, binding): &(Version, Binding)| {
-        let speaks = |one: &&AgentInterface| speaks(one, version, binding, wanted);
-        let interface = card.supported_interfaces.iter().find(speaks)?;
-        Some(Choice {
+    let find = |interface| {
+        let mut spoken = ways.iter();
+        let spoken = spoken.find(|way| speaks(interface, way.0, way.1, wanted));
+        spoken.map(|&(version, binding)| Choice {
             interface,
             version,
             binding,
         })
     };
-    ways.iter()
-        .find_map(find)
-        .ok_or_else(|| Fault::NoInterface {
+    let all: Vec<_> = card.supported_interfaces.iter().filter_map(find).collect();
+    match all.is_empty() {
+        false => Ok(all),
+        true => Err(Fault::NoInterface {
             offered: offered(card),
             needed: needed(&ways),
-        })
+        }),
+    }
 }
 
 /// The ways in which this client can speak and its user lets it, the best first.

@@ -9,9 +9,9 @@ use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, Roots, guard::Gu
 /// How a client behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Speak this version; the newest that both sides know if absent.
+    /// Speak this version; that of the card's first interface that both sides know if absent.
     pub version: Option<Version>,
-    /// Carry calls so; the best that both sides know if absent.
+    /// Carry calls so; as the card's first interface that both sides know if absent.
     pub binding: Option<Binding>,
     /// Extensions of the protocol to ask for with every request, by URI (specification 4.6).
     pub extensions: Vec<String>,

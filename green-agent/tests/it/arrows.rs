@@ -59,6 +59,7 @@ const CLIENT: Rooms = &[
             "error",
             "guard",
             "interface",
+            "place",
             "roots",
         ],
     ),
@@ -70,10 +71,12 @@ const CLIENT: Rooms = &[
             "connect",
             "options",
             "stream",
-            "tenant",
             "transport",
+            "ways",
         ],
     ),
+    ("ways", &["agent", "error", "tenant"]),
+    ("place", &[]),
     (
         "connect",
         &[
@@ -85,7 +88,9 @@ const CLIENT: Rooms = &[
             "interface",
             "negotiation",
             "options",
+            "place",
             "transport",
+            "ways",
         ],
     ),
     (
@@ -96,7 +101,7 @@ const CLIENT: Rooms = &[
     ("tenant", &[]),
     ("negotiation", &["error", "interface"]),
     ("transport", &["error", "http", "options"]),
-    ("card", &["cache", "error", "http", "options"]),
+    ("card", &["cache", "error", "http", "options", "place"]),
     ("http", &["body", "credentials", "error", "options"]),
     ("body", &[]),
     (

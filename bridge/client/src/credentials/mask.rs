@@ -23,6 +23,7 @@ impl Credentials {
                 said: self.mask(said),
             },
             // The address of a request can hold a secret in its query.
+            Fault::Unconnected(said) => Fault::Unconnected(self.mask(said)),
             Fault::Unreachable(said) => Fault::Unreachable(self.mask(said)),
             Fault::StreamBroken(said) => Fault::StreamBroken(self.mask(said)),
             other @ (Fault::Private { .. }

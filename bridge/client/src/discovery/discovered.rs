@@ -1,17 +1,18 @@
 //! An agent that was found.
 
-use std::cmp::Reverse;
-
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Binding},
-    dialect::{Generation, Version, card, execute, v0_1},
+    dialect::{Generation, Version, execute, lenient, v0_1},
     wire::FieldError,
 };
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{DiscoveryError, Skill, places};
-use crate::interface::{self, without_user};
+use super::{DiscoveryError, Skill};
+use crate::{
+    interface::{self, without_user},
+    place,
+};
 
 /// An agent that was found: who it is, how to speak to it, what it can be asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,9 +36,8 @@ pub struct Discovered {
 /// How to speak to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// An interface of the card: A2A in this binding and version. Of several it is the one with the newest
-    /// version, and of these the first in the order of [`Binding::ALL`]: gRPC where nothing else carries
-    /// that version, and only if this client has it (feature `grpc`).
+    /// An interface of the card: A2A in this binding and version. Of several it is the first that this client
+    /// speaks (specification 8.3.2); gRPC only if this client has it (feature `grpc`).
     Interface {
         /// Where messages go.
         url: Url,
@@ -104,7 +104,7 @@ impl Discovered {
 
     /// The agent's address as the card's place suggests it; what is relative in the card is relative to it.
     pub(crate) fn home(&self) -> Url {
-        places::base_of(&self.found_at)
+        place::base_of(&self.found_at)
     }
 
     /// The skill of this id, or else of this name: models mix them up.
@@ -137,15 +137,20 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
     let bare = is_theirs.then(|| execute::card::read_if_bare(&document));
     match bare.flatten() {
         Some(card) => Ok((card?, Generation::Execute)),
-        None => card::read(document),
+        None => {
+            let read = lenient::read_leniently(document)?;
+            for warning in &read.warnings {
+                tracing::warn!(card = %found_at, %warning, "the card is not as its specification has it");
+            }
+            Ok((read.card, read.generation))
+        }
     }
 }
 
-/// A manner of speaking that this client has; the preferred one is the least.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A manner of speaking that this client has.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// The newest version, then the binding by its order of preference.
-    Interface(Reverse<Version>, Binding),
+    Interface(Version, Binding),
     TasksSend,
     Execute,
 }
@@ -162,12 +167,12 @@ impl Manner {
         }
         let binding =
             Binding::of(spoken).filter(|binding| interface::carries(*binding, version))?;
-        Some(Self::Interface(Reverse(version), binding))
+        Some(Self::Interface(version, binding))
     }
 
     fn at(self, url: Url) -> Reach {
         match self {
-            Self::Interface(Reverse(version), binding) => Reach::Interface {
+            Self::Interface(version, binding) => Reach::Interface {
                 url,
                 binding,
                 version,
@@ -178,14 +183,14 @@ impl Manner {
     }
 }
 
-/// The best of the card's interfaces.
+/// The first of the card's interfaces that is A2A, or else the first that this client speaks.
 fn reach(card: &AgentCard, found_at: &Url) -> Result<Reach, DiscoveryError> {
     let interfaces = card.supported_interfaces.iter().enumerate();
     let usable = interfaces
         .filter_map(|(place, interface)| Some((Manner::of(card, interface)?, place, interface)));
-    let Some((manner, place, interface)) =
-        usable.min_by_key(|(manner, place, _)| (*manner, *place))
-    else {
+    let is_other =
+        |(manner, ..): &(Manner, usize, _)| !matches!(manner, Manner::Interface(..));
+    let Some((manner, place, interface)) = usable.min_by_key(is_other) else {
         return Err(DiscoveryError::NoWayToSpeak {
             url: found_at.to_string(),
             offered: offered(card),
@@ -205,7 +210,7 @@ fn address(
         Manner::Interface(_, binding) => binding,
         Manner::TasksSend | Manner::Execute => Binding::JsonRpc,
     };
-    let found = interface::address(binding, &places::base_of(found_at), &interface.url);
+    let found = interface::address(binding, &place::base_of(found_at), &interface.url);
     found.map_err(|why| DiscoveryError::NotACard {
         url: found_at.to_string(),
         why: why.at(place).inside("supportedInterfaces"),
@@ -260,14 +265,13 @@ mod tests {
             ),
             (
                 json!({"name": "n", "supportedInterfaces": [
-                    {"url": "http://a/0", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
-                    {"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": "0.3"},
-                    {"url": "http://a/2", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+                    {"url": "http://a/0", "protocolBinding": execute::BINDING, "protocolVersion": "1.0"},
+                    {"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": "2.0"},
+                    {"url": "http://a/2", "protocolBinding": "HTTP+JSON", "protocolVersion": "0.3"},
                     {"url": "http://a/3", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
-                    {"url": "http://a/4", "protocolBinding": execute::BINDING, "protocolVersion": "1.0"},
                 ]}),
-                "JSONRPC 1.0",
-                "http://a/3",
+                "HTTP+JSON 0.3",
+                "http://a/2",
             ),
         ] {
             let found = found(card);
@@ -280,7 +284,7 @@ mod tests {
 
     #[cfg(feature = "grpc")]
     #[test]
-    fn grpc_is_spoken_where_nothing_else_has_its_version() {
+    fn grpc_is_spoken_where_it_comes_first() {
         let grpc =
             |url: &str| json!({"url": url, "protocolBinding": "GRPC", "protocolVersion": "1.0"});
         let json_rpc = |version: &str| json!({"url": "http://a/1", "protocolBinding": "JSONRPC", "protocolVersion": version});
@@ -294,13 +298,13 @@ mod tests {
             ),
             (
                 json!([json_rpc("0.3"), grpc("h:1")]),
-                "GRPC 1.0",
-                "http://h:1/",
+                "JSONRPC 0.3",
+                "http://a/1",
             ),
             (
                 json!([grpc("h:1"), json_rpc("1.0")]),
-                "JSONRPC 1.0",
-                "http://a/1",
+                "GRPC 1.0",
+                "http://h:1/",
             ),
             (json!([execute, grpc("h:1")]), "GRPC 1.0", "http://h:1/"),
         ] {

@@ -15,7 +15,7 @@ const WAYS: &str = match cfg!(feature = "grpc") {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
     /// Every place answered that nothing is there.
-    #[error("there is no agent card at {target}: {} places were looked at, the last {}", .tried.len(), last(.tried))]
+    #[error("there is no agent card at {target}: looked at {}", all(.tried))]
     NotFound {
         /// Where an agent was looked for.
         target: String,
@@ -126,6 +126,7 @@ impl DiscoveryError {
     }
 }
 
-fn last(tried: &[Url]) -> &str {
-    tried.last().map_or("none", Url::as_str)
+fn all(tried: &[Url]) -> String {
+    let tried: Vec<_> = tried.iter().map(Url::as_str).collect();
+    tried.join(", ")
 }

@@ -21,7 +21,10 @@ impl Follower {
             self.source = Source::Ended;
             return Ok(());
         }
-        let is_broken = matches!(fault, Fault::StreamBroken(_) | Fault::Unreachable(_));
+        let is_broken = matches!(
+            fault,
+            Fault::StreamBroken(_) | Fault::Unconnected(_) | Fault::Unreachable(_)
+        );
         let Some(task) = self.seen.task().filter(|_| is_broken) else {
             return Err(fault);
         };

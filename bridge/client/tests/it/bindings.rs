@@ -317,7 +317,7 @@ async fn an_id_that_is_no_piece_of_a_path_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
-async fn versions_come_before_bindings_and_both_can_be_insisted_on() {
+async fn the_card_s_order_decides_and_both_can_be_insisted_on() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/", listener.local_addr().unwrap());
     let one = |binding: &str, version: &str| json!({"url": base, "protocolBinding": binding, "protocolVersion": version});
@@ -329,8 +329,13 @@ async fn versions_come_before_bindings_and_both_can_be_insisted_on() {
     );
     tokio::spawn(async move { axum::serve(listener, app).await });
     let url = Url::parse(&base).unwrap();
+    let first = match cfg!(feature = "grpc") {
+        true => (Version::V1_0, Binding::Grpc),
+        false => (Version::V0_3, Binding::JsonRpc),
+    };
     for (version, binding, spoken) in [
-        (None, None, (Version::V1_0, Binding::HttpJson)),
+        (None, None, first),
+        (Some(Version::V1_0), Some(Binding::HttpJson), (Version::V1_0, Binding::HttpJson)),
         (Some(Version::V0_3), None, (Version::V0_3, Binding::JsonRpc)),
         (
             None,

@@ -128,7 +128,8 @@ async fn nothing_anywhere_is_not_found_and_anything_broken_is_told() {
     let (error, asked) = refused(&[(first, gone)], &here()).await;
     assert_eq!(
         error,
-        "there is no agent card at URL/: 4 places were looked at, the last URL/agent-card"
+        "there is no agent card at URL/: looked at URL/.well-known/agent-card.json, URL/.well-known/agent.json, \
+         URL/agent.json, URL/agent-card"
     );
     assert_eq!(asked, 4);
     for (answer, told) in [

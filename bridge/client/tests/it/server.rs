@@ -66,7 +66,7 @@ pub(crate) fn result(result: &Value) -> Response<Body> {
 
 pub(crate) fn card_1_0() -> Value {
     json!({"name": "New", "supportedInterfaces": [
-        {"url": "grpc://elsewhere", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+        {"url": "URL", "protocolBinding": "https://bindings.test/other", "protocolVersion": "1.0"},
         {"url": "URL", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
     ]})
 }

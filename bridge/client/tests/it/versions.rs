@@ -26,13 +26,14 @@ fn options(version: Option<Version>) -> Options {
     }
 }
 
+/// What an agent prefers stands first in its card (8.3.2).
 #[tokio::test]
-async fn the_newest_version_of_the_card_is_spoken_unless_another_is_wanted() {
+async fn the_first_interface_of_the_card_is_used_unless_another_is_wanted() {
     for (card, wanted, spoken) in [
         (card_1_0(), None, Version::V1_0),
         (card_0_3(), None, Version::V0_3),
-        (both(), None, Version::V1_0),
-        (both(), Some(Version::V0_3), Version::V0_3),
+        (both(), None, Version::V0_3),
+        (both(), Some(Version::V1_0), Version::V1_0),
     ] {
         let (url, _) = serve(CARD, card, || result(&json!({}))).await;
         let client = Client::connect(&url, &options(wanted)).await.unwrap();
@@ -130,4 +131,75 @@ async fn a_setting_is_gone_when_nothing_is_said_of_it() {
     assert!(deleted.await.is_ok());
     // Whatever else is asked must be answered.
     assert!(client.send_message(hello()).await.is_err());
+}
+
+fn answered() -> axum::http::Response<axum::body::Body> {
+    result(&json!({"message":
+        {"messageId": "a-1", "role": "ROLE_AGENT", "parts": [{"text": "hi"}]}}))
+}
+
+/// Nobody has heard what was asked there, so it may be asked elsewhere (5.2).
+#[tokio::test]
+async fn the_next_interface_is_used_if_nobody_takes_a_connection() {
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = closed.local_addr().unwrap().port();
+    drop(closed);
+    let gone = format!("http://127.0.0.1:{port}/");
+    let interface = |url: &str| json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    let card = json!({"name": "Moved", "supportedInterfaces": [interface(&gone), interface("URL")]});
+    let (url, asked) = serve(CARD, card, answered).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    for _ in 0..2 {
+        client.send_message(hello()).await.unwrap();
+    }
+    assert_eq!(asked.lock().unwrap().len(), 2);
+
+    let card = json!({"name": "Gone", "supportedInterfaces": [interface(&gone)]});
+    let (url, _) = serve(CARD, card, answered).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    let error = client.send_message(hello()).await.unwrap_err();
+    assert!(matches!(error.fault, Fault::Unconnected(_)), "{error}");
+    assert_eq!(&*error.agent, gone);
+}
+
+/// As Microsoft's Agent Framework serves it; a2a-sdk reads it too.
+#[tokio::test]
+async fn an_interface_without_a_version_speaks_1_0() {
+    let card = json!({"name": "Food", "supportedInterfaces": [
+        {"url": "URL", "protocolBinding": "JSONRPC"},
+    ], "securitySchemes": {"odd": {"handshakeSecurityScheme": {}}}});
+    let (url, asked) = serve(CARD, card, answered).await;
+    let client = Client::connect(&url, &Options::default()).await.unwrap();
+    assert_eq!(client.version(), Version::V1_0);
+    client.send_message(hello()).await.unwrap();
+    assert_eq!(asked.lock().unwrap()[0].0["a2a-version"], "1.0");
+}
+
+/// LangGraph tells its agents apart by the query, and VoltAgent has a place of its own.
+#[tokio::test]
+async fn a_card_s_own_address_is_taken_as_it_is() {
+    use axum::{Json, Router, extract::RawQuery, routing::get};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let card = async |RawQuery(query): RawQuery| {
+        Json(json!({"name": query, "url": "/a2a", "protocolVersion": "0.3.0"}))
+    };
+    let app = Router::new().route("/.well-known/volt/agent-card.json", get(card));
+    let app = app.route("/.well-known/agent-card.json", get(card));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    for path in ["/.well-known/agent-card.json", "/.well-known/volt/agent-card.json"] {
+        let url = format!("{base}{path}?assistant_id=a").parse().unwrap();
+        let client = Client::connect(&url, &Options::default()).await.unwrap();
+        assert_eq!(client.card().name, "assistant_id=a", "{path}");
+    }
+    let missing = |path: &str| format!("{base}{path}").parse::<url::Url>().unwrap();
+    for (address, tried) in [
+        (missing("/none"), vec!["/none/.well-known/agent-card.json", "/none/.well-known/agent.json"]),
+        (missing("/none.json?a=1"), vec!["/none.json?a=1"]),
+    ] {
+        let error = Client::connect(&address, &Options::default()).await.unwrap_err();
+        let tried: Vec<_> = tried.iter().map(|path| format!("{base}{path}")).collect();
+        let expected = format!("card at {}: HTTP status 404", tried.join(" and "));
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
 }

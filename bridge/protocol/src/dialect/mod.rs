@@ -25,6 +25,7 @@ mod alike;
 pub mod call;
 pub mod card;
 pub mod execute;
+pub mod lenient;
 pub mod loss;
 pub(crate) mod object;
 pub mod places;

@@ -116,7 +116,7 @@ fn unreadable(error: &FieldError) -> Finding {
         rule: "readable",
         path: error.path.clone(),
         message: format!("expected {}, found {}", error.expected, error.found),
-        fix: "no client reads this card: write what was expected".to_string(),
+        fix: "clients that insist on the specification refuse this card, and others leave the entry out: write what was expected".to_string(),
     }
 }
 

@@ -180,7 +180,8 @@ fn at_the_agent(error: &ClientError) -> Fault {
         bridge_client::Fault::Unauthenticated { .. }
         | bridge_client::Fault::Forbidden { .. }
         | bridge_client::Fault::NoCredentials { .. } => Fault::NotLetIn { why },
-        bridge_client::Fault::Unreachable(_)
+        bridge_client::Fault::Unconnected(_)
+        | bridge_client::Fault::Unreachable(_)
         | bridge_client::Fault::Private { .. }
         | bridge_client::Fault::Certificate(_)
         | bridge_client::Fault::TooLarge { .. }

@@ -125,9 +125,13 @@ fn no_answer(error: &reqwest::Error) -> Seen {
     Seen::NoConnection { why }
 }
 
-/// Every place where the card may be.
+/// Every place where the card may be; an endpoint that is a card's own address is the only one.
 pub(super) fn card_urls(endpoint: &Url) -> Vec<Url> {
     let mut base = endpoint.clone();
+    if endpoint.path().ends_with(".json") {
+        base.set_fragment(None);
+        return vec![base];
+    }
     base.set_query(None);
     base.set_fragment(None);
     base.set_path(&format!("{}/", endpoint.path().trim_end_matches('/')));

@@ -32,6 +32,8 @@ fn cards_are_looked_for_below_the_endpoint_and_the_origin() {
             .collect();
         assert_eq!(urls.iter().map(Url::as_str).collect::<Vec<_>>(), expected);
     }
+    let own = "http://h:9009/.well-known/agent-card.json?assistant_id=a";
+    assert_eq!(card_urls(&own.parse().unwrap()), [own.parse().unwrap()]);
 }
 
 #[tokio::test]

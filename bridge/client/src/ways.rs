@@ -1,0 +1,82 @@
+//! The ways in which an agent can be spoken to: the first in the card's order that takes a connection is used
+//! (specification 8.3.2, 5.2).
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use bridge_protocol::dialect::Call;
+
+use crate::{ClientError, Fault, agent::Agent, tenant};
+
+/// An agent's interfaces that this client can use, of which one is in use.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    first: Arc<Agent>,
+    others: Vec<Arc<Agent>>,
+    current: AtomicUsize,
+}
+
+impl Ways {
+    pub(crate) fn new(first: Agent, others: impl IntoIterator<Item = Agent>) -> Self {
+        Self {
+            first: Arc::new(first),
+            others: others.into_iter().map(Arc::new).collect(),
+            current: AtomicUsize::new(0),
+        }
+    }
+
+    /// The one in use.
+    pub(crate) fn agent(&self) -> &Arc<Agent> {
+        let current = self.current.load(Ordering::Relaxed);
+        self.at(current).unwrap_or(&self.first)
+    }
+
+    fn at(&self, place: usize) -> Option<&Arc<Agent>> {
+        match place.checked_sub(1) {
+            None => Some(&self.first),
+            Some(place) => self.others.get(place),
+        }
+    }
+
+    /// Makes a call at the interface in use, or at the next one if there nobody takes a connection: whoever
+    /// refuses it has not heard the call.
+    pub(crate) async fn make<T, F>(
+        &self,
+        call: &Call,
+        make: impl Fn(Arc<Agent>, Call) -> F,
+    ) -> Result<T, ClientError>
+    where
+        F: Future<Output = Result<T, ClientError>>,
+    {
+        let mut place = self.current.load(Ordering::Relaxed);
+        let mut refused: Option<(Vec<&Arc<Agent>>, ClientError)> = None;
+        while let Some(agent) = self.at(place) {
+            let before = refused.as_ref().map_or(&[][..], |(agents, _)| agents);
+            if !before.iter().any(|one| is_same_place(one, agent)) {
+                let said = tenant::name(call.clone(), agent.tenant.as_deref());
+                match make(agent.clone(), said).await {
+                    Err(error) if matches!(error.fault, Fault::Unconnected(_)) => {
+                        tracing::warn!(agent = %agent.url, "nobody takes a connection, so the card's next interface is tried");
+                        refused.get_or_insert_with(|| (Vec::new(), error)).0.push(agent);
+                    }
+                    answer => {
+                        self.current.store(place, Ordering::Relaxed);
+                        return answer;
+                    }
+                }
+            }
+            place += 1;
+        }
+        Err(match refused {
+            Some((_, error)) => error,
+            None => Fault::Unconnected("there is no such interface".into())
+                .of(&self.first.url, call.operation().name()),
+        })
+    }
+}
+
+fn is_same_place(one: &Agent, other: &Agent) -> bool {
+    one.url.origin() == other.url.origin()
+}
