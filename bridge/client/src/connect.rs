@@ -36,7 +36,11 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Ways
 }
 
 /// Chooses how to speak to an agent whose card is known.
-pub(crate) fn by_card(card: &AgentCard, base: &Url, options: &Options) -> Result<Ways, ClientError> {
+pub(crate) fn by_card(
+    card: &AgentCard,
+    base: &Url,
+    options: &Options,
+) -> Result<Ways, ClientError> {
     let http = http_client(base, options);
     let known = http.and_then(|http| ways(&http, card, base, options));
     known.map_err(|fault| failed(fault, base, options))

@@ -59,7 +59,10 @@ impl Ways {
                 match make(agent.clone(), said).await {
                     Err(error) if matches!(error.fault, Fault::Unconnected(_)) => {
                         tracing::warn!(agent = %agent.url, "nobody takes a connection, so the card's next interface is tried");
-                        refused.get_or_insert_with(|| (Vec::new(), error)).0.push(agent);
+                        refused
+                            .get_or_insert_with(|| (Vec::new(), error))
+                            .0
+                            .push(agent);
                     }
                     answer => {
                         self.current.store(place, Ordering::Relaxed);

@@ -66,14 +66,7 @@ const CLIENT: Rooms = &[
     ("guard", &[]),
     (
         "client",
-        &[
-            "agent",
-            "connect",
-            "options",
-            "stream",
-            "transport",
-            "ways",
-        ],
+        &["agent", "connect", "options", "stream", "transport", "ways"],
     ),
     ("ways", &["agent", "error", "tenant"]),
     ("place", &[]),

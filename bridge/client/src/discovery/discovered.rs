@@ -188,8 +188,7 @@ fn reach(card: &AgentCard, found_at: &Url) -> Result<Reach, DiscoveryError> {
     let interfaces = card.supported_interfaces.iter().enumerate();
     let usable = interfaces
         .filter_map(|(place, interface)| Some((Manner::of(card, interface)?, place, interface)));
-    let is_other =
-        |(manner, ..): &(Manner, usize, _)| !matches!(manner, Manner::Interface(..));
+    let is_other = |(manner, ..): &(Manner, usize, _)| !matches!(manner, Manner::Interface(..));
     let Some((manner, place, interface)) = usable.min_by_key(is_other) else {
         return Err(DiscoveryError::NoWayToSpeak {
             url: found_at.to_string(),

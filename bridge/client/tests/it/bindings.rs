@@ -335,7 +335,11 @@ async fn the_card_s_order_decides_and_both_can_be_insisted_on() {
     };
     for (version, binding, spoken) in [
         (None, None, first),
-        (Some(Version::V1_0), Some(Binding::HttpJson), (Version::V1_0, Binding::HttpJson)),
+        (
+            Some(Version::V1_0),
+            Some(Binding::HttpJson),
+            (Version::V1_0, Binding::HttpJson),
+        ),
         (Some(Version::V0_3), None, (Version::V0_3, Binding::JsonRpc)),
         (
             None,

@@ -85,7 +85,8 @@ async fn nobody_there_is_unreachable() {
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     drop(listener);
     let error = Client::connect(&url, &limits()).await.unwrap_err();
-    let expected = format!("card at {url}.well-known/agent-card.json: cannot be reached: Connection refused");
+    let expected =
+        format!("card at {url}.well-known/agent-card.json: cannot be reached: Connection refused");
     assert!(error.to_string().starts_with(&expected), "{error}");
 }
 

@@ -145,8 +145,10 @@ async fn the_next_interface_is_used_if_nobody_takes_a_connection() {
     let port = closed.local_addr().unwrap().port();
     drop(closed);
     let gone = format!("http://127.0.0.1:{port}/");
-    let interface = |url: &str| json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
-    let card = json!({"name": "Moved", "supportedInterfaces": [interface(&gone), interface("URL")]});
+    let interface =
+        |url: &str| json!({"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    let card =
+        json!({"name": "Moved", "supportedInterfaces": [interface(&gone), interface("URL")]});
     let (url, asked) = serve(CARD, card, answered).await;
     let client = Client::connect(&url, &Options::default()).await.unwrap();
     for _ in 0..2 {
@@ -187,17 +189,28 @@ async fn a_card_s_own_address_is_taken_as_it_is() {
     let app = Router::new().route("/.well-known/volt/agent-card.json", get(card));
     let app = app.route("/.well-known/agent-card.json", get(card));
     tokio::spawn(async move { axum::serve(listener, app).await });
-    for path in ["/.well-known/agent-card.json", "/.well-known/volt/agent-card.json"] {
+    for path in [
+        "/.well-known/agent-card.json",
+        "/.well-known/volt/agent-card.json",
+    ] {
         let url = format!("{base}{path}?assistant_id=a").parse().unwrap();
         let client = Client::connect(&url, &Options::default()).await.unwrap();
         assert_eq!(client.card().name, "assistant_id=a", "{path}");
     }
     let missing = |path: &str| format!("{base}{path}").parse::<url::Url>().unwrap();
     for (address, tried) in [
-        (missing("/none"), vec!["/none/.well-known/agent-card.json", "/none/.well-known/agent.json"]),
+        (
+            missing("/none"),
+            vec![
+                "/none/.well-known/agent-card.json",
+                "/none/.well-known/agent.json",
+            ],
+        ),
         (missing("/none.json?a=1"), vec!["/none.json?a=1"]),
     ] {
-        let error = Client::connect(&address, &Options::default()).await.unwrap_err();
+        let error = Client::connect(&address, &Options::default())
+            .await
+            .unwrap_err();
         let tried: Vec<_> = tried.iter().map(|path| format!("{base}{path}")).collect();
         let expected = format!("card at {}: HTTP status 404", tried.join(" and "));
         assert!(error.to_string().starts_with(&expected), "{error}");

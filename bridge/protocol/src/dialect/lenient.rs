@@ -68,7 +68,8 @@ pub fn read_leniently(mut document: Value) -> Result<Legible, FieldError> {
         mend(card, &mut warnings);
         let has_none = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
         // Without an interface that can be read there is no address, and the first error says why.
-        if had && card.get("supportedInterfaces").is_some_and(has_none) && !card.contains_key("url") {
+        if had && card.get("supportedInterfaces").is_some_and(has_none) && !card.contains_key("url")
+        {
             return Err(first);
         }
     }
@@ -132,7 +133,12 @@ fn mend(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) {
     keep(card, "skills", warnings, AgentSkill::read);
     keep(card, "signatures", warnings, AgentCardSignature::read);
     keep(card, "security", warnings, requirement_to_v1);
-    keep(card, "securityRequirements", warnings, SecurityRequirement::read);
+    keep(
+        card,
+        "securityRequirements",
+        warnings,
+        SecurityRequirement::read,
+    );
     if let Some(Value::Object(capabilities)) = card.get_mut("capabilities") {
         let before = warnings.len();
         keep(capabilities, "extensions", warnings, AgentExtension::read);
@@ -193,7 +199,11 @@ mod tests {
 
     #[test]
     fn a_missing_version_is_taken_for_1_0() {
-        for version in [json!({}), json!({"protocolVersion": null}), json!({"protocolVersion": ""})] {
+        for version in [
+            json!({}),
+            json!({"protocolVersion": null}),
+            json!({"protocolVersion": ""}),
+        ] {
             let mut interface = json!({"url": "http://h/", "protocolBinding": "JSONRPC"});
             for (key, value) in version.as_object().unwrap() {
                 interface[key] = value.clone();
@@ -222,11 +232,18 @@ mod tests {
             "skills": [{"id": 7}, {"id": "s"}],
             "provider": "someone",
         }));
-        let urls: Vec<_> = card.supported_interfaces.iter().map(|one| &*one.url).collect();
+        let urls: Vec<_> = card
+            .supported_interfaces
+            .iter()
+            .map(|one| &*one.url)
+            .collect();
         assert_eq!(urls, ["v", "w"]);
         assert_eq!(card.security_schemes.keys().collect::<Vec<_>>(), ["key"]);
         assert_eq!(card.skills[0].id, "s");
-        let places: Vec<_> = warnings.iter().map(|one| one.split(": ").next().unwrap()).collect();
+        let places: Vec<_> = warnings
+            .iter()
+            .map(|one| one.split(": ").next().unwrap())
+            .collect();
         let expected = [
             "supportedInterfaces[0].protocolBinding",
             "skills[0].id",
@@ -244,14 +261,20 @@ mod tests {
             "securitySchemes": {"odd": {"type": "handshake"}},
         }));
         assert_eq!(card.supported_interfaces.len(), 2);
-        assert_eq!(warnings, ["additionalInterfaces[0].url: expected a string, found nothing"]);
+        assert_eq!(
+            warnings,
+            ["additionalInterfaces[0].url: expected a string, found nothing"]
+        );
     }
 
     #[test]
     fn a_name_and_an_address_are_needed() {
         for (card, path) in [
             (json!({"url": "u"}), "name"),
-            (json!({"name": "n", "supportedInterfaces": [{"url": 1}]}), "supportedInterfaces[0].url"),
+            (
+                json!({"name": "n", "supportedInterfaces": [{"url": 1}]}),
+                "supportedInterfaces[0].url",
+            ),
             (json!({"name": "n"}), ""),
             (json!([]), ""),
         ] {
