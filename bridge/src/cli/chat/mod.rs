@@ -247,7 +247,8 @@ impl From<ClientError> for Stopped {
 fn exit_of(fault: &Fault) -> Exit {
     match fault {
         Fault::Rpc(_) | Fault::Asked(_) | Fault::NotInVersion(_) => Exit::Failed,
-        Fault::Unreachable(_)
+        Fault::Unconnected(_)
+        | Fault::Unreachable(_)
         | Fault::Private { .. }
         | Fault::Certificate(_)
         | Fault::Timeout(_)
