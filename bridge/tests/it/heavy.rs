@@ -1,10 +1,13 @@
 //! Small requests that would take much memory: each binding and version refuses them in its own form.
 
+use std::sync::Arc;
+
 use axum::{Router, body::Body, http::Request};
+use bridge::{host::Host, store::MemoryStore};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::app::{app, text};
+use crate::app::{agent, app, text};
 
 /// Objects of one member: a hundred times as much in memory as in the body.
 fn structure() -> String {
@@ -81,6 +84,27 @@ async fn structure_is_refused_over_http_json() {
     assert_eq!(status, 400, "{answer}");
     let said = answer["error"]["message"].as_str().unwrap();
     assert!(said.contains("take at most 4 MiB"), "{said}");
+}
+
+#[tokio::test]
+async fn a_body_has_the_limit_that_was_set() {
+    let host = Host::new(Arc::new(MemoryStore::new()), [agent("echo")]);
+    let host = host.body_limit(1_000);
+    let app = host.router("http://localhost:3978").await.unwrap();
+    let params = json!({"message": {"messageId": "m", "role": "ROLE_USER",
+        "parts": [{"text": "x".repeat(1_000)}]}});
+    let message = params.to_string();
+    for (path, body) in [
+        ("/a2a/echo/message:send", message.clone()),
+        ("/a2a", rpc("SendMessage", &message)),
+    ] {
+        let request = Request::post(path).header("content-type", "application/json");
+        let request = request.header("a2a-version", "1.0").body(Body::from(body));
+        let response = app.clone().oneshot(request.unwrap()).await.unwrap();
+        assert_eq!(response.status(), 413, "{path}");
+        let said = text(response).await;
+        assert!(!said.contains("16 MiB"), "{path}: {said}");
+    }
 }
 
 #[tokio::test]

@@ -24,8 +24,8 @@ use tokio::time::{interval, sleep};
 /// Why an attack could not be carried out, or could not be judged.
 pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long others are watched before an attack.
-const QUIET: Duration = Duration::from_secs(2);
+/// How long others are watched before an attack: at length, and in short.
+const QUIET: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 
 /// How often the program's memory is read.
 const SAMPLE: Duration = Duration::from_millis(20);
@@ -85,10 +85,11 @@ impl Scene {
         attack: impl Future<Output = T>,
     ) -> Result<T, Failed> {
         let others = Others::of(program);
-        let quiet = others.watch(sleep(QUIET)).await.1;
+        let length = self.pick(QUIET[0], QUIET[1]);
+        let quiet = others.watch(sleep(length)).await.1;
         let before = program.memory();
         // As long as others are watched before, so that there is something to compare.
-        let attack = async { tokio::join!(attack, sleep(QUIET)).0 };
+        let attack = async { tokio::join!(attack, sleep(length)).0 };
         let ((found, peak), under) = others.watch(sampled(program, attack)).await;
         sleep(Duration::from_secs(1)).await;
         let memory = Memory {
