@@ -6,6 +6,7 @@ mod access;
 mod app;
 #[cfg(test)]
 mod bots;
+#[cfg(test)]
 mod boundary;
 #[cfg(test)]
 mod chatting;
