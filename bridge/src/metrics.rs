@@ -42,6 +42,8 @@ struct Families {
     streams_open: Family<OfAgent, Gauge>,
     appends: Histogram,
     store_errors: Family<Failed, Counter>,
+    damaged_tasks: Gauge,
+    lost_bytes: Gauge,
     pushes: Family<Ended, Histogram, fn() -> Histogram>,
     pushes_open: Family<OfAgent, Gauge>,
     pushes_given_up: Family<OfAgent, Gauge>,
@@ -99,6 +101,8 @@ impl Default for Metrics {
             streams_open: Family::default(),
             appends: Histogram::new(APPENDS),
             store_errors: Family::default(),
+            damaged_tasks: Gauge::default(),
+            lost_bytes: Gauge::default(),
             pushes: Family::new_with_constructor(|| Histogram::new(PUSHES)),
             pushes_open: Family::default(),
             pushes_given_up: Family::default(),
@@ -130,6 +134,10 @@ impl Families {
         all.register_with_unit(duration, appends, Unit::Seconds, self.appends.clone());
         let errors = "Times that the task log failed";
         all.register("store_errors", errors, self.store_errors.clone());
+        let damaged = "Tasks that were found damaged since the start; bridge store check lists all";
+        all.register("store_damaged_tasks", damaged, self.damaged_tasks.clone());
+        let lost = "Bytes of the task log that are missing or broken, as far as it is known";
+        all.register("store_lost_bytes", lost, self.lost_bytes.clone());
         self.register_pushes();
     }
 
@@ -239,6 +247,16 @@ impl Metrics {
             .pushes_given_up
             .get_or_create(&of(agent))
             .inc_by(more);
+    }
+
+    /// So much of the store is damaged now.
+    pub(crate) fn damage(&self, tasks: usize, bytes: u64) {
+        self.0
+            .damaged_tasks
+            .set(i64::try_from(tasks).unwrap_or(i64::MAX));
+        self.0
+            .lost_bytes
+            .set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     /// The store failed.

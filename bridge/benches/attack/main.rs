@@ -5,12 +5,15 @@
 //! promise is broken that is no wall time: memory beyond its bound, an acknowledged message that is lost, a
 //! service that is gone. How much longer others waited is printed, and never judged.
 
+mod bad_records;
 mod bodies;
 mod burst;
 mod client_leaves;
 mod data;
 mod frame;
+mod full_disk;
 mod heads;
+mod kills;
 mod readers;
 mod reload;
 mod silent;
@@ -35,6 +38,11 @@ struct Attack {
 
 const ATTACKS: &[Attack] = &[
     Attack {
+        name: "bad_records",
+        what: "a flipped byte in log or index",
+        run: |scene| Box::pin(bad_records::run(scene)),
+    },
+    Attack {
         name: "bodies",
         what: "bodies that never end",
         run: |scene| Box::pin(bodies::run(scene)),
@@ -55,9 +63,19 @@ const ATTACKS: &[Attack] = &[
         run: |scene| Box::pin(client_leaves::run(scene)),
     },
     Attack {
+        name: "full_disk",
+        what: "a disk that is full for a while",
+        run: |scene| Box::pin(full_disk::run(scene)),
+    },
+    Attack {
         name: "heads",
         what: "heads that never end",
         run: |scene| Box::pin(heads::run(scene)),
+    },
+    Attack {
+        name: "kills",
+        what: "kills between a message and the bot that is to have it",
+        run: |scene| Box::pin(kills::run(scene)),
     },
     Attack {
         name: "readers",

@@ -13,6 +13,7 @@ mod push;
 mod registry;
 mod serve;
 mod store;
+mod store_check;
 mod trust;
 
 use std::process::ExitCode;
@@ -63,6 +64,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Look at push notifications that were given up, or have them tried anew
     Push(push::PushCommand),
+    /// Look for damage in the folder where tasks are kept
+    Store(store_check::StoreCommand),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
     /// Begin an agent in a folder: its configuration, card and token
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(doctor) => doctor.execute(),
         Command::Push(push) => push.execute(),
         Command::Chat(chat) => return chat.execute().into(),
+        Command::Store(store) => return store.execute().into(),
         Command::Init(init) => init.execute(),
         Command::Check(check) => return check.execute().into(),
         Command::Discover(discover) => discover.execute(),

@@ -59,6 +59,9 @@ fn status(refused: &Refused) -> (StatusCode, &'static str) {
             (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
         }
         Refused::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "MessageSizeTooBig"),
+        Refused::Store(error) if error.is_passing() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable")
+        }
         Refused::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "ServiceError"),
     }
 }

@@ -5,10 +5,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use bridge_protocol::a2a::Metadata;
+
 use super::Update;
 use crate::{
     clock,
-    store::{Append, Event, Head, Seq, Store, StoreError, Stored},
+    store::{Append, Event, Head, Seq, Store, StoreError, Stored, TurnState},
 };
 
 /// How often an append is tried again after somebody else's came first.
@@ -97,6 +99,29 @@ impl TaskHandle {
         let found = self.store.task(owner, task).await;
         let artifacts = &found.map_err(EmitError::Store)?.task.artifacts;
         Ok(artifacts.iter().any(|one| one.artifact_id == artifact))
+    }
+
+    /// Logs that an agent outside of this process is known to have the message of a turn: only then is the turn left
+    /// open when the bridge is restarted.
+    ///
+    /// # Errors
+    /// Those of [`TaskHandle::emit`].
+    pub async fn has_arrived(&self, turn: u64, reference: Metadata) -> Result<(), EmitError> {
+        let arrived = |head: &Head| {
+            let open = head.turns.iter().find(|one| one.turn == turn)?;
+            match open.state {
+                TurnState::Started {
+                    open_until,
+                    reference: None,
+                } => Some(vec![Event::TurnStarted {
+                    turn,
+                    open_until,
+                    reference: Some(reference.clone()),
+                }]),
+                TurnState::Queued | TurnState::Started { .. } => None,
+            }
+        };
+        self.append(arrived).await.map(|_| ())
     }
 
     pub(crate) fn events(&self, updates: Vec<Update>) -> Vec<Event> {

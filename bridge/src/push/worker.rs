@@ -226,11 +226,13 @@ fn is_final(error: &StoreError) -> bool {
         | StoreError::TooLarge { .. }
         | StoreError::PageToken { .. }
         | StoreError::Corrupt { .. }
+        | StoreError::Damaged { .. }
         | StoreError::Older { .. }
         | StoreError::Newer { .. } => true,
         StoreError::Leased { .. }
         | StoreError::LeaseLost { .. }
         | StoreError::InUse { .. }
+        | StoreError::Rebuilding
         | StoreError::Full { .. }
         | StoreError::Io { .. }
         | StoreError::Closed => false,

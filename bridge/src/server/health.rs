@@ -20,13 +20,16 @@ pub fn health(service: Service, readiness: Readiness) -> Router {
         .with_state(service)
 }
 
-/// 200 if the task log answers and the program is not asked to stop, else 503.
+/// 200 if the task log takes what is said and the program is not asked to stop, else 503.
 async fn ready(State(readiness): State<Readiness>) -> impl IntoResponse {
     let unavailable = StatusCode::SERVICE_UNAVAILABLE;
     match readiness.state().await {
         Ready::Ready => (StatusCode::OK, "ready"),
         Ready::Stopping => (unavailable, "stopping"),
         Ready::Silent => (unavailable, "the task log does not answer"),
+        Ready::Full => (unavailable, "no room is left for the task log"),
+        Ready::Rebuilding => (unavailable, "the task log's index is being made anew"),
+        Ready::Failed => (unavailable, "the task log has failed"),
     }
 }
 

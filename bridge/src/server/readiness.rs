@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-use crate::service::Service;
+use crate::{service::Service, store::StoreError};
 
 /// Knows whether the bridge can serve.
 #[derive(Clone, Debug)]
@@ -19,6 +19,12 @@ pub(super) enum State {
     Stopping,
     /// The task log does not answer.
     Silent,
+    /// The task log has no room left: what was kept is served, nothing new is taken.
+    Full,
+    /// The task log's index is being made anew.
+    Rebuilding,
+    /// The task log failed otherwise, and says how in the program's log.
+    Failed,
 }
 
 impl Readiness {
@@ -32,9 +38,15 @@ impl Readiness {
         if self.stopping.as_ref().is_some_and(|stop| *stop.borrow()) {
             return State::Stopping;
         }
-        match self.service.is_ready().await {
-            true => State::Ready,
-            false => State::Silent,
+        match self.service.ready().await {
+            Some(Ok(())) => State::Ready,
+            Some(Err(StoreError::Full { .. })) => State::Full,
+            Some(Err(StoreError::Rebuilding)) => State::Rebuilding,
+            Some(Err(error)) => {
+                tracing::error!(%error, "the task log is not ready");
+                State::Failed
+            }
+            None => State::Silent,
         }
     }
 

@@ -60,6 +60,18 @@ pub(super) fn of_store(error: StoreError) -> Error {
                 "the agent has no room left to keep anything: send the request again later";
             Error::unavailable(message, AGAIN)
         }
+        StoreError::Rebuilding => {
+            let message = "the agent puts its task log in order: send the request again later";
+            Error::unavailable(message, AGAIN)
+        }
+        StoreError::Damaged { task, reason } => {
+            tracing::error!(task, reason, "a damaged task was asked for");
+            let message = format!(
+                "task {task} is damaged where the agent keeps it: it can neither be read nor continued; others are \
+                 not affected"
+            );
+            Error::new(ErrorKind::Internal, message)
+        }
         StoreError::Conflict { .. }
         | StoreError::Duplicate { .. }
         | StoreError::Taken { .. }

@@ -34,7 +34,7 @@ use crate::{
     caller::Caller,
     metrics::Metrics,
     push::Push,
-    store::{Seq, size},
+    store::{Seq, StoreError, size},
     turns::Turns,
 };
 use card::ExtendedCards;
@@ -275,10 +275,9 @@ impl Service {
         metrics.answered(agent, "none", error.kind.reason());
     }
 
-    /// Whether the task log answers.
-    pub async fn is_ready(&self) -> bool {
-        let looking = self.turns.store().open_tasks("", 1);
-        matches!(timeout(READY, looking).await, Ok(Ok(_)))
+    /// Whether the task log takes what is said, or why not; `None` if it does not answer in time.
+    pub(crate) async fn ready(&self) -> Option<Result<(), StoreError>> {
+        timeout(READY, self.turns.store().ready()).await.ok()
     }
 
     /// A stream that counts as open for as long as it is read.

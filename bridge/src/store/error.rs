@@ -99,6 +99,17 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// What the disk has of the task is not what was written to it. Other tasks are as they were.
+    #[error("task {task} is damaged on the disk: {reason}")]
+    Damaged {
+        /// The task.
+        task: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The index was damaged, and is made anew from the log: until then nothing is taken.
+    #[error("the index of the task log is being made anew")]
+    Rebuilding,
     /// Another process has the store open.
     #[error("{path} is in use: is another bridge using it?")]
     InUse {
@@ -160,10 +171,28 @@ impl StoreError {
         }
     }
 
+    /// Whether the same may succeed a while later.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Io { .. })
+    }
+
+    /// The same for another of those whom one failure concerns.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Full { doing } => Self::Full {
+                doing: doing.clone(),
+            },
+            Self::Rebuilding => Self::Rebuilding,
+            _ => Self::Closed,
+        }
+    }
+
     pub(crate) fn io(doing: impl Into<String>, source: io::Error) -> Self {
         let doing = doing.into();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { doing },
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::Full { doing },
             _ => Self::Io { doing, source },
         }
     }

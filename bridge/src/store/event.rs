@@ -32,7 +32,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         names_context: Option<bool>,
     },
-    /// The agent is called. It may have seen the message from here on, so it is not called again.
+    /// The agent is called. It may have seen the message from here on, so it is not called again. It comes once more,
+    /// with a reference, when an agent outside of this process is known to have the message.
     #[serde(rename_all = "camelCase")]
     TurnStarted {
         /// The turn.
@@ -45,7 +46,7 @@ pub enum Event {
             with = "optional_millis"
         )]
         open_until: Option<Timestamp>,
-        /// By what the agent's later calls are known to belong to this turn, in the agent's own terms.
+        /// By what it is known that the agent has the message, in the agent's own terms.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reference: Option<Metadata>,
     },

@@ -67,7 +67,7 @@ pub enum TurnState {
             with = "optional_millis"
         )]
         open_until: Option<Timestamp>,
-        /// By what its later calls are known.
+        /// By what it is known that the agent has the message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reference: Option<Metadata>,
     },
@@ -188,8 +188,14 @@ impl Head {
         open_until: Option<Timestamp>,
         reference: Option<Metadata>,
     ) -> Result<(), StoreError> {
-        let queued = |one: &&mut Turn| one.turn == turn && one.state == TurnState::Queued;
-        match self.turns.iter_mut().find(queued) {
+        // It is told again once, when the agent is known to have the message.
+        let may_start = |one: &&mut Turn| match &one.state {
+            TurnState::Queued => one.turn == turn,
+            TurnState::Started {
+                reference: known, ..
+            } => one.turn == turn && known.is_none() && reference.is_some(),
+        };
+        match self.turns.iter_mut().find(may_start) {
             Some(known) => {
                 known.state = TurnState::Started {
                     open_until,

@@ -1,12 +1,9 @@
 //! Lists of tasks: what is asked for, and where a page begins.
 
-use std::sync::Arc;
-
 use bridge_protocol::a2a::TaskState;
 use jiff::Timestamp;
 
 use super::{Head, Snapshot, StoreError};
-use crate::caller::Caller;
 
 /// Which tasks, and which page of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,16 +39,14 @@ impl ListQuery {
     /// never given out for it, and is told nothing that one which was made up is not.
     pub(crate) fn start(
         &self,
-        caller: &Caller,
-        head: impl FnOnce(&str) -> Result<Option<Arc<Head>>, StoreError>,
+        is_own: impl FnOnce(&Position) -> Result<bool, StoreError>,
     ) -> Result<Option<Position>, StoreError> {
         let Some(position) = Position::parse(&self.page_token)? else {
             return Ok(None);
         };
-        let is_own = |head: &Arc<Head>| head.owner == *caller && head.agent == self.agent;
-        match head(&position.task)?.filter(is_own) {
-            Some(_) => Ok(Some(position)),
-            None => Err(StoreError::PageToken {
+        match is_own(&position)? {
+            true => Ok(Some(position)),
+            false => Err(StoreError::PageToken {
                 token: self.page_token.clone(),
             }),
         }

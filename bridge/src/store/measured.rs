@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    Append, Changes, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
-    Stored, Watch,
+    Append, Changes, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store,
+    StoreError, Stored, Watch,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -51,6 +51,8 @@ fn is_end(event: &Event) -> bool {
 fn failure(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Corrupt { .. } => Some("corrupt"),
+        StoreError::Damaged { .. } => Some("damaged"),
+        StoreError::Rebuilding => Some("rebuilding"),
         StoreError::InUse { .. } => Some("in_use"),
         StoreError::Newer { .. } => Some("newer"),
         StoreError::Older { .. } => Some("older"),
@@ -123,6 +125,14 @@ impl Store for Measured {
 
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.told(self.store.open_tasks(after, limit).await)
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.store.ready().await
+    }
+
+    fn damage(&self) -> Damage {
+        self.store.damage()
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

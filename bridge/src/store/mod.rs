@@ -8,12 +8,14 @@
 //! - [`Append`], [`Event`], [`Stored`]: what goes in and comes out
 //! - [`Head`], [`Turn`]: what must be known of a task to continue it
 //! - [`Snapshot`], [`ListQuery`], [`Page`]: the task as it stands, one or many
+//! - [`Damage`], [`StoreReport`]: what was lost, which costs only those whose it was
 //! - [`Watch`], [`Changes`]: being told of news without asking again and again
 //! - [`MemoryStore`], [`SledStore`]: the backends
 //! - `testing`: the suite that every backend passes (feature `testing`)
 
 mod append;
 mod cache;
+mod damage;
 mod error;
 mod event;
 mod feed;
@@ -31,6 +33,7 @@ pub mod testing;
 
 pub use self::sled::{SledSettings, SledStore};
 pub use append::Append;
+pub use damage::{Damage, DamagedTask, StoreReport};
 pub use error::StoreError;
 pub(crate) use event::millis;
 pub use event::{Created, Event, Stored};
@@ -84,7 +87,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The task as it stands.
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError>;
 
-    /// A page of the caller's tasks, newest status first, ties by task id.
+    /// A page of the caller's tasks, newest status first, ties by task id. Tasks that are damaged are counted, and
+    /// left out of the page.
     ///
     /// A task whose status changes between two pages moves to the front; no other is shown twice or left
     /// out. Each task is shown as it stands when the page is made.
@@ -110,6 +114,18 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// `after` (empty for the beginning), at most `limit`. Whatever happens to a task meanwhile, who goes
     /// from part to part sees it once.
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
+
+    /// Whether it takes what is to be kept, and reads what was.
+    ///
+    /// Errors: why not, such as `Full`.
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.open_tasks("", 1).await.map(|_| ())
+    }
+
+    /// What it knows to be damaged: it serves all the rest.
+    fn damage(&self) -> Damage {
+        Damage::default()
+    }
 
     /// Tells of new events of a task. The head that it starts with counts what was there before.
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;

@@ -26,6 +26,8 @@ mod repeat;
 mod run;
 mod shown;
 mod submit;
+#[cfg(test)]
+mod tests;
 mod unfinished;
 
 use std::{
@@ -158,6 +160,8 @@ impl Turns {
             let (running, queued) = load.remove(agent).unwrap_or_default();
             self.0.metrics.load(agent, running, queued);
         }
+        let damage = self.0.store.damage();
+        self.0.metrics.damage(damage.tasks, damage.bytes);
         &self.0.metrics
     }
 

@@ -1,5 +1,5 @@
-//! After a restart: turns that waited start, turns whose agent had been called fail, and say so, unless
-//! the agent is outside of this process: its turns stay open until their limit.
+//! After a restart: turns that waited start, turns whose agent may have been called fail, and say so. Only those of
+//! an agent outside of this process that is known to have got its message stay open until their limit.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -9,9 +9,15 @@ use super::{
     run::{end, failed},
 };
 use crate::{
+    agent::Agent,
     executor::{EmitError, TaskHandle},
-    store::{Head, TurnState},
+    store::{Event, Head, Seq, StoreError, TurnState},
 };
+
+/// What is said of turns whose agent had died with the bridge, and of those whose agent had perhaps not been called.
+const DIED: &str = "The bridge was restarted while the agent worked on this message.";
+const UNSURE: &str = "The bridge was restarted before the agent was known to have this message. It is not sent again \
+                      by itself, since the agent may have it.";
 
 /// How many tasks are looked at at a time.
 const PAGE: usize = 256;
@@ -49,7 +55,13 @@ impl Turns {
             after = last.task.clone();
             for head in heads.iter().filter(|head| wanted(head)) {
                 seen += 1;
-                self.recover_task(head).await?;
+                match self.recover_task(head).await {
+                    // It costs nobody but its caller, who is told when they ask for it.
+                    Err(TurnError::Store(error @ StoreError::Damaged { .. })) => {
+                        tracing::error!(%error, "an open task is left as it is");
+                    }
+                    recovered => recovered?,
+                }
             }
         }
     }
@@ -74,14 +86,21 @@ impl Turns {
             if self.is_held(head, &job) {
                 continue;
             }
-            match turn.state {
+            let lost = match &turn.state {
+                TurnState::Queued => None,
                 // The agent may have seen the message, and may have acted on it: it is not called again.
-                TurnState::Started { open_until, .. }
-                    if open_until.is_none() || agent.executor.outlives().is_none() =>
-                {
-                    self.fail(head, &job).await?;
-                }
-                TurnState::Queued | TurnState::Started { .. } => {
+                TurnState::Started {
+                    open_until,
+                    reference,
+                } => match outlives(&agent) && open_until.is_some() {
+                    false => Some(DIED),
+                    true if reference.is_some() || self.has_spoken(head, turn.turn).await? => None,
+                    true => Some(UNSURE),
+                },
+            };
+            match lost {
+                Some(text) => self.end_as_lost(head, &job, text).await?,
+                None => {
                     let key = key(&agent, &head.owner, &head.task, &head.context_id);
                     self.wait_or_run(key, job);
                 }
@@ -99,12 +118,59 @@ impl Turns {
         keys.any(|key| self.0.queues.has(&key, job))
     }
 
-    async fn fail(&self, head: &Head, job: &Job) -> Result<(), TurnError> {
+    async fn end_as_lost(
+        &self,
+        head: &Head,
+        job: &Job,
+        text: &'static str,
+    ) -> Result<(), TurnError> {
         let handle = TaskHandle::new(self.0.store.clone(), Arc::new(head.clone()));
-        let text = "The bridge was restarted while the agent worked on this message.";
         match end(&handle, job.turn, failed(job, text)).await {
             Ok(()) | Err(EmitError::Ended { .. }) => Ok(()),
+            // A full disk keeps nobody from being served.
+            Err(EmitError::Store(error)) if error.is_passing() => {
+                let (turns, job) = (self.clone(), job.clone());
+                tokio::spawn(async move { turns.fail(&job, text).await });
+                Ok(())
+            }
             Err(EmitError::Store(error)) => Err(error.into()),
         }
+    }
+
+    /// Whether the agent has said anything since the turn was logged as started: then it has the message.
+    async fn has_spoken(&self, head: &Head, turn: u64) -> Result<bool, StoreError> {
+        let (mut seen, mut is_started): (Seq, bool) = (0, false);
+        loop {
+            let store = &self.0.store;
+            let page = store.read(&head.owner, &head.task, seen, PAGE).await?;
+            let Some(last) = page.last() else {
+                return Ok(false);
+            };
+            seen = last.seq;
+            for stored in &page {
+                match &stored.event {
+                    Event::TurnStarted { turn: started, .. } => is_started |= *started == turn,
+                    event if is_started && is_said(event) => return Ok(true),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn outlives(agent: &Agent) -> bool {
+    agent.executor.outlives().is_some()
+}
+
+/// Whether it can only come from an agent.
+fn is_said(event: &Event) -> bool {
+    match event {
+        Event::Status { status, .. } => status.message.is_some(),
+        Event::Artifact { .. } | Event::Metadata { .. } => true,
+        Event::Created(_)
+        | Event::Message(_)
+        | Event::TurnQueued { .. }
+        | Event::TurnStarted { .. }
+        | Event::TurnEnded { .. } => false,
     }
 }

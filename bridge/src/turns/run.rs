@@ -1,12 +1,13 @@
 //! One turn, from the call of the agent to the end that is logged.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bridge_protocol::a2a::{Message, TaskState};
+use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use tokio::{
     sync::watch,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -22,14 +23,58 @@ use crate::{
     store::{Event, Head, StoreError, TurnState},
 };
 
+/// How long is waited before a turn's end is logged again that the store could not take, at first and at most.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
+
 /// A turn that has the conversation.
 pub(super) struct Begun {
-    pub(super) key: Key,
+    pub(super) seat: Seat,
     pub(super) job: Job,
     pub(super) canceled: watch::Receiver<bool>,
     /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
     /// reading it.
     pub(super) known: Option<Arc<Head>>,
+}
+
+/// The place in a conversation. Whatever becomes of the one who has it, the next one gets it.
+pub(super) struct Seat {
+    turns: Turns,
+    key: Key,
+    is_left: bool,
+}
+
+impl Seat {
+    pub(super) fn new(turns: &Turns, key: Key) -> Self {
+        Self {
+            turns: turns.clone(),
+            key,
+            is_left: false,
+        }
+    }
+
+    /// Gives the place to the turn that waits next; if there is none, nobody has it any more.
+    fn next(&mut self) -> Option<(Job, watch::Receiver<bool>)> {
+        let next = self.turns.0.queues.leave(&self.key);
+        self.is_left = next.is_none();
+        next
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // Without a runtime the program ends, and a restart takes up what waits.
+        if !self.is_left
+            && let Some((job, canceled)) = self.next()
+            && tokio::runtime::Handle::try_current().is_ok()
+        {
+            self.turns.spawn(Begun {
+                seat: Self::new(&self.turns, self.key.clone()),
+                job,
+                canceled,
+                known: None,
+            });
+        }
+    }
 }
 
 impl Turns {
@@ -42,32 +87,54 @@ impl Turns {
     /// Runs a turn, then those that wait behind it.
     pub(super) async fn run_all(&self, begun: Begun) {
         let Begun {
-            key,
+            mut seat,
             job,
             canceled,
             mut known,
         } = begun;
         let mut next = Some((job, canceled));
         while let Some((job, canceled)) = next {
-            self.run(&job, canceled, known.take()).await;
-            next = self.0.queues.leave(&key);
+            let running = self.run(&job, canceled, known.take());
+            if AssertUnwindSafe(running).catch_unwind().await.is_err() {
+                tracing::error!(
+                    task = job.task,
+                    turn = job.turn,
+                    "the work on a turn panicked"
+                );
+                self.fail(
+                    &job,
+                    "The bridge broke down while the agent worked on this message.",
+                )
+                .await;
+            }
+            next = seat.next();
         }
     }
 
-    /// A turn that had the conversation could not be logged: the next one may run.
-    pub(super) fn go_on(&self, key: Key) {
-        if let Some((job, canceled)) = self.0.queues.leave(&key) {
-            self.spawn(Begun {
-                key,
-                job,
-                canceled,
-                known: None,
-            });
+    /// Ends a turn as failed, as soon as the store takes that.
+    pub(super) async fn fail(&self, job: &Job, text: &str) {
+        let mut patience = Patience::new();
+        let ended = loop {
+            let tried = self.try_fail(job, text).await;
+            if let Some(ended) = patience.judge(tried).await {
+                break ended;
+            }
+        };
+        match ended {
+            Ok(()) | Err(EmitError::Ended { .. }) => {}
+            Err(EmitError::Store(error)) => {
+                tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
+            }
         }
     }
 
-    /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless the store is
-    /// broken; then a restart finds it open.
+    async fn try_fail(&self, job: &Job, text: &str) -> Result<(), EmitError> {
+        let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
+        end(&handle, job.turn, failed(job, text)).await
+    }
+
+    /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless its task is damaged or
+    /// the store is closed; then a restart finds it open.
     async fn run(&self, job: &Job, canceled: watch::Receiver<bool>, known: Option<Arc<Head>>) {
         let ended = match self.agent(&job.agent) {
             Some(agent) => self.work(&agent, job, canceled, known).await,
@@ -76,7 +143,12 @@ impl Turns {
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
-                tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
+                tracing::error!(task = job.task, turn = job.turn, %error, "a turn could not be kept");
+                self.fail(
+                    job,
+                    "The bridge could not keep what became of this message.",
+                )
+                .await;
             }
         }
     }
@@ -207,17 +279,36 @@ impl Turns {
             }
         };
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
-        match end(&handle, job.turn, last).await {
-            Err(EmitError::Store(error)) => {
-                tracing::error!(task = job.task, turn = job.turn, %error, "an answer was not kept");
-                end(
-                    &handle,
-                    job.turn,
-                    failed(job, "What the agent said could not be kept."),
-                )
-                .await
+        // What the agent said last is kept until there is room for it.
+        let mut patience = Patience::new();
+        loop {
+            let tried = end(&handle, job.turn, last.clone()).await;
+            if let Some(ended) = patience.judge(tried).await {
+                return ended;
             }
-            ended => ended,
+        }
+    }
+}
+
+/// Tries again what the store cannot do just now. It is as long as the store takes: nothing else that could be
+/// said of the turn would be true.
+struct Patience(Duration);
+
+impl Patience {
+    fn new() -> Self {
+        Self(PAUSES[0])
+    }
+
+    /// What came of it; after a pause, `None` if it is to be tried again.
+    async fn judge(&mut self, tried: Result<(), EmitError>) -> Option<Result<(), EmitError>> {
+        match tried {
+            Err(EmitError::Store(error)) if error.is_passing() => {
+                tracing::warn!(%error, "the end of a turn waits until the store takes it");
+                sleep(self.0).await;
+                self.0 = (self.0 * 2).min(PAUSES[1]);
+                None
+            }
+            ended => Some(ended),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     TurnError, Turns,
     logged::{created, said, started, taken},
     queue::{Job, Key, key},
-    run::Begun,
+    run::{Begun, Seat},
 };
 
 use crate::{
@@ -133,11 +133,12 @@ impl Turns {
         };
         let key = key(agent, &incoming.caller, &task, &context);
         let place = self.0.queues.try_start(&key, &job);
-        if let Err(waiting) = place
-            && waiting >= agent.settings.queue
+        let place = place.map(|canceled| (Seat::new(self, key.clone()), canceled));
+        if let Err(waiting) = &place
+            && *waiting >= agent.settings.queue
         {
             // A repeated message waits for nothing, so that it is found though the conversation is full.
-            let known = self.duplicate(incoming).await?;
+            let (waiting, known) = (*waiting, self.duplicate(incoming).await?);
             return Err(known.map_or(TurnError::Busy { waiting }, TurnError::Store));
         }
         let mut events = Vec::with_capacity(5);
@@ -162,15 +163,16 @@ impl Turns {
         let appended = self.0.store.append(&incoming.caller, append).await;
         let mut begun = None;
         match (place, &appended) {
-            (Ok(canceled), Ok(head)) => {
+            (Ok((seat, canceled)), Ok(head)) => {
                 begun = Some(Begun {
-                    key,
+                    seat,
                     job,
                     canceled,
                     known: Some(head.clone()),
                 });
             }
-            (Ok(_), Err(_)) => self.go_on(key),
+            // The next one may run.
+            (Ok((seat, _)), Err(_)) => drop(seat),
             (Err(_), Ok(_)) => self.wait_or_run(key, job),
             (Err(_), Err(_)) => {}
         }
@@ -188,7 +190,7 @@ impl Turns {
     pub(super) fn wait_or_run(&self, key: Key, job: Job) {
         if let Some(canceled) = self.0.queues.enter(&key, job.clone()) {
             self.spawn(Begun {
-                key,
+                seat: Seat::new(self, key),
                 job,
                 canceled,
                 known: None,
@@ -236,7 +238,11 @@ impl Turns {
                 actual: head.context_id.clone(),
                 named: named.clone(),
             }),
-            Some(_) | None => Ok(Some(head)),
+            Some(_) | None => {
+                // The turn will need all of the task: one that is damaged is not continued.
+                self.0.store.task(caller, &task).await?;
+                Ok(Some(head))
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ mod program;
 pub(crate) mod raw;
 
 pub(crate) use hook::Hook;
-pub(crate) use others::{Others, Waited};
+pub(crate) use others::{Others, Waited, ask};
 pub(crate) use program::{Program, raise_descriptors};
 
 use std::time::Duration;

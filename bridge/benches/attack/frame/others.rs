@@ -144,7 +144,12 @@ fn next_id() -> String {
     format!("others-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-async fn ask(client: &reqwest::Client, url: &str, asked: &Value) -> Result<Value, reqwest::Error> {
+/// One JSON-RPC call, and what comes of it.
+pub(crate) async fn ask(
+    client: &reqwest::Client,
+    url: &str,
+    asked: &Value,
+) -> Result<Value, reqwest::Error> {
     let request = client.post(url).header("a2a-version", "1.0").json(asked);
     request.send().await?.json().await
 }

@@ -48,19 +48,33 @@ impl Program {
 
     /// With at most so many open files.
     pub(crate) fn with_descriptors(limit: u64, arguments: &[&str]) -> Result<Self, Failed> {
-        Self::within(tempfile::tempdir()?, Some(limit), arguments)
+        let before = format!("ulimit -n {limit}");
+        Self::within(tempfile::tempdir()?, Some(&before), arguments)
     }
 
-    fn within(
-        folder: TempDir,
-        descriptors: Option<u64>,
-        arguments: &[&str],
-    ) -> Result<Self, Failed> {
-        let mut command = match descriptors {
+    /// The same with files of at most so many MiB, for as long as [`Program::lift`] is not called.
+    pub(crate) fn with_small_files(limit: u64, arguments: &[&str]) -> Result<Self, Failed> {
+        // In blocks of 512 bytes. The signal that tells of it would end the program.
+        let before = format!("trap '' XFSZ && ulimit -S -f {}", limit * 2048);
+        Self::within(tempfile::tempdir()?, Some(&before), arguments)
+    }
+
+    /// From now on files may be of any size.
+    pub(crate) fn lift(&self) -> Result<(), Failed> {
+        let mut lifting = Command::new("prlimit");
+        lifting.args(["--pid", &self.child.id().to_string(), "--fsize=unlimited"]);
+        match lifting.status()?.success() {
+            true => Ok(()),
+            false => Err("prlimit failed".into()),
+        }
+    }
+
+    fn within(folder: TempDir, before: Option<&str>, arguments: &[&str]) -> Result<Self, Failed> {
+        let mut command = match before {
             None => Command::new(env!("CARGO_BIN_EXE_bridge")),
-            Some(limit) => {
+            Some(before) => {
                 let mut shell = Command::new("sh");
-                let script = format!("ulimit -n {limit} && exec \"$0\" \"$@\"");
+                let script = format!("{before} && exec \"$0\" \"$@\"");
                 shell.args(["-c", &script, env!("CARGO_BIN_EXE_bridge")]);
                 shell
             }
@@ -89,7 +103,6 @@ impl Program {
     }
 
     /// Ends it as kill -9 does and gives the folder, whose `data` is the store.
-    #[expect(dead_code, reason = "attacks on the store need it")]
     pub(crate) fn kill(mut self) -> Result<TempDir, Failed> {
         self.child.kill()?;
         self.child.wait()?;
@@ -97,7 +110,6 @@ impl Program {
     }
 
     /// Starts it again on such a folder.
-    #[expect(dead_code, reason = "attacks on the store need it")]
     pub(crate) fn again(folder: TempDir, arguments: &[&str]) -> Result<Self, Failed> {
         Self::within(folder, None, arguments)
     }

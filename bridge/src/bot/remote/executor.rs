@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_protocol::{
-    a2a::{Task, TaskState},
+    a2a::{Metadata, Task, TaskState},
     activity::{Activity, ActivityType},
     translate::{
         Input, Turn as Machine, TurnContext as Place, answer, to_activity, turn::waits_for,
@@ -197,10 +197,23 @@ impl RemoteExecutor {
         match self.call(scene, line, activity).await? {
             Answered::Over if self.bot.settings.ending.answer => {}
             Answered::Over | Answered::Taken => {
+                // What it has said is in the log, which tells as much.
+                if line.heard().borrow().count == 0 {
+                    self.arrived(scene).await;
+                }
                 heard::finished(line.heard(), &self.bot.settings.ending).await;
             }
         }
         Ok(())
+    }
+
+    /// The bot has taken the message, and answers later: it is logged, so that a restart waits for that too.
+    async fn arrived(&self, scene: &Scene<'_>) {
+        let reference = Metadata::from_iter([("taken".to_owned(), true.into())]);
+        let turn = scene.turn;
+        if let Err(error) = turn.handle.has_arrived(turn.number, reference).await {
+            tracing::debug!(task = turn.task.id, %error, "that a bot has its message was not logged");
+        }
     }
 
     /// Tells the bot who is there. It is a courtesy: a bot that does not take it still gets the message.

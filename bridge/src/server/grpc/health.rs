@@ -46,7 +46,9 @@ impl Checked {
         }
         match readiness.state().await {
             State::Ready => ServingStatus::Serving,
-            State::Stopping | State::Silent => ServingStatus::NotServing,
+            State::Stopping | State::Silent | State::Full | State::Rebuilding | State::Failed => {
+                ServingStatus::NotServing
+            }
         }
     }
 

@@ -102,8 +102,10 @@ impl Kept {
     }
 
     pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let head = |task: &str| Ok(self.tasks.get(task).map(|entry| entry.head.clone()));
-        let from = query.start(caller, head)?;
+        let from = query.start(|position| {
+            let head = self.tasks.get(&position.task).map(|entry| &entry.head);
+            Ok(head.is_some_and(|head| head.owner == *caller && head.agent == query.agent))
+        })?;
         let empty = BTreeSet::new();
         let account = self.account(caller, &query.agent);
         let list = account.map_or(&empty, |account| &account.list);

@@ -28,7 +28,10 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
 use super::log::Place;
-use crate::store::{Append, Event, Head, Seq, StoreError, Stored};
+use crate::{
+    caller::Caller,
+    store::{Append, Event, Head, Seq, StoreError, Stored},
+};
 
 const APPEND: u8 = 1;
 const PUT: u8 = 2;
@@ -191,6 +194,37 @@ impl<'r> Appended<'r> {
     }
 }
 
+/// What can be told of an append that is not whole: the task, and its head if that is to be read still. It may be
+/// wrong: it says only whom to look for.
+pub(super) fn guess(record: &[u8]) -> Option<(String, Option<Head>)> {
+    let (header, rest) = record.strip_prefix(&[APPEND])?.split_at_checked(HEADER)?;
+    let length = u32::from_be_bytes(*header.last_chunk()?) as usize;
+    if let Some(head) = rest.get(..length).map(serde_json::from_slice::<Head>)
+        && let Ok(head) = head
+    {
+        return Some((head.task.clone(), Some(head)));
+    }
+    let id = rest.strip_prefix(b"{\"task\":\"")?;
+    let end = id.iter().position(|byte| *byte == b'"')?;
+    Some((str::from_utf8(&id[..end]).ok()?.to_owned(), None))
+}
+
+/// Where the newest append of a task is, and to whom the task belongs, as it is written.
+pub(super) fn write_owned(place: Place, owner: &Caller) -> Vec<u8> {
+    [&place.to_bytes()[..], owner.id.as_bytes()].concat()
+}
+
+pub(super) fn read_owned(bytes: &[u8]) -> Result<(Place, Caller), StoreError> {
+    let what = "the head of a task";
+    let (place, owner) = bytes
+        .split_at_checked(Place::BYTES)
+        .ok_or_else(|| StoreError::corrupt(what, "it is too short"))?;
+    Ok((
+        read_place(place, what)?,
+        Caller::new(read_text(owner, what)?),
+    ))
+}
+
 /// The value of a small record.
 pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     match Record::read(bytes)? {
@@ -312,6 +346,21 @@ mod tests {
         }
         assert!(Appended::open(&whole[..30]).is_err());
         assert!(Record::read(&[]).is_err());
+    }
+
+    #[test]
+    fn an_append_that_is_not_whole_tells_whose_it_was() {
+        let whole = record();
+        let (task, head) = guess(&whole).unwrap();
+        assert_eq!((task.as_str(), head.map(|head| head.seq)), ("t", Some(6)));
+        let mut torn = whole.clone();
+        torn[41] = 0;
+        assert_eq!(guess(&torn), None);
+        let cut = &whole[..1 + HEADER + 20];
+        assert_eq!(guess(cut), Some(("t".into(), None)));
+        for end in 0..whole.len() {
+            guess(&whole[..end]);
+        }
     }
 
     #[test]

@@ -1,20 +1,25 @@
 //! The one thread that writes.
 //!
-//! It takes what waits, makes one batch of it, appends that to the log with one fsync, shows it to readers,
-//! and only then answers. So each write is durable when it is acknowledged or shown, and one fsync serves
-//! all that waited for the last one.
+//! It takes what waits, makes room for it, makes one batch of it, appends that to the log with one fsync, shows it
+//! to readers, and only then answers. So each write is durable when it is acknowledged or shown, and one fsync
+//! serves all that waited for the last one. It answers each of them itself: nobody's answer waits until another
+//! has looked at theirs.
 
-use std::{sync::Arc, thread::JoinHandle};
+use std::{
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    answers::{Answer, Answers, Reply},
     draft::{Draft, Prepared},
     heads::Tip,
     index::Changes,
     keys::Key,
     log,
+    mend::Mender,
     reader::Reader,
 };
 use crate::store::{Head, StoreError, cache::Cache, feed::Feed};
@@ -24,6 +29,12 @@ const QUEUE: usize = 1024;
 /// A batch takes no more writes when it has so many, or so many bytes: readers wait for it too.
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 4 << 20;
+/// The bytes that a write has in the log besides what it brings, mostly.
+const AROUND: usize = 2 << 10;
+/// An index that could not be made anew is tried again after so long.
+const PAUSE: Duration = Duration::from_secs(2);
+
+type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// The handle of the thread. Dropping it waits for the last batch.
 #[derive(Debug)]
@@ -43,11 +54,18 @@ enum Job {
         value: Option<Vec<u8>>,
         reply: Reply<bool>,
     },
+    /// Whether another job would be done.
+    Look { reply: Reply<()> },
 }
 
 impl Committer {
     /// Starts the thread at the end of the log.
-    pub(super) fn start(reader: Reader, log: log::Writer, told: Told) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        reader: Reader,
+        log: log::Writer,
+        told: Told,
+        mender: Mender,
+    ) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let mut writer = Writer {
             reader,
@@ -55,6 +73,10 @@ impl Committer {
             told,
             waiting,
             has_failed: false,
+            is_refusing: false,
+            mender,
+            mending: None,
+            tried: None,
         };
         let thread = std::thread::Builder::new()
             .name("store-committer".into())
@@ -81,15 +103,18 @@ impl Committer {
         self.send(|reply| Job::Record { key, value, reply }).await
     }
 
+    /// Whether something would be written now; if not, what can be done about it is begun.
+    pub(super) async fn look(&self) -> Result<(), StoreError> {
+        self.send(|reply| Job::Look { reply }).await
+    }
+
     /// The thread answers every job that it takes, so the wait is as long as the disk is slow.
     async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
         let closed = |_| StoreError::Closed;
         jobs.send(job(reply)).await.map_err(closed)?;
-        let (result, others) = answer.await.map_err(|_| StoreError::Closed)?;
-        drop(others);
-        result
+        answer.await.map_err(|_| StoreError::Closed)?
     }
 }
 
@@ -119,6 +144,12 @@ struct Writer {
     waiting: mpsc::Receiver<Job>,
     /// A batch was lost, or not: nobody knows, so none may follow.
     has_failed: bool,
+    /// The last jobs were refused.
+    is_refusing: bool,
+    mender: Mender,
+    mending: Option<JoinHandle<Result<(), StoreError>>>,
+    /// When the index was last begun to be made anew.
+    tried: Option<Instant>,
 }
 
 /// A job that stands in the draft or was refused. Both are told only when the batch is durable: a refusal
@@ -130,16 +161,28 @@ enum Staged {
         Reply<Arc<Head>>,
     ),
     Record(Result<bool, StoreError>, Reply<bool>),
+    Look(Reply<()>),
 }
 
 impl Writer {
     fn run(&mut self) {
         while let Some(first) = self.waiting.blocking_recv() {
             let jobs = self.take(first);
-            let (staged, changes) = self.stage(jobs);
-            let outcome = self.commit(changes);
-            let settle = |one: Staged| one.settle(&outcome, &self.told);
-            Answers(staged.into_iter().map(settle).collect()).hand_over();
+            let is_possible = self.prepare(&jobs);
+            self.report(&is_possible);
+            match is_possible {
+                Ok(()) => {
+                    let (staged, changes) = self.stage(jobs);
+                    let outcome = self.commit(changes);
+                    staged
+                        .into_iter()
+                        .for_each(|one| one.settle(&outcome, &self.told));
+                }
+                Err(error) => jobs.into_iter().for_each(|job| job.refuse(&error)),
+            }
+        }
+        if let Some(mending) = self.mending.take() {
+            let _ = mending.join();
         }
     }
 
@@ -157,6 +200,51 @@ impl Writer {
         jobs
     }
 
+    /// Sees to it that the jobs can be done, before anything of them is staged.
+    fn prepare(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
+        if self.has_failed {
+            return Err(StoreError::Closed);
+        }
+        let bytes: usize = jobs.iter().map(|job| job.bytes() + AROUND).sum();
+        self.log.make_room(bytes as u64)?;
+        self.mend()
+    }
+
+    /// Has an index that has failed made anew. Meanwhile nothing is written: what is in the log is all that it
+    /// must have.
+    fn mend(&mut self) -> Result<(), StoreError> {
+        if let Some(mending) = self.mending.take_if(|mending| mending.is_finished()) {
+            match mending.join() {
+                Ok(Ok(())) => tracing::warn!("the index was made anew"),
+                Ok(Err(error)) => tracing::error!("the index could not be made anew: {error}"),
+                Err(_) => tracing::error!("the index could not be made anew: sled panicked"),
+            }
+        }
+        if self.mending.is_some() {
+            return Err(StoreError::Rebuilding);
+        }
+        if !self.reader.index.has_failed() {
+            return Ok(());
+        }
+        if self.tried.is_none_or(|tried| tried.elapsed() > PAUSE) {
+            self.tried = Some(Instant::now());
+            self.mending = Some(self.mender.start(&self.reader)?);
+        }
+        Err(StoreError::Rebuilding)
+    }
+
+    /// Tells those who run the bridge when it begins to refuse and when that is over.
+    fn report(&mut self, is_possible: &Result<(), StoreError>) {
+        match is_possible {
+            Err(error) if !self.is_refusing => {
+                tracing::error!("the store takes no events for the time being: {error}");
+            }
+            Ok(()) if self.is_refusing => tracing::warn!("the store takes events again"),
+            Err(_) | Ok(()) => {}
+        }
+        self.is_refusing = is_possible.is_err();
+    }
+
     fn stage(&mut self, jobs: Vec<Job>) -> (Vec<Staged>, Changes) {
         let (mut draft, log) = (Draft::new(&self.reader), &mut self.log);
         let stage = |job| match job {
@@ -166,31 +254,33 @@ impl Writer {
             Job::Record { key, value, reply } => {
                 Staged::Record(draft.record(key, value.as_deref(), log), reply)
             }
+            Job::Look { reply } => Staged::Look(reply),
         };
         let staged = jobs.into_iter().map(stage).collect();
         (staged, draft.changes)
     }
 
-    /// Makes a batch durable and shows it. After a failure nobody knows what is on the disk, so nothing
-    /// may follow.
+    /// Makes a batch durable and shows it. If there was no room, nothing of it is there; after any other failure
+    /// nobody knows what is on the disk, so nothing may follow.
     fn commit(&mut self, changes: Changes) -> Result<(), StoreError> {
-        if self.has_failed {
-            return Err(StoreError::Closed);
-        }
         if self.log.is_empty() {
             return Ok(());
         }
-        let tips: Vec<Tip> = changes.tips().cloned().collect();
-        let written = self.log.commit();
-        let outcome = written.and_then(|end| self.reader.index.apply(changes, end));
-        match &outcome {
-            Ok(()) => tips.into_iter().for_each(|tip| self.reader.heads.put(tip)),
+        let end = match self.log.commit() {
+            Ok(end) => end,
             Err(error) => {
-                self.has_failed = true;
-                tracing::error!("the store takes no more events: {error}");
+                self.has_failed = !matches!(error, StoreError::Full { .. });
+                if self.has_failed {
+                    tracing::error!("the store takes no more events: {error}");
+                }
+                return Err(error);
             }
-        }
-        outcome
+        };
+        let tips: Vec<Tip> = changes.tips().cloned().collect();
+        // What is durable and not in the index comes there when that is made anew.
+        self.reader.index.apply(changes, end)?;
+        tips.into_iter().for_each(|tip| self.reader.heads.put(tip));
+        Ok(())
     }
 }
 
@@ -199,24 +289,35 @@ impl Job {
         match self {
             Self::Append { prepared, .. } => prepared.json.len(),
             Self::Record { value, .. } => value.as_ref().map_or(0, Vec::len),
+            Self::Look { .. } => 0,
+        }
+    }
+
+    /// Whoever asked may have gone.
+    fn refuse(self, error: &StoreError) {
+        match self {
+            Self::Append { reply, .. } => drop(reply.send(Err(error.again()))),
+            Self::Record { reply, .. } => drop(reply.send(Err(error.again()))),
+            Self::Look { reply } => drop(reply.send(Err(error.again()))),
         }
     }
 }
 
 impl Staged {
-    /// What is to be answered now that the batch is durable, or not.
-    fn settle(self, outcome: &Result<(), StoreError>, told: &Told) -> Answer {
+    /// Answers now that the batch is durable, or not. Whoever asked may have gone; the write stands all the same.
+    fn settle(self, outcome: &Result<(), StoreError>, told: &Told) {
         match self {
             Self::Append(result, prepared, reply) => {
                 let result = settle(result, outcome);
                 if let Ok(head) = &result {
                     let bytes = prepared.json.len();
                     told.cache.advance(head, prepared.append, bytes);
-                    told.feed.announce(head);
+                    told.feed.publish(head);
                 }
-                Answer::Append(result, reply, Arc::clone(&told.feed))
+                drop(reply.send(result));
             }
-            Self::Record(result, reply) => Answer::Record(settle(result, outcome), reply),
+            Self::Record(result, reply) => drop(reply.send(settle(result, outcome))),
+            Self::Look(reply) => drop(reply.send(settle(Ok(()), outcome))),
         }
     }
 }
@@ -229,9 +330,6 @@ fn settle<T>(
     let staged = result?;
     match outcome {
         Ok(()) => Ok(staged),
-        Err(StoreError::Full { doing }) => Err(StoreError::Full {
-            doing: doing.clone(),
-        }),
-        Err(_) => Err(StoreError::Closed),
+        Err(error) => Err(error.again()),
     }
 }

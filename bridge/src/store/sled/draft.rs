@@ -7,9 +7,9 @@ use super::{
     heads::Tip,
     index::Changes,
     keys::{self, Key},
-    log::{Place, Writer},
+    log::{FRAME, Place, Writer},
     moved::Moved,
-    reader::{Reader, STRIDE},
+    reader::{Found, Reader, STRIDE},
 };
 use crate::{
     caller::Caller,
@@ -50,7 +50,7 @@ impl<'a> Draft<'a> {
         log: &mut Writer,
     ) -> Result<Arc<Head>, StoreError> {
         let append = &prepared.append;
-        let before = self.tip(&append.task)?;
+        let before = self.whole_tip(&prepared.caller, &append.task)?;
         let known = before.as_ref().map(|before| before.head.as_ref());
         let after = Arc::new(Head::after(known, &prepared.caller, append)?);
         let messages = message_keys(append.message_ids(), &after);
@@ -68,6 +68,7 @@ impl<'a> Draft<'a> {
             head: Arc::clone(&after),
             place: log.put(write),
             number: link.number,
+            is_broken: false,
         };
         self.remember(messages, &after);
         self.follow(before, tip, counts);
@@ -104,10 +105,51 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Adds that a stretch of the log from this position on is broken. The task whose newest append was there must
+    /// not look as if the one before it was the newest.
+    pub(super) fn lose(&mut self, mut at: u64, stretch: &[u8]) -> Result<(), StoreError> {
+        let mut rest = stretch;
+        while let Some(length) = rest.first_chunk().map(|length| u32::from_be_bytes(*length)) {
+            let record = rest.get(FRAME..).unwrap_or_default();
+            self.lose_record(Place { at, length }, record)?;
+            // The next one is found only if this one tells its length.
+            let Some(behind) = rest.get(FRAME + length as usize..) else {
+                break;
+            };
+            at += FRAME as u64 + u64::from(length);
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// The same of one record, as far as it can be told whose it was.
+    pub(super) fn lose_record(&mut self, place: Place, record: &[u8]) -> Result<(), StoreError> {
+        let Some((task, head)) = codec::guess(record) else {
+            return Ok(());
+        };
+        let before = self.last_tip(&task)?;
+        let known = before.as_ref().map(|before| Arc::clone(&before.head));
+        let Some(head) = known.clone().or_else(|| head.map(Arc::new)) else {
+            return Ok(());
+        };
+        let counts = self.counts(known.as_deref(), &head)?;
+        let tip = Tip {
+            head,
+            place,
+            number: before.as_ref().map_or(1, |before| before.number),
+            is_broken: true,
+        };
+        for (key, count) in counts {
+            self.changes.put(key, count.to_be_bytes().into());
+        }
+        self.changes.move_task(Moved::new(before, tip));
+        Ok(())
+    }
+
     fn replay_append(&mut self, place: Place, append: &Appended<'_>) -> Result<(), StoreError> {
         let head = Arc::new(append.head()?);
         let before = match append.previous {
-            Some(_) => self.tip(&head.task)?,
+            Some(_) => self.last_tip(&head.task)?,
             None => None,
         };
         let events = append.events()?;
@@ -123,6 +165,7 @@ impl<'a> Draft<'a> {
             head,
             place,
             number,
+            is_broken: false,
         };
         self.follow(before, tip, counts);
         Ok(())
@@ -135,10 +178,30 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
+    /// The task's newest append, on which another can follow.
+    fn whole_tip(&self, caller: &Caller, task: &str) -> Result<Option<Tip>, StoreError> {
         match self.changes.tip(task) {
             Some(tip) => Ok(Some(tip.clone())),
-            None => self.reader.tip(task),
+            None => match self.reader.find(task)? {
+                None => Ok(None),
+                Some(Found::Whole(tip)) => match self.reader.quarantine.reason(task) {
+                    Some(_) if tip.head.owner != *caller => Err(StoreError::not_found(task)),
+                    Some(reason) => Err(damaged(task, reason)),
+                    None => Ok(Some(tip)),
+                },
+                Some(Found::Damaged { owner, .. }) if owner != *caller => {
+                    Err(StoreError::not_found(task))
+                }
+                Some(Found::Damaged { reason, .. }) => Err(damaged(task, reason)),
+            },
+        }
+    }
+
+    /// The newest append that is known of the task, if there is one: while the log is read again.
+    fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
+        match self.changes.tip(task) {
+            Some(tip) => Ok(Some(tip.clone())),
+            None => self.reader.last_tip(task),
         }
     }
 
@@ -233,6 +296,11 @@ fn message_keys<'m>(
         key: keys::message(&head.owner, &head.agent, id),
     };
     messages.map(keyed).collect()
+}
+
+fn damaged(task: &str, reason: String) -> StoreError {
+    let task = task.into();
+    StoreError::Damaged { task, reason }
 }
 
 fn check_size(head: &Head, size: usize) -> Result<(), StoreError> {

@@ -34,6 +34,8 @@ pub(super) struct Tip {
     pub(super) place: Place,
     /// How many appends the task has.
     pub(super) number: u32,
+    /// A later append is lost, or the task's newest: the head is only the last that is known.
+    pub(super) is_broken: bool,
 }
 
 impl Heads {

@@ -2,7 +2,7 @@
 //!
 //! | key | value |
 //! |-|-|
-//! | `h` task | the place in the log of its newest append |
+//! | `h` task | the place in the log of its newest append, and the owner, who is to be known if that is lost |
 //! | `e` (task) last | the place of every 32nd append of a task; `last` is the number of its last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
@@ -41,8 +41,14 @@ pub(super) fn open(task: &str) -> Key {
     [OPEN, task.as_bytes()].concat()
 }
 
+/// Tasks begin with this.
+pub(super) const HEAD: &[u8] = b"h";
+
+/// Small records begin with this.
+pub(super) const RECORD: &[u8] = b"r";
+
 pub(super) fn head(task: &str) -> Key {
-    [b"h", task.as_bytes()].concat()
+    [HEAD, task.as_bytes()].concat()
 }
 
 /// The appends of a task that can be found by number begin with this.

@@ -3,7 +3,7 @@
 use super::{
     codec::{read_number, read_text},
     keys::{self, Key},
-    reader::Reader,
+    reader::{Found, Reader},
 };
 use crate::{
     caller::Caller,
@@ -24,8 +24,7 @@ pub(super) struct Places {
 impl Reader {
     /// Where the tasks of a page are.
     pub(super) fn places(&self, caller: &Caller, query: &ListQuery) -> Result<Places, StoreError> {
-        let head = |task: &str| Ok(self.tip(task)?.map(|tip| tip.head));
-        let from = query.start(caller, head)?;
+        let from = self.start(caller, query)?;
         let (mut found, total) = match &query.context_id {
             Some(context) => self.in_context(caller, context, from.as_ref(), query)?,
             None => self.in_lanes(caller, from.as_ref(), query)?,
@@ -33,6 +32,34 @@ impl Reader {
         found.sort();
         let (tasks, next) = cut(found, query.page_size);
         Ok(Places { tasks, next, total })
+    }
+
+    /// Where the page begins. A damaged task may be the last of the page before: it stands in the caller's lanes.
+    fn start(&self, caller: &Caller, query: &ListQuery) -> Result<Option<Position>, StoreError> {
+        query.start(|position| {
+            Ok(match self.find(&position.task)? {
+                Some(Found::Whole(tip)) => {
+                    tip.head.owner == *caller && tip.head.agent == query.agent
+                }
+                Some(Found::Damaged { .. }) => self.is_listed(caller, &query.agent, position)?,
+                None => false,
+            })
+        })
+    }
+
+    fn is_listed(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        position: &Position,
+    ) -> Result<bool, StoreError> {
+        for (state, _) in self.states(caller, &ListQuery::of(agent))? {
+            let lane = keys::lane(caller, agent, &state);
+            if self.index.get(&keys::at(lane, position))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Each state has a lane, in order; the page is among the beginnings of all.
@@ -65,14 +92,19 @@ impl Reader {
         query: &ListQuery,
     ) -> Result<(Vec<Position>, usize), StoreError> {
         let prefix = keys::context(caller, &query.agent, context);
-        let mut found = Vec::new();
+        let (mut found, mut damaged) = (Vec::new(), 0);
         for entry in self.index.scan(prefix.clone(), None) {
             let (key, _) = entry?;
             let task = read_text(&key[prefix.len()..], "the key of a context")?;
-            let tip = self.tip(&task)?.filter(|tip| query.matches(&tip.head));
-            found.extend(tip.map(|tip| Position::of(&tip.head)));
+            match self.find(&task)? {
+                Some(Found::Whole(tip)) if query.matches(&tip.head) => {
+                    found.push(Position::of(&tip.head));
+                }
+                Some(Found::Damaged { .. }) => damaged += 1,
+                Some(Found::Whole(_)) | None => {}
+            }
         }
-        let total = found.len();
+        let total = found.len() + damaged;
         found.retain(|place| from.is_none_or(|from| place > from));
         Ok((found, total))
     }

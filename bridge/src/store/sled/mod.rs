@@ -11,12 +11,13 @@
 //! - `log`: the files, frames and checksums
 //! - `codec`, `keys`: what stands in the log and in the index
 //! - `index`: entries in memory and in sled
-//! - `draft`, `moved`, `committer`, `answers`: batches, what follows from them for the index, and the thread
-//!   that makes them durable
+//! - `draft`, `moved`, `committer`: batches, what follows from them for the index, and the thread that makes them
+//!   durable
 //! - `heads`: what was written lately
 //! - `reader`, `lists`, `view`: reading
+//! - `quarantine`, `mend`, `check`: tasks that are damaged, an index that is, and a look at all of it
 
-mod answers;
+mod check;
 mod codec;
 mod committer;
 mod draft;
@@ -26,11 +27,13 @@ mod index;
 mod keys;
 mod lists;
 mod log;
+mod mend;
 #[cfg(test)]
 mod model;
 mod moved;
 mod open;
 mod private;
+mod quarantine;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -46,13 +49,14 @@ use jiff::Timestamp;
 use self::{
     committer::{Committer, Told},
     draft::Prepared,
-    index::Indexer,
+    index::Current,
+    mend::Mender,
     open::Opened,
     view::{View, blocking},
 };
 use super::{
-    Append, Changes, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored,
-    Watch, cache::Cache, feed::Feed, lease::Leases, record,
+    Append, Changes, Damage, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
+    StoreReport, Stored, Watch, cache::Cache, feed::Feed, lease::Leases, record,
 };
 use crate::caller::Caller;
 
@@ -67,9 +71,21 @@ pub struct SledStore {
     // They are dropped in this order: the index is written when no more can come, and only then may
     // another open the folder.
     committer: Committer,
-    _indexer: Indexer,
+    _index: Closing,
     view: View,
     leases: Leases,
+    #[cfg(test)]
+    faults: log::Faults,
+}
+
+/// Has the index written when it is dropped.
+#[derive(Debug)]
+struct Closing(Current);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl SledStore {
@@ -78,21 +94,35 @@ impl SledStore {
     ///
     /// Errors: `InUse`, `Older`, `Newer`, `Corrupt`, `Io`, `Full`.
     pub fn open(settings: &SledSettings) -> Result<Self, StoreError> {
-        let Opened {
-            reader,
-            log,
-            indexer,
-        } = open::open(settings)?;
+        let Opened { reader, log } = open::open(settings)?;
         let told = Told {
             cache: Arc::new(Cache::new(settings.task_cache)),
             feed: Arc::new(Feed::new()),
         };
+        let index = reader.index.clone();
+        let mender = Mender(settings.clone());
         Ok(Self {
-            committer: Committer::start(reader.clone(), log, told.clone())?,
-            _indexer: indexer,
+            #[cfg(test)]
+            faults: log.faults(),
+            committer: Committer::start(reader.clone(), log, told.clone(), mender)?,
+            _index: Closing(index),
             view: View { reader, told },
             leases: Leases::default(),
         })
+    }
+
+    /// From now on so many bytes fit on the disk of the log.
+    #[cfg(test)]
+    pub(crate) fn set_room(&self, bytes: i64) {
+        self.faults.room(bytes);
+    }
+
+    /// Looks at all that there is, and tells what of it is damaged. It blocks for as long as that takes.
+    ///
+    /// # Errors
+    /// If the store cannot be read at all.
+    pub fn check(&self) -> Result<StoreReport, StoreError> {
+        check::check(&self.view.reader)
     }
 
     /// Writes the events as they will stand in the log.
@@ -128,31 +158,21 @@ impl Store for SledStore {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
-        let tip = self.view.tip(caller, task)?;
-        self.view.read(&tip, after, limit).await
+        let tip = self.view.tip(caller, task).await?;
+        self.view.read(tip, after, limit).await
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        self.view.head(caller, task)
+        self.view.head(caller, task).await
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        let tip = self.view.tip(caller, task)?;
-        self.view.snapshot(&tip).await
+        let tip = self.view.tip(caller, task).await?;
+        self.view.snapshot(tip).await
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        let (reader, owner, wanted) = (self.view.reader.clone(), caller.clone(), query.clone());
-        let places = blocking(move || reader.places(&owner, &wanted)).await?;
-        let mut tasks = Vec::with_capacity(places.tasks.len());
-        for place in &places.tasks {
-            tasks.push(self.task(caller, &place.task).await?);
-        }
-        Ok(Page {
-            tasks,
-            next: places.next,
-            total: places.total,
-        })
+        self.view.page(caller, query).await
     }
 
     async fn find_message(
@@ -162,7 +182,8 @@ impl Store for SledStore {
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
         let key = keys::message(caller, agent, message_id);
-        self.view.reader.message(&key)
+        let entry = self.view.entry(key).await?;
+        entry.map(|bytes| codec::read_message(&bytes)).transpose()
     }
 
     async fn find_client_task(
@@ -172,7 +193,9 @@ impl Store for SledStore {
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
         let key = keys::client_task(caller, agent, client_id);
-        self.view.reader.client_task(&key)
+        let entry = self.view.entry(key).await?;
+        let read = |bytes: Vec<u8>| codec::read_text(&bytes, "the task of a client's id");
+        entry.map(read).transpose()
     }
 
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
@@ -180,9 +203,23 @@ impl Store for SledStore {
         blocking(move || reader.open_tasks(&after, limit)).await
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.committer.look().await?;
+        self.open_tasks("", 1).await.map(|_| ())
+    }
+
+    fn damage(&self) -> Damage {
+        let reader = &self.view.reader;
+        let lost = reader.log.lost();
+        Damage {
+            tasks: reader.quarantine.len(),
+            bytes: lost.iter().map(|lost| lost.end - lost.start).sum(),
+        }
+    }
+
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.view.told.feed.watch(task);
-        let head = self.view.head(caller, task)?;
+        let head = self.view.head(caller, task).await?;
         self.view.told.feed.seen(&head);
         Ok(watch)
     }
@@ -199,7 +236,7 @@ impl Store for SledStore {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<(), StoreError> {
-        self.view.head(caller, task)?;
+        self.view.head(caller, task).await?;
         self.leases.acquire(task, holder, now, until)
     }
 
@@ -211,12 +248,12 @@ impl Store for SledStore {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<(), StoreError> {
-        self.view.head(caller, task)?;
+        self.view.head(caller, task).await?;
         self.leases.renew(task, holder, now, until)
     }
 
     async fn release(&self, caller: &Caller, task: &str, holder: &str) -> Result<(), StoreError> {
-        self.view.head(caller, task)?;
+        self.view.head(caller, task).await?;
         self.leases.release(task, holder);
         Ok(())
     }
@@ -246,7 +283,13 @@ impl Store for SledStore {
         key: &RecordKey,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = keys::record(caller, key);
-        self.view.reader.record(&key)
+        match self.view.entry(key).await? {
+            None => Ok(None),
+            Some(place) => {
+                let reader = self.view.reader.clone();
+                blocking(move || reader.value(&place).map(Some)).await
+            }
+        }
     }
 
     async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
@@ -261,6 +304,7 @@ impl Store for SledStore {
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let prefix = keys::records(caller, kind, scope);
-        self.view.reader.records(&prefix)
+        let reader = self.view.reader.clone();
+        blocking(move || reader.records(&prefix)).await
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{heads::Tip, index::Changes, keys};
+use super::{codec, heads::Tip, index::Changes, keys};
 use crate::store::Head;
 
 /// A task that was written to.
@@ -27,11 +27,12 @@ impl Moved {
     /// Has the entries follow.
     pub(super) fn follow(self, changes: &mut Changes) {
         let (before, after) = (self.before.as_deref(), &*self.tip.head);
-        let (head, place) = (keys::head(&after.task), self.tip.place.to_bytes().into());
+        let head = keys::head(&after.task);
+        let newest = codec::write_owned(self.tip.place, &after.owner);
         match before {
-            Some(_) => changes.put(head, place),
+            Some(_) => changes.put(head, newest),
             None => {
-                changes.put_new(head, place);
+                changes.put_new(head, newest);
                 changes.put_new(keys::in_context(after), Vec::new());
             }
         }
@@ -72,6 +73,7 @@ mod tests {
             head: Arc::new(head),
             place,
             number: 1,
+            is_broken: false,
         }
     }
 

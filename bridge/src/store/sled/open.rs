@@ -1,7 +1,7 @@
 //! Opening a store: locks, formats, and what a crash left behind.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -12,9 +12,10 @@ use std::{
 use super::{
     draft::Draft,
     error::sled_error,
-    heads::{Heads, Tip},
-    index::{Index, Indexer},
-    log::{self, End, Log, Place, sync_folder},
+    heads::Tip,
+    index::{Current, InUse, Index, Indexer},
+    log::{self, End, Log, Place, Seen, sync_folder},
+    mend::{self, FOLDERS},
     private,
     reader::Reader,
 };
@@ -59,7 +60,6 @@ impl SledSettings {
 pub(super) struct Opened {
     pub(super) reader: Reader,
     pub(super) log: log::Writer,
-    pub(super) indexer: Indexer,
 }
 
 /// Opens the folder's store or makes it.
@@ -72,15 +72,53 @@ pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
     let logs = folder.join("log");
     private::own_folder(&logs).map_err(failed)?;
     sync_folder(folder).map_err(failed)?;
-    let (index, file) = open_index(settings)?;
+    match open_all(settings, &logs, &lock) {
+        Err(error) if !is_hopeless(&error) => {
+            tracing::warn!("the index is made anew from the log, which takes a while: {error}");
+            for name in FOLDERS {
+                mend::remove(&folder.join(name))?;
+            }
+            open_all(settings, &logs, &lock)
+        }
+        opened => opened,
+    }
+}
+
+/// Whether another index would fail in the same way: it is not the index that is wrong.
+fn is_hopeless(error: &StoreError) -> bool {
+    match error {
+        StoreError::Full { .. } | StoreError::Newer { .. } => true,
+        StoreError::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+        _ => false,
+    }
+}
+
+fn open_all(settings: &SledSettings, logs: &Path, lock: &Arc<File>) -> Result<Opened, StoreError> {
+    let folder = index_folder(&settings.folder)?;
+    let (index, file) = try_open_index(&folder, settings)?;
     let index = Arc::new(index);
-    let indexer = Indexer::start(Arc::clone(&index), file)?;
-    let (log, reader) = catch_up(&logs, &index, &lock)?;
-    Ok(Opened {
-        reader,
-        log,
-        indexer,
-    })
+    let indexer = Indexer::start(Arc::clone(&index), file, folder.clone())?;
+    let from = index.end();
+    let index = Current::new(InUse {
+        index,
+        indexer: Some(indexer),
+        folder,
+    });
+    catch_up(logs, &index, from, lock)
+}
+
+/// Where the index is. Of two none was complete when the program ended.
+fn index_folder(folder: &Path) -> Result<PathBuf, StoreError> {
+    let [usual, other] = FOLDERS.map(|name| folder.join(name));
+    match (usual.exists(), other.exists()) {
+        (true, true) => {
+            mend::remove(&usual)?;
+            mend::remove(&other)?;
+            Ok(usual)
+        }
+        (false, true) => Ok(other),
+        (true | false, false) => Ok(usual),
+    }
 }
 
 /// What stood in a folder before the log was a file of its own: all of it in sled.
@@ -117,27 +155,11 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Opens the index, and the file that sled writes to. One that cannot be read is thrown away: all of it
-/// follows from the log.
-fn open_index(settings: &SledSettings) -> Result<(Index, File), StoreError> {
-    let folder = settings.folder.join("index");
-    let open = || {
-        // sled panics at some of what it finds broken.
-        let opened = catch_unwind(AssertUnwindSafe(|| try_open_index(&folder, settings)));
-        opened.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")))
-    };
-    match open() {
-        Err(error @ StoreError::Corrupt { .. }) => {
-            tracing::warn!("the index is made anew from the log, which takes a while: {error}");
-            let failed = |error| StoreError::io(format!("removing {}", folder.display()), error);
-            fs::remove_dir_all(&folder).map_err(failed)?;
-            open()
-        }
-        opened => opened,
-    }
-}
-
-fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File), StoreError> {
+/// Opens the index, and the file that sled writes to. What sled panics at is as broken as what it tells of.
+pub(super) fn try_open_index(
+    folder: &Path,
+    settings: &SledSettings,
+) -> Result<(Index, File), StoreError> {
     let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
     private::own_folder(folder).map_err(failed)?;
     let config = sled::Config::new()
@@ -145,9 +167,14 @@ fn try_open_index(folder: &Path, settings: &SledSettings) -> Result<(Index, File
         .cache_capacity(settings.page_cache)
         .segment_size(SEGMENT)
         .flush_every_ms(None);
-    let db = open_database(&config)?;
+    let opened = catch_unwind(AssertUnwindSafe(|| {
+        Index::open(open_database(&config)?, ROOM)
+    }));
+    let opened =
+        opened.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")));
     let file = File::open(folder.join("db")).map_err(failed)?;
-    Ok((Index::open(db, ROOM)?, file))
+    private::close(folder);
+    Ok((opened?, file))
 }
 
 /// Threads of sled's may hold the database for a moment after the last one has closed it. It can be nobody
@@ -169,48 +196,84 @@ fn is_held(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-/// Has the index follow the log to its end.
+/// Has the index, which has all of the log before `from`, follow it to its end.
 fn catch_up(
     folder: &Path,
-    index: &Arc<Index>,
+    index: &Current,
+    from: End,
     lock: &Arc<File>,
-) -> Result<(log::Writer, Reader), StoreError> {
-    let heads = Arc::new(Heads::default());
-    let mut waiting = Waiting {
-        end: index.end(),
-        records: Vec::new(),
-    };
+) -> Result<Opened, StoreError> {
+    let (heads, quarantine) = (Arc::default(), Arc::default());
     let reader = |log: &Arc<Log>| Reader {
-        index: Arc::clone(index),
+        index: index.clone(),
         log: Arc::clone(log),
         heads: Arc::clone(&heads),
+        quarantine: Arc::clone(&quarantine),
         _lock: Arc::clone(lock),
     };
-    let mut visit = |log: &Arc<Log>, place: Place, record: &[u8], end: End| {
-        if end != waiting.end && waiting.records.len() >= TOGETHER {
-            waiting.follow(&reader(log))?;
-        }
-        waiting.end = end;
-        waiting.records.push((place, record.to_vec()));
-        Ok(())
-    };
-    let (log, writer) = log::replay(folder, index.end(), &mut visit)?;
+    let mut waiting = Waiting::new(from);
+    let mut visit =
+        |log: &Arc<Log>, seen: &Seen<'_>, end: End| waiting.take(seen, end, || reader(log));
+    let (log, writer) = log::replay(folder, from, &mut visit)?;
     let reader = reader(&log);
     waiting.follow(&reader)?;
-    Ok((writer, reader))
+    Ok(Opened {
+        reader,
+        log: writer,
+    })
 }
 
 /// Whole batches of the log on their way to the index.
-struct Waiting {
+pub(super) struct Waiting {
     end: End,
-    records: Vec<(Place, Vec<u8>)>,
+    records: Vec<Kept>,
+}
+
+/// What was seen of the log.
+enum Kept {
+    Record(Place, Vec<u8>),
+    Broken(u64, Vec<u8>),
 }
 
 impl Waiting {
-    fn follow(&mut self, reader: &Reader) -> Result<(), StoreError> {
+    pub(super) fn new(end: End) -> Self {
+        let records = Vec::new();
+        Self { end, records }
+    }
+
+    /// Takes what was seen, behind what waits already; has the index follow when that is enough.
+    pub(super) fn take(
+        &mut self,
+        seen: &Seen<'_>,
+        end: End,
+        reader: impl FnOnce() -> Reader,
+    ) -> Result<(), StoreError> {
+        if end != self.end && self.records.len() >= TOGETHER {
+            self.follow(&reader())?;
+        }
+        self.end = end;
+        self.records.push(match *seen {
+            Seen::Record(place, record) => Kept::Record(place, record.to_vec()),
+            Seen::Broken(at, bytes) => Kept::Broken(at, bytes.to_vec()),
+        });
+        Ok(())
+    }
+
+    /// Has the index follow what waits.
+    pub(super) fn follow(&mut self, reader: &Reader) -> Result<(), StoreError> {
         let mut draft = Draft::new(reader);
-        for (place, record) in self.records.drain(..) {
-            draft.replay(place, &record)?;
+        for kept in self.records.drain(..) {
+            match kept {
+                Kept::Record(place, record) => match draft.replay(place, &record) {
+                    // Whole, and yet not to be understood: it is lost to its task, and to no other.
+                    Err(error @ StoreError::Corrupt { .. }) => {
+                        tracing::error!("a record of the log is passed over: {error}");
+                        draft.lose_record(place, &record)?;
+                    }
+                    replayed => replayed?,
+                },
+                Kept::Broken(at, bytes) => draft.lose(at, &bytes)?,
+            }
         }
         let tips: Vec<Tip> = draft.changes.tips().cloned().collect();
         reader.index.apply(draft.changes, self.end)?;

@@ -8,13 +8,22 @@ use std::{
     path::Path,
 };
 
-/// Makes a folder, and those above it, where there is none. One that is there is its owner's to open or close.
+use super::log::sync_folder;
+
+/// Makes a folder, and those above it, where there is none; their names are durable when this returns. One that is
+/// there is its owner's to open or close.
 pub(super) fn folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let made: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    for parent in made.iter().filter_map(|path| path.parent()) {
+        let is_here = parent.as_os_str().is_empty();
+        sync_folder(if is_here { Path::new(".") } else { parent })?;
+    }
+    Ok(())
 }
 
-/// Makes a folder that nobody but a store has anything in; one that others can look into is closed. The files
-/// in it that sled makes have whatever permissions it gives them, so that it is the folder that counts.
+/// Makes a folder that nobody but a store has anything in; one that others can look into is closed.
 pub(super) fn own_folder(path: &Path) -> io::Result<()> {
     folder(path)?;
     let mode = fs::metadata(path)?.permissions().mode();
@@ -25,6 +34,22 @@ pub(super) fn own_folder(path: &Path) -> io::Result<()> {
         tracing::warn!(%path, %error, "others can look into a folder of the store: run chmod 700 on it");
     }
     Ok(())
+}
+
+/// Closes what somebody else has made in a folder of ours. Where that fails it is the folder that keeps others out.
+pub(super) fn close(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let mode = if is_folder { 0o700 } else { 0o600 };
+        let is_open = entry
+            .metadata()
+            .is_ok_and(|known| known.permissions().mode() & 0o077 != 0);
+        if is_open
+            && let Err(error) = fs::set_permissions(entry.path(), Permissions::from_mode(mode))
+        {
+            tracing::debug!(%error, "the permissions of a file of the index stay as they are");
+        }
+    }
 }
 
 /// How files are made.

@@ -3,27 +3,29 @@
 use std::{fs::File, sync::Arc};
 
 use super::{
-    codec::{self, Appended, read_place},
+    codec::{self, Appended, read_owned, read_place},
     heads::{Heads, Tip},
-    index::Index,
+    index::Current,
     keys::{self, Key},
-    log::Log,
+    log::{Log, Place},
+    quarantine::Quarantine,
 };
-use crate::store::{Head, Seq, StoreError, Stored};
+use crate::{
+    caller::Caller,
+    store::{Head, Seq, StoreError, Stored},
+};
 
 /// Every append whose number is a multiple of this is found by its number in the index; the others by
 /// going back from one to the one before it.
 pub(super) const STRIDE: u32 = 32;
 
-/// Records of more bytes than this are not read where others wait.
-const SMALL: u32 = 32 << 10;
-
 /// All that is durable.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    pub(super) index: Arc<Index>,
+    pub(super) index: Current,
     pub(super) log: Arc<Log>,
     pub(super) heads: Arc<Heads>,
+    pub(super) quarantine: Arc<Quarantine>,
     /// Nobody else opens the folder while anybody reads: the last of all that is let go.
     pub(super) _lock: Arc<File>,
 }
@@ -35,34 +37,90 @@ pub(super) struct Part {
     pub(super) bytes: usize,
 }
 
+/// A task that the index knows.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Its newest append.
+    Whole(Tip),
+    /// Its newest append cannot be read.
+    Damaged { owner: Caller, reason: String },
+}
+
 impl Reader {
     /// The task's newest append, whoever owns it.
-    pub(super) fn tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
+    pub(super) fn find(&self, task: &str) -> Result<Option<Found>, StoreError> {
+        if let Some(found) = self.find_in_memory(task) {
+            return Ok(Some(found));
+        }
+        let Some(entry) = self.index.get(&keys::head(task))? else {
+            return Ok(None);
+        };
+        let (place, owner) = read_owned(&entry)?;
+        match self.tip_at(place, task) {
+            Ok(tip) => Ok(Some(Found::Whole(tip))),
+            Err(error @ StoreError::Corrupt { .. }) => Ok(Some(self.damaged(task, owner, &error))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same if the disk need not be asked.
+    pub(super) fn find_in_memory(&self, task: &str) -> Option<Found> {
+        let tip = self.heads.get(task).or_else(|| self.index.tip(task))?;
+        if !tip.is_broken {
+            return Some(Found::Whole(tip));
+        }
+        let lost = StoreError::corrupt("its newest append", "it is lost");
+        Some(self.damaged(task, tip.head.owner.clone(), &lost))
+    }
+
+    /// The newest append that is known of the task, whether a later one is lost or not.
+    pub(super) fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
         if let Some(tip) = self.heads.get(task).or_else(|| self.index.tip(task)) {
             return Ok(Some(tip));
         }
-        let Some(place) = self.index.get(&keys::head(task))? else {
-            return Ok(None);
-        };
-        let place = read_place(&place, "the head of a task")?;
-        let record = self.log.read(place)?;
-        let append = Appended::open(&record)?;
-        Ok(Some(Tip {
-            head: Arc::new(append.head()?),
-            place,
-            number: append.number,
-        }))
+        Ok(match self.find(task)? {
+            Some(Found::Whole(tip)) => Some(tip),
+            Some(Found::Damaged { .. }) | None => None,
+        })
     }
 
-    /// At most `limit` events after `after`. `None` if a large record is among those to read and `large`
-    /// ones should not be: then whoever asks should wait elsewhere.
-    pub(super) fn events(
-        &self,
-        tip: &Tip,
-        after: Seq,
-        limit: usize,
-        large: bool,
-    ) -> Result<Option<Part>, StoreError> {
+    fn tip_at(&self, place: Place, task: &str) -> Result<Tip, StoreError> {
+        let record = self.log.read(place)?;
+        let append = Appended::open(&record)?;
+        let head = append.head()?;
+        if head.task != task {
+            return Err(StoreError::corrupt(
+                "a record of the log",
+                "it is of another task",
+            ));
+        }
+        Ok(Tip {
+            head: Arc::new(head),
+            place,
+            number: append.number,
+            is_broken: false,
+        })
+    }
+
+    fn damaged(&self, task: &str, owner: Caller, error: &StoreError) -> Found {
+        let reason = error.to_string();
+        self.quarantine.add(task, &reason);
+        Found::Damaged { owner, reason }
+    }
+
+    /// At most `limit` events after `after`. A task of which not all can be read is damaged from then on.
+    pub(super) fn events(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
+        match self.read_events(tip, after, limit) {
+            Err(error @ StoreError::Corrupt { .. }) => {
+                let (task, reason) = (tip.head.task.clone(), error.to_string());
+                self.quarantine.add(&task, &reason);
+                Err(StoreError::Damaged { task, reason })
+            }
+            read => read,
+        }
+    }
+
+    fn read_events(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
         let wanted = after.saturating_add(limit as Seq).min(tip.head.seq);
         let mut appends = Vec::new();
         let mut part = Part::default();
@@ -71,9 +129,6 @@ impl Reader {
             .transpose()?;
         let mut covered = None;
         while let Some(place) = next {
-            if place.length > SMALL && !large {
-                return Ok(None);
-            }
             let record = self.log.read(place)?;
             let append = Appended::open(&record)?;
             // What the disk lost in the middle of a log must not go unnoticed.
@@ -91,11 +146,11 @@ impl Reader {
         let events = appends.into_iter().rev().flatten();
         let events = events.filter(|stored| stored.seq > after);
         part.events = events.take(limit).collect();
-        Ok(Some(part))
+        Ok(part)
     }
 
     /// Where to begin to go back from in order to find event `wanted`.
-    fn from(&self, tip: &Tip, wanted: Seq) -> Result<super::log::Place, StoreError> {
+    fn from(&self, tip: &Tip, wanted: Seq) -> Result<Place, StoreError> {
         if tip.number < STRIDE || wanted == tip.head.seq {
             return Ok(tip.place);
         }
@@ -107,45 +162,44 @@ impl Reader {
         }
     }
 
-    pub(super) fn message(&self, key: &[u8]) -> Result<Option<(String, Seq)>, StoreError> {
-        let message = self.index.get(key)?;
-        message.map(|bytes| codec::read_message(&bytes)).transpose()
-    }
-
-    pub(super) fn client_task(&self, key: &[u8]) -> Result<Option<String>, StoreError> {
-        let read = |bytes: Vec<u8>| codec::read_text(&bytes, "the task of a client's id");
-        self.index.get(key)?.map(read).transpose()
-    }
-
-    /// Heads of open tasks, whoever owns them. A task that ends meanwhile is shown as ended.
+    /// Heads of open tasks, whoever owns them. A task that ends meanwhile is shown as ended, one that is damaged is
+    /// left out.
     pub(super) fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let open = self.index.scan(keys::OPEN.into(), Some(keys::open(after)));
         let mut heads = Vec::new();
-        for entry in open.take(limit) {
+        for entry in open {
+            if heads.len() == limit {
+                break;
+            }
             let (key, _) = entry?;
             let task = codec::read_text(&key[keys::OPEN.len()..], "the key of an open task")?;
-            heads.extend(self.tip(&task)?.map(|tip| Arc::unwrap_or_clone(tip.head)));
+            if let Some(Found::Whole(tip)) = self.find(&task)? {
+                heads.push(Arc::unwrap_or_clone(tip.head));
+            }
         }
         Ok(heads)
     }
 
-    /// The value of a small record.
-    pub(super) fn record(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let place = self.index.get(key)?;
-        place.map(|place| self.value(&place)).transpose()
-    }
-
-    /// The records whose keys begin with `prefix`, by the rest of their keys.
+    /// The records whose keys begin with `prefix`, by the rest of their keys. One that is damaged is left out, and
+    /// costs none of the others.
     pub(super) fn records(&self, prefix: &Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let read = |entry: Result<(Key, Vec<u8>), StoreError>| {
+        let mut records = Vec::new();
+        for entry in self.index.scan(prefix.clone(), None) {
             let (key, place) = entry?;
             let id = codec::read_text(&key[prefix.len()..], "the key of a record")?;
-            Ok((id, self.value(&place)?))
-        };
-        self.index.scan(prefix.clone(), None).map(read).collect()
+            match self.value(&place) {
+                Ok(value) => records.push((id, value)),
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    tracing::error!(%error, "a small record is left out, since it is damaged");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(records)
     }
 
-    fn value(&self, place: &[u8]) -> Result<Vec<u8>, StoreError> {
+    /// The value of a small record at a place, as the index has it.
+    pub(super) fn value(&self, place: &[u8]) -> Result<Vec<u8>, StoreError> {
         let record = self.log.read(read_place(place, "a small record")?)?;
         codec::small_value(&record)
     }

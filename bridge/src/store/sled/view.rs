@@ -1,22 +1,26 @@
 //! What readers are shown: only what is durable, from caches as far as they go.
+//!
+//! What is in memory is answered at once; what the disk has to be asked for is read on a thread that may wait.
+//! Which of both it is costs nothing to know, and most readers ask for what was written a moment ago.
 
 use std::sync::Arc;
 
 use super::{
     committer::Told,
     heads::Tip,
-    reader::{Part, Reader},
+    keys::Key,
+    reader::{Found, Part, Reader},
 };
 use crate::{
     caller::Caller,
-    store::{Head, Seq, Snapshot, StoreError, Stored, cache::Cached},
+    store::{Head, Page, Seq, Snapshot, StoreError, Stored, cache::Cached, list::ListQuery},
 };
 
 /// How many events are read at once when a task is computed.
 const PAGE: usize = 256;
 
 /// The store as its readers see it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct View {
     pub(super) reader: Reader,
     pub(super) told: Told,
@@ -24,37 +28,82 @@ pub(super) struct View {
 
 impl View {
     /// The head of the caller's task.
-    pub(super) fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
-        Ok(self.tip(caller, task)?.head)
+    pub(super) async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        Ok(self.tip(caller, task).await?.head)
     }
 
-    pub(super) fn tip(&self, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
-        let owned = self.reader.tip(task)?;
-        let owned = owned.filter(|tip| tip.head.owner == *caller);
-        owned.ok_or_else(|| StoreError::not_found(task))
+    pub(super) async fn tip(&self, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
+        if let Some(found) = self.reader.find_in_memory(task) {
+            return owned(Some(found), caller, task);
+        }
+        let (view, owner, id) = (self.clone(), caller.clone(), task.to_owned());
+        blocking(move || owned(view.reader.find(&id)?, &owner, &id)).await
+    }
+
+    /// The entry of a key in the index.
+    pub(super) async fn entry(&self, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
+        if let Some(entry) = self.reader.index.peek(&key) {
+            return Ok(entry);
+        }
+        let reader = self.reader.clone();
+        blocking(move || reader.index.get(&key)).await
     }
 
     /// At most `limit` events after `after`.
     pub(super) async fn read(
         &self,
-        tip: &Tip,
+        tip: Tip,
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
-        Ok(self.part(tip, after, limit).await?.events)
-    }
-
-    async fn part(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
-        if let Some(part) = self.reader.events(tip, after, limit, false)? {
-            return Ok(part);
+        if after >= tip.head.seq {
+            return Ok(Vec::new());
         }
-        let (reader, tip) = (self.reader.clone(), tip.clone());
-        let part = blocking(move || reader.events(&tip, after, limit, true)).await?;
-        Ok(part.unwrap_or_default())
+        let reader = self.reader.clone();
+        let part: Part = blocking(move || reader.events(&tip, after, limit)).await?;
+        Ok(part.events)
     }
 
     /// The task as it stands after its newest append, from the cache as far as that goes.
-    pub(super) async fn snapshot(&self, tip: &Tip) -> Result<Snapshot, StoreError> {
+    pub(super) async fn snapshot(&self, tip: Tip) -> Result<Snapshot, StoreError> {
+        match self.told.cache.get(&tip.head.task, tip.head.seq) {
+            Some(snapshot) => Ok(snapshot),
+            None => {
+                let view = self.clone();
+                blocking(move || view.compute(&tip)).await
+            }
+        }
+    }
+
+    /// A page of tasks. Those that are damaged are counted only.
+    pub(super) async fn page(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<Page, StoreError> {
+        let (view, owner, wanted) = (self.clone(), caller.clone(), query.clone());
+        blocking(move || view.list(&owner, &wanted)).await
+    }
+
+    fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+        let places = self.reader.places(caller, query)?;
+        let mut tasks = Vec::with_capacity(places.tasks.len());
+        for place in &places.tasks {
+            let tip = owned(self.reader.find(&place.task)?, caller, &place.task);
+            match tip.and_then(|tip| self.compute(&tip)) {
+                Ok(snapshot) => tasks.push(snapshot),
+                Err(StoreError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Page {
+            tasks,
+            next: places.next,
+            total: places.total,
+        })
+    }
+
+    fn compute(&self, tip: &Tip) -> Result<Snapshot, StoreError> {
         let head = &tip.head;
         if let Some(snapshot) = self.told.cache.get(&head.task, head.seq) {
             return Ok(snapshot);
@@ -65,7 +114,7 @@ impl View {
             bytes: 0,
         });
         while cached.snapshot.seq < head.seq {
-            let part = self.part(tip, cached.snapshot.seq, PAGE).await?;
+            let part = self.reader.events(tip, cached.snapshot.seq, PAGE)?;
             cached.bytes += part.bytes;
             for stored in part.events {
                 cached.snapshot.apply(stored);
@@ -74,6 +123,18 @@ impl View {
         let snapshot = cached.snapshot.clone();
         self.told.cache.put(&head.task, cached);
         Ok(snapshot)
+    }
+}
+
+/// What the caller is told of a task that was looked for.
+fn owned(found: Option<Found>, caller: &Caller, task: &str) -> Result<Tip, StoreError> {
+    match found {
+        Some(Found::Whole(tip)) if tip.head.owner == *caller => Ok(tip),
+        Some(Found::Damaged { owner, reason }) if owner == *caller => {
+            let task = task.into();
+            Err(StoreError::Damaged { task, reason })
+        }
+        Some(Found::Whole(_) | Found::Damaged { .. }) | None => Err(StoreError::not_found(task)),
     }
 }
 

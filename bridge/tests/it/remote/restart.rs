@@ -6,9 +6,9 @@ use axum::response::IntoResponse as _;
 use bridge::{
     bot::remote::RemoteSettings,
     caller::Caller,
-    store::{Append, Created, Event, MemoryStore, SledSettings, SledStore, Store},
+    store::{Append, Created, Event, MemoryStore, SledSettings, SledStore, Store, TurnState},
 };
-use bridge_protocol::a2a::{Message, Part, Role};
+use bridge_protocol::a2a::{Message, Metadata, Part, Role};
 use jiff::Timestamp;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -32,7 +32,23 @@ async fn interrupted(bot: &StandIn, settings: &RemoteSettings, says: &[&str]) ->
     for text in says {
         post.say(text).await;
     }
+    if says.is_empty() {
+        arrived(&world, &task).await;
+    }
     (world.restart(hosted()).await, task)
+}
+
+/// Waits until it is logged that the bot has the message.
+async fn arrived(world: &World, task: &Value) {
+    let id = task["id"].as_str().unwrap();
+    eventually("it is known that the bot has the message", async || {
+        let head = world.store.head(&Caller::anonymous(), id).await.unwrap();
+        match &head.turns.first()?.state {
+            TurnState::Started { reference, .. } => reference.as_ref().map(|_| ()),
+            TurnState::Queued => None,
+        }
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -112,7 +128,7 @@ async fn begun(open_for: Duration) -> Arc<dyn Store> {
             Event::TurnStarted {
                 turn: 1,
                 open_until: Some(now + open_for),
-                reference: None,
+                reference: Some(Metadata::new()),
             },
         ],
     };

@@ -1,5 +1,7 @@
 //! Entries as bytes: sorted, each key without what it has in common with the one before it.
 //!
+//! A block begins with the CRC-32 of all that follows, four bytes.
+//!
 //! | bytes | of each entry |
 //! |-|-|
 //! | 2 | how many bytes its key has in common with the last one |
@@ -16,6 +18,8 @@ use crate::store::{StoreError, sled::keys::Key};
 const FULL: usize = 4 << 10;
 const NO_VALUE: u32 = u32::MAX;
 const HEADER: usize = 8;
+/// The bytes of the sum.
+const SUM: usize = 4;
 
 /// A block in the making.
 #[derive(Debug, Default)]
@@ -56,7 +60,8 @@ impl Block {
     /// Its first key and its bytes; an empty one begins.
     pub(super) fn take(&mut self) -> (Key, Vec<u8>) {
         let Self { first, bytes, .. } = std::mem::take(self);
-        (first, bytes)
+        let sum = crc32fast::hash(&bytes).to_be_bytes();
+        (first, [&sum[..], &bytes].concat())
     }
 }
 
@@ -71,18 +76,29 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    pub(super) fn new(bytes: sled::IVec) -> Self {
-        Self {
-            bytes,
-            ..Self::default()
-        }
+    ///
+    /// Errors: `Corrupt` if it is not what was written.
+    pub(super) fn new(bytes: sled::IVec) -> Result<Self, StoreError> {
+        let mut entries = Self::default();
+        entries.begin(bytes)?;
+        Ok(entries)
     }
 
     /// Goes on with another block.
-    pub(super) fn begin(&mut self, bytes: sled::IVec) {
+    ///
+    /// Errors: those of [`Entries::new`].
+    pub(super) fn begin(&mut self, bytes: sled::IVec) -> Result<(), StoreError> {
+        let sum = bytes.split_first_chunk::<SUM>();
+        if sum.is_none_or(|(sum, rest)| crc32fast::hash(rest).to_be_bytes() != *sum) {
+            return Err(StoreError::corrupt(
+                "a block of the index",
+                "its sum is wrong",
+            ));
+        }
         self.bytes = bytes;
-        self.at = 0;
+        self.at = SUM;
         self.key.clear();
+        Ok(())
     }
 
     /// What the block says of a key.
@@ -100,7 +116,7 @@ impl Entries {
 
 impl Source for Entries {
     fn advance(&mut self) -> Result<bool, StoreError> {
-        let rest = &self.bytes[self.at..];
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
         if rest.is_empty() {
             return Ok(false);
         }
@@ -157,7 +173,7 @@ mod tests {
         }
         let (first, bytes) = block.take();
         assert!(first.is_empty() && block.is_empty());
-        let read = || Entries::new(bytes.as_slice().into());
+        let read = || Entries::new(bytes.as_slice().into()).unwrap();
         let mut all = read();
         for (key, value) in entries() {
             assert!(all.advance().unwrap());
@@ -169,7 +185,10 @@ mod tests {
         }
         assert_eq!(read().find(b"aa").unwrap(), None);
         assert_eq!(read().find(b"z").unwrap(), None);
-        let torn = Entries::new(bytes[..bytes.len() - 1].into());
-        assert!(torn.find(b"z").is_err());
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert!(Entries::new(changed.into()).is_err(), "changed at {at}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     ops::Range,
+    path::{Path, PathBuf},
     sync::{Arc, MutexGuard, PoisonError},
     thread::JoinHandle,
     time::Duration,
@@ -15,7 +16,10 @@ use super::{
     merge::{Merge, Source},
     run::{self, Run},
 };
-use crate::store::{StoreError, sled::error::sled_error};
+use crate::store::{
+    StoreError,
+    sled::{error::sled_error, private},
+};
 
 /// For so long changes gather before they are written, or until there is no more room: most of a task's
 /// come close together, and only the last of them has to be; and the larger a run is when it is made, the
@@ -36,13 +40,19 @@ pub(in crate::store::sled) struct Indexer {
 }
 
 impl Indexer {
-    /// Starts them; `file` is the one that sled writes to.
-    pub(in crate::store::sled) fn start(index: Arc<Index>, file: File) -> Result<Self, StoreError> {
+    /// Starts them; `file` is the one that sled writes to, and `folder` where sled makes others.
+    pub(in crate::store::sled) fn start(
+        index: Arc<Index>,
+        file: File,
+        folder: PathBuf,
+    ) -> Result<Self, StoreError> {
         let mut indexer = Self {
             index,
             threads: Vec::new(),
         };
-        indexer.spawn("store-indexer", move |index| index.write_layers(&file))?;
+        indexer.spawn("store-indexer", move |index| {
+            index.write_layers(&file, &folder)
+        })?;
         indexer.spawn("store-merger", |index| index.merge_runs())?;
         Ok(indexer)
     }
@@ -58,7 +68,9 @@ impl Indexer {
             let failed = Failed(&index);
             match work(&index) {
                 Ok(()) => std::mem::forget(failed),
-                Err(error) => tracing::error!("the index is not written any more: {error}"),
+                Err(error) => {
+                    tracing::error!("the index cannot be written, and is made anew: {error}");
+                }
             }
         };
         let builder = std::thread::Builder::new().name(name.into());
@@ -89,7 +101,7 @@ impl Drop for Failed<'_> {
 }
 
 impl Index {
-    fn turn(&self, phase: Phase) {
+    pub(super) fn turn(&self, phase: Phase) {
         let mut state = self.lock();
         if state.phase != Phase::Failed {
             state.phase = phase;
@@ -98,10 +110,11 @@ impl Index {
     }
 
     /// Writes what is in memory, until the end.
-    fn write_layers(&self, file: &File) -> Result<(), StoreError> {
+    fn write_layers(&self, file: &File, folder: &Path) -> Result<(), StoreError> {
         self.gather();
         while let Some(layer) = self.seal() {
             self.write_layer(&layer, file)?;
+            private::close(folder);
             self.gather();
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::store::{
 
 const KEY: &[u8] = b"manifest";
 /// Changes with `keys` and all that stands in runs; an index of another format is made anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What is known of the index besides its runs.
 #[derive(Debug, Default)]

@@ -12,9 +12,11 @@
 //! - `manifest`: which runs there are, and up to where in the log they are complete
 //! - `merge`: several sorted sources as one
 //! - `indexer`: the threads that write and merge runs
+//! - `current`: the index that is in use, which another may take the place of
 
 mod block;
 mod changes;
+mod current;
 mod filter;
 mod indexer;
 mod layer;
@@ -25,10 +27,12 @@ mod run;
 mod tests;
 
 pub(super) use changes::Changes;
+pub(super) use current::{Current, InUse};
 pub(super) use indexer::Indexer;
 
 use std::{
     ops::Bound,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
@@ -81,7 +85,7 @@ enum Phase {
     Running,
     /// What is there is still written.
     Closing,
-    /// Nothing is written any more: a write has failed.
+    /// Nothing is written any more: a write or a read has failed.
     Failed,
 }
 
@@ -114,7 +118,7 @@ impl Index {
     /// Makes changes true at once for all readers; all of the log before `end` is in it then. Waits if
     /// the disk does not keep up.
     ///
-    /// Errors: `Closed` if it cannot be written any more.
+    /// Errors: `Rebuilding` if it cannot be written any more.
     pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
         let mut state = self.lock();
         while state.young.bytes() > self.room && state.phase == Phase::Running {
@@ -122,7 +126,7 @@ impl Index {
             state = self.wait(state);
         }
         if state.phase == Phase::Failed {
-            return Err(StoreError::Closed);
+            return Err(StoreError::Rebuilding);
         }
         let was_empty = state.young.is_empty();
         state.young.apply(changes, end);
@@ -138,37 +142,72 @@ impl Index {
         self.lock().young.tip(task).cloned()
     }
 
+    /// Whether something of it could not be written or read: then it must be made anew.
+    pub(super) fn has_failed(&self) -> bool {
+        self.lock().phase == Phase::Failed
+    }
+
     /// The entry of a key that does not follow a task, see [`Index::tip`].
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
-        let runs = {
-            let state = self.lock();
-            let sealed = state.sealed.as_deref();
-            let known = state.young.get(key);
-            match known.or_else(|| sealed.and_then(|layer| layer.get(key))) {
-                Some(value) => return Ok(value.map(<[u8]>::to_vec)),
-                None => state.runs_with(key),
-            }
+        let runs = match self.get_in_memory(key) {
+            Ok(value) => return Ok(value),
+            Err(runs) => runs,
         };
-        for run in runs {
-            if let Some(value) = run.get(&self.db, key)? {
-                return Ok(value);
+        self.reading(|| {
+            for run in runs {
+                if let Some(value) = run.get(&self.db, key)? {
+                    return Ok(value);
+                }
             }
+            Ok(None)
+        })
+    }
+
+    /// The same without a look at the disk, or the runs that would have to be looked at.
+    fn get_in_memory(&self, key: &[u8]) -> Result<Value, Vec<Arc<Run>>> {
+        let state = self.lock();
+        let sealed = state.sealed.as_deref();
+        let known = state.young.get(key);
+        match known.or_else(|| sealed.and_then(|layer| layer.get(key))) {
+            Some(value) => Ok(value.map(<[u8]>::to_vec)),
+            None => match state.runs_with(key) {
+                runs if runs.is_empty() => Ok(None),
+                runs => Err(runs),
+            },
         }
-        Ok(None)
+    }
+
+    /// The entry of a key if that is known without a look at the disk.
+    pub(super) fn peek(&self, key: &[u8]) -> Option<Value> {
+        self.get_in_memory(key).ok()
+    }
+
+    /// Whoever cannot read has the index made anew. sled panics at some of what it finds broken.
+    fn reading<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let read = catch_unwind(AssertUnwindSafe(read));
+        let read =
+            read.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")));
+        read.map_err(|error| {
+            if !self.has_failed() {
+                tracing::error!("the index cannot be read, and is made anew: {error}");
+            }
+            self.turn(Phase::Failed);
+            StoreError::Rebuilding
+        })
     }
 
     /// The entries whose keys begin with `prefix`, in the order of the keys, from after `after` if that is
     /// given. What changes meanwhile is in it or not.
     pub(super) fn scan(
-        &self,
+        self: Arc<Self>,
         prefix: Key,
         after: Option<Key>,
-    ) -> impl Iterator<Item = Result<(Key, Vec<u8>), StoreError>> {
+    ) -> impl Iterator<Item = Result<(Key, Vec<u8>), StoreError>> + use<> {
         let from = after.map_or(Bound::Included(prefix.clone()), Bound::Excluded);
         let mut next = Some(from);
         let pages = std::iter::from_fn(move || {
             let from = next.take()?;
-            let page = self.page(&prefix, &from, PAGE);
+            let page = self.reading(|| self.page(&prefix, &from, PAGE));
             match page {
                 Ok(page) => {
                     next = page.last.map(Bound::Excluded);

@@ -37,7 +37,9 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A run that was written before.
+    /// A run that was written before. All of it is looked at: of blocks that sled has lost it does not tell.
+    ///
+    /// Errors: `Corrupt` if it is not what was written.
     pub(super) fn open(db: &sled::Db, id: u64, entries: usize) -> Result<Self, StoreError> {
         let mut bytes = Vec::new();
         for piece in db.scan_prefix(key(FILTER, id, &[])).values() {
@@ -45,11 +47,33 @@ impl Run {
         }
         let missing = || StoreError::corrupt(format!("run {id} of the index"), "it has no filter");
         let filter = Filter::from_bytes(bytes).ok_or_else(missing)?;
-        Ok(Self {
+        let run = Self {
             id,
             entries,
             filter,
-        })
+        };
+        let mut count = 0;
+        let mut all = run.all(db)?;
+        while all.advance()? {
+            count += 1;
+            if !run.may_have(filter::hash(all.key())) {
+                let reason = "its filter does not know of an entry";
+                return Err(StoreError::corrupt(
+                    format!("run {id} of the index"),
+                    reason,
+                ));
+            }
+        }
+        match count == entries {
+            true => Ok(run),
+            false => {
+                let reason = format!("it has {count} entries, expected {entries}");
+                Err(StoreError::corrupt(
+                    format!("run {id} of the index"),
+                    &reason,
+                ))
+            }
+        }
     }
 
     /// Whether it may have a key of this hash.
@@ -60,7 +84,7 @@ impl Run {
     /// What it says of a key.
     pub(super) fn get(&self, db: &sled::Db, key: &[u8]) -> Result<Option<Value>, StoreError> {
         match self.block_of(db, key)? {
-            Some((_, block)) => Entries::new(block).find(key),
+            Some((_, block)) => Entries::new(block)?.find(key),
             None => Ok(None),
         }
     }
@@ -132,7 +156,7 @@ impl Source for InRun<'_> {
                 }
             }
             match self.blocks.next() {
-                Some(block) => self.block.begin(block.map_err(sled_error("reading"))?.1),
+                Some(block) => self.block.begin(block.map_err(sled_error("reading"))?.1)?,
                 None => return Ok(false),
             }
         }

@@ -63,12 +63,14 @@ fn change(index: &Index, known: &mut BTreeMap<Key, Vec<u8>>, batch: u64) {
     index.apply(changes, end(batch)).unwrap();
 }
 
-fn check(index: &Index, known: &BTreeMap<Key, Vec<u8>>) {
+fn check(index: &Arc<Index>, known: &BTreeMap<Key, Vec<u8>>) {
     for prefix in ["a", "b", "bb", "c"] {
         let prefix = Key::from(prefix);
         for after in [None, Some(key(5_000))].into_iter() {
             let after = after.filter(|after| after.starts_with(&prefix));
-            let found: Result<Vec<_>, _> = index.scan(prefix.clone(), after.clone()).collect();
+            let found: Result<Vec<_>, _> = Arc::clone(index)
+                .scan(prefix.clone(), after.clone())
+                .collect();
             let known = known.iter().filter(|(key, _)| key.starts_with(&prefix));
             let known = known.filter(|(key, _)| after.as_ref().is_none_or(|after| after < *key));
             let known: Vec<_> = known
@@ -122,7 +124,8 @@ fn entries_are_found_wherever_they_are() {
 fn who_writes_waits_for_room_and_all_is_written_at_the_end() {
     let folder = Folder::new();
     let index = folder.open(64 << 10);
-    let indexer = Indexer::start(Arc::clone(&index), folder.file()).unwrap();
+    let indexer =
+        Indexer::start(Arc::clone(&index), folder.file(), folder.0.path().into()).unwrap();
     let mut known = BTreeMap::new();
     for batch in 0..20 {
         change(&index, &mut known, batch);

@@ -11,7 +11,7 @@
 //! have left any part, of those before it nothing can be missing.
 
 /// The bytes before a record.
-pub(super) const HEADER: usize = 16;
+pub(in crate::store::sled) const HEADER: usize = 16;
 
 const LAST: u64 = 1 << 63;
 
@@ -66,28 +66,36 @@ fn batch(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*bytes.get(8..)?.first_chunk()?))
 }
 
-/// Whether a whole frame of a batch later than `batch` begins anywhere in `bytes`. Few places look like
-/// one, so few sums are made.
+/// Whether a whole frame of a batch later than `batch` begins anywhere in `bytes`.
 pub(super) fn holds_later(bytes: &[u8], batch: u64) -> bool {
     let mut at = 0;
-    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() > HEADER) {
-        if rest[..4] == [0; 4] {
-            // Zeros, mostly, of which there may be many.
-            at += 1;
-            continue;
+    while let Some((found, frame)) = find(&bytes[at..], batch) {
+        if frame.batch > batch {
+            return true;
         }
-        match Frame::read_near(rest, batch) {
-            Some(frame) if frame.batch > batch => return true,
-            Some(frame) => at += frame.len(),
-            None => at += 1,
-        }
+        at += found + frame.len();
     }
     false
 }
 
+/// The first whole frame in `bytes` of a batch that comes soon after `batch`, or of that itself, and where it
+/// begins. Few places look like one, so few sums are made.
+pub(super) fn find(bytes: &[u8], batch: u64) -> Option<(usize, Frame<'_>)> {
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() > HEADER) {
+        // Zeros, mostly, of which there may be many.
+        let is_empty = rest[..4] == [0; 4];
+        if !is_empty && let Some(frame) = Frame::read_near(rest, batch) {
+            return Some((at, frame));
+        }
+        at += 1;
+    }
+    None
+}
+
 impl<'b> Frame<'b> {
     /// Like [`Frame::read`], but without a look at what cannot come soon after `batch`.
-    fn read_near(bytes: &'b [u8], batch: u64) -> Option<Self> {
+    pub(super) fn read_near(bytes: &'b [u8], batch: u64) -> Option<Self> {
         let found = self::batch(bytes)? & !LAST;
         let is_near = found >= batch && found - batch < 1 << 32;
         is_near.then(|| Self::read(bytes))?
@@ -134,5 +142,7 @@ mod tests {
         assert!(holds_later(&behind(&[same.clone(), later].concat()), 7));
         assert!(!holds_later(&behind(&same), 7));
         assert!(!holds_later(&zeros, 7));
+        let found = find(&behind(&same), 7).map(|(at, frame)| (at, frame.batch));
+        assert_eq!(found, Some((108, 7)));
     }
 }

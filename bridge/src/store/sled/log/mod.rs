@@ -3,12 +3,14 @@
 //! A position counts bytes from the log's beginning. Each segment is a file that is named by the position
 //! of its first byte and begins with a header; behind it stand frames, and in the newest one zeros.
 //!
+//! - `disk`: what it is written to, which may be full
 //! - `frame`: what makes one record recognisable
 //! - `segment`: the files
 //! - `writer`: appending, a batch at a time
 //! - `reader`: one record, by its place
-//! - `replay`: all records after a position, and where a crash cut the log off
+//! - `replay`: all records after a position, what is lost of them, and where a crash cut the log off
 
+mod disk;
 mod frame;
 mod reader;
 mod replay;
@@ -17,8 +19,11 @@ mod segment;
 mod tests;
 mod writer;
 
+#[cfg(test)]
+pub(super) use disk::Faults;
+pub(super) use frame::HEADER as FRAME;
 pub(super) use reader::Log;
-pub(super) use replay::replay;
+pub(super) use replay::{Seen, replay, walk};
 pub(super) use segment::sync_folder;
 pub(super) use writer::Writer;
 

@@ -3,6 +3,8 @@
 use std::{
     collections::BTreeMap,
     fs::File,
+    io,
+    ops::Range,
     os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -20,14 +22,46 @@ pub(in crate::store::sled) struct Log {
     folder: PathBuf,
     /// All segments by their first positions, those that are open with their files.
     segments: Mutex<BTreeMap<u64, Option<Arc<File>>>>,
+    /// What was found to be missing when it was opened.
+    lost: Mutex<Vec<Range<u64>>>,
 }
 
 impl Log {
     /// With the segments that begin at these positions.
     pub(super) fn new(folder: PathBuf, bases: impl IntoIterator<Item = u64>) -> Self {
         let segments = bases.into_iter().map(|base| (base, None)).collect();
-        let segments = Mutex::new(segments);
-        Self { folder, segments }
+        Self {
+            folder,
+            segments: Mutex::new(segments),
+            lost: Mutex::default(),
+        }
+    }
+
+    /// Takes note of positions that cannot be read, and tells those who run the bridge.
+    pub(super) fn lose(&self, positions: Range<u64>) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        if positions.is_empty() || lost.contains(&positions) {
+            return;
+        }
+        let Range { start, end } = positions;
+        let folder = self.folder.display();
+        tracing::error!(
+            "the log in {folder} has lost {} bytes from position {start} on: tasks that need them are damaged, all \
+             others are served; bridge store check lists them",
+            end - start
+        );
+        lost.push(positions);
+    }
+
+    /// The positions that cannot be read, as far as it is known.
+    pub(in crate::store::sled) fn lost(&self) -> Vec<Range<u64>> {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.clone()
+    }
+
+    /// The first positions of all segments, in order.
+    pub(super) fn bases(&self) -> Vec<u64> {
+        self.lock().keys().copied().collect()
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -44,7 +78,7 @@ impl Log {
         let (base, file) = self.segment(place.at)?;
         let offset = place.at - base;
         let mut bytes = vec![0; frame::HEADER + place.length as usize];
-        let failed = |error| StoreError::io(format!("reading {}", self.name(base, offset)), error);
+        let failed = |error| unread(self.name(base, offset), error);
         file.read_exact_at(&mut bytes, offset).map_err(failed)?;
         match Frame::read(&bytes) {
             Some(frame) if frame.len() == bytes.len() => {
@@ -85,5 +119,15 @@ impl Log {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Option<Arc<File>>>> {
         self.segments.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the disk cannot give back is as lost as what it gives back otherwise than it was; other failures pass.
+fn unread(place: String, error: io::Error) -> StoreError {
+    const EIO: i32 = 5;
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => StoreError::corrupt(place, "the file ends before it"),
+        _ if error.raw_os_error() == Some(EIO) => StoreError::corrupt(place, &error),
+        _ => StoreError::io(format!("reading {place}"), error),
     }
 }

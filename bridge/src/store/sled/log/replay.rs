@@ -1,18 +1,29 @@
-//! Opening the log: every record after a position, and the end, where a crash may have torn a batch.
+//! Opening the log: every record after a position, what is lost of them, and the end, where a crash may have
+//! torn a batch.
 
 use std::{fs::File, io, os::unix::fs::FileExt as _, path::Path, sync::Arc};
 
 use super::{End, Log, Place, Writer, frame, frame::Frame, segment};
 use crate::store::StoreError;
 
-/// What is done with each record: its place, its bytes, and the end of its batch as far as it is read.
-type Visit<'v> = &'v mut dyn FnMut(&Arc<Log>, Place, &[u8], End) -> Result<(), StoreError>;
+/// What stands in the log.
+#[derive(Debug)]
+pub(in crate::store::sled) enum Seen<'b> {
+    /// A record and its place.
+    Record(Place, &'b [u8]),
+    /// Bytes that were a record or several, from this position on, and are not whole.
+    Broken(u64, &'b [u8]),
+}
 
-/// Opens the log in `folder`, makes it if need be, and shows every record after `from` to `visit`.
+/// What is done with each of them, and with the end of its batch as far as it is read.
+type Visit<'v> = &'v mut dyn FnMut(&Arc<Log>, &Seen<'_>, End) -> Result<(), StoreError>;
+
+/// Opens the log in `folder`, makes it if need be, and shows everything after `from` to `visit`.
 ///
-/// What was torn at the end is cut off: nobody was told that it is there. All that is shown is durable.
+/// What was torn at the end is cut off: nobody was told that it is there. What is broken or missing before the
+/// end is passed over, and noted in the log: it costs only those whose records it had.
 ///
-/// Errors: `Corrupt` if something is broken before the end, `Newer`, `Io`, and those of `visit`.
+/// Errors: `Newer`, `Io`, `Full`, and those of `visit`.
 pub(in crate::store::sled) fn replay(
     folder: &Path,
     from: End,
@@ -26,47 +37,84 @@ pub(in crate::store::sled) fn replay(
         segment::remove(folder, last)?;
         bases.pop();
     }
-    if bases.is_empty() && from == End::default() {
-        segment::create(folder, 0)?;
-        bases.push(0);
-    }
-    let log = Arc::new(Log::new(folder.into(), bases.clone()));
-    let mut walk = Walk {
-        log: &log,
-        end: from,
-        visit,
-    };
-    let first = bases.partition_point(|base| *base <= from.at);
-    let (Some(first), Some(&base)) = (first.checked_sub(1), bases.last()) else {
-        let what = format!("the log in {}", folder.display());
-        let reason = format!("its segment with position {} is missing", from.at);
-        return Err(StoreError::corrupt(what, &reason));
-    };
-    for (index, base) in bases.iter().enumerate().skip(first) {
-        walk.segment(*base, bases.get(index + 1).copied())?;
-    }
-    let end = walk.end;
-    let file = cut(folder, base, end.at)?;
-    log.add(base, &file);
+    let log = Arc::new(Log::new(folder.into(), bases.iter().copied()));
+    check_lengths(&log, from)?;
+    let end = walk(&log, from, visit)?;
+    let (base, file, end) = last_segment(&log, end)?;
     let writer = Writer::new(Arc::clone(&log), file, base, end);
     Ok((log, writer))
 }
 
-/// Removes what stands behind the end, so that it cannot be taken for what will be written there.
-fn cut(folder: &Path, base: u64, end: u64) -> Result<Arc<File>, StoreError> {
-    let path = segment::path(folder, base);
-    let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
-    let file = File::options().read(true).write(true).open(&path);
-    let file = file.map_err(failed)?;
-    file.set_len(end - base).map_err(failed)?;
-    file.sync_all().map_err(failed)?;
-    Ok(Arc::new(file))
+/// Shows everything after `from` to `visit`, and answers with the end of the last whole batch.
+///
+/// Errors: `Newer`, `Io`, and those of `visit`.
+pub(in crate::store::sled) fn walk(
+    log: &Arc<Log>,
+    from: End,
+    visit: Visit<'_>,
+) -> Result<End, StoreError> {
+    let bases = log.bases();
+    let mut walk = Walk {
+        log,
+        end: from,
+        visit,
+    };
+    let first = bases.partition_point(|base| *base <= from.at);
+    for (index, base) in bases.iter().enumerate().skip(first.saturating_sub(1)) {
+        walk.segment(*base, bases.get(index + 1).copied())?;
+    }
+    Ok(walk.end)
+}
+
+/// Takes note of segments that are missing or too short. Of what was read before, up to `known`, nothing else
+/// would tell.
+fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
+    let bases = log.bases();
+    let mut end = 0;
+    for (index, &base) in bases.iter().enumerate() {
+        log.lose(end.min(base)..base);
+        let path = segment::path(log.folder(), base);
+        let failed = |error| StoreError::io(format!("reading {}", path.display()), error);
+        let length = path.metadata().map_err(failed)?.len();
+        end = base + length;
+        // Behind the end of the newest stand zeros.
+        if index + 1 == bases.len() && end >= known.at {
+            return Ok(());
+        }
+    }
+    log.lose(end.min(known.at)..known.at);
+    Ok(())
+}
+
+/// The segment that is written to, which begins behind `end` if none ends there, and where it ends.
+fn last_segment(log: &Log, end: End) -> Result<(u64, Arc<File>, End), StoreError> {
+    let folder = log.folder();
+    if let Some(&base) = log.bases().last() {
+        let path = segment::path(folder, base);
+        let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
+        let file = File::options().read(true).write(true).open(&path);
+        let file = Arc::new(file.map_err(failed)?);
+        let length = file.metadata().map_err(failed)?.len();
+        if base + length >= end.at {
+            // What stands behind the end must not be taken for what will be written there.
+            file.set_len(end.at - base).map_err(failed)?;
+            file.sync_all().map_err(failed)?;
+            log.add(base, &file);
+            return Ok((base, file, end));
+        }
+    }
+    // No position is given twice: what was lost at the end is left out.
+    let base = end.at;
+    let file = Arc::new(segment::create(folder, base)?);
+    log.add(base, &file);
+    let at = base + segment::HEADER;
+    Ok((base, file, End { at, ..end }))
 }
 
 /// On the way through the segments.
 struct Walk<'w, 'v> {
     log: &'w Arc<Log>,
-    /// Behind the last whole batch.
+    /// Behind the last that was shown.
     end: End,
     visit: Visit<'v>,
 }
@@ -74,82 +122,110 @@ struct Walk<'w, 'v> {
 impl Walk<'_, '_> {
     /// Goes through one segment, which begins at `base`; `next` is where the one behind it begins.
     fn segment(&mut self, base: u64, next: Option<u64>) -> Result<(), StoreError> {
-        let corrupt =
-            |at: u64, reason: &str| Err(StoreError::corrupt(self.log.name(base, at), reason));
         let Some(file) = segment::open(self.log.folder(), base)? else {
-            return corrupt(0, "expected the header of a log's segment");
+            self.log.lose(base..next.unwrap_or(base));
+            return Ok(());
         };
         self.end.at = self.end.at.max(base + segment::HEADER);
         let start = self.end.at - base;
         let failed = |error| StoreError::io(format!("reading {}", self.log.name(base, 0)), error);
+        // It may be shorter than it was when it was read before.
         let Some(bytes) = rest(&file, start).map_err(failed)? else {
-            return corrupt(start, "the file was longer when it was read before");
+            return Ok(());
         };
         let mut rest = bytes.as_slice();
-        while let Some(batch) = Batch::read(rest, self.end.batch + 1) {
-            rest = &rest[batch.length..];
-            self.show(&batch)?;
+        loop {
+            while let Some(batch) = Batch::read(rest, self.end.batch + 1) {
+                rest = &rest[batch.length..];
+                self.show(&batch)?;
+            }
+            match self.pass_over(rest, next.is_none())? {
+                Some(length) => rest = &rest[length..],
+                None => break,
+            }
         }
-        // What is broken at the very end was torn before it was acknowledged.
-        let broken = broken(rest, self.end.batch + 1);
-        let is_torn = match next {
-            Some(next) => next == self.end.at,
-            None => !frame::holds_later(&rest[broken..], self.end.batch + 1),
-        };
-        match is_torn {
-            true => Ok(()),
-            false => corrupt(
-                self.end.at - base + broken as u64,
-                "a record is broken, and later ones stand behind it: restore the file from a copy",
-            ),
-        }
+        Ok(())
     }
 
     fn show(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
         let mut at = self.end.at;
-        self.end.at += batch.length as u64;
-        self.end.batch += 1;
+        self.end = End {
+            at: at + batch.length as u64,
+            batch: batch.number,
+        };
         for frame in &batch.frames {
-            let length = frame.record.len() as u32;
-            (self.visit)(self.log, Place { at, length }, frame.record, self.end)?;
+            self.show_frame(at, frame)?;
             at += frame.len() as u64;
         }
         Ok(())
+    }
+
+    fn show_frame(&mut self, at: u64, frame: &Frame<'_>) -> Result<(), StoreError> {
+        let length = frame.record.len() as u32;
+        let seen = Seen::Record(Place { at, length }, frame.record);
+        (self.visit)(self.log, &seen, self.end)
+    }
+
+    /// Shows what is whole of a batch that is not, and what is broken in it, up to the next whole record; tells how
+    /// many bytes it passed. `None` at the end: what is broken there was torn before it was acknowledged.
+    fn pass_over(&mut self, rest: &[u8], is_last: bool) -> Result<Option<usize>, StoreError> {
+        let batch = self.end.batch + 1;
+        let number = Frame::read_near(rest, batch).map_or(batch, |frame| frame.batch);
+        let whole = whole_frames(rest, number);
+        let broken: usize = whole.iter().map(Frame::len).sum();
+        if rest.is_empty() || is_last && !frame::holds_later(&rest[broken..], number) {
+            return Ok(None);
+        }
+        let found = frame::find(&rest[broken..], number);
+        let length = found.map_or(rest.len(), |(found, _)| broken + found);
+        // The rest of the batch, if there is one, comes next.
+        self.end.batch = number - 1;
+        for frame in &whole {
+            let at = self.end.at;
+            self.end.at += frame.len() as u64;
+            self.show_frame(at, frame)?;
+        }
+        let at = self.end.at;
+        self.end.at += (length - broken) as u64;
+        self.log.lose(at..self.end.at);
+        (self.visit)(self.log, &Seen::Broken(at, &rest[broken..length]), self.end)?;
+        Ok(Some(length))
     }
 }
 
 /// A whole batch.
 struct Batch<'b> {
+    number: u64,
     frames: Vec<Frame<'b>>,
     length: usize,
 }
 
 impl<'b> Batch<'b> {
-    /// The batch of this number at the beginning of `bytes`, if all of it is there.
-    fn read(bytes: &'b [u8], number: u64) -> Option<Self> {
-        let (mut frames, mut length) = (Vec::new(), 0);
-        while let Some(frame) = frame_of(&bytes[length..], number) {
-            length += frame.len();
-            frames.push(frame);
-            if frame.is_last {
-                return Some(Self { frames, length });
-            }
-        }
-        None
+    /// The batch at the beginning of `bytes`, if all of it is there and none with a lower number was expected: those
+    /// before it may be lost.
+    fn read(bytes: &'b [u8], lowest: u64) -> Option<Self> {
+        let number = Frame::read_near(bytes, lowest)?.batch;
+        let frames = whole_frames(bytes, number);
+        let is_whole = frames.last().is_some_and(|frame| frame.is_last);
+        is_whole.then(|| Self {
+            number,
+            length: frames.iter().map(Frame::len).sum(),
+            frames,
+        })
     }
 }
 
-fn frame_of(bytes: &[u8], batch: u64) -> Option<Frame<'_>> {
-    Frame::read(bytes).filter(|frame| frame.batch == batch)
-}
-
-/// Where the batch of this number, which is not whole, is broken.
-fn broken(bytes: &[u8], batch: u64) -> usize {
-    let mut at = 0;
-    while let Some(frame) = frame_of(&bytes[at..], batch) {
+/// The whole frames of a batch at the beginning of `bytes`, up to its last one.
+fn whole_frames(bytes: &[u8], batch: u64) -> Vec<Frame<'_>> {
+    let (mut frames, mut at) = (Vec::new(), 0);
+    while let Some(frame) = Frame::read(&bytes[at..]).filter(|frame| frame.batch == batch) {
         at += frame.len();
+        frames.push(frame);
+        if frame.is_last {
+            break;
+        }
     }
-    at
+    frames
 }
 
 /// All from `start` to the file's end; `None` if it ends before.

@@ -58,27 +58,37 @@ pub(super) fn create(folder: &Path, base: u64) -> Result<File, StoreError> {
     make().map_err(failed)
 }
 
-/// Opens a segment; `None` if its making was cut off, so that nothing can stand in it.
+/// Opens a segment; `None` if its making was cut off, so that nothing can stand in it. A header that has changed
+/// since says nothing of the frames behind it, which have sums of their own.
 ///
-/// Errors: `Newer`, `Corrupt`, `Io`.
+/// Errors: `Newer`, `Io`; `Corrupt` if the file is gone.
 pub(super) fn open(folder: &Path, base: u64) -> Result<Option<File>, StoreError> {
     let path = path(folder, base);
-    let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => StoreError::corrupt(path.display().to_string(), "it is missing"),
+        _ => StoreError::io(format!("opening {}", path.display()), error),
+    };
     let file = File::options().read(true).write(true).open(&path);
     let file = file.map_err(failed)?;
     let mut found = [0; HEADER as usize];
     match file.read_exact_at(&mut found, 0) {
         Ok(()) if found == header(base) => Ok(Some(file)),
         Ok(()) if found == [0; HEADER as usize] => Ok(None),
-        Ok(()) if found.starts_with(MAGIC) && found[7] > VERSION => Err(StoreError::Newer {
-            path: folder.into(),
-            found: found[7].into(),
-            known: VERSION.into(),
-        }),
-        Ok(()) => Err(StoreError::corrupt(
-            path.display().to_string(),
-            "expected the header of a log's segment",
-        )),
+        Ok(())
+            if found.starts_with(MAGIC)
+                && found[7] > VERSION
+                && found[8..] == base.to_be_bytes() =>
+        {
+            Err(StoreError::Newer {
+                path: folder.into(),
+                found: found[7].into(),
+                known: VERSION.into(),
+            })
+        }
+        Ok(()) => {
+            tracing::error!(path = %path.display(), "the header of a segment of the log is broken");
+            Ok(Some(file))
+        }
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(error) => Err(failed(error)),
     }

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -9,20 +10,42 @@ use std::{
 use super::*;
 use crate::store::StoreError;
 
+/// What was seen of a log that was opened.
+struct Opened {
+    records: Vec<String>,
+    places: Vec<Place>,
+    /// The stretches that were broken.
+    broken: Vec<Range<u64>>,
+    log: Arc<Log>,
+    writer: Writer,
+}
+
 /// Opens the log, and tells the records after `from`.
-fn open(folder: &Path, from: End) -> Result<(Vec<String>, Vec<Place>, Writer), StoreError> {
-    let (mut records, mut places) = (Vec::new(), Vec::new());
-    let mut visit = |log: &Arc<Log>, place: Place, record: &[u8], _: End| {
-        assert_eq!(log.read(place).unwrap(), record);
-        records.push(String::from_utf8(record.to_vec()).unwrap());
-        places.push(place);
+fn open(folder: &Path, from: End) -> Opened {
+    let (mut records, mut places, mut broken) = (Vec::new(), Vec::new(), Vec::new());
+    let mut visit = |log: &Arc<Log>, seen: &Seen<'_>, _: End| {
+        match *seen {
+            Seen::Record(place, record) => {
+                assert_eq!(log.read(place).unwrap(), record);
+                records.push(String::from_utf8(record.to_vec()).unwrap());
+                places.push(place);
+            }
+            Seen::Broken(at, bytes) => broken.push(at..at + bytes.len() as u64),
+        }
         Ok(())
     };
-    let (_, writer) = replay(folder, from, &mut visit)?;
-    Ok((records, places, writer))
+    let (log, writer) = replay(folder, from, &mut visit).unwrap();
+    Opened {
+        records,
+        places,
+        broken,
+        log,
+        writer,
+    }
 }
 
 fn write(writer: &mut Writer, batch: &str) -> End {
+    writer.make_room(batch.len() as u64).unwrap();
     for record in batch.split(' ') {
         writer.put(|to| to.extend(record.as_bytes()));
     }
@@ -36,24 +59,33 @@ fn first(folder: &Path) -> PathBuf {
 #[test]
 fn records_come_back_and_the_log_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let (records, _, mut writer) = open(folder.path(), End::default()).unwrap();
-    assert!(records.is_empty() && writer.is_empty());
+    let Opened {
+        records,
+        places,
+        mut writer,
+        ..
+    } = open(folder.path(), End::default());
+    assert!(records.is_empty() && places.is_empty() && writer.is_empty());
     let middle = write(&mut writer, "one two");
     let end = write(&mut writer, "three");
     drop(writer);
-    let (records, _, mut writer) = open(folder.path(), End::default()).unwrap();
+    let Opened {
+        records,
+        mut writer,
+        ..
+    } = open(folder.path(), End::default());
     assert_eq!(records, ["one", "two", "three"]);
     write(&mut writer, "four");
     drop(writer);
     for (from, later) in [(middle, vec!["three", "four"]), (end, vec!["four"])] {
-        assert_eq!(open(folder.path(), from).unwrap().0, later);
+        assert_eq!(open(folder.path(), from).records, later);
     }
 }
 
 #[test]
 fn a_torn_end_is_cut_off_wherever_it_is_torn() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, _, mut writer) = open(folder.path(), End::default()).unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
     let whole = write(&mut writer, "one two").at as usize;
     let end = write(&mut writer, "three four five").at as usize;
     drop(writer);
@@ -67,12 +99,16 @@ fn a_torn_end_is_cut_off_wherever_it_is_torn() {
             vec![b'x'; end - cut],
         ] {
             fs::write(&path, [&bytes[..cut], &rest].concat()).unwrap();
-            let (records, _, mut writer) = open(folder.path(), End::default()).unwrap();
+            let Opened {
+                records,
+                mut writer,
+                ..
+            } = open(folder.path(), End::default());
             let expected = if cut == end { 5 } else { 2 };
             assert_eq!(records.len(), expected, "cut at {cut}");
             write(&mut writer, "again");
             drop(writer);
-            let (records, ..) = open(folder.path(), End::default()).unwrap();
+            let records = open(folder.path(), End::default()).records;
             assert_eq!(
                 (records.len(), records.last().unwrap().as_str()),
                 (expected + 1, "again")
@@ -84,7 +120,7 @@ fn a_torn_end_is_cut_off_wherever_it_is_torn() {
 #[test]
 fn parts_of_the_last_batch_may_reach_the_disk_in_any_order() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, _, mut writer) = open(folder.path(), End::default()).unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
     let whole = write(&mut writer, "one two").at as usize;
     write(&mut writer, "three four five");
     drop(writer);
@@ -92,47 +128,57 @@ fn parts_of_the_last_batch_may_reach_the_disk_in_any_order() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[whole + 3] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    assert_eq!(
-        open(folder.path(), End::default()).unwrap().0,
-        ["one", "two"]
-    );
+    assert_eq!(open(folder.path(), End::default()).records, ["one", "two"]);
 }
 
 #[test]
-fn a_byte_that_changed_before_the_end_is_an_error_that_says_where() {
+fn a_byte_that_changed_before_the_end_costs_the_record_that_it_is_in() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, _, mut writer) = open(folder.path(), End::default()).unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
     write(&mut writer, "one two");
     let end = write(&mut writer, "three").at as usize;
     write(&mut writer, "four");
     drop(writer);
     let path = first(folder.path());
     let bytes = fs::read(&path).unwrap();
-    let starts = [(16, 35), (35, 54), (54, 75)];
+    let records = ["one", "two", "three", "four"];
+    let places = [(16, 35), (35, 54), (54, 75)];
     assert_eq!(end, 75);
-    for (start, end) in starts {
+    for (number, (start, end)) in places.into_iter().enumerate() {
         for at in start..end {
             let mut changed = bytes.clone();
             changed[at] ^= 4;
             fs::write(&path, changed).unwrap();
-            let error = open(folder.path(), End::default()).unwrap_err().to_string();
-            let place = format!("{} at byte {start} is corrupt", path.display());
-            assert!(error.starts_with(&place), "changed at {at}: {error}");
+            let opened = open(folder.path(), End::default());
+            let mut others = records.to_vec();
+            others.remove(number);
+            let lost = start as u64..end as u64;
+            assert_eq!(opened.records, others, "changed at {at}");
+            assert_eq!(
+                opened.broken,
+                std::slice::from_ref(&lost),
+                "changed at {at}"
+            );
+            assert_eq!(opened.log.lost(), [lost], "changed at {at}");
         }
     }
+    // What is written afterwards is found behind it.
+    write(&mut open(folder.path(), End::default()).writer, "five");
+    let opened = open(folder.path(), End::default());
+    assert_eq!(opened.records, ["one", "two", "four", "five"]);
 }
 
 #[test]
 fn a_record_that_changed_is_noticed_when_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, _, mut writer) = open(folder.path(), End::default()).unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
     let place = writer.put(|to| to.extend(b"one"));
     let end = writer.commit().unwrap();
     let path = first(folder.path());
     let mut bytes = fs::read(&path).unwrap();
     bytes[33] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let (log, _) = replay(folder.path(), end, &mut |_, _, _, _| Ok(())).unwrap();
+    let log = open(folder.path(), end).log;
     let error = log.read(place).unwrap_err().to_string();
     assert!(error.contains("at byte 16 is corrupt"), "{error}");
     let nowhere = Place { at: 9_999, ..place };
@@ -142,7 +188,7 @@ fn a_record_that_changed_is_noticed_when_it_is_read() {
 #[test]
 fn segments_follow_each_other_and_none_may_be_missing() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, _, mut writer) = open(folder.path(), End::default()).unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
     writer.limit = 100;
     let ends: Vec<End> = (0..40)
         .map(|number| write(&mut writer, &format!("record{number}")))
@@ -151,31 +197,91 @@ fn segments_follow_each_other_and_none_may_be_missing() {
     let bases = segment::list(folder.path()).unwrap();
     assert!(bases.len() > 8);
     for (number, end) in ends.iter().enumerate() {
-        let (records, ..) = open(folder.path(), *end).unwrap();
+        let records = open(folder.path(), *end).records;
         assert_eq!(records.len(), 39 - number);
     }
     // One that was just made when the process was killed.
     fs::write(segment::path(folder.path(), ends[39].at + 900), b"a2a").unwrap();
-    assert_eq!(open(folder.path(), End::default()).unwrap().0.len(), 40);
+    assert_eq!(open(folder.path(), End::default()).records.len(), 40);
     assert_eq!(segment::list(folder.path()).unwrap(), bases);
     fs::remove_file(segment::path(folder.path(), bases[3])).unwrap();
-    let error = open(folder.path(), End::default()).unwrap_err().to_string();
-    assert!(error.contains("is broken, and later ones"), "{error}");
+    let opened = open(folder.path(), End::default());
+    assert_eq!(opened.log.lost().len(), 1);
+    assert_eq!(opened.log.lost()[0], bases[3]..bases[4]);
+    assert!((30..40).contains(&opened.records.len()));
+    assert_eq!(opened.records.last().unwrap(), "record39");
+    // Whoever read all of it before misses the newest, whatever else there is, and no place is given twice.
+    let newest = *bases.last().unwrap();
+    fs::remove_file(segment::path(folder.path(), newest)).unwrap();
+    let mut opened = open(folder.path(), ends[39]);
+    assert_eq!(opened.log.lost()[1].end, ends[39].at);
+    write(&mut opened.writer, "again");
+    drop(opened);
+    let opened = open(folder.path(), ends[39]);
+    assert_eq!(opened.records, ["again"]);
+    assert!(opened.places[0].at >= ends[39].at);
     fs::remove_dir_all(folder.path()).unwrap();
     fs::create_dir(folder.path()).unwrap();
-    let error = open(folder.path(), ends[3]).unwrap_err().to_string();
-    assert!(error.contains("is missing"), "{error}");
+    let mut opened = open(folder.path(), ends[3]);
+    assert_eq!(opened.log.lost()[0], 0..ends[3].at);
+    write(&mut opened.writer, "last");
+    assert_eq!(open(folder.path(), ends[3]).records, ["last"]);
+}
+
+#[test]
+fn a_header_that_changed_costs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&mut open(folder.path(), End::default()).writer, "one two");
+    let path = first(folder.path());
+    let bytes = fs::read(&path).unwrap();
+    for at in (0..16).filter(|at| *at != 7) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        fs::write(&path, changed).unwrap();
+        let opened = open(folder.path(), End::default());
+        assert_eq!(opened.records, ["one", "two"], "changed at {at}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_leaves_nothing_and_is_written_when_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = open(folder.path(), End::default()).writer;
+    writer.limit = 400;
+    let faults = writer.faults();
+    let (mut written, mut refused) = (Vec::new(), 0);
+    for number in 0..200_usize {
+        // There is room for some of them, and for some only until they are written.
+        faults.room([1 << 30, 0, 70_000, 66_000][number % 4]);
+        let record = format!("{number} ").repeat(1 + 4_000 * (number % 3));
+        let room = writer.make_room([record.len() as u64, 0][number / 4 % 2]);
+        let done = room.and_then(|()| {
+            writer.put(|to| to.extend(record.as_bytes()));
+            writer.commit()
+        });
+        match done {
+            Ok(_) => written.push(record),
+            Err(StoreError::Full { .. }) => refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+        assert!(writer.is_empty());
+    }
+    assert!(written.len() > 50 && refused > 50, "{refused} refused");
+    drop(writer);
+    let opened = open(folder.path(), End::default());
+    assert!(opened.records == written);
+    assert!(opened.log.lost().is_empty());
 }
 
 #[test]
 fn a_newer_log_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
-    drop(open(folder.path(), End::default()).unwrap());
+    drop(open(folder.path(), End::default()));
     let path = first(folder.path());
     let mut bytes = fs::read(&path).unwrap();
     bytes[7] = 99;
     fs::write(&path, bytes).unwrap();
-    let error = open(folder.path(), End::default()).unwrap_err();
+    let error = replay(folder.path(), End::default(), &mut |_, _, _| Ok(())).unwrap_err();
     assert!(
         matches!(error, StoreError::Newer { found: 99, .. }),
         "{error}"

@@ -1,8 +1,8 @@
 //! Appending to the log: a batch is one write and one fsync.
 
-use std::{fs::File, os::unix::fs::FileExt as _, sync::Arc};
+use std::{fs::File, sync::Arc};
 
-use super::{End, Log, Place, frame, segment};
+use super::{End, Log, Place, disk::Disk, frame, segment};
 use crate::store::StoreError;
 
 /// The bytes of a segment, roughly.
@@ -16,11 +16,14 @@ const AHEAD: (u64, u64) = (64 << 10, 1 << 20);
 pub(in crate::store::sled) struct Writer {
     log: Arc<Log>,
     file: Arc<File>,
+    disk: Disk,
     /// The position of the file's first byte.
     base: u64,
     end: End,
     /// Up to this position the file has bytes, zeros after `end`.
     filled: u64,
+    /// A write has failed: behind `end` may stand parts of a batch that nobody was told of.
+    is_torn: bool,
     /// The frames of the batch in the making, and where each begins.
     batch: Vec<u8>,
     starts: Vec<usize>,
@@ -32,15 +35,32 @@ impl Writer {
     /// Goes on at the end of the segment that begins at `base`; `file` ends there too.
     pub(super) fn new(log: Arc<Log>, file: Arc<File>, base: u64, end: End) -> Self {
         Self {
+            disk: Disk::of(log.folder()),
             log,
             file,
             base,
             end,
             filled: end.at,
+            is_torn: false,
             batch: Vec::new(),
             starts: Vec::new(),
             limit: SEGMENT,
         }
+    }
+
+    /// Makes room for a batch of so many bytes, before any of it is put. What an earlier failure left behind
+    /// is removed first.
+    ///
+    /// Errors: `Full` if there is no room; then nothing has changed, and it may be asked for again.
+    pub(in crate::store::sled) fn make_room(&mut self, bytes: u64) -> Result<(), StoreError> {
+        if self.is_torn {
+            self.cut()?;
+        }
+        if self.end.at - self.base > self.limit {
+            self.roll()?;
+        }
+        self.disk.check_reserve()?;
+        self.fill(self.end.at + bytes)
     }
 
     /// Takes a record into the batch; `write` appends its bytes.
@@ -61,29 +81,34 @@ impl Writer {
         self.batch.is_empty()
     }
 
-    /// Makes the batch durable; all before the position that it answers with is. After an error nobody
-    /// knows what the disk holds.
+    /// Makes the batch durable; all before the position that it answers with is. The batch is empty afterwards,
+    /// whatever came of it.
+    ///
+    /// Errors: `Full` if there was no room, and nothing of the batch is there; after any other error nobody knows
+    /// what the disk holds.
     pub(in crate::store::sled) fn commit(&mut self) -> Result<End, StoreError> {
         self.seal();
-        let failed = |error| StoreError::io("appending to the log", error);
-        let end = End {
-            at: self.end.at + self.batch.len() as u64,
-            batch: self.end.batch + 1,
-        };
-        self.fill(end.at);
-        let offset = self.end.at - self.base;
-        self.file
-            .write_all_at(&self.batch, offset)
-            .map_err(failed)?;
-        self.file.sync_data().map_err(failed)?;
+        let written = self.write();
+        let length = self.batch.len() as u64;
         self.batch.clear();
         self.batch.shrink_to(AHEAD.1 as usize);
         self.starts.clear();
-        self.end = end;
-        if end.at - self.base > self.limit {
-            self.roll()?;
+        if let Err(error) = written {
+            self.is_torn = true;
+            // Only what is surely gone can be refused as if it had never been there.
+            return Err(self.cut().err().unwrap_or(error));
         }
+        self.end.at += length;
+        self.end.batch += 1;
+        self.filled = self.filled.max(self.end.at);
         Ok(self.end)
+    }
+
+    fn write(&self) -> Result<(), StoreError> {
+        let failed = |error| StoreError::io("appending to the log", error);
+        let offset = self.end.at - self.base;
+        let written = self.disk.write(&self.file, &self.batch, offset);
+        written.and_then(|()| self.file.sync_data()).map_err(failed)
     }
 
     fn seal(&mut self) {
@@ -96,27 +121,51 @@ impl Writer {
         }
     }
 
-    /// Adds zeros to a batch that reaches beyond what is filled.
-    fn fill(&mut self, end: u64) {
-        if end > self.filled {
-            let ahead = (end - self.base).clamp(AHEAD.0, AHEAD.1);
-            let length = self.batch.len() as u64 + ahead;
-            self.batch.resize(length as usize, 0);
-            self.filled = end + ahead;
+    /// Removes all behind the end.
+    fn cut(&mut self) -> Result<(), StoreError> {
+        let failed =
+            |error| StoreError::io("cutting off what could not be written to the log", error);
+        self.file.set_len(self.end.at - self.base).map_err(failed)?;
+        self.filled = self.end.at;
+        self.file.sync_all().map_err(failed)?;
+        self.is_torn = false;
+        Ok(())
+    }
+
+    /// Writes zeros behind what is filled if a batch that ends at `end` would reach beyond it.
+    fn fill(&mut self, end: u64) -> Result<(), StoreError> {
+        if end <= self.filled {
+            return Ok(());
         }
+        let ahead = end + (end - self.base).clamp(AHEAD.0, AHEAD.1);
+        let zeros = vec![0; (ahead - self.filled) as usize];
+        let failed = |error| StoreError::io("making room in the log", error);
+        let offset = self.filled - self.base;
+        if let Err(error) = self.disk.write(&self.file, &zeros, offset) {
+            // Some of the zeros may be there, and would take the room that others wait for.
+            self.is_torn = true;
+            return Err(failed(error));
+        }
+        self.filled = ahead;
+        Ok(())
     }
 
     /// Begins a new segment where this one ends.
     fn roll(&mut self) -> Result<(), StoreError> {
-        let failed = |error| StoreError::io("closing a segment of the log", error);
-        let length = self.end.at - self.base;
-        self.file.set_len(length).map_err(failed)?;
-        self.file.sync_all().map_err(failed)?;
-        self.base = self.end.at;
-        self.file = Arc::new(segment::create(self.log.folder(), self.base)?);
-        self.log.add(self.base, &self.file);
+        self.cut()?;
+        let base = self.end.at;
+        let file = Arc::new(segment::create(self.log.folder(), base)?);
+        self.log.add(base, &file);
+        self.file = file;
+        self.base = base;
         self.end.at += segment::HEADER;
         self.filled = self.end.at;
         Ok(())
+    }
+
+    /// Where tests make writing fail.
+    #[cfg(test)]
+    pub(in crate::store::sled) fn faults(&self) -> super::disk::Faults {
+        self.disk.faults()
     }
 }

@@ -1,0 +1,287 @@
+//! Turns on a disk that fails, and with agents that do.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_protocol::a2a::{AgentCard, Message, Metadata, Part, Role, TaskState};
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::{
+    agent::{Conversation, TurnSettings},
+    caller::Caller,
+    executor::{Executor, Turn, Update},
+    store::{Append, Created, Event, Head, MemoryStore, SledSettings, SledStore},
+};
+
+/// Completes each task when it may, or asks back; and breaks down when it is asked for the so manieth time how long
+/// it lives.
+struct Acting {
+    may_go_on: Semaphore,
+    asked: AtomicUsize,
+    breaks: usize,
+    outlives: Option<Duration>,
+}
+
+impl Acting {
+    fn new(breaks: usize) -> Arc<Self> {
+        Arc::new(Self {
+            may_go_on: Semaphore::new(0),
+            asked: AtomicUsize::new(0),
+            breaks,
+            outlives: None,
+        })
+    }
+}
+
+#[async_trait]
+impl Executor for Acting {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        let state = match turn.message.text().as_str() {
+            "ask" => TaskState::InputRequired,
+            "wait" => {
+                self.may_go_on.acquire().await.unwrap().forget();
+                TaskState::Completed
+            }
+            _ => TaskState::Completed,
+        };
+        let id = format!("{}-answer", turn.message.message_id);
+        vec![Update::said(state, id, "done")]
+    }
+
+    fn outlives(&self) -> Option<Duration> {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        assert_ne!(asked, self.breaks, "it breaks down");
+        self.outlives
+    }
+}
+
+fn agent(executor: &Arc<Acting>) -> Agent {
+    Agent {
+        name: "acting".into(),
+        card: AgentCard::named("Acting", "Acts"),
+        executor: executor.clone(),
+        settings: TurnSettings {
+            conversation: Conversation::Context,
+            ..TurnSettings::default()
+        },
+    }
+}
+
+fn incoming(id: &str, text: &str, task: Option<&str>) -> Incoming {
+    let mut message = Message::new(id, Role::User, vec![Part::text(text)]);
+    message.task_id = task.map(str::to_owned);
+    message.context_id = task.is_none().then(|| "context".to_owned());
+    Incoming {
+        agent: "acting".into(),
+        caller: Caller::anonymous(),
+        message,
+        client_id: None,
+        metadata: None,
+    }
+}
+
+/// The head of a task when none of its turns is open.
+async fn settled(turns: &Turns, task: &str) -> Arc<Head> {
+    let watch = turns.store().watch(&Caller::anonymous(), task).await;
+    let (mut watch, mut seen) = (watch.unwrap(), 0);
+    loop {
+        let head = watch.after(seen).await.unwrap();
+        seen = head.seq;
+        if head.turns.is_empty() {
+            return head;
+        }
+    }
+}
+
+async fn said(turns: &Turns, task: &str) -> String {
+    let task = turns
+        .store()
+        .task(&Caller::anonymous(), task)
+        .await
+        .unwrap();
+    task.task.status.message.as_ref().unwrap().text()
+}
+
+#[tokio::test]
+async fn a_turn_whose_work_panics_fails_and_the_next_one_runs() {
+    let acting = Acting::new(2);
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    let second = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    let third = turns.submit(incoming("m-3", "hello", None)).await.unwrap();
+    acting.may_go_on.add_permits(1);
+    assert_eq!(
+        settled(&turns, &first.task).await.state,
+        TaskState::Completed
+    );
+    assert_eq!(settled(&turns, &second.task).await.state, TaskState::Failed);
+    assert!(
+        said(&turns, &second.task)
+            .await
+            .starts_with("The bridge broke down")
+    );
+    assert_eq!(
+        settled(&turns, &third.task).await.state,
+        TaskState::Completed
+    );
+}
+
+#[tokio::test]
+async fn a_message_whose_taking_panics_leaves_its_conversation_free() {
+    let acting = Acting::new(1);
+    let turns = Turns::new(Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let taking = turns.clone();
+    let taken = tokio::spawn(async move { taking.submit(incoming("m-1", "hello", None)).await });
+    assert!(taken.await.unwrap_err().is_panic());
+    let next = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &next.task).await.state,
+        TaskState::Completed
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
+    let (folder, acting) = (tempfile::tempdir().unwrap(), Acting::new(0));
+    let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder.path())).unwrap());
+    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    let submitted = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    store.set_room(0);
+    acting.may_go_on.add_permits(1);
+    let refused = turns.submit(incoming("m-2", "hello", None)).await;
+    let is_full = matches!(refused, Err(TurnError::Store(StoreError::Full { .. })));
+    assert!(is_full, "{refused:?}");
+    store.set_room(i64::MAX);
+    let head = settled(&turns, &submitted.task).await;
+    assert_eq!(head.state, TaskState::Completed);
+    assert_eq!(said(&turns, &submitted.task).await, "done");
+    let again = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &again.task).await.state,
+        TaskState::Completed
+    );
+}
+
+/// The store in a folder, once those who used it before have let go of it.
+async fn opened(folder: &Path) -> Arc<dyn Store> {
+    loop {
+        match SledStore::open(&SledSettings::in_folder(folder)) {
+            Err(StoreError::InUse { .. }) => tokio::task::yield_now().await,
+            opened => return Arc::new(opened.unwrap()),
+        }
+    }
+}
+
+/// Turns the first record of the log into another.
+fn damage(folder: &Path) {
+    let log = folder.join("log/0000000000000000.log");
+    let mut bytes = fs::read(&log).unwrap();
+    bytes[60] ^= 1;
+    fs::write(&log, bytes).unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_task_refuses_what_is_said_in_it_and_stops_nothing_else() {
+    let (folder, acting) = (tempfile::tempdir().unwrap(), Acting::new(0));
+    let turns = Turns::new(opened(folder.path()).await, [agent(&acting)]);
+    let task = turns
+        .submit(incoming("m-1", "ask", None))
+        .await
+        .unwrap()
+        .task;
+    settled(&turns, &task).await;
+    drop(turns);
+    damage(folder.path());
+    for round in 0..3 {
+        let turns = Turns::new(opened(folder.path()).await, [agent(&acting)]);
+        turns.recover().await.unwrap();
+        let id = format!("m-2-{round}");
+        let refused = turns.submit(incoming(&id, "hello", Some(&task))).await;
+        let canceled = turns.cancel("acting", &Caller::anonymous(), &task).await;
+        for error in [refused.unwrap_err(), canceled.unwrap_err()] {
+            let is_told = matches!(error, TurnError::Store(StoreError::Damaged { .. }));
+            assert!(is_told, "{error}");
+        }
+        let other = incoming(&format!("m-3-{round}"), "hello", None);
+        let other = turns.submit(other).await.unwrap();
+        assert_eq!(
+            settled(&turns, &other.task).await.state,
+            TaskState::Completed
+        );
+    }
+}
+
+/// A store in which an earlier process has logged a turn as started, and perhaps more.
+async fn begun(later: Vec<Event>) -> Arc<dyn Store> {
+    let store = MemoryStore::new();
+    let (caller, now) = (Caller::anonymous(), Timestamp::now());
+    let mut events = vec![
+        Event::Created(Created {
+            agent: "acting".into(),
+            owner: caller.clone(),
+            context_id: "context".into(),
+            client_id: None,
+            metadata: None,
+        }),
+        Event::Message(Message::new("m-1", Role::User, vec![Part::text("wait")])),
+        Event::TurnQueued {
+            turn: 1,
+            message_id: "m-1".into(),
+            names_context: None,
+        },
+        started(now, None),
+    ];
+    events.extend(later);
+    let append = Append {
+        task: "t".into(),
+        expected: 0,
+        time: now,
+        events,
+    };
+    store.append(&caller, append).await.unwrap();
+    Arc::new(store)
+}
+
+fn started(now: Timestamp, reference: Option<Metadata>) -> Event {
+    Event::TurnStarted {
+        turn: 1,
+        open_until: Some(now + Duration::from_secs(3600)),
+        reference,
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_perhaps_never_left_fails_after_a_restart_and_one_that_did_stays_open() {
+    let said = Update::said(TaskState::Working, "a-1", "I am at it").into_event("t", "context");
+    let arrived = started(Timestamp::now(), Some(Metadata::new()));
+    for (later, is_open) in [(vec![], false), (vec![arrived], true), (vec![said], true)] {
+        let acting = Arc::new(Acting {
+            outlives: Some(Duration::from_secs(3600)),
+            ..Arc::into_inner(Acting::new(0)).unwrap()
+        });
+        let turns = Turns::new(begun(later.clone()).await, [agent(&acting)]);
+        turns.recover().await.unwrap();
+        let head = turns.store().head(&Caller::anonymous(), "t").await.unwrap();
+        match is_open {
+            true => assert_ne!(head.state, TaskState::Failed, "{later:?}"),
+            false => {
+                assert_eq!(head.state, TaskState::Failed);
+                let text = self::said(&turns, "t").await;
+                assert!(
+                    text.contains("was restarted") && text.contains("not sent again"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
