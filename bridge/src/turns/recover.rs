@@ -166,7 +166,7 @@ fn outlives(agent: &Agent) -> bool {
 fn is_said(event: &Event) -> bool {
     match event {
         Event::Status { status, .. } => status.message.is_some(),
-        Event::Artifact { .. } | Event::Metadata { .. } => true,
+        Event::Artifact { .. } | Event::Metadata { .. } | Event::Said(_) => true,
         Event::Created(_)
         | Event::Message(_)
         | Event::TurnQueued { .. }
