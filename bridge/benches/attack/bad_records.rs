@@ -43,7 +43,7 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
         restore(&data, &kept)?;
         let mut changed = bytes.clone();
         if let Some(byte) = changed.get_mut(at) {
-            *byte ^= 1 << (lot >> 60) % 8;
+            *byte ^= 1 << ((lot >> 60) % 8);
         }
         fs::write(path, changed)?;
         let what = format!("{} at byte {at}", path.display());

@@ -34,7 +34,7 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
         answer.status(),
         answer.text().await?
     ));
-    let read = ask(&client, &url, &call("GetTask", json!({"id": first}))).await?;
+    let read = ask(&client, &url, &call("GetTask", &json!({"id": first}))).await?;
     scene.must(
         read["result"]["id"] == first,
         format_args!("reads go on: {read}"),
@@ -77,9 +77,9 @@ async fn fill(client: &reqwest::Client, url: &str, most: usize) -> Result<(Value
 fn message(number: usize) -> Value {
     let message = json!({"messageId": format!("large-{number}"), "role": "ROLE_USER",
         "parts": [{"text": "x".repeat(LARGE)}]});
-    call("SendMessage", json!({"message": message}))
+    call("SendMessage", &json!({"message": message}))
 }
 
-fn call(method: &str, params: Value) -> Value {
+fn call(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
