@@ -12,6 +12,7 @@ use super::outbox::{ROOM, SendError, Sent, dropped};
 use crate::{
     executor::Update,
     executor::{EmitError, TaskHandle},
+    store::Revised,
 };
 
 /// After what silence it is told what a bot said, if nobody says otherwise.
@@ -189,7 +190,19 @@ pub(super) fn update(output: Output) -> Option<Update> {
             metadata,
         }),
         Output::Metadata(metadata) => Some(Update::Metadata(metadata)),
-        Output::Changed(metadata) => Some(Update::Changed(metadata)),
+        Output::Revised {
+            message_id,
+            message,
+            metadata,
+            is_quiet,
+        } => Some(Update::Revised {
+            revised: Revised {
+                message_id,
+                message,
+                is_quiet,
+            },
+            metadata,
+        }),
         Output::Ended => None,
     }
 }

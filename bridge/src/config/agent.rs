@@ -40,7 +40,7 @@ pub struct AgentConfig {
     pub accept: Option<Accept>,
     /// How the bot is asked to answer; auto if absent.
     pub delivery: Option<DeliveryMode>,
-    /// The channel that the bot believes to be on; a2a if absent. Some bots only stream on webchat.
+    /// The channel that the bot believes to be on; webchat if absent, a2a if the bot is built in.
     pub channel_id: Option<String>,
     /// The language that the users speak; en-US if absent.
     pub locale: Option<String>,

@@ -23,6 +23,10 @@ pub struct Config {
     pub public_url: Option<HttpUrl>,
     /// Where bots reach the bridge, if not where it listens.
     pub callback_url: Option<HttpUrl>,
+    /// Where to listen for bots of this machine alone, over plain http, as HOST:PORT; beside TLS, the port after
+    /// that of listen if absent.
+    #[schemars(with = "Option<String>")]
+    pub callback_listen: Option<SocketAddr>,
     /// Where tasks are kept: memory, or sled:FOLDER; sled:bridge-data if absent.
     #[schemars(with = "Option<String>")]
     pub store: Option<Spanned<String>>,

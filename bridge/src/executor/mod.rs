@@ -10,7 +10,10 @@ use tokio::sync::watch;
 
 pub use handle::{EmitError, TaskHandle};
 
-use crate::{caller::Caller, store::Event};
+use crate::{
+    caller::Caller,
+    store::{Event, Revised},
+};
 
 /// An agent as the bridge sees it. Bot-style agents are one kind; anything that can answer a message is
 /// another.
@@ -121,9 +124,13 @@ pub enum Update {
     },
     /// Free-form data, merged into the task's.
     Metadata(Metadata),
-    /// The same, and streams show it, with the status as it stands: something that they have shown is not
-    /// so any more.
-    Changed(Metadata),
+    /// Something that was said is not as it was. Streams show it, with the status as it stands then.
+    Revised {
+        /// The message that was changed or taken back.
+        revised: Revised,
+        /// Free-form data about the change, merged into the task's.
+        metadata: Metadata,
+    },
 }
 
 impl Update {
@@ -197,11 +204,16 @@ impl Update {
             },
             Self::Metadata(metadata) => Event::Metadata {
                 metadata,
-                is_shown: false,
+                revised: None,
             },
-            Self::Changed(metadata) => Event::Metadata {
+            Self::Revised { revised, metadata } => Event::Metadata {
                 metadata,
-                is_shown: true,
+                revised: Some(Revised {
+                    message: revised
+                        .message
+                        .map(|message| belonging(message, task, context)),
+                    ..revised
+                }),
             },
         }
     }

@@ -82,10 +82,24 @@ pub enum Event {
     Metadata {
         /// The entries that are new or other.
         metadata: Metadata,
-        /// Whether streams show it, with the status as it stands.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        is_shown: bool,
+        /// What it tells the change of, if it does: streams show that, with the status as it stands then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        revised: Option<Revised>,
     },
+}
+
+/// A message of the agent's that is not as it was. The log keeps what it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revised {
+    /// Which one.
+    pub message_id: String,
+    /// What stands in its place; none if it was taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Message>,
+    /// Whether streams do not show it: they have not shown the message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_quiet: bool,
 }
 
 /// How a task came to be.
@@ -118,8 +132,8 @@ pub struct Stored {
 }
 
 impl Event {
-    /// What streams show of it (specification 3.1.2): nothing, unless a status or an artifact changed or
-    /// metadata is to be shown. `present` is the status that the task has then.
+    /// What streams show of it (specification 3.1.2): nothing, unless a status, an artifact or a message
+    /// changed. `present` is the status that the task has then.
     pub fn into_stream_response(
         self,
         task_id: String,
@@ -139,7 +153,9 @@ impl Event {
             Self::Status { status, metadata } => Some(update(status, metadata)),
             Self::Metadata {
                 metadata,
-                is_shown: true,
+                revised: Some(Revised {
+                    is_quiet: false, ..
+                }),
             } => Some(update(present.clone(), Some(metadata))),
             Self::Artifact {
                 artifact,
@@ -161,9 +177,7 @@ impl Event {
             | Self::TurnQueued { .. }
             | Self::TurnStarted { .. }
             | Self::TurnEnded { .. }
-            | Self::Metadata {
-                is_shown: false, ..
-            } => None,
+            | Self::Metadata { .. } => None,
         }
     }
 }

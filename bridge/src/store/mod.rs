@@ -36,7 +36,7 @@ pub use append::Append;
 pub use damage::{Damage, DamagedTask, StoreReport};
 pub use error::StoreError;
 pub(crate) use event::millis;
-pub use event::{Created, Event, Stored};
+pub use event::{Created, Event, Revised, Stored};
 pub use feed::{Change, ChangeError, Changes, Watch};
 pub use head::{Head, Turn, TurnState};
 pub use list::{ListQuery, Page};

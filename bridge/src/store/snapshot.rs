@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_protocol::a2a::{Message, Metadata, Task, TaskState, TaskStatus};
 
-use super::{Event, Head, Seq, Stored};
+use super::{Event, Head, Revised, Seq, Stored};
 
 /// A task after a certain event.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,15 @@ impl Snapshot {
             }
             Event::Message(message) => hear(task, message),
             Event::Said(message) => task.say(message),
-            Event::Metadata { metadata, .. } => {
+            Event::Metadata { metadata, revised } => {
+                if let Some(Revised {
+                    message_id,
+                    message,
+                    ..
+                }) = &revised
+                {
+                    task.revise(message_id, message.as_ref());
+                }
                 task.metadata.get_or_insert_default().extend(metadata);
             }
             Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}

@@ -46,7 +46,10 @@ impl Shown {
         context_id: &str,
     ) -> Result<Option<StreamResponse>, StoreError> {
         let mut status = TaskStatus::new(TaskState::Unspecified);
-        if matches!(&event, Event::Metadata { is_shown: true, .. }) {
+        if let Event::Metadata {
+            revised: Some(_), ..
+        } = &event
+        {
             status.clone_from(&self.task(seq).await?.status);
         }
         let (task, context_id) = (self.task.clone(), context_id.to_owned());

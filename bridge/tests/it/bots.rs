@@ -69,10 +69,11 @@ const KINDS: [Kind; 9] = [
     ("failure", "bot", &["throw"]),
 ];
 
-/// What the bots on the Agents SDK can do too: they only stream on a channel that they know.
+/// What the bots on the Agents SDK can do too: they stream, unless they are put on a channel that they do not
+/// know.
 const STREAMED: [Kind; 2] = [
-    ("stream", "webchat", &["stream"]),
-    ("unstreamed", "bot", &["stream"]),
+    ("stream", "bot", &["stream"]),
+    ("unstreamed", "a2a", &["stream"]),
 ];
 
 /// What the bots on the Bot Framework can do too.
@@ -155,15 +156,16 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     }
 }
 
-/// The bot as three agents: on the usual channel, on one that bots know, and as one that answers after its turn.
+/// The bot as three agents: on the usual channel, on one that bots do not know, and as one that answers after its
+/// turn.
 fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, more: &str| {
         format!("[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\n{more}\n")
     };
     let late = "turns = 'late'\nending.quiet = '2s'";
-    let webchat = "channel_id = 'webchat'";
-    let agents = agent("bot", "") + &agent("webchat", webchat) + &agent("late", late);
+    let a2a = "channel_id = 'a2a'";
+    let agents = agent("bot", "") + &agent("a2a", a2a) + &agent("late", late);
     let config = folder.path().join("bridge.toml");
     fs::write(&config, format!("store = 'memory'\n{agents}")).unwrap();
     Bridge::serve(&["--config", config.to_str().unwrap()])

@@ -124,7 +124,11 @@ async fn an_agents_settings_are_tried() {
         (well, told)
     };
     for (name, is_well, expected) in [
-        ("good", true, "must show nothing\n\nnormal         200"),
+        (
+            "good",
+            true,
+            "must show nothing\ncalls back at http://127.0.0.1:",
+        ),
         (
             "wary",
             false,

@@ -9,6 +9,8 @@ mod bots;
 #[cfg(test)]
 mod boundary;
 #[cfg(test)]
+mod callbacks;
+#[cfg(test)]
 mod chatting;
 #[cfg(test)]
 mod checked;
@@ -64,6 +66,8 @@ mod official;
 #[cfg(test)]
 mod openapi;
 #[cfg(test)]
+mod placeholders;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod push;
@@ -81,6 +85,8 @@ mod rest;
 mod running;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod sign_in;
 #[cfg(test)]
 mod subscribe;
 #[cfg(test)]

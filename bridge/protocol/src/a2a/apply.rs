@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::{
-    Artifact, Message, Metadata, Part, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,
-    TaskStatus,
+    Artifact, Message, Metadata, Part, Role, StreamResponse, Task, TaskArtifactUpdateEvent,
+    TaskState, TaskStatus,
 };
 
 impl Task {
@@ -46,6 +46,22 @@ impl Task {
             ..self.status.clone()
         };
         self.apply_status(status);
+    }
+
+    /// The task after something that the agent said was changed, or was taken back: then there is no message.
+    /// An artifact with the id goes with its message; another version of it comes as an update.
+    pub fn revise(&mut self, id: &str, message: Option<&Message>) {
+        let is_it = |one: &Message| one.role == Role::Agent && one.message_id == id;
+        let Some(message) = message else {
+            self.history.retain(|one| !is_it(one));
+            self.status.message = self.status.message.take().filter(|one| !is_it(one));
+            self.artifacts.retain(|one| one.artifact_id != id);
+            return;
+        };
+        let all = self.history.iter_mut().chain(&mut self.status.message);
+        for one in all.filter(|one| is_it(one)) {
+            one.clone_from(message);
+        }
     }
 
     /// The task as it stands after any item of its stream. A message is no part of a task and changes
@@ -174,6 +190,25 @@ mod tests {
         let task = after(&[status("two"), status("two"), status("three")]);
         assert_eq!(task["history"], json!([message("one"), message("two")]));
         assert_eq!(task["status"]["message"], message("three"));
+    }
+
+    #[test]
+    fn another_version_stands_in_the_place_of_a_message_and_what_is_taken_back_is_gone() {
+        let other = |id: &str, role: Role| Message {
+            parts: [super::super::Part::text("new")].into(),
+            ..Message::new(id, role, Vec::new())
+        };
+        let mut task = task();
+        task.history = [other("old", Role::Agent), other("mine", Role::User)].into();
+        let new = other("one", Role::Agent);
+        task.revise("one", Some(&new));
+        assert_eq!(task.status.message, Some(new));
+        for id in ["one", "old", "mine", "a", "none"] {
+            task.revise(id, None);
+        }
+        assert_eq!(task.status.message, None);
+        assert_eq!(task.history, [other("mine", Role::User)]);
+        assert!(task.artifacts.is_empty());
     }
 
     #[test]

@@ -25,11 +25,18 @@ object! {
 impl Attachment {
     /// Whether it asks the user to sign in.
     pub fn is_sign_in(&self) -> bool {
+        let kind = self.content_type.as_deref();
+        kind.is_some_and(Self::is_sign_in_card)
+    }
+
+    /// Whether a media type is that of a card that asks the user to sign in.
+    pub fn is_sign_in_card(media_type: &str) -> bool {
         const CARDS: [&str; 2] = [
             "application/vnd.microsoft.card.oauth",
             "application/vnd.microsoft.card.signin",
         ];
-        let is = |kind: &str| CARDS.iter().any(|card| card.eq_ignore_ascii_case(kind));
-        self.content_type.as_deref().is_some_and(is)
+        CARDS
+            .iter()
+            .any(|card| card.eq_ignore_ascii_case(media_type))
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     TurnContext,
     keys::{ADDRESS, ADDRESS_FIELDS, FIELDS, MESSAGE, SERVICE_URL, STREAM},
-    media, patch, skeleton, structured, to_activity, whole,
+    media, patch, sign_in, skeleton, structured, to_activity, whole,
 };
 use crate::{
     a2a::{Message, Metadata, Part, Role},
@@ -58,7 +58,8 @@ fn parts(activity: &Activity) -> Vec<Part> {
 }
 
 fn content(activity: &Activity) -> impl Iterator<Item = Part> {
-    let text = activity.text.as_ref().filter(|text| !text.is_empty());
+    let text = sign_in::words(activity).or(activity.text.clone());
+    let text = text.filter(|text| !text.is_empty());
     let value_type = activity.value_type.as_deref();
     let value = activity.value.as_ref();
     let value = value.map(move |value| structured::value(value, value_type));

@@ -21,6 +21,10 @@ pub const STREAM: &str = "urn:activity:stream";
 /// as the code.
 pub const EVENT: &str = "urn:activity:event";
 
+/// In the metadata of a task that a bot began by changing what it had said in a task that has ended: the
+/// `taskId` of that, and the `messageId` of what it changed there.
+pub const FOLLOWS: &str = "urn:activity:follows";
+
 /// In the metadata of a part: how the attachment that it was differs from what the part says.
 pub const ATTACHMENT: &str = "urn:activity:attachment";
 

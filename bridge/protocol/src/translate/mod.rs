@@ -14,6 +14,7 @@
 //! - [`from_activity`]: activities to messages
 //! - [`context`]: what a turn's activities have in common
 //! - [`keys`]: names in metadata and in `channelData`
+//! - [`sign_in`]: what asks a user to sign in
 //! - [`whole`]: the extension that carries activities whole
 
 pub mod answer;
@@ -26,6 +27,7 @@ pub mod keys;
 mod media;
 mod patch;
 mod schema;
+pub mod sign_in;
 mod skeleton;
 mod stream;
 mod structured;

@@ -62,6 +62,30 @@ impl Streams {
         self.0.iter().any(|stream| stream.sent == text)
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether there is such a stream.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.0.iter().any(|stream| stream.id == id)
+    }
+
+    /// The text of a stream is this one from here on; says whether more of it may come.
+    pub(crate) fn replace(&mut self, id: &str, text: &str) -> bool {
+        let known = self.0.iter_mut().find(|stream| stream.id == id);
+        known.is_some_and(|stream| {
+            stream.sent = text.to_string();
+            stream.is_open
+        })
+    }
+
+    /// The stream was taken back.
+    pub(crate) fn forget(&mut self, id: &str) {
+        self.0.retain(|stream| stream.id != id);
+    }
+
     /// Closes the streams that were never finished, and gives their ids.
     pub(crate) fn close(&mut self) -> Vec<String> {
         let open = self.0.iter_mut().filter(|stream| stream.is_open);

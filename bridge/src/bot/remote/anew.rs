@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 use bridge_protocol::{
     a2a::TaskState,
     activity::{Activity, ActivityType},
-    translate::SilentEnd,
+    translate::{SilentEnd, keys::FOLLOWS},
 };
+use serde_json::json;
 
 use super::visit::{Refused, Visit};
 use crate::{agent::Conversation, bot::conversations::silence, clock, store::Head};
@@ -26,18 +27,46 @@ impl Visit {
     ) -> Result<Arc<Head>, Refused> {
         let goes_on = self.bot.settings.conversation == Conversation::Context
             && activity.kind == ActivityType::Message
-            && meant.state.is_terminal()
-            && self.channel.lines.find(&meant.task).is_none()
-            && !is_being_cleaned_up(meant);
+            && self.is_over(meant);
         if !goes_on {
             return Ok(meant.clone());
         }
         // Of several messages at once, the first one begins the task and the others are said in it.
-        let _one_by_one = self.channel.beginning.lock().await;
+        let beginning = self.channel.beginnings.of(self.secret.as_str());
+        let _one_by_one = beginning.lock().await;
         match self.last().await? {
             Some(last) if !last.state.is_terminal() => Ok(last),
-            Some(_) | None => self.create().await,
+            Some(_) | None => self.create(None).await,
         }
+    }
+
+    /// Begins a task with another version of a message of a task that has ended, and refers to that. What is
+    /// changed of the turn that ended the task, or after its cancel, is not worth one.
+    pub(super) async fn follow_up(
+        &self,
+        ended: &Arc<Head>,
+        id: &str,
+        update: Activity,
+    ) -> Result<(), Refused> {
+        let caller = &self.address.caller;
+        let ended = self.channel.store.head(caller, &ended.task).await?;
+        if !self.is_over(&ended) {
+            return Ok(());
+        }
+        let follows = json!({"taskId": ended.task, "messageId": id});
+        let head = self.create(Some([(FOLLOWS.to_owned(), follows)].into_iter().collect()));
+        let message = Activity {
+            kind: ActivityType::Message,
+            id: None,
+            ..update
+        };
+        self.keep(&head.await?, message).await.map(drop)
+    }
+
+    /// Whether a task has ended, and its end is over too.
+    fn is_over(&self, head: &Head) -> bool {
+        let is_open = self.channel.lines.find(&head.task).is_some();
+        head.state.is_terminal() && !is_open && !is_being_cleaned_up(head)
     }
 
     /// What silence leaves behind after something was said outside of a turn: what was there before, or, in

@@ -17,9 +17,11 @@ use url::Url;
 use super::{
     Admission, Anonymous, Credential, RemoteSettings, UserId,
     address::{Address, Addresses, Secret},
+    beginnings::Beginnings,
     executor::RemoteExecutor,
     files::Files,
     lines::Lines,
+    replays::Replays,
     scrub::Scrub,
 };
 use crate::{
@@ -142,8 +144,8 @@ pub(super) struct Shared {
     pub(super) addresses: Addresses,
     pub(super) lines: Lines,
     pub(super) files: Files,
-    /// Held by whoever begins a task because there is no open one.
-    pub(super) beginning: tokio::sync::Mutex<()>,
+    pub(super) beginnings: Beginnings,
+    pub(super) replays: Replays,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
 }
 
@@ -174,7 +176,8 @@ impl Channel {
                 settings.uploads_per_task,
             ),
             lines: Lines::default(),
-            beginning: tokio::sync::Mutex::default(),
+            beginnings: Beginnings::default(),
+            replays: Replays::default(),
             bots: Mutex::default(),
             store,
             settings,

@@ -7,7 +7,7 @@ use bridge_protocol::{
     a2a::{Metadata, Task, TaskState},
     activity::{Activity, ActivityType},
     translate::{
-        Input, Turn as Machine, TurnContext as Place, answer, to_activity, turn::waits_for,
+        Input, Turn as Machine, TurnContext as Place, answer, sign_in, to_activity, turn::waits_for,
     },
 };
 use futures_util::future::join;
@@ -155,6 +155,10 @@ impl RemoteExecutor {
         let lines = &self.channel.lines;
         let (line, queue) = lines.open(task_id, activity_id, from, ending, party);
         let machine = Machine::new(scene.place.clone(), self.bot.settings.silent_end);
+        let artifacts = scene.turn.task.artifacts.iter();
+        let machine = machine
+            .with_artifacts(artifacts.map(|one| one.artifact_id.clone()))
+            .with_unanswered(sign_in::unanswered(&scene.turn.task).cloned());
         // A bot that has not said when it is done may say more until it was quiet for long enough.
         let lull = ending.quiet + LULL;
         let pump = Pump::new(machine, scene.turn.handle.clone(), queue);

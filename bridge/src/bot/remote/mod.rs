@@ -11,7 +11,8 @@
 //! Within:
 //! - `executor`, `request`, `call`, `answer`: to the bot, and what it answers
 //! - `lines`, `heard`: the turns that are open, and when they are over
-//! - `visit`, `saying`, `anew`: the bot calls
+//! - `visit`, `saying`, `changing`, `anew`: the bot calls
+//! - `beginnings`, `replays`: what must happen once
 //! - `tokens`: what lets them in, for those that want tokens
 //! - `address`, `files`, `scrub`: service URLs, files, and what clients must not see of either
 
@@ -19,12 +20,15 @@ mod access;
 mod address;
 mod anew;
 mod answer;
+mod beginnings;
 mod call;
+mod changing;
 mod channel;
 mod executor;
 mod files;
 mod heard;
 mod lines;
+mod replays;
 mod request;
 mod saying;
 mod scrub;
@@ -35,5 +39,6 @@ mod visit;
 pub use access::{Admission, Anonymous, BotCall, ConnectorCall, Credential, Refusal};
 pub use channel::{Channel, ChannelError, ChannelSettings, RemoteBot};
 pub(crate) use saying::Begun;
+pub(crate) use settings::WEBCHAT;
 pub use settings::{Delivery, Ending, RemoteSettings, UserId};
 pub(crate) use visit::{Refused, Visit};

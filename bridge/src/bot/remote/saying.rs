@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_protocol::{
-    a2a::{Content, Part},
+    a2a::{Content, Metadata, Part, Task},
     activity::{Activity, ActivityType, ChannelAccount},
     translate::{Input, SilentEnd, Turn as Machine, TurnContext as Place},
     wire::{FieldError, Wire as _},
@@ -29,6 +29,14 @@ const MOMENT: Duration = Duration::from_secs(2);
 /// How often is looked whether it has opened.
 const GLANCE: Duration = Duration::from_millis(10);
 
+/// Something that a bot has said.
+pub(super) struct Kept {
+    /// Its id.
+    pub(super) id: String,
+    /// Whether it was dropped, because the task had ended.
+    pub(super) is_late: bool,
+}
+
 /// A conversation that a bot has begun.
 #[derive(Debug)]
 pub(crate) struct Begun {
@@ -40,39 +48,18 @@ pub(crate) struct Begun {
 
 impl Visit {
     /// Takes an activity as the bot posted it and gives its id. It is logged when this returns, or its
-    /// task has ended and it begins no other: then it is dropped.
+    /// task has ended and it begins no other: then it is dropped. What is posted again is the same activity.
     pub(crate) async fn say(&self, head: &Arc<Head>, activity: Value) -> Result<String, Refused> {
-        let activity = self.read(activity)?;
-        let head = self.taker(head, &activity).await?;
-        self.keep(&head, activity).await
-    }
-
-    /// Tells of another version of an earlier activity.
-    pub(crate) async fn update(
-        &self,
-        head: &Arc<Head>,
-        id: &str,
-        activity: Value,
-    ) -> Result<String, Refused> {
-        let activity = self.read(activity)?;
-        self.check(head, id).await?;
-        let update = Activity {
-            kind: ActivityType::MessageUpdate,
-            id: Some(id.into()),
-            ..activity
-        };
-        self.keep(head, update).await?;
-        Ok(id.into())
-    }
-
-    /// Tells that an earlier activity is taken back.
-    pub(crate) async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), Refused> {
-        self.check(head, id).await?;
-        let delete = Activity {
-            id: Some(id.into()),
-            ..Activity::new(ActivityType::MessageDelete)
-        };
-        self.keep(head, delete).await.map(drop)
+        let once = self.channel.replays.of(self.secret.as_str(), &activity);
+        let saying = Box::pin(async {
+            let activity = self.read(activity)?;
+            let head = self.taker(head, &activity).await?;
+            Ok::<_, Refused>(self.keep(&head, activity).await?.id)
+        });
+        match once {
+            Some(once) => once.get_or_try_init(|| saying).await.cloned(),
+            None => saying.await,
+        }
     }
 
     /// Tells that a member was taken out. A task always has its two, so nothing else changes.
@@ -132,9 +119,9 @@ impl Visit {
             Refused::Body(error) => Refused::Body(error.inside("activity")),
             other => other,
         })?;
-        let head = self.create().await?;
+        let head = self.create(None).await?;
         let activity = match activity {
-            Some(activity) => Some(self.keep(&head, activity).await?),
+            Some(activity) => Some(self.keep(&head, activity).await?.id),
             None => None,
         };
         let conversation = self.bot.conversation(&head.task, &head.context_id);
@@ -144,16 +131,16 @@ impl Visit {
         })
     }
 
-    fn read(&self, activity: Value) -> Result<Activity, Refused> {
+    pub(super) fn read(&self, activity: Value) -> Result<Activity, Refused> {
         let scrub = self.channel.scrub(&self.bot, &self.secret);
         Activity::read(scrub.activity(activity)).map_err(Refused::Body)
     }
 
-    async fn keep(&self, head: &Arc<Head>, activity: Activity) -> Result<String, Refused> {
+    pub(super) async fn keep(&self, head: &Arc<Head>, activity: Activity) -> Result<Kept, Refused> {
         let activity = Box::new(activity);
         if let Some(line) = self.line(&head.task).await? {
             if let Ok(id) = line.keep(activity.clone()).await {
-                return Ok(id);
+                return Ok(Kept { id, is_late: false });
             }
             // It ended meanwhile: this is said after its end, once that is logged.
             self.line(&head.task).await?;
@@ -185,11 +172,12 @@ impl Visit {
         }
     }
 
-    async fn keep_unasked(&self, head: &Arc<Head>, activity: Activity) -> Result<String, Refused> {
+    async fn keep_unasked(&self, head: &Arc<Head>, activity: Activity) -> Result<Kept, Refused> {
         let store = &self.channel.store;
         let task = store.task(&self.address.caller, &head.task).await?.task;
         let (caller, secret) = (&self.address.caller, &self.secret);
-        let id = clock::new_id();
+        // The task's id is how the task is found whose message the bot changes later.
+        let id = format!("{}.{}", head.task, clock::new_id());
         let place = self
             .channel
             .place(&self.bot, caller, &task, secret, id.clone());
@@ -205,32 +193,18 @@ impl Visit {
         let handle = TaskHandle::new(store.clone(), Arc::clone(head));
         // How the task stands is looked at again each time: a turn may end at the same moment.
         let events = |head: &Head| {
-            let updates = unasked(&place, self.silence(head), &activity);
+            let updates = unasked(&place, &task, self.silence(head), &activity);
             (!updates.is_empty()).then(|| handle.events(updates))
         };
-        match handle.append(events).await {
-            Ok(_) => {}
-            Err(EmitError::Ended { task }) => dropped(&task, &activity),
+        let is_late = match handle.append(events).await {
+            Ok(_) => false,
+            Err(EmitError::Ended { task }) => {
+                dropped(&task, &activity);
+                true
+            }
             Err(EmitError::Store(error)) => return Err(error.into()),
-        }
-        Ok(id)
-    }
-
-    /// Refuses ids that no message of the task has.
-    async fn check(&self, head: &Head, id: &str) -> Result<(), Refused> {
-        let found = self
-            .channel
-            .store
-            .task(&self.address.caller, &head.task)
-            .await?;
-        let task = found.task;
-        let mut said = task.history.iter().chain(task.status.message.as_ref());
-        match said.any(|message| message.message_id == id) {
-            true => Ok(()),
-            false => Err(Refused::Activity {
-                activity: id.into(),
-            }),
-        }
+        };
+        Ok(Kept { id, is_late })
     }
 
     fn check_members(&self, body: &Value) -> Result<(), Refused> {
@@ -251,13 +225,13 @@ impl Visit {
         Ok(())
     }
 
-    pub(super) async fn create(&self) -> Result<Arc<Head>, Refused> {
+    pub(super) async fn create(&self, metadata: Option<Metadata>) -> Result<Arc<Head>, Refused> {
         let created = Event::Created(Created {
             agent: self.address.agent.clone(),
             owner: self.address.caller.clone(),
             context_id: self.address.context.clone(),
             client_id: None,
-            metadata: None,
+            metadata,
         });
         let append = Append {
             task: clock::new_id(),
@@ -275,8 +249,9 @@ impl Visit {
 
 /// The changes of a task that an activity makes which comes outside of its turns: the task stands
 /// afterwards as it stood before, unless the activity says otherwise.
-fn unasked(place: &Place, silent_end: SilentEnd, activity: &Activity) -> Vec<Update> {
-    let mut machine = Machine::new(place.clone(), silent_end);
+fn unasked(place: &Place, task: &Task, silent_end: SilentEnd, activity: &Activity) -> Vec<Update> {
+    let artifacts = task.artifacts.iter().map(|one| one.artifact_id.clone());
+    let mut machine = Machine::new(place.clone(), silent_end).with_artifacts(artifacts);
     let mut updates = Vec::new();
     // A new machine has not ended, so that it takes everything.
     let _ = machine.handle(Input::Activity(activity.clone()));

@@ -10,13 +10,16 @@ use crate::{agent::Conversation, bot::Turns};
 /// How long a bot is quiet that answers after its turn, when it has said all.
 const LATE: Duration = Duration::from_secs(10);
 
+/// The channel on which bots of every SDK that is known do best.
+pub(crate) const WEBCHAT: &str = "webchat";
+
 /// How a remote bot is hosted. The default works with every SDK that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteSettings {
     /// How the bot is asked to answer.
     pub delivery: Delivery,
-    /// The channel that the bot believes to be on. Some bots only stream on channels that they know,
-    /// such as `webchat`.
+    /// The channel that the bot believes to be on. SDKs decide by it how a bot answers: on `webchat`, the
+    /// default, those that can stream do, on a channel that they do not know, such as `a2a`, most do not.
     pub channel_id: String,
     /// The language that the users speak, such as `en-US`.
     pub locale: String,
@@ -57,7 +60,7 @@ impl RemoteSettings {
     pub fn with(turns: Turns) -> Self {
         Self {
             delivery: Delivery::default(),
-            channel_id: "a2a".into(),
+            channel_id: WEBCHAT.into(),
             locale: "en-US".into(),
             user: UserId::default(),
             bot_id: None,

@@ -3,7 +3,7 @@
 use bridge_protocol::activity::DeliveryMode;
 use url::Url;
 
-use super::probe::{Outcome, Probe, STREAMING, Taken, USUAL};
+use super::probe::{Outcome, Probe, Taken};
 
 /// The settings to use, as TOML.
 ///
@@ -48,16 +48,16 @@ pub(super) fn recommended(probes: &[Probe]) -> Option<&Probe> {
 
 /// The channel that the bot must believe to be on: to speak at all, or to stream what it would say at once.
 pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
-    let streams_on = |usual: bool| {
-        let mut there = probes.iter().filter(|one| (one.channel == USUAL) == usual);
-        there.any(|probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.pieces > 0))
+    let other = probes.iter().find(|one| one.is_other)?;
+    let streams =
+        |probe: &&Probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.pieces > 0);
+    let usual = probes.iter().find(|one| !one.is_other && streams(one));
+    let why = match (first.is_other, usual) {
+        (true, _) => "where the bot speaks",
+        (false, None) if streams(&other) => "where the bot speaks in pieces",
+        (false, _) => return None,
     };
-    if first.channel == USUAL && (streams_on(true) || !streams_on(false)) {
-        return None;
-    }
-    Some(format!(
-        "channel_id = \"{STREAMING}\"  # where the bot speaks in pieces"
-    ))
+    Some(format!("channel_id = \"{}\"  # {why}", other.channel))
 }
 
 const ACCESS: &str = "\
@@ -143,22 +143,19 @@ mod tests {
     #[test]
     fn a_bot_that_streams_on_one_channel_only_is_put_on_it() {
         let url = Url::parse("http://h/api/messages").unwrap();
-        let probe = |channel, pieces| Probe {
+        let probe = |channel: &str, pieces| Probe {
             mode: DeliveryMode::Normal,
-            channel,
+            channel: channel.to_owned(),
+            is_other: channel != "webchat",
             outcome: match taken(&[], false, &["a"]) {
                 Outcome::Taken(taken) => Outcome::Taken(Taken { pieces, ..taken }),
                 other => other,
             },
         };
-        for (usual, streaming, is_put) in [(0, 3, true), (0, 0, false), (3, 3, false)] {
-            let probes = [probe(USUAL, usual), probe(STREAMING, streaming)];
+        for (usual, other, is_put) in [(0, 3, true), (0, 0, false), (3, 3, false)] {
+            let probes = [probe("webchat", usual), probe("a2a", other)];
             let told = advice(&url, &probes).unwrap();
-            assert_eq!(
-                told.contains("\nchannel_id = \"webchat\"  #"),
-                is_put,
-                "{told}"
-            );
+            assert_eq!(told.contains("\nchannel_id = \"a2a\"  #"), is_put, "{told}");
         }
     }
 
@@ -172,7 +169,8 @@ mod tests {
         let probes: Vec<_> = probes
             .map(|(mode, outcome)| Probe {
                 mode,
-                channel: USUAL,
+                channel: "webchat".to_owned(),
+                is_other: false,
                 outcome,
             })
             .collect();

@@ -1,17 +1,19 @@
 //! The bot that is looked at, and what stands between it and the bridge: an address and nothing else, or an agent
 //! of a configuration with its credentials.
 
-use std::{error::Error, path::Path, sync::Arc};
+use std::{error::Error, net::SocketAddr, path::Path, sync::Arc};
 
+use bridge_client::is_loopback;
 use reqwest::header::HeaderValue;
 use url::Url;
 
+use super::ear::{Known, Way};
 use crate::{
     auth::Issuer,
-    bot::remote::{Admission, Anonymous, BotCall, ConnectorCall, Credential},
+    bot::remote::{Admission, Anonymous, BotCall, ConnectorCall, Credential, WEBCHAT},
     builtin,
     cli::{
-        serve::{Access, Place, issuer_settings, listen},
+        serve::{Access, Place, callback_listen, encryption, issuer_settings, listen},
         store::StoreChoice,
     },
     clock,
@@ -24,6 +26,8 @@ pub(super) struct Case {
     pub(super) url: Url,
     /// The settings that are tried, if there are any yet.
     pub(super) tried: Option<Tried>,
+    /// How it will call back.
+    pub(super) way: Way,
     credential: Arc<dyn Credential>,
     admission: Arc<dyn Admission>,
 }
@@ -65,6 +69,7 @@ impl Case {
         Self {
             url,
             tried: None,
+            way: Way::default(),
             credential: Arc::new(Anonymous),
             admission: Arc::new(Anonymous),
         }
@@ -90,6 +95,7 @@ impl Case {
         };
         Ok(Self {
             url,
+            way: way(&config, agent)?,
             credential: access.credential(agent)?,
             admission: access.admission(agent)?,
             tried: Some(Tried {
@@ -97,6 +103,15 @@ impl Case {
                 agent: agent.clone(),
             }),
         })
+    }
+
+    /// The channel that the bot is told to be on.
+    pub(super) fn channel(&self) -> &str {
+        let said = self
+            .tried
+            .as_ref()
+            .and_then(|tried| tried.agent.channel_id.as_deref());
+        said.unwrap_or(WEBCHAT)
     }
 
     /// What calls carry that ask for answers at `service_url`; nothing where nothing is shown.
@@ -151,6 +166,34 @@ fn agent<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a AgentConfig, 
     }
 }
 
+/// How an agent's bot calls back, at a port of this program's: the running bridge has its own.
+fn way(config: &Config, agent: &AgentConfig) -> Result<Way, Box<dyn Error>> {
+    let listening = listen(config);
+    let place = Place::of(config, listening)?;
+    let place = place.with_local(config, callback_listen(config, listening))?;
+    let url = place.callback(config, agent);
+    let url = url.unwrap_or_else(|| place.callback_url.clone());
+    let here = Way::default();
+    let ip = match is_loopback(&url) {
+        true => here.listen.ip(),
+        false => listening.ip(),
+    };
+    let encryption = match url.scheme() {
+        "https" => encryption(config)?,
+        _ => None,
+    };
+    // Before an address with https that is not the bridge's own stands a proxy, which leads to the bridge alone.
+    let is_behind = url.scheme() == "https" && encryption.is_none();
+    Ok(match url.host() {
+        Some(host) if !is_behind => Way {
+            listen: SocketAddr::new(ip, 0),
+            known_as: Known::ByName(host.to_string()),
+            encryption,
+        },
+        Some(_) | None => here,
+    })
+}
+
 fn is_built_in(agent: &AgentConfig) -> String {
     let name = &agent.name.get_ref().0;
     format!(
@@ -172,7 +215,9 @@ async fn issuer(
     if !is_used {
         return Ok(None);
     }
-    let place = Place::of(config, listen(config))?;
+    let listening = listen(config);
+    let place = Place::of(config, listening)?;
+    let place = place.with_local(config, callback_listen(config, listening))?;
     let settings = issuer_settings(config, &place.callback_url, &StoreChoice::of(config)?);
     let url = settings.url.clone();
     match &settings.keys {

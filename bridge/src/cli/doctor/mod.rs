@@ -21,8 +21,8 @@ use url::Url;
 
 use super::address;
 use case::Case;
-use ear::Ear;
-use probe::{Probe, Prober, STREAMING, USUAL};
+use ear::{Ear, Known, Way};
+use probe::{AGENTS, Probe, Prober};
 
 const HELP: &str = "\
 Examples:
@@ -45,9 +45,10 @@ pub(super) struct Doctor {
     /// What it is told
     #[arg(long, default_value = "hello")]
     say: String,
-    /// Where it is to call back: an address of this machine that the bot can reach
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
-    listen: SocketAddr,
+    /// Where it is to call back: an address of this machine that the bot can reach [default: 127.0.0.1:0, or a
+    /// free port where the configuration has the bot call back]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<SocketAddr>,
     /// How that address is called where the bot runs, if otherwise
     #[arg(long, value_name = "URL")]
     callback_url: Option<Url>,
@@ -64,17 +65,24 @@ impl Doctor {
     async fn look(&self) -> Result<(), Box<dyn Error>> {
         let case = self.case().await?;
         if let Some(tried) = &case.tried {
-            outln!("{}\n", tried.described(&case.url));
+            outln!("{}", tried.described(&case.url));
         }
-        let ear = Ear::open(self.listen, self.callback_url.as_ref()).await?;
+        let ear = Ear::open(self.way(&case)).await?;
+        if case.tried.is_some() {
+            outln!("calls back at {}\n", ear.base);
+        }
         let mut prober = Prober::new(&case, &self.say, ear).await?;
         let mut probes: Vec<Probe> = Vec::new();
-        for (mode, channel) in [
-            (DeliveryMode::Normal, USUAL),
-            (DeliveryMode::ExpectReplies, USUAL),
-            (DeliveryMode::Stream, USUAL),
-            (DeliveryMode::Normal, STREAMING),
-        ] {
+        let usual = case.channel();
+        let mut ways = vec![
+            (DeliveryMode::Normal, usual),
+            (DeliveryMode::ExpectReplies, usual),
+            (DeliveryMode::Stream, usual),
+        ];
+        if usual != AGENTS {
+            ways.push((DeliveryMode::Normal, AGENTS));
+        }
+        for (mode, channel) in ways {
             let probe = prober.probe(mode, channel).await?;
             outln!("{probe}");
             probes.push(probe);
@@ -85,6 +93,22 @@ impl Doctor {
         };
         outln!("\n{told}");
         Ok(())
+    }
+
+    /// Where the bot is to call back: as it will call the bridge, unless something else is said.
+    fn way(&self, case: &Case) -> Way {
+        let usual = case.way.clone();
+        Way {
+            listen: self.listen.unwrap_or(usual.listen),
+            known_as: match (&self.callback_url, self.listen) {
+                (Some(url), _) => Known::As(url.clone()),
+                (None, Some(_)) => Known::ByItself,
+                (None, None) => usual.known_as,
+            },
+            encryption: usual
+                .encryption
+                .filter(|_| self.callback_url.is_none() && self.listen.is_none()),
+        }
     }
 
     async fn case(&self) -> Result<Case, Box<dyn Error>> {

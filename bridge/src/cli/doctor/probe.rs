@@ -19,11 +19,8 @@ use tokio::time::{Instant, timeout};
 use super::{case::Case, ear::Ear};
 use crate::clock;
 
-/// The channel that bots are told to be on if nothing else is said.
-pub(super) const USUAL: &str = "a2a";
-
-/// The channel on which the SDKs' bots stream.
-pub(super) const STREAMING: &str = "webchat";
+/// The channel that some bots want to be on to speak with other agents.
+pub(super) const AGENTS: &str = "a2a";
 
 /// How long a bot may take for its HTTP answer.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -42,7 +39,9 @@ const SHOWN: usize = 80;
 pub(super) struct Probe {
     pub(super) mode: DeliveryMode,
     /// The channel that the bot was told to be on.
-    pub(super) channel: &'static str,
+    pub(super) channel: String,
+    /// Whether it was not the channel that bots are told to be on if nothing else is said.
+    pub(super) is_other: bool,
     pub(super) outcome: Outcome,
 }
 
@@ -104,7 +103,7 @@ impl<'a> Prober<'a> {
     pub(super) async fn probe(
         &mut self,
         mode: DeliveryMode,
-        channel: &'static str,
+        channel: &str,
     ) -> Result<Probe, Box<dyn Error>> {
         let begun = Instant::now();
         let activity = self.activity(&mode, channel);
@@ -143,7 +142,8 @@ impl<'a> Prober<'a> {
         };
         Ok(Probe {
             mode,
-            channel,
+            channel: channel.to_owned(),
+            is_other: channel != self.case.channel(),
             outcome,
         })
     }
@@ -251,10 +251,11 @@ fn root(error: &reqwest::Error) -> String {
 
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.channel {
-            USUAL => write!(f, "{:14} ", self.mode.as_str())?,
-            other => write!(f, "{other:14} ")?,
-        }
+        let name = match self.is_other {
+            false => self.mode.as_str(),
+            true => &self.channel,
+        };
+        write!(f, "{name:14} ")?;
         match &self.outcome {
             Outcome::Unreachable(reason) => write!(f, "cannot be reached: {reason}"),
             // SDKs have no better answer to a mode that they do not know.

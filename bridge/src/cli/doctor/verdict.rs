@@ -6,7 +6,7 @@ use url::Url;
 use super::{
     advice::{self, denied, recommended, speaks, trouble},
     case::Tried,
-    probe::{Outcome, Probe, STREAMING},
+    probe::{Outcome, Probe},
 };
 use crate::{
     cli::check::WORKING,
@@ -36,7 +36,7 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
     }
     let mut changes = Vec::new();
     changes.extend(delivery(&tried.agent, first, probes));
-    changes.extend(channel(&tried.agent, first, probes));
+    changes.extend(advice::channel(first, probes));
     let told = match changes.is_empty() {
         true => format!("the settings of {name} do"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
@@ -49,11 +49,11 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
 
 /// A mode that was asked for in which the bot does not speak.
 fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
-    let asked = match said.delivery? {
-        Said::Auto => return None,
-        Said::Normal => DeliveryMode::Normal,
-        Said::ExpectReplies => DeliveryMode::ExpectReplies,
-        Said::Stream => DeliveryMode::Stream,
+    let asked = match said.delivery {
+        None | Some(Said::Auto) if !fails(probes) => return None,
+        None | Some(Said::Auto | Said::Normal) => DeliveryMode::Normal,
+        Some(Said::ExpectReplies) => DeliveryMode::ExpectReplies,
+        Some(Said::Stream) => DeliveryMode::Stream,
     };
     let mut with_it = probes.iter().filter(|probe| probe.mode == asked);
     let works = with_it.any(|probe| speaks(&probe.outcome));
@@ -66,9 +66,12 @@ fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<Strin
     })
 }
 
-fn channel(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<String> {
-    let is_there = said.channel_id.as_deref() == Some(STREAMING);
-    advice::channel(first, probes).filter(|_| !is_there)
+/// Whether the bot fails in the way in which it is asked if nothing is said.
+fn fails(probes: &[Probe]) -> bool {
+    let mut normal = probes
+        .iter()
+        .filter(|probe| probe.mode == DeliveryMode::Normal);
+    normal.any(|probe| matches!(probe.outcome, Outcome::Refused(..)))
 }
 
 fn refused(outcome: &Outcome) -> Option<&str> {
@@ -84,10 +87,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        cli::doctor::{
-            case::Proof,
-            probe::{Taken, USUAL},
-        },
+        cli::doctor::{case::Proof, probe::Taken},
         config,
     };
 
@@ -120,7 +120,8 @@ mod tests {
     fn told(tried: &Tried, normal: Outcome, replies: Outcome) -> String {
         let probe = |mode, outcome| Probe {
             mode,
-            channel: USUAL,
+            channel: "webchat".to_owned(),
+            is_other: false,
             outcome,
         };
         let probes = [
@@ -160,6 +161,12 @@ mod tests {
                 denied(),
                 denied(),
                 "the bot refuses a token (401): look at app_id",
+            ),
+            (
+                tried("", None),
+                Outcome::Refused(500, String::new()),
+                hello(),
+                "delivery = \"expectReplies\"  # it says nothing with normal",
             ),
             (tried("", None), denied(), denied(), "[agents.auth.issuer]"),
             (

@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc, time::Duration};
 use bridge_program::errln;
 use bridge_protocol::{a2a::AgentCard, translate::SilentEnd};
 
-use super::{access::Access, guard};
+use super::{access::Access, guard, place::Place};
 use crate::{
     agent::{Agent, Answers, Conversation, Repeats, TurnSettings},
     auth::Issuer,
@@ -25,6 +25,7 @@ use crate::{
 
 /// What agents are made with.
 pub(super) struct Cast {
+    pub(super) place: Place,
     pub(super) channel: Channel,
     pub(super) store: Arc<dyn Store>,
     pub(super) issuer: Option<Arc<Issuer>>,
@@ -104,7 +105,10 @@ impl Cast {
             return Ok(Role::Bot(
                 agent,
                 Box::new(RemoteBot {
-                    settings: remote_settings(agent),
+                    settings: RemoteSettings {
+                        callback_url: self.place.callback(config, agent),
+                        ..remote_settings(agent)
+                    },
                     credential: access.credential(agent).map_err(named)?,
                     admission: access.admission(agent).map_err(named)?,
                     ..RemoteBot::new(name, url.0.clone())
@@ -185,7 +189,7 @@ fn remote_settings(said: &AgentConfig) -> RemoteSettings {
         request_timeout: or(said.request_timeout, usual.request_timeout),
         limit: or(said.turn_limit, usual.limit),
         answer_limit: said.answer_limit.unwrap_or(usual.answer_limit),
-        callback_url: said.callback_url.as_ref().map(|url| url.0.clone()),
+        callback_url: None,
     }
 }
 

@@ -31,6 +31,9 @@ pub(in crate::cli) struct Serve {
     /// Where bots reach it, if not where it listens: a bot in a container sees another host
     #[arg(long, value_name = "URL", value_parser = url)]
     callback_url: Option<HttpUrl>,
+    /// Where to listen for bots of this machine alone, over plain http [default: beside TLS, the next port]
+    #[arg(long, value_name = "HOST:PORT")]
+    callback_listen: Option<SocketAddr>,
     /// Where tasks are kept: memory, or sled:FOLDER [default: sled:bridge-data]
     #[arg(long, value_name = "STORE")]
     store: Option<StoreChoice>,
@@ -38,6 +41,10 @@ pub(in crate::cli) struct Serve {
     /// found at /a2a and /. With --config, where that agent's bot is in place of what the file says
     #[arg(long, value_name = "NAME=URL")]
     bot: Vec<BotChoice>,
+    /// The channel that running bots believe to be on: SDKs decide by it how a bot answers, and most stream on
+    /// webchat only [default: webchat]
+    #[arg(long, value_name = "ID")]
+    channel_id: Option<String>,
     /// Where to listen for gRPC too, which is also spoken where everything else is
     #[cfg(feature = "grpc")]
     #[arg(long, value_name = "HOST:PORT")]
@@ -94,6 +101,7 @@ impl Serve {
         config.listen = self.listen.or(config.listen);
         config.public_url = self.public_url.clone().or(config.public_url);
         config.callback_url = self.callback_url.clone().or(config.callback_url);
+        config.callback_listen = self.callback_listen.or(config.callback_listen);
         #[cfg(feature = "grpc")]
         {
             config.grpc.listen = self.grpc_listen.or(config.grpc.listen);
@@ -110,10 +118,11 @@ impl Serve {
             hosts.extend(self.allow_host.iter().cloned());
         }
         config.push.allow.extend(self.push_allow.iter().cloned());
-        if self.allow_anonymous_bots {
-            for agent in config.agents.iter_mut().filter(|agent| agent.bot.is_some()) {
+        for agent in config.agents.iter_mut().filter(|agent| agent.bot.is_some()) {
+            if self.allow_anonymous_bots {
                 agent.accept.get_or_insert(Accept::Anyone);
             }
+            agent.channel_id = self.channel_id.clone().or(agent.channel_id.take());
         }
         Ok(config)
     }

@@ -16,7 +16,7 @@ mod guard;
 mod place;
 mod push;
 mod reload;
-mod run;
+pub(super) mod run;
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
@@ -26,14 +26,15 @@ use url::Url;
 
 pub(super) use access::Access;
 pub(super) use flags::Serve;
-pub(super) use place::{Place, listen};
+pub(super) use place::{Encryption, Place, callback_listen, encryption, listen};
 
 use super::store::StoreChoice;
 use crate::{
-    auth::{CardSigner, Issuer, IssuerSettings, PrivateKey, PrivateKeyError},
+    auth::{self, CardSigner, Issuer, IssuerSettings, PrivateKey, PrivateKeyError},
     bot::remote::{Channel, ChannelSettings},
     clock,
     config::{Auth, Config, IssuerConfig},
+    connector,
     host::{Front, Host},
     stop_signal,
     store::Store,
@@ -57,9 +58,19 @@ impl Serve {
         let listener = bridge_program::listen(listen).await?;
         let grpc = listen_for_grpc(&config).await?;
         let grpc_address = grpc.as_ref().map(TcpListener::local_addr).transpose()?;
+        let callbacks = listen_for_bots(&config, listener.local_addr()?).await?;
+        let callback_address = callbacks
+            .as_ref()
+            .map(TcpListener::local_addr)
+            .transpose()?;
         let place = Place::of(&config, listener.local_addr()?)?;
+        let place = place.with_local(&config, callback_address)?;
         let store = choice.open()?;
         let cast = cast(&config, &place, store, &choice, true).await?;
+        let mut callback_app = connector::router(cast.channel.clone());
+        if let Some(issuer) = &cast.issuer {
+            callback_app = callback_app.merge(auth::router(issuer.clone()));
+        }
         // From here on there is something to end in good order.
         let stop = stop_signal()?;
         let host = assembled(&config, &cast, &place, grpc_address)?.stopping(stop.clone());
@@ -78,12 +89,16 @@ impl Serve {
         if let Some(address) = grpc_address {
             errln!("listening for gRPC on {address}");
         }
+        if let Some(address) = callback_address {
+            errln!("listening for bots on http://{address}");
+        }
         errln!("listening on {}", place.here);
         let doors = run::Doors {
             listener,
             grpc,
             encryption,
             limits,
+            callbacks: callbacks.map(|listener| (listener, callback_app)),
         };
         run::run(doors, app, reload, stop).await?;
         Ok(())
@@ -97,7 +112,9 @@ pub(super) async fn judge(config: &Config) -> Result<(), Box<dyn Error>> {
     StoreChoice::of(config)?;
     let mut config = config.clone();
     config.issuer.keys = None;
-    let place = Place::of(&config, place::listen(&config))?;
+    let listening = place::listen(&config);
+    let place = Place::of(&config, listening)?;
+    let place = place.with_local(&config, place::callback_listen(&config, listening))?;
     let choice = StoreChoice::Memory;
     let cast = cast(&config, &place, choice.open()?, &choice, false).await?;
     let host = assembled(&config, &cast, &place, place::grpc_listen(&config))?;
@@ -122,6 +139,7 @@ async fn cast(
         },
     )?;
     Ok(Cast {
+        place: place.clone(),
         channel,
         store,
         issuer: issuer(config, place, choice).await?,
@@ -167,6 +185,25 @@ async fn listen_for_grpc(config: &Config) -> Result<Option<TcpListener>, Box<dyn
     let failed =
         |error: ListenError| format!("cannot listen for gRPC on {address}: {}", error.source);
     Ok(Some(listener.map_err(failed)?))
+}
+
+/// Beside the listener for everybody. Where it is expected may be somebody else's place: then any will do.
+async fn listen_for_bots(
+    config: &Config,
+    listening: SocketAddr,
+) -> Result<Option<TcpListener>, Box<dyn Error>> {
+    let Some(address) = place::callback_listen(config, listening) else {
+        return Ok(None);
+    };
+    let bound = match TcpListener::bind(address).await {
+        Err(error) if config.callback_listen.is_none() => {
+            tracing::warn!(%address, %error, "bots call back elsewhere, and not where they did before a restart");
+            TcpListener::bind((address.ip(), 0)).await
+        }
+        bound => bound,
+    };
+    let failed = |error| format!("cannot listen for bots on {address}: {error}");
+    Ok(Some(bound.map_err(failed)?))
 }
 
 fn with_issuer(host: Host, issuer: Option<Arc<Issuer>>) -> Host {

@@ -7,26 +7,34 @@ use std::{
 
 use url::Url;
 
-use crate::{config::Config, host::Grpc};
+use bridge_client::is_loopback;
+
+use crate::{
+    config::{AgentConfig, Config},
+    host::Grpc,
+};
 
 /// Where to listen if nobody says.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3978);
 
 /// What encrypts connections, if anything does.
 #[cfg(feature = "tls")]
-pub(super) type Encryption = Option<crate::tls::Certificate>;
+pub(in crate::cli) type Encryption = Option<crate::tls::Certificate>;
 /// What encrypts connections: nothing.
 #[cfg(not(feature = "tls"))]
-pub(super) type Encryption = Option<std::convert::Infallible>;
+pub(in crate::cli) type Encryption = Option<std::convert::Infallible>;
 
 /// Where the program is reached.
+#[derive(Clone, Debug)]
 pub(in crate::cli) struct Place {
     /// By itself, on this machine.
     pub(super) here: String,
     /// By clients.
     pub(super) public_url: Url,
-    /// By bots.
+    /// By bots of which nothing else is said.
     pub(in crate::cli) callback_url: Url,
+    /// By bots on this machine, if they have a listener of their own.
+    local: Option<Url>,
 }
 
 pub(in crate::cli) fn listen(config: &Config) -> SocketAddr {
@@ -39,8 +47,39 @@ pub(super) fn grpc_listen(config: &Config) -> Option<SocketAddr> {
     config.grpc.listen.filter(|_| is_spoken)
 }
 
+/// Where to listen for the bots of this machine alone, over plain http, for a program that listens there: the
+/// certificate beside it is for the names by which clients know it, which no loopback address is.
+pub(in crate::cli) fn callback_listen(
+    config: &Config,
+    listening: SocketAddr,
+) -> Option<SocketAddr> {
+    let is_needed = |agent: &AgentConfig| is_local(agent) && agent.callback_url.is_none();
+    let is_needed = config.tls.is_some()
+        && config.callback_url.is_none()
+        && config.agents.iter().any(is_needed);
+    // The same one after a restart: bots keep the addresses that they were told.
+    let port = match listen(config).port() {
+        0 => 0,
+        _ => listening.port().checked_add(1).unwrap_or_default(),
+    };
+    let usual = is_needed.then_some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    config.callback_listen.or(usual)
+}
+
+/// Whether an agent's bot is on this machine.
+fn is_local(agent: &AgentConfig) -> bool {
+    agent.bot.as_ref().is_some_and(|bot| is_loopback(&bot.0))
+}
+
 /// Refuses to be reached by others in a way that nobody asked for.
 pub(in crate::cli) fn check(config: &Config) -> Result<(), String> {
+    if let Some(listen) = config.callback_listen
+        && !listen.ip().is_loopback()
+    {
+        return Err(format!(
+            "callback_listen: expected a loopback address, found {listen}: what is spoken there is not encrypted"
+        ));
+    }
     let Some(listen) = beyond(config) else {
         return Ok(());
     };
@@ -96,8 +135,39 @@ impl Place {
         Ok(Self {
             here: format!("{scheme}://{listening}"),
             callback_url: said(&config.callback_url).unwrap_or_else(|| near.clone()),
+            local: None,
             public_url: said(&config.public_url).unwrap_or(near),
         })
+    }
+
+    /// The same, with a listener for the bots of this machine there.
+    pub(in crate::cli) fn with_local(
+        mut self,
+        config: &Config,
+        listening: Option<SocketAddr>,
+    ) -> Result<Self, url::ParseError> {
+        let url = |listening| Url::parse(&format!("http://{listening}"));
+        self.local = listening.map(url).transpose()?;
+        let mut bots = config.agents.iter().filter(|agent| agent.bot.is_some());
+        if let Some(local) = &self.local
+            && config.callback_url.is_none()
+            && bots.all(is_local)
+        {
+            self.callback_url = local.clone();
+        }
+        Ok(self)
+    }
+
+    /// Where an agent's bot reaches the program, if not where all of them do.
+    pub(in crate::cli) fn callback(&self, config: &Config, agent: &AgentConfig) -> Option<Url> {
+        let said = agent.callback_url.as_ref().map(|url| url.0.clone());
+        let is_open = config.callback_url.is_none();
+        let own = match is_local(agent) {
+            true => self.local.clone(),
+            // The address of this machine for itself would lead a bot elsewhere to its own machine.
+            false => config.public_url.as_ref().map(|url| url.0.clone()),
+        };
+        said.or(own.filter(|_| is_open))
     }
 
     /// Where gRPC is spoken, and what cards say of it; `listening` is the port that it has for itself.
@@ -123,7 +193,7 @@ impl Place {
 
 /// The certificate that the configuration names.
 #[cfg(feature = "tls")]
-pub(super) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
+pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
     let read = |tls: &crate::config::TlsConfig| crate::tls::Certificate::read(files(tls));
     Ok(config.tls.as_ref().map(read).transpose()?)
 }
@@ -140,7 +210,7 @@ pub(super) fn files(tls: &crate::config::TlsConfig) -> crate::tls::Files<'_> {
 
 /// None, since this program was built without.
 #[cfg(not(feature = "tls"))]
-pub(super) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
+pub(in crate::cli) fn encryption(config: &Config) -> Result<Encryption, Box<dyn Error>> {
     match config.tls {
         None => Ok(None),
         Some(_) => Err("this program was built without the feature tls".into()),
@@ -165,6 +235,47 @@ mod tests {
             assert_eq!(place.public_url.as_str(), expected);
             assert_eq!(place.callback_url.as_str(), expected);
         }
+    }
+
+    #[test]
+    fn bots_of_this_machine_call_back_without_tls() {
+        let tls = "tls = { certificate = 'c', key = 'k' }\n";
+        let public = "public_url = 'https://agents.example'\n";
+        let told = "callback_url = 'https://told.example'\n";
+        let one = |host: &str| format!("[[agents]]\nname = 'a'\nbot = 'http://{host}:1/'\n");
+        let (here, there) = (one("localhost"), one("bot.example"));
+        let local = Some("http://127.0.0.1:444/");
+        for (top, bot, is_needed, expected) in [
+            (tls, &here, true, local),
+            (&format!("{tls}{public}"), &here, true, local),
+            (
+                &format!("{tls}{public}"),
+                &there,
+                false,
+                Some("https://agents.example/"),
+            ),
+            (tls, &there, false, None),
+            (&format!("{tls}{told}"), &here, false, None),
+            (public, &here, false, None),
+            ("callback_listen = '127.0.0.1:444'\n", &here, true, local),
+        ] {
+            let text = format!("listen = '0.0.0.0:443'\n{top}{bot}");
+            let config = parse(Path::new("a.toml"), &text, &[]).unwrap();
+            let listening = listen(&config);
+            let own = callback_listen(&config, listening);
+            assert_eq!(own.is_some(), is_needed, "{text}");
+            let place = Place::of(&config, listening).unwrap();
+            let place = place.with_local(&config, own).unwrap();
+            let callback = place.callback(&config, &config.agents[0]);
+            assert_eq!(callback.as_ref().map(Url::as_str), expected, "{text}");
+        }
+        let text = format!("callback_listen = '0.0.0.0:444'\n{here}");
+        let config = parse(Path::new("a.toml"), &text, &[]).unwrap();
+        assert!(
+            check(&config)
+                .unwrap_err()
+                .contains("expected a loopback address")
+        );
     }
 
     #[test]

@@ -62,6 +62,10 @@ fn fixed<'a>(old: &Config, new: &Config) -> impl Iterator<Item = &'a str> {
         ("public_url", old.public_url != new.public_url),
         ("callback_url", old.callback_url != new.callback_url),
         (
+            "callback_listen",
+            old.callback_listen != new.callback_listen,
+        ),
+        (
             "store",
             old.store.as_ref().map(toml::Spanned::get_ref)
                 != new.store.as_ref().map(toml::Spanned::get_ref),
@@ -152,7 +156,9 @@ mod tests {
             let store = Arc::new(MemoryStore::new());
             let here = ChannelSettings::at("http://127.0.0.1:3978".parse().unwrap());
             let channel = Channel::new(store.clone(), here).unwrap();
+            let here = "127.0.0.1:3978".parse().unwrap();
             let cast = Cast {
+                place: crate::cli::serve::Place::of(&config, here).unwrap(),
                 channel: channel.clone(),
                 store,
                 issuer: None,

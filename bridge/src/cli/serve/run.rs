@@ -22,6 +22,8 @@ pub(super) struct Doors {
     pub(super) encryption: Encryption,
     /// What those who come in may take.
     pub(super) limits: Limits,
+    /// Where the bots of this machine call back, and what is there.
+    pub(super) callbacks: Option<(TcpListener, Router)>,
 }
 
 /// Serves until a signal comes; then open requests get a moment to end.
@@ -37,17 +39,26 @@ pub(super) async fn run(
         grpc,
         encryption,
         limits,
+        callbacks,
     } = doors;
-    let Some(grpc) = grpc else {
-        let all = serve_until(stop, |stop| listen(limits, listener, encryption, app, stop));
-        return all.await;
+    let beside = (encryption.clone(), app.clone(), stop.clone());
+    let grpc = async move {
+        let (encryption, app, stop) = beside;
+        let Some(grpc) = grpc else {
+            return Ok(());
+        };
+        let app = alone(app);
+        serve_until(stop, |stop| listen(limits, grpc, encryption, app, stop)).await
     };
-    let (alike, only) = (encryption.clone(), alone(app.clone()));
-    let all = serve_until(stop.clone(), |stop| {
-        listen(limits, listener, encryption, app, stop)
-    });
-    let alone = serve_until(stop, |stop| listen(limits, grpc, alike, only, stop));
-    tokio::try_join!(all, alone).map(|_| ())
+    let beside = stop.clone();
+    let callbacks = async move {
+        let Some((listener, app)) = callbacks else {
+            return Ok(());
+        };
+        serve_until(beside, |stop| listen(limits, listener, None, app, stop)).await
+    };
+    let all = serve_until(stop, |stop| listen(limits, listener, encryption, app, stop));
+    tokio::try_join!(all, grpc, callbacks).map(|_| ())
 }
 
 /// The app as it is at a port of gRPC's own.
@@ -61,8 +72,9 @@ fn alone(app: Router) -> Router {
     app
 }
 
+/// Serves what comes in at one door.
 #[cfg(feature = "tls")]
-async fn listen(
+pub(in crate::cli) async fn listen(
     limits: Limits,
     listener: TcpListener,
     encryption: Encryption,
@@ -75,8 +87,9 @@ async fn listen(
     }
 }
 
+/// Serves what comes in at one door.
 #[cfg(not(feature = "tls"))]
-async fn listen(
+pub(in crate::cli) async fn listen(
     limits: Limits,
     listener: TcpListener,
     encryption: Encryption,

@@ -234,8 +234,8 @@ async fn any_part_of_a_long_task_is_read() {
     sample.create(&store, 1).await;
     for _ in 0..200 {
         let metadata = Metadata::new();
-        let is_shown = false;
-        let event = Event::Metadata { metadata, is_shown };
+        let revised = None;
+        let event = Event::Metadata { metadata, revised };
         sample.then(&store, 2, event).await;
     }
     drop(store);

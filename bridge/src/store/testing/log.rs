@@ -61,7 +61,7 @@ pub async fn tasks_are_their_events_applied(backend: &impl Backend) {
             1005,
             Event::Metadata {
                 metadata,
-                is_shown: true,
+                revised: None,
             },
         ),
         (1006, status(TaskState::Completed, "done")),

@@ -2,7 +2,8 @@
 
 It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a question,
 `card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with what is
-said, changed and taken back, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails.
+said, changed and taken back, `work` with a placeholder that becomes the answer, `worklater` with one that does so after
+the turn, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails.
 """
 
 import asyncio
@@ -95,6 +96,26 @@ async def correct(context: TurnContext, _: TurnState):
     await context.delete_activity(slip.id)
 
 
+async def work(context: TurnContext, _: TurnState):
+    placeholder = await context.send_activity("Working on it")
+    await context.update_activity(Activity(type="message", text="The answer", id=placeholder.id))
+
+
+async def work_later(context: TurnContext, _: TurnState):
+    placeholder = await context.send_activity("Working on it")
+    continuation = context.activity.get_conversation_reference().get_continuation_activity()
+    identity = context.identity
+
+    async def answer():
+        await asyncio.sleep(1)
+        update = Activity(type="message", text="The answer", id=placeholder.id)
+        await ADAPTER.continue_conversation_with_claims(
+            identity, continuation, lambda turn: turn.update_activity(update)
+        )
+
+    TASKS.add(asyncio.create_task(answer()))
+
+
 async def later(context: TurnContext, _: TurnState):
     continuation = context.activity.get_conversation_reference().get_continuation_activity()
     identity = context.identity
@@ -134,7 +155,7 @@ async def echo(context: TurnContext, _: TurnState):
 
 TASKS = set()
 for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "file": file, "correct": correct,
-                   "later": later, "end": end, "throw": throw}.items():
+                   "worklater": work_later, "work": work, "later": later, "end": end, "throw": throw}.items():
     AGENT.message(word)(does)
 AGENT.activity("message")(echo)
 

@@ -2,8 +2,9 @@
 //
 // It echoes; `count` is answered with how often it was said in this conversation, `ask` with a question, `card` with two
 // cards and suggested actions, `file` with two files, `upload` with one that is uploaded before, a file with what came of
-// it, `correct` with what is said, changed and taken back, `dialog` begins a dialog, `later` is answered with something that
-// comes after the turn, `end` ends the conversation, `throw` fails.
+// it, `correct` with what is said, changed and taken back, `work` with a placeholder that becomes the answer, `worklater`
+// with one that does so after the turn, `dialog` begins a dialog, `later` is answered with something that comes after the
+// turn, `end` ends the conversation, `throw` fails.
 
 const express = require('express')
 const {
@@ -70,6 +71,16 @@ const does = {
     await context.updateActivity({ type: 'message', text: 'second', id })
     const slip = await context.sendActivity('a slip')
     await context.deleteActivity(slip.id)
+  },
+  async work (context) {
+    const { id } = await context.sendActivity('Working on it')
+    await context.updateActivity({ type: 'message', text: 'The answer', id })
+  },
+  async worklater (context) {
+    const reference = TurnContext.getConversationReference(context.activity)
+    const { id } = await context.sendActivity('Working on it')
+    const update = { type: 'message', text: 'The answer', id }
+    setTimeout(() => adapter.continueConversationAsync('', reference, turn => turn.updateActivity(update)), 1000)
   },
   async dialog (context) {
     await (await dialogs.createContext(context)).beginDialog('order')

@@ -1,10 +1,13 @@
-//! Messages that are changed or taken back: whoever follows the task sees it.
+//! Messages that are changed or taken back: the task shows what the conversation shows, and whoever follows it
+//! sees the change.
 
 use axum::response::IntoResponse as _;
+use bridge::bot::remote::RemoteSettings;
+use bridge_protocol::translate::SilentEnd;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::{StandIn, World, eventually, quick, standin::Post, state};
+use super::{StandIn, World, all_said, eventually, quick, said, standin::Post, state};
 
 /// Opens a stream of a task in this version.
 async fn follow(world: &World, version: &str, method: &str, params: Value) -> Response {
@@ -57,10 +60,18 @@ async fn changes_reach_open_streams_of_every_version() {
         assert_eq!(told(updates[1]), ["messageDelete", id, ""]);
         assert_eq!(told(updates[2])[0], "endOfConversation");
     }
-    // The status is the one that the task has: whoever applies the update has the same task.
-    let status = &new[1]["statusUpdate"]["status"];
-    assert_eq!(status, &new[0]["task"]["status"]);
-    assert_eq!(status, &task["status"]);
+    // The status is the one that the task has then: whoever applies the update has the same task.
+    let mut expected = task["status"].clone();
+    expected["message"]["parts"] = json!([{"text": "Echo: ho"}]);
+    let shown = |index: usize| &new[index]["statusUpdate"]["status"];
+    for field in ["state", "timestamp"] {
+        assert_eq!(shown(1)[field], expected[field]);
+    }
+    let message = &shown(1)["message"];
+    assert_eq!(message["messageId"], id);
+    assert_eq!(message["parts"], expected["message"]["parts"]);
+    expected.as_object_mut().unwrap().remove("message");
+    assert_eq!(shown(2), &expected);
     assert_eq!(old[1]["status"]["state"], "input-required");
     assert_eq!(
         state(&world.task(&task["id"]).await),
@@ -93,4 +104,156 @@ async fn who_was_not_told_of_a_message_is_not_told_of_its_change_nor_of_a_typing
         state(&items[1]["statusUpdate"]),
         "TASK_STATE_INPUT_REQUIRED"
     );
+}
+
+/// Settings of a bot whose turns leave its tasks so.
+fn leaving(silent_end: SilentEnd) -> RemoteSettings {
+    RemoteSettings {
+        silent_end,
+        ..quick()
+    }
+}
+
+/// One that says that it is at work, and what it has found in the place of that, then `slips` that it takes back.
+async fn at_work(slips: bool) -> StandIn {
+    StandIn::that(move |post: Post| async move {
+        let id = post.say("Working on it").await;
+        if slips {
+            let slip = post.say("a slip").await;
+            let url = post.below(&format!("/activities/{slip}"));
+            assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);
+        }
+        if post.text() == "now" {
+            overhaul(&post, &id, "The answer").await;
+        }
+        StatusCode::OK.into_response()
+    })
+    .await
+}
+
+async fn overhaul(post: &Post, id: &str, text: &str) {
+    let url = post.below(&format!("/activities/{id}"));
+    let update = post.reply(json!({ "text": text }));
+    let (status, body) = post.call("PUT", &url, &update).await;
+    assert_eq!((status, body), (200, json!({ "id": id })));
+}
+
+/// The id of the only thing that the agent has said.
+fn said_id(task: &Value) -> &str {
+    let history = task["history"].as_array().into_iter().flatten();
+    let mut all = history.chain([&task["status"]["message"]]);
+    let own = all.find(|message| message["role"] == "ROLE_AGENT");
+    own.unwrap()["messageId"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_placeholder_that_is_changed_in_the_turn_is_the_answer() {
+    for slips in [false, true] {
+        for end in [SilentEnd::InputRequired, SilentEnd::Completed] {
+            let bot = at_work(slips).await;
+            let world = World::of(&bot, leaving(end)).await;
+            let task = world.say("now").await;
+            for task in [&task, &world.task(&task["id"]).await] {
+                assert_eq!(all_said(task), ["The answer"], "{task}");
+                let text = task.to_string();
+                assert!(
+                    !text.contains("Working") && !text.contains("slip"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_placeholder_that_is_changed_later_is_changed_in_its_place() {
+    let bot = at_work(false).await;
+    let world = World::of(&bot, leaving(SilentEnd::InputRequired)).await;
+    let task = world.say("later").await;
+    assert_eq!(said(&task), "Working on it");
+    let post = bot.posts().remove(0);
+    overhaul(&post, said_id(&task), "The answer").await;
+    let changed = world.task(&task["id"]).await;
+    assert_eq!(all_said(&changed), ["The answer"]);
+    assert_eq!(state(&changed), "TASK_STATE_INPUT_REQUIRED");
+    assert_eq!(said_id(&changed), said_id(&task));
+    // What the user says next follows on what the conversation shows.
+    let further = world.send("bot", super::further(&task, "again")).await;
+    assert_eq!(all_said(&further), ["The answer", "Working on it"]);
+}
+
+#[tokio::test]
+async fn a_change_after_the_end_begins_a_task_that_refers_to_it() {
+    let bot = at_work(false).await;
+    let world = World::of(&bot, leaving(SilentEnd::Completed)).await;
+    let task = world.say("later").await;
+    assert_eq!(state(&task), "TASK_STATE_COMPLETED");
+    let post = bot.posts().remove(0);
+    let id = said_id(&task).to_owned();
+    overhaul(&post, &id, "The answer").await;
+    let url = post.below(&format!("/activities/{id}"));
+    assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);
+    let answer = world.client.call("bot", "ListTasks", &json!({})).await;
+    let answer = answer.unwrap();
+    let listed = answer["result"]["tasks"].as_array().unwrap();
+    assert_eq!(listed.len(), 2, "{listed:?}");
+    assert_eq!(world.task(&task["id"]).await, task);
+    let follow_up = world.task(&listed[0]["id"]).await;
+    assert_eq!(follow_up["contextId"], task["contextId"]);
+    assert_eq!(state(&follow_up), "TASK_STATE_COMPLETED");
+    assert_eq!(all_said(&follow_up), ["The answer"]);
+    assert_eq!(
+        follow_up["metadata"]["urn:activity:follows"],
+        json!({"taskId": task["id"], "messageId": id})
+    );
+    assert_ne!(said_id(&follow_up), id);
+}
+
+#[tokio::test]
+async fn nobody_changes_what_the_user_said() {
+    let bot = StandIn::echo().await;
+    let world = World::of(&bot, quick()).await;
+    let task = world.say("hi").await;
+    let post = bot.posts().remove(0);
+    for method in ["PUT", "DELETE"] {
+        let url = post.below("/activities/m-hi");
+        let update = post.reply(json!({"text": "ho"}));
+        assert_eq!(post.call(method, &url, &update).await.0, 404);
+    }
+    assert_eq!(world.task(&task["id"]).await, task);
+}
+
+#[tokio::test]
+async fn a_streamed_answer_is_changed_and_taken_back_too() {
+    let piece = |kind: &str, text: &str, info: Value| {
+        let mut info = info;
+        info["type"] = "streaminfo".into();
+        json!({"type": kind, "text": text, "entities": [info]})
+    };
+    let bot = StandIn::that(move |post: Post| async move {
+        let began = piece(
+            "typing",
+            "thinking",
+            json!({"streamType": "informative", "streamSequence": 1}),
+        );
+        let id = post.send(began).await;
+        let rest = json!({"streamType": "final", "streamId": id});
+        post.send(piece("message", "The answer", rest)).await;
+        StatusCode::OK.into_response()
+    })
+    .await;
+    let world = World::of(&bot, quick()).await;
+    let task = world.say("hi").await;
+    let id = task["artifacts"][0]["artifactId"].as_str().unwrap();
+    let post = bot.posts().remove(0);
+    overhaul(&post, id, "A better one").await;
+    let changed = world.task(&task["id"]).await;
+    assert_eq!(
+        changed["artifacts"][0]["parts"],
+        json!([{"text": "A better one"}])
+    );
+    assert_eq!(changed["artifacts"].as_array().unwrap().len(), 1);
+    let url = post.below(&format!("/activities/{id}"));
+    assert_eq!(post.call("DELETE", &url, &Value::Null).await.0, 200);
+    assert_eq!(world.task(&task["id"]).await.get("artifacts"), None);
 }

@@ -81,6 +81,25 @@ async fn what_was_said_is_changed_and_taken_back() {
 }
 
 #[tokio::test]
+async fn what_is_posted_again_is_said_once() {
+    let (_bot, world, post, task) = spoken_to().await;
+    let said = post.reply(json!({"text": "news", "id": "own-1"}));
+    let url = post.below(&format!("/activities/{}", post.id()));
+    let posts = (0..3).map(|_| post.call("POST", &url, &said));
+    let first = join_all(posts).await;
+    let again = post.call("POST", &url, &said).await;
+    assert!(first.iter().all(|one| *one == again), "{first:?}");
+    let mut other = said.clone();
+    other["text"] = "other news".into();
+    assert_ne!(post.call("POST", &url, &other).await, again);
+    post.say("no id").await;
+    post.say("no id").await;
+    let task = world.task(&task["id"]).await;
+    let expected = ["Echo: hi", "news", "other news", "no id", "no id"];
+    assert_eq!(all_said(&task), expected);
+}
+
+#[tokio::test]
 async fn histories_and_removals_are_told_as_data() {
     let (_bot, world, post, task) = spoken_to().await;
     let history = json!({"activities": [{"type": "message", "text": "earlier"}]});

@@ -12,6 +12,11 @@ use crate::{
 impl Turn {
     /// What the bot waits for is told; if it does not wait, the setting says what silence means.
     pub(super) fn end_in_silence(&mut self) {
+        let says_nothing = self.shown.is_none() && self.streams.is_empty();
+        // As when the code that the user has sent is wrong, on which SDKs say nothing.
+        if let Some(asked) = self.unanswered.take().filter(|_| says_nothing) {
+            return self.end(TaskState::AuthRequired, Some(asked), None);
+        }
         let state = self.asked.clone().unwrap_or(self.silent_end.state());
         let status = (state, self.shown.as_ref().map(id));
         if self.told.as_ref() == Some(&status) && self.held.is_empty() {

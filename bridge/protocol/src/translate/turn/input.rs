@@ -59,9 +59,18 @@ pub enum Output {
     },
     /// Metadata of the task that leaves its status as it stands.
     Metadata(Metadata),
-    /// The same, of a message that was changed or taken back: whoever was shown the message must be shown
-    /// this too, as a status update with the status as it stands.
-    Changed(Metadata),
+    /// A message is not as it was: another version stands in its place, or nothing. Whoever was shown the
+    /// message must be shown this too, as a status update with the status as it stands then.
+    Revised {
+        /// The message.
+        message_id: String,
+        /// What stands in its place; none if it was taken back.
+        message: Option<Message>,
+        /// About the change.
+        metadata: Metadata,
+        /// Whether those who watch are not told of it: they were not told of the message.
+        is_quiet: bool,
+    },
     /// The turn is over; nothing follows.
     Ended,
 }

@@ -9,7 +9,7 @@
 //! | a piece of a stream | an artifact whose id is the stream's, or more of it |
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
 //! | `endOfConversation` | its value as artifact "Result", then the state by its code |
-//! | another version of a message, or its deletion | metadata that streams show, and the last message follows |
+//! | another version of a message, or its deletion | that version or nothing in its place, which streams show |
 //! | any other activity | metadata |
 //!
 //! A turn is judged when it is over: a bot that asks may still end the conversation in the same turn. Then the
@@ -18,12 +18,17 @@
 //! the task. A bot that types, streams or is silent for a while has more to do: what it said until then is told
 //! at once, with status working. A status that was told is not told again.
 
+mod changes;
 mod ending;
 mod input;
 mod pieces;
 mod telling;
 
-use alloc::{collections::VecDeque, string::String, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, VecDeque},
+    string::String,
+    vec::Vec,
+};
 
 pub use input::{Dropped, Input, Output, SilentEnd};
 
@@ -53,8 +58,14 @@ pub struct Turn {
     held: Vec<Message>,
     /// Whether the bot spoke in a stream last, and not in that message.
     is_streamed: bool,
+    /// Those before it, the oldest first, as many as may come to be the last one again.
+    before: VecDeque<Message>,
+    /// The artifacts that the task had before the turn.
+    artifacts: BTreeSet<String>,
     /// The last status told: its state, and the id of its message.
     told: Option<(TaskState, Option<String>)>,
+    /// What the user was asked before the turn, if that was to sign in.
+    unanswered: Option<Message>,
     /// What the bot waits for, if it said so.
     asked: Option<TaskState>,
     outputs: VecDeque<Output>,
@@ -72,11 +83,21 @@ impl Turn {
             shown: None,
             held: Vec::new(),
             is_streamed: false,
+            before: VecDeque::new(),
+            artifacts: BTreeSet::new(),
             told: None,
+            unanswered: None,
             asked: None,
             outputs: VecDeque::new(),
             has_ended: false,
         }
+    }
+
+    /// In a task whose user was asked to sign in: a turn in which the bot says nothing leaves that as it is.
+    #[must_use]
+    pub fn with_unanswered(mut self, asked: Option<Message>) -> Self {
+        self.unanswered = asked;
+        self
     }
 
     /// Takes what happened. After the end of the turn nothing changes any more: other endings are then
@@ -165,7 +186,7 @@ impl Turn {
 
     fn message(&mut self, activity: &Activity) {
         let message = self.as_message(activity);
-        self.shown = Some(message.clone());
+        self.show(message.clone());
         self.is_streamed = false;
         self.asked = waits_for(activity).or(self.asked.take());
         if self.held.len() == HELD {
@@ -185,40 +206,6 @@ impl Turn {
     fn event(&mut self, activity: &Activity) {
         let metadata = self.as_event(activity);
         self.outputs.push_back(Output::Metadata(metadata));
-    }
-
-    /// Another version of a message, or none any more. What the turn's end says of the last message is the
-    /// version that counts from here on. Who was not told of the message is not told of the change.
-    fn change(&mut self, activity: &Activity) {
-        let is_update = activity.kind == ActivityType::MessageUpdate;
-        let changed = activity.id.clone().unwrap_or_default();
-        let other = is_update.then(|| self.other_version(activity, changed.clone()));
-        let is_held = self.held.iter().any(|held| held.message_id == changed);
-        let all = core::mem::take(&mut self.held).into_iter();
-        let all = all.filter_map(|held| match held.message_id == changed {
-            true => other.clone(),
-            false => Some(held),
-        });
-        self.held = all.collect();
-        if self.shown.as_ref().map(id) == Some(changed) {
-            self.shown = other.clone().or(self.held.last().cloned());
-        }
-        match other {
-            Some(message) if is_held => self.outputs.push_back(Output::Said(message)),
-            None if is_held => self.event(activity),
-            Some(_) | None => {
-                let metadata = self.as_event(activity);
-                self.outputs.push_back(Output::Changed(metadata));
-            }
-        }
-    }
-
-    fn other_version(&self, activity: &Activity, id: String) -> Message {
-        let message = Activity {
-            kind: ActivityType::Message,
-            ..activity.clone()
-        };
-        from_activity::message(&message, &self.context, id)
     }
 
     fn status(&mut self, state: TaskState, message: Option<Message>, metadata: Option<Metadata>) {

@@ -78,7 +78,7 @@ fn says_nothing(parts: &[Part]) -> bool {
     parts.iter().all(|part| part.as_text() == Some(""))
 }
 
-fn artifact(id: String, parts: Vec<Part>, metadata: Option<Metadata>) -> Artifact {
+pub(super) fn artifact(id: String, parts: Vec<Part>, metadata: Option<Metadata>) -> Artifact {
     Artifact {
         artifact_id: id,
         name: None,

@@ -215,8 +215,18 @@ fn run(mut inputs: Vec<Input>, silent_end: SilentEnd) -> Result<(), TestCaseErro
                         false => drop(open.insert(id)),
                     }
                 }
-                Output::Metadata(metadata) | Output::Changed(metadata) => {
+                Output::Metadata(metadata) => prop_assert!(!metadata.is_empty()),
+                Output::Revised {
+                    message_id,
+                    message,
+                    metadata,
+                    ..
+                } => {
                     prop_assert!(!metadata.is_empty());
+                    // A stream that was taken back is closed by that.
+                    if message.is_none() {
+                        open.remove(&message_id);
+                    }
                 }
                 Output::Ended => has_ended = true,
             }

@@ -85,7 +85,14 @@ fn shown(output: &Output) -> Value {
             "artifact": artifact, "append": append, "lastChunk": last_chunk, "metadata": metadata,
         }}),
         Output::Metadata(metadata) => json!({"metadata": metadata}),
-        Output::Changed(metadata) => json!({"changed": metadata}),
+        Output::Revised {
+            message_id,
+            message,
+            metadata,
+            ..
+        } => json!({"revised": {
+            "messageId": message_id, "message": message, "metadata": metadata,
+        }}),
         Output::Ended => json!("ended"),
     };
     for fields in shown
@@ -125,7 +132,14 @@ fn apply(task: &mut Task, output: Output) {
             };
             status(told, metadata)
         }
-        Output::Metadata(metadata) | Output::Changed(metadata) => {
+        Output::Metadata(metadata) => status(task.status.clone(), Some(metadata)),
+        Output::Revised {
+            message_id,
+            message,
+            metadata,
+            ..
+        } => {
+            task.revise(&message_id, message.as_ref());
             status(task.status.clone(), Some(metadata))
         }
         Output::Artifact {

@@ -1,0 +1,103 @@
+//! What a bot changes or takes back of what it has said.
+
+use alloc::string::String;
+
+use super::{Output, Turn, pieces::artifact, waits_for};
+use crate::{
+    a2a::Message,
+    activity::{Activity, ActivityType},
+    translate::from_activity,
+};
+
+/// How many of the messages of a turn are kept, in case those after them are taken back.
+const KEPT: usize = 16;
+
+impl Turn {
+    /// In a task that has these artifacts already, so that they can be changed.
+    #[must_use]
+    pub fn with_artifacts(mut self, ids: impl IntoIterator<Item = String>) -> Self {
+        self.artifacts.extend(ids);
+        self
+    }
+
+    /// Takes note of what was said last.
+    pub(super) fn show(&mut self, message: Message) {
+        self.before.extend(self.shown.replace(message));
+        if self.before.len() > KEPT {
+            self.before.pop_front();
+        }
+    }
+
+    /// Another version of a message, or none any more. What the turn's end says of the last message is what
+    /// stands in its place from here on.
+    pub(super) fn change(&mut self, activity: &Activity) {
+        let metadata = self.as_event(activity);
+        let id = activity.id.clone().filter(|id| !id.is_empty());
+        let Some(message_id) = id else {
+            return self.outputs.push_back(Output::Metadata(metadata));
+        };
+        let is_update = activity.kind == ActivityType::MessageUpdate;
+        let message = is_update.then(|| self.other_version(activity, message_id.clone()));
+        match message {
+            Some(message) if self.has_artifact(&message_id) => {
+                self.replace(message_id, message);
+                self.outputs.push_back(Output::Metadata(metadata));
+            }
+            message => {
+                if is_update {
+                    self.asked = waits_for(activity).or(self.asked.take());
+                }
+                let is_quiet = self.held.iter().any(|held| held.message_id == message_id);
+                self.revise(&message_id, message.as_ref());
+                self.outputs.push_back(Output::Revised {
+                    message_id,
+                    message,
+                    metadata,
+                    is_quiet,
+                });
+            }
+        }
+    }
+
+    /// The answer that was streamed is another one.
+    fn replace(&mut self, id: String, message: Message) {
+        let is_open = self.streams.replace(&id, &message.text());
+        self.outputs.push_back(Output::Artifact {
+            artifact: artifact(id, message.parts, message.metadata),
+            append: false,
+            last_chunk: !is_open,
+            metadata: None,
+        });
+    }
+
+    fn has_artifact(&self, id: &str) -> bool {
+        self.streams.has(id) || self.artifacts.contains(id)
+    }
+
+    /// Has the turn remember what stands in the place of a message.
+    fn revise(&mut self, id: &str, message: Option<&Message>) {
+        let Some(message) = message else {
+            self.streams.forget(id);
+            self.artifacts.remove(id);
+            self.before.retain(|one| one.message_id != id);
+            self.held.retain(|one| one.message_id != id);
+            if self.shown.as_ref().is_some_and(|one| one.message_id == id) {
+                self.shown = self.before.pop_back();
+            }
+            return;
+        };
+        let all = self.before.iter_mut().chain(&mut self.held);
+        let all = all.chain(&mut self.shown);
+        for one in all.filter(|one| one.message_id == id) {
+            *one = message.clone();
+        }
+    }
+
+    fn other_version(&self, activity: &Activity, id: String) -> Message {
+        let message = Activity {
+            kind: ActivityType::Message,
+            ..activity.clone()
+        };
+        from_activity::message(&message, &self.context, id)
+    }
+}

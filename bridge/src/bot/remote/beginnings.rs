@@ -1,0 +1,44 @@
+//! Who begins a task because there is no open one: one at a time for each service URL.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+/// The locks that are held or waited for.
+#[derive(Debug, Default)]
+pub(super) struct Beginnings(Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>);
+
+impl Beginnings {
+    /// The lock of the service URL with this secret. It lives for as long as somebody has it.
+    pub(super) fn of(&self, secret: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, lock| lock.strong_count() > 0);
+        if let Some(lock) = all.get(secret).and_then(Weak::upgrade) {
+            return lock;
+        }
+        let lock = Arc::default();
+        all.insert(secret.to_owned(), Arc::downgrade(&lock));
+        lock
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_those_of_one_service_url_wait_for_each_other() {
+        let beginnings = Beginnings::default();
+        let (one, again, other) = (
+            beginnings.of("one"),
+            beginnings.of("one"),
+            beginnings.of("other"),
+        );
+        let held = one.try_lock();
+        assert!(held.is_ok() && again.try_lock().is_err() && other.try_lock().is_ok());
+        drop((held, other));
+        let _third = beginnings.of("third");
+        assert_eq!(beginnings.0.lock().unwrap().len(), 2);
+    }
+}

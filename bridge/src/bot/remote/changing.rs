@@ -1,0 +1,68 @@
+//! What bots change and take back of what they have said.
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    a2a::{Artifact, Role},
+    activity::{Activity, ActivityType},
+    translate::answer,
+};
+use serde_json::Value;
+
+use super::visit::{Refused, Visit};
+use crate::store::Head;
+
+impl Visit {
+    /// Puts another version in the place of an earlier activity. A task that has ended stays as it ended: then
+    /// the version begins another one.
+    pub(crate) async fn update(
+        &self,
+        head: &Arc<Head>,
+        id: &str,
+        activity: Value,
+    ) -> Result<String, Refused> {
+        let activity = self.read(activity)?;
+        self.check(head, id).await?;
+        let update = Activity {
+            kind: ActivityType::MessageUpdate,
+            id: Some(id.into()),
+            ..activity
+        };
+        if self.keep(head, update.clone()).await?.is_late {
+            Box::pin(self.follow_up(head, id, update)).await?;
+        }
+        Ok(id.into())
+    }
+
+    /// Takes an earlier activity back. In a task that has ended it stays.
+    pub(crate) async fn delete(&self, head: &Arc<Head>, id: &str) -> Result<(), Refused> {
+        self.check(head, id).await?;
+        let delete = Activity {
+            id: Some(id.into()),
+            ..Activity::new(ActivityType::MessageDelete)
+        };
+        self.keep(head, delete).await.map(drop)
+    }
+
+    /// Refuses ids that nothing has which the bot has said in the task.
+    async fn check(&self, head: &Head, id: &str) -> Result<(), Refused> {
+        let found = self
+            .channel
+            .store
+            .task(&self.address.caller, &head.task)
+            .await?;
+        let task = found.task;
+        let said = task.history.iter().chain(task.status.message.as_ref());
+        let mut own = said.filter(|message| message.role == Role::Agent);
+        let is_artifact = |one: &Artifact| {
+            one.artifact_id == id || answer::message_id(one).as_deref() == Some(id)
+        };
+        let is_message = own.any(|message| message.message_id == id);
+        match is_message || task.artifacts.iter().any(is_artifact) {
+            true => Ok(()),
+            false => Err(Refused::Activity {
+                activity: id.into(),
+            }),
+        }
+    }
+}

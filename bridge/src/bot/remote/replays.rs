@@ -1,0 +1,80 @@
+//! What a bot posts again: an SDK that did not see the answer sends the same activity once more.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
+
+/// How many activities are remembered, of all bots together.
+const REMEMBERED: usize = 4096;
+
+type Key = [u8; 32];
+
+/// The newest activities that bots have posted with ids of their own, and the ids that they were given. A
+/// restart forgets them.
+#[derive(Debug, Default)]
+pub(super) struct Replays(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    cells: BTreeMap<Key, Arc<OnceCell<String>>>,
+    order: VecDeque<Key>,
+}
+
+impl Replays {
+    /// Where the id of an activity stands that is posted at the service URL with this secret; none if it has no
+    /// id of its own, because bots may well say the same twice. Some SDKs give all pieces of a stream one id,
+    /// so that an activity is only the same if all of it is.
+    pub(super) fn of(&self, secret: &str, activity: &Value) -> Option<Arc<OnceCell<String>>> {
+        let id = activity.get("id").and_then(Value::as_str);
+        id.filter(|id| !id.is_empty())?;
+        let said = Sha256::new_with_prefix(secret).chain_update(activity.to_string());
+        let key: Key = said.finalize().into();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cell) = known.cells.get(&key) {
+            return Some(cell.clone());
+        }
+        if known.order.len() >= REMEMBERED
+            && let Some(oldest) = known.order.pop_front()
+        {
+            known.cells.remove(&oldest);
+        }
+        known.order.push_back(key);
+        Some(known.cells.entry(key).or_default().clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_same_activity_is_found_again_until_it_is_forgotten() {
+        let replays = Replays::default();
+        let said = |id: &str, text: &str| json!({"type": "message", "id": id, "text": text});
+        let first = replays.of("s", &said("a", "hi")).unwrap();
+        let same = |secret: &str, activity: &Value| {
+            Arc::ptr_eq(&first, &replays.of(secret, activity).unwrap())
+        };
+        assert!(same("s", &said("a", "hi")));
+        assert!(!same("s", &said("a", "ho")) && !same("t", &said("a", "hi")));
+        for nameless in [said("", "hi"), json!({"type": "message"}), json!(7)] {
+            assert!(replays.of("s", &nameless).is_none());
+        }
+        for index in 0..REMEMBERED {
+            replays.of("s", &said(&index.to_string(), "hi"));
+        }
+        assert!(!same("s", &said("a", "hi")));
+        let known = replays.0.lock().unwrap();
+        assert_eq!(
+            (known.cells.len(), known.order.len()),
+            (REMEMBERED, REMEMBERED)
+        );
+    }
+}
