@@ -5,6 +5,7 @@
 mod cli;
 #[cfg(feature = "grpc")]
 mod services;
+mod shown;
 mod table;
 
 use std::{

@@ -22,6 +22,19 @@ pub(crate) const A2A_SDK_1_0: [&str; 3] = [
 /// The same of 0.3.
 pub(crate) const A2A_SDK_0_3: [&str; 2] = ["a2a-sdk[http-server]==0.3.26", "uvicorn==0.54.0"];
 
+/// Clients that show answers, as far as their requirements agree.
+pub(crate) const SHOWING: [&str; 6] = [
+    "a2a-bridge==0.2.0",
+    "a2a-handler==0.4.0",
+    "agent-framework-a2a==1.0.0b261022",
+    "conductor-a2a-cli==0.1.1",
+    "google-adk[a2a]==2.13.0",
+    "langchain-remote-a2a-agent==1.0.0",
+];
+
+/// One that wants an older SDK.
+pub(crate) const STRANDS: [&str; 1] = ["strands-agents[a2a]==1.62.0"];
+
 /// A folder with these packages in it.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     kept::folder("interop-venvs", packages, fill).await

@@ -33,11 +33,12 @@ fn programs(folder: &Path) -> Vec<String> {
 fn every_version_is_the_one_that_is_installed() {
     let table = fs::read_to_string(interop("README.md")).unwrap();
     let python = venv::A2A_SDK_1_0.iter().chain(&venv::A2A_SDK_0_3);
+    let python = python.chain(&venv::SHOWING).chain(&venv::STRANDS);
     let python = python.filter_map(|one| {
         let (name, version) = one.split_once("==")?;
         Some((name.split('[').next()?, version))
     });
-    let node = node::A2A_JS_SDK.iter();
+    let node = node::A2A_JS_SDK.iter().chain(&node::AI_PROVIDER);
     let node = node.filter_map(|one| one.rsplit_once('@'));
     let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
     let rust = manifest.lines().filter_map(exact);
