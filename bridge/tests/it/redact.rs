@@ -29,7 +29,7 @@ pub(crate) fn shown(title: &str, seen: &Value, bot: &str) -> String {
     text
 }
 
-/// A task without what is shown of it at the end; anything else as it is.
+/// A task without what is shown of it at the end, but with what it answers; anything else as it is.
 fn brief(mut item: Value) -> Value {
     let task = match item.get("task") {
         Some(_) => &mut item["task"],
@@ -37,8 +37,8 @@ fn brief(mut item: Value) -> Value {
     };
     if let Some(fields) = task.as_object_mut().filter(|it| it.contains_key("history")) {
         fields.remove("history");
-        fields.remove("artifacts");
         fields.remove("metadata");
+        *task = whole(task);
     }
     item
 }
@@ -49,8 +49,10 @@ fn whole(task: &Value) -> Value {
     let artifacts = task.get_mut("artifacts").and_then(Value::as_array_mut);
     for artifact in artifacts.into_iter().flatten() {
         let texts = artifact["parts"].as_array().unwrap().iter();
-        let text: String = texts.map(|part| part["text"].as_str().unwrap()).collect();
-        artifact["parts"] = json!([{ "text": text }]);
+        let text: Option<String> = texts.map(|part| part["text"].as_str()).collect();
+        if let Some(text) = text {
+            artifact["parts"] = json!([{ "text": text }]);
+        }
     }
     task
 }
