@@ -42,7 +42,9 @@ async def ask(client, *args, **kwargs):
 
 
 def said(task):
-    return TaskState.Name(task.status.state), "".join(p.text for p in task.status.message.parts)
+    """The state, and what is said: the question of the status, or else the last artifact."""
+    answer = task.artifacts[-1].parts if task.artifacts else []
+    return TaskState.Name(task.status.state), "".join(p.text for p in task.status.message.parts or answer)
 
 
 async def turns(checks, client):
