@@ -179,6 +179,7 @@ async fn activities_are_updated_and_deleted_by_id() {
     let task = chat.say("count").await.unwrap();
     let id = format!("{}.1.1", task.id);
     let expected = [
+        format!("messageUpdate {id} four apples"),
         format!("messageDelete {id} "),
         "input-required".to_owned(),
         "end of turn 1".to_owned(),
