@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use mcp_tools::{
     allowed::Allowed,
     client::{Connection, Options},
-    environments::{Arguments, Environment, Score, TaskInfo, refused, tool},
+    environments::{Arguments, Environment, EnvironmentError, Score, TaskInfo, refused, tool},
     episodes::{Episodes, Limits},
     server::{self, ServerSettings},
 };
@@ -48,12 +48,12 @@ impl Environment for Lamp {
         }
     }
 
-    fn score(&self) -> Score {
-        Score {
+    async fn score(&mut self) -> Result<Score, EnvironmentError> {
+        Ok(Score {
             reward: f64::from(u8::from(self.is_on)),
             success: self.is_on,
             details: Map::new(),
-        }
+        })
     }
 }
 

@@ -41,10 +41,10 @@ Examples:
 
 Exit codes:
   0  every scenario passed
-  1  an expectation, a snapshot or the evaluation failed
+  1  an expectation, a snapshot or the evaluation failed, or the evaluated agent crashed, hung or broke the protocol
   2  the command line is wrong
   3  a scenario could not be read
-  4  infrastructure: an agent crashed, was never ready or hung; a requirement is missing
+  4  infrastructure: an agent was never ready, the evaluator, an environment or a model broke, a requirement is missing
 Of several, 4 wins over 3 over 1 over 0. The log's level is set by RUST_LOG, such as RUST_LOG=debug.";
 
 #[derive(Debug, Subcommand)]

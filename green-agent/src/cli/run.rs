@@ -31,7 +31,7 @@ pub(super) struct Run {
     /// What is done with snapshots
     #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
     snapshots: SnapshotMode,
-    /// How many scenarios run at a time
+    /// How many trials run at a time, of one scenario or of several
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     /// How often each scenario runs, whatever it says itself
@@ -170,7 +170,7 @@ async fn serve(found: &[Found], options: &RunOptions) -> Exit {
         Ok(()) => Exit::Passed,
         Err(error) => {
             complain(&error);
-            error.0.kind.exit()
+            error.0.exit()
         }
     }
 }

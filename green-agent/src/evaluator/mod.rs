@@ -88,6 +88,12 @@ pub enum EvaluationError {
     /// Somebody whom the built-in evaluator needs, such as a registry, could not be reached.
     #[error("{0}")]
     OutOfReach(String),
+    /// The environment broke.
+    #[error("the environment broke: {0}")]
+    Environment(String),
+    /// A participant's language model could not be asked.
+    #[error("{0}")]
+    Model(String),
     /// The built-in evaluator could not do its work.
     #[error("the evaluator could not do its work: {0}")]
     Evaluator(String),
@@ -143,7 +149,13 @@ impl Evaluation<'_> {
                 Err(EvaluationError::Participant { role, source })
             }
             Err(AssessError::OutOfReach(why)) => Err(EvaluationError::OutOfReach(why)),
-            Err(error) => Err(EvaluationError::Evaluator(error.to_string())),
+            Err(AssessError::Environment(why)) => Err(EvaluationError::Environment(why)),
+            Err(AssessError::Model(why)) => Err(EvaluationError::Model(why)),
+            Err(
+                error @ (AssessError::Rejected(_)
+                | AssessError::Failed(_)
+                | AssessError::Unheard(_)),
+            ) => Err(EvaluationError::Evaluator(error.to_string())),
         }
     }
 

@@ -84,6 +84,12 @@ pub enum AssessError {
     /// Somebody else whom it needs, such as a registry, could not be reached; says who and why.
     #[error("{0}")]
     OutOfReach(String),
+    /// The environment broke; says how. The participant is not at fault.
+    #[error("{0}")]
+    Environment(String),
+    /// The participant's language model could not be asked; says why.
+    #[error("{0}")]
+    Model(String),
     /// Whoever asked for it is gone, or has canceled it.
     #[error("nobody hears it any more: {0}")]
     Unheard(#[source] Box<EmitError>),

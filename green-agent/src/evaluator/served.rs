@@ -187,7 +187,9 @@ async fn work(evaluator: &dyn Evaluator, message: &Message, voice: &Voice) -> Ve
         Err(
             error @ (AssessError::Failed(_)
             | AssessError::Participant { .. }
-            | AssessError::OutOfReach(_)),
+            | AssessError::OutOfReach(_)
+            | AssessError::Environment(_)
+            | AssessError::Model(_)),
         ) => ends(TaskState::Failed, error.to_string()),
         Err(AssessError::Unheard(_)) => Vec::new(),
     }

@@ -3,7 +3,7 @@
 //! A value expectation looks at one thing (`target`), selects values in it (`place`) and holds each
 //! of them against a check (`verdict`); `not` turns the check of each value round. What is not there
 //! fails every check except `exists` and `count`, also those with `not`: a typing error in a path must
-//! not pass. A sequence expectation looks for labels in order (`sequence`).
+//! not pass. A value of the wrong type fails with and without `not`. A sequence expectation looks for labels in order (`sequence`).
 
 mod calls;
 mod content;
@@ -21,7 +21,7 @@ mod tests;
 pub use content::results;
 pub use unmet::Unmet;
 
-use self::place::Node;
+use self::{place::Node, verdict::Mismatch};
 use crate::{
     assessment::Assessment,
     scenario::expectation::{Check, Expectation, Rule, Target, ValuePath},
@@ -121,11 +121,15 @@ fn hold_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String>
     let mut remarks = Vec::new();
     for node in nodes {
         match (judge(node.value), not) {
-            (Ok(()), false) | (Err(_), true) => {}
+            (Ok(()), false) | (Err(Mismatch::Fails(_)), true) => {}
             (Ok(()), true) => failing.push(node.clone()),
-            (Err(remark), false) => {
+            (Err(Mismatch::Fails(remark)), false) => {
                 failing.push(node.clone());
                 remarks.extend(remark);
+            }
+            (Err(Mismatch::WrongType(remark)), _) => {
+                failing.push(node.clone());
+                remarks.push(remark.to_owned());
             }
         }
     }

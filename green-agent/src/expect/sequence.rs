@@ -1,5 +1,7 @@
 //! Things that must have happened in order, other things between them allowed.
 
+use std::collections::BTreeSet;
+
 use super::{Miss, shown::positions};
 use crate::transcript::{
     Entry, Hop,
@@ -23,7 +25,14 @@ pub(super) fn judge(
     let entries: Vec<&Entry> = entries.iter().filter(on_hop).collect();
     let matched = matched(wanted, &entries);
     if (matched.len() == wanted.len()) != not {
-        return Ok(());
+        return match unknown_tool(wanted, &entries).filter(|_| not) {
+            Some(actual) => Err(Miss {
+                expected: "tools that the server has".to_owned(),
+                actual,
+                at: Vec::new(),
+            }),
+            None => Ok(()),
+        };
     }
     let expected = format!("in this order: {}", wanted.join(", "));
     Err(Miss {
@@ -39,6 +48,26 @@ pub(super) fn judge(
         },
         at: matched,
     })
+}
+
+/// A label that names a tool which the servers of the run do not offer: that it was not called says nothing.
+fn unknown_tool(wanted: &[String], entries: &[&Entry]) -> Option<String> {
+    let offered: BTreeSet<&str> = entries.iter().flat_map(|entry| offered(entry)).collect();
+    let tools = wanted.iter().filter_map(|label| label.strip_prefix("mcp:"));
+    // Methods of the protocol have a slash, but for two.
+    let mut tools = tools.filter(|name| {
+        !name.contains(['*', '/', ':']) && !["initialize", "ping", "submit"].contains(name)
+    });
+    let unknown = tools.find(|name| !offered.is_empty() && !offered.contains(name))?;
+    let names: Vec<&str> = offered.iter().copied().collect();
+    Some(format!("there is no tool {unknown}; there are {}", names.join(", ")))
+}
+
+/// The tools that an MCP server lists in this entry.
+fn offered(entry: &Entry) -> impl Iterator<Item = &str> {
+    let body = entry.content.body().and_then(|body| body.json());
+    let tools = body.and_then(|body| body.pointer("/result/tools")?.as_array());
+    tools.into_iter().flatten().filter_map(|tool| tool["name"].as_str())
 }
 
 /// The `seq` of the entry that matched each label, as far as they match.
@@ -114,7 +143,10 @@ fn told(happenings: impl Iterator<Item = Happening>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::transcript::fixture::{Script, result, rpc};
 
     #[test]
     fn a_star_stands_for_any_text() {
@@ -132,5 +164,18 @@ mod tests {
         for (label, pattern, expected) in cases {
             assert_eq!(fits(label, pattern), expected, "{label} {pattern}");
         }
+    }
+
+    #[test]
+    fn a_tool_that_nobody_offers_makes_no_expectation() {
+        let mut script = Script::default();
+        let tools = json!({"tools": [{"name": "confirm_order"}, {"name": "search"}]});
+        script.exchange("purple -> environment", [rpc("tools/list", json!({})), result(tools)]);
+        let judged = |label: &str| judge(&[label.to_owned()], None, true, &script.entries);
+        assert!(judged("mcp:confirm_order").is_ok());
+        assert!(judged("mcp:tools/call").is_ok());
+        let miss = judged("mcp:confrim_order").err().unwrap();
+        let actual = "there is no tool confrim_order; there are confirm_order, search";
+        assert_eq!(miss.actual, actual);
     }
 }

@@ -5,8 +5,17 @@ use serde_json::{Number, Value};
 use super::shown::cut;
 use crate::scenario::expectation::Check;
 
-/// Judges one value; the error may say more than the value itself does.
-pub(super) type Judge<'a> = Box<dyn Fn(&Value) -> Result<(), Option<String>> + 'a>;
+/// Judges one value.
+pub(super) type Judge<'a> = Box<dyn Fn(&Value) -> Result<(), Mismatch> + 'a>;
+
+/// Why a value is not as expected.
+#[derive(Debug)]
+pub(super) enum Mismatch {
+    /// The check does not hold; the text may say more than the value itself does.
+    Fails(Option<String>),
+    /// The check cannot be made of a value of this type, so that its contrary does not hold either.
+    WrongType(&'static str),
+}
 
 /// Violations of a schema that are told.
 const TOLD: usize = 3;
@@ -20,10 +29,18 @@ pub(super) fn prepare(check: &Check) -> Result<Judge<'_>, String> {
         Check::Ge(limit) => number(|number| number >= *limit),
         Check::Lt(limit) => number(|number| number < *limit),
         Check::Le(limit) => number(|number| number <= *limit),
-        Check::Contains(wanted) => plain(|value| contains(value, wanted)),
-        Check::Matches(regex) => {
-            plain(|value| value.as_str().is_some_and(|text| regex.is_match(text)))
-        }
+        Check::Contains(wanted) => Box::new(move |value| match (value, wanted) {
+            (Value::String(_), Value::String(_))
+            | (Value::Array(_), _)
+            | (Value::Object(_), Value::Object(_)) => {
+                contains(value, wanted).then_some(()).ok_or(Mismatch::Fails(None))
+            }
+            _ => Err(Mismatch::WrongType("which cannot contain that")),
+        }),
+        Check::Matches(regex) => Box::new(move |value| match value.as_str() {
+            Some(text) => regex.is_match(text).then_some(()).ok_or(Mismatch::Fails(None)),
+            None => Err(Mismatch::WrongType("which is not a text")),
+        }),
         Check::Schema(schema) => by_schema(schema)?,
         // These two are about the selection, not about a value in it.
         Check::Exists(_) | Check::Count(_) => plain(|_| true),
@@ -31,13 +48,13 @@ pub(super) fn prepare(check: &Check) -> Result<Judge<'_>, String> {
 }
 
 fn plain<'a>(holds: impl Fn(&Value) -> bool + 'a) -> Judge<'a> {
-    Box::new(move |value| holds(value).then_some(()).ok_or(None))
+    Box::new(move |value| holds(value).then_some(()).ok_or(Mismatch::Fails(None)))
 }
 
 fn number<'a>(holds: impl Fn(f64) -> bool + 'a) -> Judge<'a> {
     Box::new(move |value| match value.as_f64() {
-        Some(number) => holds(number).then_some(()).ok_or(None),
-        None => Err(Some("which is not a number".to_owned())),
+        Some(number) => holds(number).then_some(()).ok_or(Mismatch::Fails(None)),
+        None => Err(Mismatch::WrongType("which is not a number")),
     })
 }
 
@@ -55,7 +72,7 @@ fn by_schema(schema: &Value) -> Result<Judge<'_>, String> {
         if errors.is_empty() {
             Ok(())
         } else {
-            Err(Some(errors.join("\n")))
+            Err(Mismatch::Fails(Some(errors.join("\n"))))
         }
     }))
 }

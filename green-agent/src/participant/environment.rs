@@ -21,8 +21,8 @@ pub struct Environment {
 pub struct Resolved {
     /// To be added to the environment of the runner: `.env`, and over it the `env` table.
     pub values: BTreeMap<String, String>,
-    /// What must not be shown: everything from `.env` and every value that a `${NAME}` stood for,
-    /// if it has more than 3 characters.
+    /// What must not be shown: of `.env` and of what a `${NAME}` stood for, the values whose names say that
+    /// they are secret and have more than 3 characters, and those that look random.
     pub secrets: BTreeSet<String>,
 }
 
@@ -98,11 +98,11 @@ impl Environment {
             values: self.dotenv.clone(),
             secrets: BTreeSet::new(),
         };
-        self.dotenv
-            .values()
-            .for_each(|value| add_secret(&mut resolved.secrets, value));
+        for (name, value) in &self.dotenv {
+            add_secret(&mut resolved.secrets, name, value);
+        }
         for (key, template) in table {
-            let value = self.expand(template, &mut resolved.secrets);
+            let value = self.expand(key, template, &mut resolved.secrets);
             let value = value.map_err(|problem| problem.at(role, key))?;
             resolved.values.insert(key.clone(), value);
         }
@@ -119,14 +119,19 @@ impl Environment {
         value.map(String::as_str)
     }
 
-    fn expand(&self, template: &str, secrets: &mut BTreeSet<String>) -> Result<String, Problem> {
+    fn expand(
+        &self,
+        key: &str,
+        template: &str,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<String, Problem> {
         let mut out = String::new();
         let mut rest = template;
         while let Some((before, after)) = rest.split_once('$') {
             out.push_str(before);
             rest = if let Some(after) = after.strip_prefix('{') {
                 let (reference, after) = after.split_once('}').ok_or(Problem::Malformed)?;
-                out.push_str(self.value_of(reference, secrets)?);
+                out.push_str(self.value_of(key, reference, secrets)?);
                 after
             } else {
                 out.push('$');
@@ -140,6 +145,7 @@ impl Environment {
     /// A default is written in the scenario file, so it is no secret.
     fn value_of<'a>(
         &'a self,
+        key: &str,
         reference: &'a str,
         secrets: &mut BTreeSet<String>,
     ) -> Result<&'a str, Problem> {
@@ -153,7 +159,8 @@ impl Environment {
         match (self.get(name), default) {
             (None | Some(""), Some(default)) => Ok(default),
             (Some(value), _) => {
-                add_secret(secrets, value);
+                // Either name may say so: that of the variable, or the one under which the agent gets it.
+                add_secret(secrets, &format!("{name}_{key}"), value);
                 Ok(value)
             }
             (None, None) => Err(Problem::Missing(name.to_owned())),
@@ -182,10 +189,36 @@ impl Problem {
 }
 
 /// Output is masked line by line, so each line of a longer secret, such as a key file, is one.
-fn add_secret(secrets: &mut BTreeSet<String>, value: &str) {
-    let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
-    let long_enough = pieces.filter(|piece| piece.chars().count() >= SHORTEST_SECRET);
-    secrets.extend(long_enough.map(str::to_owned));
+fn add_secret(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
+    if says_secret(name) || looks_random(value) {
+        let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
+        let long_enough = pieces.filter(|piece| piece.chars().count() >= SHORTEST_SECRET);
+        secrets.extend(long_enough.map(str::to_owned));
+    }
+    let url = url::Url::parse(value).ok();
+    let password = url.as_ref().and_then(url::Url::password);
+    let password = password.filter(|password| password.chars().count() >= SHORTEST_SECRET);
+    secrets.extend(password.map(str::to_owned));
+}
+
+/// Whether a variable's name says that its value is secret.
+fn says_secret(name: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "APIKEY", "AUTH", "COOKIE", "CREDENTIAL", "CREDENTIALS", "KEY", "PASSWD", "PASSWORD", "SECRET",
+        "TOKEN",
+    ];
+    let name = name.to_ascii_uppercase();
+    name.split('_').any(|word| WORDS.contains(&word))
+}
+
+/// Whether a value looks like a key: a long run of letters and digits, as no word or name has one. Names
+/// of models, modes and hosts stay readable.
+fn looks_random(value: &str) -> bool {
+    const LONG: usize = 16;
+    let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
+    let has = |run: &str, kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
+    runs.filter(|run| run.len() >= LONG)
+        .any(|run| has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic))
 }
 
 fn is_name(name: &str) -> bool {
@@ -284,11 +317,12 @@ mod tests {
     }
 
     #[test]
-    fn dotenv_and_what_references_stood_for_are_secrets() {
+    fn values_whose_names_say_so_are_secrets() {
         let table = table(&[
             ("A", "x-${HOME}"),
             ("B", "${NONE:-public}"),
             ("C", "literal"),
+            ("SHOP_TOKEN", "${FLAG}-${HOME}"),
         ]);
         let resolved = environment().resolve("purple", &table).unwrap();
         let expected = ["/home/me", "from-dotenv"].map(str::to_owned);
@@ -297,10 +331,26 @@ mod tests {
     }
 
     #[test]
+    fn other_values_are_secrets_only_if_they_look_random() {
+        let secrets_of = |name: &str, value: &str| {
+            let mut secrets = BTreeSet::new();
+            add_secret(&mut secrets, name, value);
+            Vec::from_iter(secrets)
+        };
+        for readable in ["text", "gemini-2.5-flash", "claude-sonnet-4-5-20250929", "http://127.0.0.1:9009/x"] {
+            assert!(secrets_of("MODE", readable).is_empty(), "{readable}");
+        }
+        assert_eq!(secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"), ["sk-proj-4fT7xQ9bZr2LmN8w"]);
+        assert_eq!(secrets_of("DATABASE", "postgres://me:hunter2@db/x"), ["hunter2"]);
+        assert_eq!(secrets_of("OPENAI_API_KEY", "text"), ["text"]);
+        assert!(secrets_of("MAX_TOKENS", "text").is_empty());
+    }
+
+    #[test]
     fn every_line_of_a_long_secret_is_one() {
         let mut secrets = BTreeSet::new();
         let key = "-----BEGIN-----\n  MIIEvQ\n-----END-----";
-        add_secret(&mut secrets, key);
+        add_secret(&mut secrets, "SIGNING_KEY", key);
         let lines = [key, "-----BEGIN-----", "MIIEvQ", "-----END-----"].map(str::to_owned);
         assert_eq!(secrets, BTreeSet::from(lines));
     }

@@ -13,7 +13,7 @@ use bridge_program::terminal::{line, lines};
 
 use crate::{
     install::InstallEvent,
-    run::{Phase, RunEvent, RunReport, ScenarioReport, Verdict},
+    run::{Outcome, Phase, RunEvent, RunReport, ScenarioReport, Verdict},
 };
 
 const GREEN: Style = AnsiColor::Green.on_default().bold();
@@ -141,12 +141,9 @@ fn details(report: &ScenarioReport) -> String {
         text += &format!("  {DIM}{seconds:.1} s{DIM:#}");
     }
     if report.trials.len() > 1 {
-        let passed = report
-            .trials
-            .iter()
-            .filter(|trial| trial.problems.is_empty())
-            .count();
-        text += &format!("  {passed}/{} trials", report.trials.len());
+        let count = |(outcome, count): (&Outcome, &usize)| format!("{count} {}", outcome.title());
+        let outcomes: Vec<String> = report.outcomes.iter().map(count).collect();
+        text += &format!("  {} trials: {}", report.trials.len(), outcomes.join(", "));
     }
     if report.verdict == Verdict::FailedAsExpected {
         let kinds: BTreeSet<_> = report
@@ -178,11 +175,8 @@ fn show_problems(report: &ScenarioReport) {
         let problem = lines(&problem.to_string()).replace('\n', "\n           ");
         println!("         {which}{problem}");
     }
-    for folder in report
-        .trials
-        .iter()
-        .filter_map(|trial| trial.folder.as_ref())
-    {
+    let failed = report.trials.iter().filter(|trial| !trial.problems.is_empty());
+    for folder in failed.filter_map(|trial| trial.folder.as_ref()) {
         println!(
             "         {DIM}transcript and output: {}{DIM:#}",
             folder.display()

@@ -114,6 +114,12 @@ impl<'a> Calling<'a> {
             Ok(Report {
                 outcome: Some(outcome),
                 ..
+            }) if outcome.ended.is_model_fault() => {
+                return Err(EvaluationError::Model(outcome.ended.to_string()));
+            }
+            Ok(Report {
+                outcome: Some(outcome),
+                ..
             }) => format!("it {}", outcome.ended),
             Ok(Report { outcome: None, .. }) => "it was refused".to_owned(),
             Err(error) => error.to_string(),

@@ -13,6 +13,9 @@ use crate::{
     transcript::Hop,
 };
 
+/// What stands in transcripts for the environment that a participant works in.
+pub(super) const ENVIRONMENT_ROLE: &str = "environment";
+
 /// The hop over which an agent is called.
 pub(super) fn hop_to(scenario: &Scenario, role: &str) -> Hop {
     match &scenario.green {
@@ -23,7 +26,7 @@ pub(super) fn hop_to(scenario: &Scenario, role: &str) -> Hop {
 
 /// The hop over which a participant works in an environment.
 pub(super) fn to_environment(role: &str) -> Hop {
-    Hop::new(role, "environment")
+    Hop::new(role, ENVIRONMENT_ROLE)
 }
 
 /// The hop over which a participant asks for an evaluation.

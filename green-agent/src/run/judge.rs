@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 use serde_json::{Value, json};
 
 use super::{
-    TrialReport,
+    Outcome, Owner, TrialReport, criterion, owner,
     problem::{Problem, ProblemKind, chain},
 };
 use crate::{
@@ -13,14 +13,14 @@ use crate::{
     evaluator::EvaluationError,
     expect::{self, Subject},
     participant::ready::ReadyError,
-    scenario::model::Scenario,
+    recorder::Masker,
+    scenario::model::{AgentErrors, Scenario},
     snapshot::{self, SnapshotMode, SnapshotOutcome},
     transcript::{
         Entry, Transcript,
         canonical::{Names, canonical},
     },
 };
-use bridge_program::Exit;
 
 /// A trial to be judged.
 pub(super) struct Case<'a> {
@@ -39,6 +39,8 @@ pub(super) struct Seen {
     pub(super) problems: Vec<Problem>,
     /// Roles by origin: each agent has its own and the recorder's in front of it.
     pub(super) parties: BTreeMap<String, String>,
+    /// What must not be written.
+    pub(super) masker: Masker,
 }
 
 /// Judges a trial and writes what is kept of it into its folder.
@@ -51,18 +53,27 @@ pub(super) fn judge(
     let entries = transcript.map(Transcript::entries);
     let mut problems = seen.problems.clone();
     let assessment = seen.assessment.as_ref();
-    problems.extend(assessment.and_then(verdict));
+    problems.extend(assessment.and_then(|said| verdict(trial.scenario, said)));
     match &entries {
         Some(Ok(entries)) => problems.extend(compare(trial, entries, &seen, &problems)),
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
         None => {}
     }
-    let results = assessment.map(|said| said.results.clone());
+    let problems = owned(trial.scenario, problems);
+    let Seen {
+        assessment, masker, ..
+    } = seen;
+    // What was said is judged, and what is written is masked.
+    let assessment = assessment.map(|said| masked(said, &masker));
+    let problems = problems.into_iter().map(|problem| Problem {
+        message: masker.mask_text(&problem.message),
+        ..problem
+    });
     let report = TrialReport {
         trial: trial.number,
-        problems,
-        results: results.unwrap_or_default(),
-        assessment: seen.assessment,
+        problems: problems.collect(),
+        results: assessment.as_ref().map(|said| said.results.clone()).unwrap_or_default(),
+        assessment,
         parties: seen.parties,
         seconds: took.as_secs_f64(),
         folder: Some(trial.folder.to_owned()),
@@ -70,10 +81,36 @@ pub(super) fn judge(
     keep(trial, report)
 }
 
-/// What the evaluator's last word means.
-fn verdict(assessment: &Assessment) -> Option<Problem> {
+fn masked(mut assessment: Assessment, masker: &Masker) -> Assessment {
+    let Assessment {
+        statuses,
+        artifacts,
+        results,
+        state: _,
+        metrics: _,
+    } = &mut assessment;
+    let values = statuses.iter_mut().chain(artifacts).chain(results);
+    values.for_each(|value| masker.mask_json(value));
+    assessment
+}
+
+/// The problems with their owners as the scenario wants it.
+fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
+    let of_agent = |problem: &Problem| problem.outcome() == Outcome::AgentError;
+    let owned = |problem: Problem| match scenario.harness.agent_errors {
+        AgentErrors::Infrastructure if of_agent(&problem) => problem.owned_by(Owner::Harness),
+        AgentErrors::Failed | AgentErrors::Infrastructure => problem,
+    };
+    problems.into_iter().map(owned).collect()
+}
+
+/// What the evaluator's last word and the score mean.
+fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     let kind = match assessment.state.as_str() {
-        "completed" => return None,
+        "completed" => {
+            let missed = criterion::missed(scenario, assessment)?;
+            return Some(ProblemKind::GoalMissed.because(missed));
+        }
         "rejected" => ProblemKind::EvaluationRejected,
         _ => ProblemKind::EvaluationFailed,
     };
@@ -107,17 +144,26 @@ fn compare(trial: &Case<'_>, entries: &[Entry], seen: &Seen, so_far: &[Problem])
                 .map(|unmet| ProblemKind::Assertion.because(format!("{path}:{unmet}"))),
         );
     }
-    // How far a run came that could not be carried out is chance; no snapshot holds that.
-    if so_far
-        .iter()
-        .all(|problem| problem.kind.exit() < Exit::Infrastructure)
-    {
-        problems.extend(compare_snapshot(trial, entries, seen));
+    // How far a run came that broke off is chance; no snapshot holds that. Each trial has a seed of its own,
+    // and the snapshot is that of the first.
+    if trial.number == 1 && !so_far.iter().any(Problem::breaks_off) {
+        let is_well = so_far.is_empty() && problems.is_empty();
+        problems.extend(compare_snapshot(trial, entries, seen, is_well));
     }
     problems
 }
 
-fn compare_snapshot(trial: &Case<'_>, entries: &[Entry], seen: &Seen) -> Option<Problem> {
+/// Only a trial without other problems `is_well`, so that its transcript can be accepted.
+fn compare_snapshot(
+    trial: &Case<'_>,
+    entries: &[Entry],
+    seen: &Seen,
+    is_well: bool,
+) -> Option<Problem> {
+    if trial.snapshots == SnapshotMode::Accept && !is_well {
+        let why = "not accepted, because the trial has other problems";
+        return Some(ProblemKind::Snapshot.because(why));
+    }
     let settings = trial.scenario.harness.snapshot.as_ref()?;
     let text = canonical(entries, &names(trial.scenario, seen), settings);
     let path = snapshot::path_for(&trial.scenario.path);
@@ -177,32 +223,39 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// An agent that ended before it was ready has crashed; one that did not end was never ready.
+/// Until all agents are ready nothing was evaluated, so that a crash is nobody's failure yet.
 pub(super) fn not_ready(error: &ReadyError) -> Problem {
     let kind = match error {
-        ReadyError::AgentExited { .. } => ProblemKind::AgentCrashed,
-        ReadyError::NeverReady { .. } => ProblemKind::NeverReady,
+        ReadyError::AgentExited { .. } | ReadyError::NeverReady { .. } => ProblemKind::NeverReady,
         ReadyError::Client(_) => ProblemKind::Harness,
     };
     kind.because(chain(error))
 }
 
 /// An evaluation without an assessment: the green agent refused, or somebody broke the protocol.
-pub(super) fn no_assessment(error: &EvaluationError) -> Problem {
-    let kind = match error {
+pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Problem {
+    let (kind, owner) = match error {
         EvaluationError::Green(error) => match &error.fault {
-            bridge_client::Fault::Rpc(_) => ProblemKind::EvaluationRejected,
-            bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
-            _ => ProblemKind::Protocol,
+            bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationRejected, Owner::Evaluator),
+            fault => (broken(fault), Owner::Evaluator),
         },
-        EvaluationError::Participant { source, .. } => match &source.fault {
-            bridge_client::Fault::Rpc(_) => ProblemKind::EvaluationFailed,
-            bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
-            _ => ProblemKind::Protocol,
+        EvaluationError::Participant { role, source } => match &source.fault {
+            bridge_client::Fault::Rpc(_) => (ProblemKind::EvaluationFailed, Owner::Agent),
+            fault => (broken(fault), owner::owner_of(scenario, role)),
         },
-        EvaluationError::NotAsked { .. } => ProblemKind::EvaluationFailed,
-        EvaluationError::OutOfReach(_) => ProblemKind::Protocol,
-        EvaluationError::Evaluator(_) | EvaluationError::NoSuchRole(_) => ProblemKind::Harness,
+        EvaluationError::NotAsked { .. } => (ProblemKind::EvaluationFailed, Owner::Agent),
+        EvaluationError::OutOfReach(_) => (ProblemKind::Protocol, Owner::Environment),
+        EvaluationError::Environment(_) => (ProblemKind::Environment, Owner::Environment),
+        EvaluationError::Model(_) => (ProblemKind::Model, Owner::Model),
+        EvaluationError::Evaluator(_) => (ProblemKind::Harness, Owner::Evaluator),
+        EvaluationError::NoSuchRole(_) => (ProblemKind::Harness, Owner::Harness),
     };
-    kind.because(error)
+    kind.because(error).owned_by(owner)
+}
+
+fn broken(fault: &bridge_client::Fault) -> ProblemKind {
+    match fault {
+        bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
+        _ => ProblemKind::Protocol,
+    }
 }

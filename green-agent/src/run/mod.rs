@@ -1,19 +1,22 @@
 //! Runs scenarios: several at a time, each trial with agents, ports and a folder of its own.
 //!
 //! - [`event`]: what happens meanwhile, for those who show it
-//! - [`problem`], [`report`]: what came of it
+//! - [`problem`], [`report`]: what came of it; `owner`: whose fault it is
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
-//! - `trial`, `cast`, `watch`, `judge`: one trial, its agents, its limits, its verdict
+//! - `trial`, `cast`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, what
+//!   passes
 //! - `hops`, `hosted`, `venue`, `calling`: who calls whom; agents of this process; where episodes are played;
 //!   participants that ask for their evaluation themselves
 
 mod calling;
 mod cast;
+mod criterion;
 pub mod event;
 mod hops;
 mod hosted;
 mod judge;
 mod known;
+mod owner;
 pub mod problem;
 pub mod report;
 mod requirements;
@@ -25,10 +28,11 @@ mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::future::join_all;
+use tokio::sync::Semaphore;
 
 pub use event::{Phase, RunEvent};
-pub use problem::{Problem, ProblemKind};
+pub use problem::{Outcome, Owner, Problem, ProblemKind};
 pub use report::{RunReport, ScenarioReport, TrialReport, Verdict};
 pub use serve::{ServeError, serve};
 
@@ -44,7 +48,7 @@ pub type Listener = Arc<dyn Fn(RunEvent) + Send + Sync>;
 
 /// How scenarios are run.
 pub struct RunOptions {
-    /// How many scenarios run at a time.
+    /// How many trials run at a time, of one scenario or of several.
     pub jobs: usize,
     /// So many trials, whatever the file says.
     pub trials: Option<u32>,
@@ -77,6 +81,10 @@ impl RunOptions {
         (self.listener)(event);
     }
 
+    fn is_interrupted(&self) -> bool {
+        *self.interrupt.borrow()
+    }
+
     /// Comes when the run is to end early.
     async fn interrupted(&self) {
         let mut interrupt = self.interrupt.clone();
@@ -96,15 +104,14 @@ pub async fn run(found: &[Found], options: &RunOptions) -> RunReport {
     options.tell(RunEvent::Started {
         scenarios: found.len(),
     });
+    // One queue for the trials of all scenarios: a slow scenario holds nobody back.
+    let places = Semaphore::new(options.jobs.max(1));
     let running = found.iter().map(async |one| {
-        let report = scenario::run(one, options).await;
+        let report = scenario::run(one, options, &places).await;
         options.tell(RunEvent::ScenarioEnded(Box::new(report.clone())));
         report
     });
-    let reports = stream::iter(running)
-        .buffered(options.jobs.max(1))
-        .collect()
-        .await;
+    let reports = join_all(running).await;
     let report = RunReport::new(reports, begun.elapsed().as_secs_f64());
     options.tell(RunEvent::Ended(Box::new(report.clone())));
     report

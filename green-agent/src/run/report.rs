@@ -1,10 +1,13 @@
 //! What came of a run: the data that every report shows.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use serde::Serialize;
 
-use super::problem::{Problem, ProblemKind};
+use super::problem::{Outcome, Problem, ProblemKind};
 use crate::assessment::Assessment;
 use bridge_program::Exit;
 
@@ -54,9 +57,15 @@ pub struct ScenarioReport {
     pub exit: Exit,
     /// Its trials, in order; one for a scenario that could not even start.
     pub trials: Vec<TrialReport>,
-    /// The mean of each metric over the trials.
+    /// How many trials ended in which way.
+    pub outcomes: BTreeMap<Outcome, usize>,
+    /// The mean of each metric over the trials that say something about the agent: those that passed,
+    /// failed, or ended by the agent's own error, which counts as 0. The others stand in `outcomes` only.
     pub means: BTreeMap<String, f64>,
 }
+
+/// The metrics that say what an agent's work is worth, and are 0 for one that broke off.
+const WORTH: [&str; 3] = ["score", "success", "reward"];
 
 /// What came of everything.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -83,10 +92,33 @@ impl TrialReport {
         }
     }
 
+    /// How it ended.
+    pub fn outcome(&self) -> Outcome {
+        let outcomes = self.problems.iter().map(Problem::outcome);
+        outcomes.max().unwrap_or_default()
+    }
+
     /// What it would make the program exit with.
     pub fn exit(&self) -> Exit {
-        let exits = self.problems.iter().map(|problem| problem.kind.exit());
+        let exits = self.problems.iter().map(Problem::exit);
         exits.max().unwrap_or_default()
+    }
+
+    /// What it enters a metric's mean with; `None` if it says nothing about the agent. An agent that broke
+    /// off has reached nothing.
+    fn metric(&self, name: &str) -> Option<f64> {
+        let said = self.assessment.as_ref();
+        let said = said.and_then(|said| said.metrics.get(name).copied());
+        match self.outcome() {
+            Outcome::Passed | Outcome::Failed => said,
+            Outcome::AgentError => WORTH.contains(&name).then_some(0.0),
+            Outcome::ModelError
+            | Outcome::EvaluatorError
+            | Outcome::EnvironmentError
+            | Outcome::HarnessError
+            | Outcome::NotRun
+            | Outcome::Interrupted => None,
+        }
     }
 }
 
@@ -109,8 +141,13 @@ impl ScenarioReport {
             }
             _ => Verdict::Failed,
         };
+        let mut outcomes = BTreeMap::new();
+        for trial in &trials {
+            *outcomes.entry(trial.outcome()).or_default() += 1;
+        }
         Self {
             means: means(&trials),
+            outcomes,
             name,
             path,
             verdict,
@@ -152,15 +189,57 @@ impl RunReport {
 }
 
 fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
-    let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for assessment in trials.iter().filter_map(|trial| trial.assessment.as_ref()) {
-        for (name, value) in &assessment.metrics {
-            values.entry(name.clone()).or_default().push(*value);
+    let scored = || trials.iter().filter(|trial| trial.outcome().is_scored());
+    let names: BTreeSet<&String> = scored()
+        .filter_map(|trial| trial.assessment.as_ref())
+        .flat_map(|assessment| assessment.metrics.keys())
+        .collect();
+    let mean = |name: &String| {
+        let values: Vec<f64> = scored().filter_map(|trial| trial.metric(name)).collect();
+        (name.clone(), values.iter().sum::<f64>() / values.len() as f64)
+    };
+    names.into_iter().map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Owner, ProblemKind};
+
+    fn trial(score: Option<f64>, problem: Option<Problem>) -> TrialReport {
+        let metrics = score.map(|score| ("score".to_owned(), score));
+        TrialReport {
+            assessment: Some(Assessment {
+                metrics: metrics.into_iter().collect(),
+                ..Assessment::default()
+            }),
+            problems: problem.into_iter().collect(),
+            ..TrialReport::not_begun(ProblemKind::Harness.because(""))
         }
     }
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-    values
-        .into_iter()
-        .map(|(name, values)| (name, mean(values)))
-        .collect()
+
+    fn report(trials: Vec<TrialReport>) -> ScenarioReport {
+        ScenarioReport::new("a".to_owned(), "a.toml".into(), trials)
+    }
+
+    #[test]
+    fn an_agent_that_crashed_scores_nothing() {
+        let crash = || Some(ProblemKind::Crashed.because("x"));
+        let mut trials: Vec<_> = (0..4).map(|_| trial(None, crash())).collect();
+        trials.push(trial(Some(1.0), None));
+        let report = report(trials);
+        assert_eq!(report.means["score"], 0.2);
+        let outcomes = [(Outcome::Passed, 1), (Outcome::AgentError, 4)];
+        assert_eq!(report.outcomes, BTreeMap::from(outcomes));
+        assert_eq!(report.exit, Exit::Failed);
+    }
+
+    #[test]
+    fn a_broken_machine_enters_no_score_and_is_counted() {
+        let broken = ProblemKind::Hung.because("x").owned_by(Owner::Environment);
+        let report = report(vec![trial(Some(0.0), Some(broken)), trial(Some(1.0), None)]);
+        assert_eq!(report.means["score"], 1.0);
+        assert_eq!(report.outcomes[&Outcome::EnvironmentError], 1);
+        assert_eq!(report.exit, Exit::Infrastructure);
+    }
 }

@@ -1,5 +1,8 @@
 //! One scenario: read it, see to what it requires, run its trials, hold them against its sidecar.
 
+use futures_util::future::join_all;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
 use super::{
     RunOptions, ScenarioReport, TrialReport, Verdict,
     problem::{Problem, ProblemKind},
@@ -9,9 +12,13 @@ use super::{
 use crate::scenario::{expected::ExpectedFailure, files::Found, parse};
 use bridge_program::Exit;
 
-/// Runs one scenario to its report.
-pub(super) async fn run(found: &Found, options: &RunOptions) -> ScenarioReport {
-    let trials = trials(found, options).await;
+/// Runs one scenario to its report. Each of its trials, and what it requires, waits for one of the places.
+pub(super) async fn run(
+    found: &Found,
+    options: &RunOptions,
+    places: &Semaphore,
+) -> ScenarioReport {
+    let trials = trials(found, options, places).await;
     let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
     match &found.sidecar {
         Some(sidecar) if !is_interrupted(&report) => hold_against(sidecar, report),
@@ -19,31 +26,42 @@ pub(super) async fn run(found: &Found, options: &RunOptions) -> ScenarioReport {
     }
 }
 
-async fn trials(found: &Found, options: &RunOptions) -> Vec<TrialReport> {
+async fn trials(found: &Found, options: &RunOptions, places: &Semaphore) -> Vec<TrialReport> {
+    let not_begun = |problem| vec![TrialReport::not_begun(problem)];
     let scenario = match parse::read(&found.path) {
         Ok(scenario) => scenario,
-        Err(errors) => {
-            let problem = ProblemKind::Unreadable.because(errors);
-            return vec![TrialReport::not_begun(problem)];
-        }
+        Err(errors) => return not_begun(ProblemKind::Unreadable.because(errors)),
     };
-    let installed = match prepare(&scenario, options).await {
+    let prepared = match place(options, places).await {
+        Ok(_place) => prepare(&scenario, options).await,
+        Err(problem) => Err(problem),
+    };
+    let installed = match prepared {
         Ok(installed) => installed,
-        Err(problem) => return vec![TrialReport::not_begun(problem)],
+        Err(problem) => return not_begun(problem),
     };
-    let mut trials = Vec::new();
-    for number in 1..=options.trials.unwrap_or(scenario.harness.trials) {
-        let trial = trial::run(found, &scenario, &installed, number, options).await;
-        let ended = trial
-            .problems
-            .iter()
-            .any(|one| one.kind == ProblemKind::Interrupted);
-        trials.push(trial);
-        if ended {
-            break;
-        }
+    let numbers = 1..=options.trials.unwrap_or(scenario.harness.trials);
+    let trials = numbers.map(async |number| match place(options, places).await {
+        Ok(_place) => trial::run(found, &scenario, &installed, number, options).await,
+        Err(problem) => TrialReport {
+            trial: number,
+            ..TrialReport::not_begun(problem)
+        },
+    });
+    join_all(trials).await
+}
+
+/// A place to run in. A run that was ended gives none: nothing is started any more.
+async fn place<'a>(
+    options: &RunOptions,
+    places: &'a Semaphore,
+) -> Result<SemaphorePermit<'a>, Problem> {
+    let ended = || ProblemKind::Interrupted.because("before it began");
+    let place = places.acquire().await.map_err(|_closed| ended())?;
+    if options.is_interrupted() {
+        return Err(ended());
     }
-    trials
+    Ok(place)
 }
 
 fn is_interrupted(report: &ScenarioReport) -> bool {
@@ -52,30 +70,70 @@ fn is_interrupted(report: &ScenarioReport) -> bool {
         .any(|(_, problem)| problem.kind == ProblemKind::Interrupted)
 }
 
-/// A scenario with a sidecar passes if it fails in just that way.
+/// A scenario with a sidecar passes if each of its trials fails in just that way.
 fn hold_against(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioReport {
-    let exit = u8::from(report.exit);
-    let said =
-        |(_, problem): (&TrialReport, &Problem)| problem.to_string().contains(&sidecar.message);
-    if exit == sidecar.exit && report.problems().any(said) {
+    // What is missing on this machine says nothing about how the scenario fails elsewhere.
+    let expects_missing = report.trials.iter().all(|trial| is_as_wanted(sidecar, trial));
+    if report.verdict == Verdict::NotRun && !expects_missing {
+        return report;
+    }
+    let mut fails_as_wanted = true;
+    for trial in &mut report.trials {
+        if !is_as_wanted(sidecar, trial) {
+            fails_as_wanted = false;
+            let expected = format!(
+                "its sidecar expects exit code {} with {:?}, but it ended with exit code {}",
+                sidecar.exit,
+                sidecar.message,
+                u8::from(trial.exit())
+            );
+            let problem = ProblemKind::UnexpectedEnd.because(expected);
+            trial.problems.insert(0, problem);
+        }
+    }
+    if fails_as_wanted {
         report.verdict = Verdict::FailedAsExpected;
         report.exit = Exit::Passed;
-        return report;
+    } else {
+        report.verdict = Verdict::Failed;
+        report.exit = report.exit.max(Exit::Failed);
     }
-    // What is missing on this machine says nothing about how the scenario fails elsewhere.
-    if report.verdict == Verdict::NotRun {
-        return report;
-    }
-    let expected = format!(
-        "its sidecar expects exit code {} with {:?}, but it ended with exit code {exit}",
-        sidecar.exit, sidecar.message
-    );
-    if let Some(trial) = report.trials.last_mut() {
-        trial
-            .problems
-            .insert(0, ProblemKind::UnexpectedEnd.because(expected));
-    }
-    report.verdict = Verdict::Failed;
-    report.exit = report.exit.max(Exit::Failed);
     report
+}
+
+fn is_as_wanted(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
+    let mut problems = trial.problems.iter();
+    u8::from(trial.exit()) == sidecar.exit
+        && problems.any(|problem| problem.to_string().contains(&sidecar.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(exits: &[Option<ProblemKind>]) -> ScenarioReport {
+        let trial = |kind: &Option<ProblemKind>| TrialReport {
+            problems: kind.iter().map(|kind| kind.because("no luck")).collect(),
+            ..TrialReport::not_begun(ProblemKind::Harness.because(""))
+        };
+        let trials = exits.iter().map(trial).collect();
+        let sidecar = ExpectedFailure {
+            exit: 1,
+            message: "no luck".to_owned(),
+        };
+        hold_against(
+            &sidecar,
+            ScenarioReport::new("a".to_owned(), "a.toml".into(), trials),
+        )
+    }
+
+    #[test]
+    fn each_trial_has_to_fail_as_the_sidecar_says() {
+        let failed = Some(ProblemKind::EvaluationFailed);
+        assert_eq!(held(&[failed, failed]).verdict, Verdict::FailedAsExpected);
+        let one_passed = held(&[failed, None]);
+        assert_eq!(one_passed.verdict, Verdict::Failed);
+        assert_eq!(one_passed.exit, Exit::Failed);
+        assert_eq!(one_passed.trials[1].problems[0].kind, ProblemKind::UnexpectedEnd);
+    }
 }

@@ -1,7 +1,7 @@
 //! `--serve-only`: starts a scenario's agents and keeps them until the user ends it.
 
 use super::{
-    Problem, RunEvent, RunOptions,
+    Owner, Problem, RunEvent, RunOptions,
     cast::{Cast, Player},
     hops, requirements, trial, watch,
 };
@@ -35,7 +35,9 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         for player in &cast.players {
             ready(player, scenario, &agents, options).await?;
         }
-        Err(watch::crash_of(&agents).await)
+        // Nothing is evaluated, so a crash is nobody's failure.
+        let crash = watch::crash_of(&agents, scenario).await;
+        Err(crash.owned_by(Owner::Harness))
     };
     let ended = tokio::select! {
         ended = served => ended,

@@ -19,13 +19,16 @@ use super::{
     judge::{self, Case, Seen},
     problem::chain,
     requirements::Installed,
+    owner::owner_of,
+    problem::Owner,
     venue::Venue,
-    watch,
+    watch::{self, Watched},
 };
 use crate::{
+    assessment::Assessment,
     evaluator::{Evaluation, EvaluationError, Listener},
     participant::{
-        AgentProcess, Launch,
+        AgentExit, AgentProcess, Launch,
         ready::{Awaited, wait_ready},
     },
     recorder::{Recorder, RecorderOptions},
@@ -128,6 +131,7 @@ impl Trial<'_> {
         let venue = Venue::open(self.scenario, &cast, seed, &mut recorder, &transcript).await?;
         cast.fill_in(self.scenario, |hop| recorder.url(hop));
         seen.parties = self.parties(&cast, &recorder, venue.as_ref());
+        seen.masker = cast.masker.clone();
         let stage = Stage {
             cast: &cast,
             venue: venue.as_ref(),
@@ -176,13 +180,13 @@ impl Trial<'_> {
     }
 
     async fn evaluate(&self, stage: &Stage<'_>, agents: &[AgentProcess], seen: &mut Seen) {
-        let limits = &self.scenario.harness.timeout;
         let evaluation = self.evaluation(stage);
         let (name, tell) = (self.scenario.name.clone(), self.options.listener.clone());
+        let masker = stage.cast.masker.clone();
         let hear: Listener = Arc::new(move |text: &str| {
             tell(RunEvent::Said {
                 scenario: name.clone(),
-                text: text.to_owned(),
+                text: masker.mask_text(text),
             });
         });
         // On the heap, because a whole conversation's state would weigh on every future around it.
@@ -196,8 +200,17 @@ impl Trial<'_> {
                 None => evaluation.assess(&hear).await,
             }
         });
-        let watched = watch::watch(assessing, agents, stage.transcript, limits, self.options).await;
-        seen.problems.extend(watched.problem);
+        let watched = watch::watch(
+            assessing,
+            agents,
+            stage.transcript,
+            self.scenario,
+            self.options,
+        );
+        let watched = watched.await;
+        if !self.had_done_its_part(&watched) {
+            seen.problems.extend(watched.problem);
+        }
         let fault = match watched.outcome {
             Some(Ok(assessment)) => {
                 let failed = assessment.state != "completed";
@@ -205,7 +218,8 @@ impl Trial<'_> {
                 failed
             }
             Some(Err(error)) => {
-                seen.problems.push(judge::no_assessment(&error));
+                let problem = judge::no_assessment(self.scenario, &error);
+                seen.problems.push(problem);
                 !matches!(error, EvaluationError::NoSuchRole(_))
             }
             None => false,
@@ -214,9 +228,24 @@ impl Trial<'_> {
             && seen
                 .problems
                 .iter()
-                .all(|one| one.kind != ProblemKind::AgentCrashed)
+                .all(|one| one.kind != ProblemKind::Crashed)
         {
             self.look_for_crash(stage.transcript, agents, seen).await;
+        }
+    }
+
+    /// Whether the program that ended had said all that it had to say: what was said before the end
+    /// decides. An evaluator has done its part once there is an assessment, a participant that ended in good
+    /// order once the evaluation has completed.
+    fn had_done_its_part(&self, watched: &Watched<Result<Assessment, EvaluationError>>) -> bool {
+        let (Some(ended), Some(Ok(assessment))) = (&watched.ended, &watched.outcome) else {
+            return false;
+        };
+        match owner_of(self.scenario, &ended.role) {
+            Owner::Evaluator => true,
+            Owner::Agent | Owner::Environment | Owner::Model | Owner::Harness | Owner::User => {
+                ended.exit == AgentExit::Code(0) && assessment.state == "completed"
+            }
         }
     }
 
@@ -233,7 +262,8 @@ impl Trial<'_> {
                 .any(|entry| matches!(entry.content, Content::Failure { .. }))
         });
         if broke {
-            seen.problems.extend(watch::crash_behind(agents).await);
+            seen.problems
+                .extend(watch::crash_behind(agents, self.scenario).await);
         }
     }
 

@@ -8,10 +8,10 @@ use futures_util::{
 };
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Problem, ProblemKind, RunOptions};
+use super::{Owner, Problem, ProblemKind, RunOptions, owner};
 use crate::{
     participant::{AgentExit, AgentProcess},
-    scenario::model::Timeouts,
+    scenario::model::{Scenario, Timeouts},
     transcript::Transcript,
 };
 
@@ -25,6 +25,14 @@ const CRASH_SHOWS: Duration = Duration::from_secs(1);
 pub(super) struct Watched<T> {
     pub(super) outcome: Option<T>,
     pub(super) problem: Option<Problem>,
+    /// The program whose end is the problem.
+    pub(super) ended: Option<Ended>,
+}
+
+/// A program that ended by itself while the evaluation ran.
+pub(super) struct Ended {
+    pub(super) role: String,
+    pub(super) exit: AgentExit,
 }
 
 /// Lets `evaluation` run until it ends or something else ends it.
@@ -32,34 +40,48 @@ pub(super) async fn watch<T>(
     evaluation: impl Future<Output = T>,
     agents: &[AgentProcess],
     transcript: &Transcript,
-    limits: &Timeouts,
+    scenario: &Scenario,
     options: &RunOptions,
 ) -> Watched<T> {
+    let limits = &scenario.harness.timeout;
     let mut evaluation = std::pin::pin!(evaluation);
     let ended = |problem| Watched {
         outcome: None,
         problem: Some(problem),
+        ended: None,
     };
     tokio::select! {
-        outcome = &mut evaluation => Watched { outcome: Some(outcome), problem: None },
+        outcome = &mut evaluation => Watched { outcome: Some(outcome), problem: None, ended: None },
         (agent, exit) = first_exit(agents) => Watched {
             outcome: timeout(LAST_WORDS, &mut evaluation).await.ok(),
-            problem: Some(crashed(agent, exit)),
+            problem: Some(crashed(agent, exit, scenario)),
+            ended: Some(Ended { role: agent.role().to_owned(), exit }),
         },
-        problem = too_long(transcript, limits) => ended(problem),
+        problem = too_long(transcript, limits) => {
+            ended(problem.owned_by(awaited_in(transcript, scenario)))
+        }
         () = options.interrupted() => ended(ProblemKind::Interrupted.because("during the evaluation")),
     }
 }
 
 /// An agent whose connection broke has perhaps crashed: waits a moment for its process to show it.
-pub(super) async fn crash_behind(agents: &[AgentProcess]) -> Option<Problem> {
-    timeout(CRASH_SHOWS, crash_of(agents)).await.ok()
+pub(super) async fn crash_behind(
+    agents: &[AgentProcess],
+    scenario: &Scenario,
+) -> Option<Problem> {
+    timeout(CRASH_SHOWS, crash_of(agents, scenario)).await.ok()
 }
 
 /// Comes when one of the agents ends by itself; never if there are none.
-pub(super) async fn crash_of(agents: &[AgentProcess]) -> Problem {
+pub(super) async fn crash_of(agents: &[AgentProcess], scenario: &Scenario) -> Problem {
     let (agent, exit) = first_exit(agents).await;
-    crashed(agent, exit)
+    crashed(agent, exit, scenario)
+}
+
+/// Whom the others waited for when nothing happened any more.
+fn awaited_in(transcript: &Transcript, scenario: &Scenario) -> Owner {
+    let entries = transcript.entries();
+    entries.map_or(Owner::Harness, |entries| owner::awaited(scenario, &entries))
 }
 
 async fn first_exit(agents: &[AgentProcess]) -> (&AgentProcess, AgentExit) {
@@ -72,14 +94,15 @@ async fn first_exit(agents: &[AgentProcess]) -> (&AgentProcess, AgentExit) {
     select_all(exits).await.0
 }
 
-fn crashed(agent: &AgentProcess, exit: AgentExit) -> Problem {
+fn crashed(agent: &AgentProcess, exit: AgentExit, scenario: &Scenario) -> Problem {
     let mut message = format!("{} {exit} while the evaluation ran", agent.role());
     let lines = agent.last_lines();
     if !lines.is_empty() {
         message.push_str("; it last printed:\n");
         message.push_str(&lines.join("\n"));
     }
-    ProblemKind::AgentCrashed.because(message)
+    let owner = owner::owner_of(scenario, agent.role());
+    ProblemKind::Crashed.because(message).owned_by(owner)
 }
 
 /// Comes when nothing has happened for too long, or the whole has taken too long.

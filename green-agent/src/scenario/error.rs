@@ -126,6 +126,14 @@ pub enum Problem {
         /// The roles that could stand there.
         known: Vec<String>,
     },
+    /// A label that nothing in a transcript ever has.
+    #[error("no such label occurs; {}expected one of: {}", suggestion(nearest.as_deref()), known.join(", "))]
+    UnknownLabel {
+        /// The one that is most like it.
+        nearest: Option<String>,
+        /// What could stand there.
+        known: Vec<&'static str>,
+    },
     /// A URL with a user or password in it, which is not repeated here.
     #[error(
         "user or password found in the URL; expected it without, for it stands in every report"

@@ -33,4 +33,4 @@ pub use parse::{parse, read};
 pub use schema::schema;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -294,6 +294,20 @@ pub struct Harness {
     pub snapshot: Option<SnapshotSettings>,
     /// What is expected of the run.
     pub expect: Vec<Expectation>,
+    /// The least score with which the evaluation passes; the evaluation's own word if absent.
+    pub pass_score: Option<f64>,
+    /// What a crash, a hang or a broken protocol of an evaluated agent counts as.
+    pub agent_errors: AgentErrors,
+}
+
+/// What a crash, a hang or a broken protocol of an evaluated agent that had been ready counts as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AgentErrors {
+    /// The agent failed, with a score of 0.
+    #[default]
+    Failed,
+    /// The trial could not be carried out and says nothing about the agent.
+    Infrastructure,
 }
 
 /// Which ports agents listen on.

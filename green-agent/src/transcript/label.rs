@@ -21,6 +21,27 @@ use super::{
     wire::{self, Ask, Said},
 };
 
+/// The labels without a colon.
+pub const PLAIN: [&str; 3] = ["message", "end", "failure"];
+
+/// What stands before the colon of the others.
+pub const KINDS: [&str; 7] = [
+    "request", "mcp", "task", "status", "artifact", "error", "http",
+];
+
+/// The states that stand after `task:` and `status:`.
+pub const STATES: [&str; 9] = [
+    "submitted",
+    "working",
+    "input-required",
+    "auth-required",
+    "completed",
+    "failed",
+    "canceled",
+    "rejected",
+    "unknown",
+];
+
 /// One thing that an entry shows, with each of its names, the most usual first.
 pub type Happening = Vec<String>;
 

@@ -3,6 +3,7 @@
 //! - [`Environment`]: one such world, in the state that an agent has brought it to
 //! - [`TaskInfo`]: what the agent is told of it
 //! - [`Score`]: what its state is worth, which the agent is never told
+//! - [`EnvironmentError`]: the environment broke, which is never the agent's fault
 //! - [`Arguments`]: how a tool reads what it was called with
 //! - [`BUILTINS`]: the worlds that come with the crate: [`sum`], [`shop`]
 
@@ -37,13 +38,25 @@ pub trait Environment: Send + 'static {
     async fn call(&mut self, tool: &str, arguments: JsonObject) -> CallToolResult;
 
     /// Takes the agent's answer, for tasks that ask for one. It is called once, at the end.
-    async fn submit(&mut self, answer: Option<&Value>) {
+    ///
+    /// # Errors
+    /// If the environment itself broke. A wrong answer is no error.
+    async fn submit(&mut self, answer: Option<&Value>) -> Result<(), EnvironmentError> {
         let _ = answer;
+        Ok(())
     }
 
-    /// What the state is worth now.
-    fn score(&self) -> Score;
+    /// What the state is worth now. It is called once, when the episode has ended.
+    ///
+    /// # Errors
+    /// If the environment itself broke: then nobody knows what the agent reached.
+    async fn score(&mut self) -> Result<Score, EnvironmentError>;
 }
+
+/// The environment itself broke; says what happened. The agent is not at fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EnvironmentError(pub String);
 
 /// What an agent is told of its task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +78,17 @@ pub struct Score {
     pub success: bool,
     /// What the reward was given or withheld for, for the evaluator's report.
     pub details: Map<String, Value>,
+}
+
+impl Score {
+    /// What an episode is worth that nothing was reached in.
+    pub fn nothing() -> Self {
+        Self {
+            reward: 0.0,
+            success: false,
+            details: Map::new(),
+        }
+    }
 }
 
 /// The names of the built-in environments, each with its purpose.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, Environment, Score, TaskInfo, chance::Chance, refused, tool};
+use super::{Arguments, Environment, EnvironmentError, Score, TaskInfo, chance::Chance, refused, tool};
 
 /// Numbers whose sum is to be submitted, as a number or as text.
 #[derive(Debug)]
@@ -64,20 +64,21 @@ impl Environment for Sum {
         }
     }
 
-    async fn submit(&mut self, answer: Option<&Value>) {
+    async fn submit(&mut self, answer: Option<&Value>) -> Result<(), EnvironmentError> {
         self.answer = answer.cloned();
+        Ok(())
     }
 
-    fn score(&self) -> Score {
+    async fn score(&mut self) -> Result<Score, EnvironmentError> {
         let success = self.answer.as_ref().and_then(whole_number) == Some(self.expected());
         let mut details = Map::new();
         details.insert("expected".into(), json!(self.expected()));
         details.insert("answer".into(), json!(self.answer));
-        Score {
+        Ok(Score {
             reward: f64::from(u8::from(success)),
             success,
             details,
-        }
+        })
     }
 }
 
@@ -96,8 +97,8 @@ mod tests {
 
     async fn reward(answer: Option<Value>) -> f64 {
         let mut sum = Sum::new(1);
-        sum.submit(answer.as_ref()).await;
-        let score = sum.score();
+        sum.submit(answer.as_ref()).await.unwrap();
+        let score = sum.score().await.unwrap();
         assert_eq!(score.success, score.reward >= 1.0);
         score.reward
     }

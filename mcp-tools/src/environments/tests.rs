@@ -101,13 +101,14 @@ async fn play(name: &str, seed: u64, calls: &[(usize, JsonObject)], answer: Opti
         let tool = &tools[number % tools.len()];
         let result = world.call(&tool.name, arguments.clone()).await;
         said += &serde_json::to_string(&result).unwrap();
-        let score = world.score();
+        let score = world.score().await.unwrap();
         assert!((0.0..=1.0).contains(&score.reward), "{score:?}");
         assert_eq!(score.success, score.reward >= 1.0);
     }
     world
         .submit(answer.map(|answer| json!(answer)).as_ref())
-        .await;
-    assert!((0.0..=1.0).contains(&world.score().reward));
+        .await
+        .unwrap();
+    assert!((0.0..=1.0).contains(&world.score().await.unwrap().reward));
     said
 }

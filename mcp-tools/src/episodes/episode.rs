@@ -1,7 +1,8 @@
 //! One episode: an environment, what may still be done in it, and what was done.
 
-use std::{collections::BTreeSet, fmt, time::Duration};
+use std::{collections::BTreeSet, fmt, panic::AssertUnwindSafe, time::Duration};
 
+use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use super::{
     error::OpenError,
     outcome::{Ended, Outcome, TracedCall},
 };
-use crate::environments::{Arguments, Environment, TaskInfo, refused, tool};
+use crate::environments::{Arguments, Environment, Score, TaskInfo, refused, tool};
 
 /// The longest that an episode may take.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -81,6 +82,8 @@ struct State {
     environment: Box<dyn Environment>,
     steps: u32,
     trace: Vec<TracedCall>,
+    /// How the environment broke.
+    fault: Option<String>,
 }
 
 impl Episode {
@@ -102,6 +105,7 @@ impl Episode {
                 environment,
                 steps: 0,
                 trace: Vec::new(),
+                fault: None,
             }),
             outcome: watch::Sender::new(None),
         })
@@ -131,7 +135,7 @@ impl Episode {
             ));
         };
         let mut state = self.state.lock().await;
-        self.end_if_expired(&state);
+        self.end_if_expired(&mut state).await;
         if let Some(ended) = self.ended() {
             return refused(self.over(ended));
         }
@@ -142,7 +146,7 @@ impl Episode {
         };
         state.remember(traced, &result);
         if let Some(ended) = ended {
-            self.end(&state, ended);
+            self.end(&mut state, ended).await;
         }
         result
     }
@@ -159,15 +163,15 @@ impl Episode {
             Ok(answer) => answer,
             Err(error) => return (refused(error), None),
         };
-        let taken = timeout(self.call_limit(), state.environment.submit(answer.as_ref()));
-        if taken.await.is_err() {
-            tracing::warn!(
-                episode = self.id,
-                "the environment took too long to take an answer"
-            );
+        let limit = self.call_limit();
+        let taken = guarded(limit, state.environment.submit(answer.as_ref())).await;
+        match taken.and_then(|taken| taken.map_err(|error| error.to_string())) {
+            Ok(()) => {
+                let said = vec![ContentBlock::text("submitted; the episode is over")];
+                (CallToolResult::success(said), Some(Ended::Submitted))
+            }
+            Err(fault) => self.broken(state, format!("taking the answer: {fault}")),
         }
-        let said = vec![ContentBlock::text("submitted; the episode is over")];
-        (CallToolResult::success(said), Some(Ended::Submitted))
     }
 
     async fn step(
@@ -185,8 +189,10 @@ impl Episode {
             return (refused(self.unknown(tool)), None);
         }
         let limit = self.call_limit();
-        match timeout(limit, state.environment.call(tool, arguments)).await {
-            Ok(result) => (result, None),
+        let called = timeout(limit, caught(state.environment.call(tool, arguments))).await;
+        match called {
+            Ok(Ok(result)) => (result, None),
+            Ok(Err(panic)) => self.broken(state, format!("{tool}: {panic}")),
             Err(_) if self.is_expired() => {
                 let ended = Ended::TimeLimit;
                 (refused(self.over(ended)), Some(ended))
@@ -198,6 +204,14 @@ impl Episode {
         }
     }
 
+    /// The environment broke. The agent is told so; it is not at fault.
+    fn broken(&self, state: &mut State, fault: String) -> (CallToolResult, Option<Ended>) {
+        tracing::error!(episode = self.id, fault, "the environment broke");
+        state.fault = Some(fault);
+        let ended = Ended::EnvironmentFailed;
+        (refused(self.over(ended)), Some(ended))
+    }
+
     /// Whether its time is over.
     pub(super) fn is_expired(&self) -> bool {
         self.began.elapsed() >= self.limits.time
@@ -206,7 +220,7 @@ impl Episode {
     /// See [`super::Episodes::outcome`].
     pub(super) async fn outcome(&self) -> Option<Outcome> {
         if self.is_expired() {
-            self.end_if_expired(&*self.state.lock().await);
+            self.end_if_expired(&mut *self.state.lock().await).await;
         }
         self.outcome.borrow().clone()
     }
@@ -233,26 +247,50 @@ impl Episode {
 
     /// Its outcome; it ends by this if it has not ended yet.
     async fn ended_by(&self, ended: Ended) -> Outcome {
-        let state = self.state.lock().await;
+        let mut state = self.state.lock().await;
         let outcome = self.outcome.borrow().clone();
-        outcome.unwrap_or_else(|| self.end(&state, ended))
-    }
-
-    fn end_if_expired(&self, state: &State) {
-        if self.is_expired() && self.ended().is_none() {
-            self.end(state, Ended::TimeLimit);
+        match outcome {
+            Some(outcome) => outcome,
+            None => self.end(&mut state, ended).await,
         }
     }
 
-    fn end(&self, state: &State, ended: Ended) -> Outcome {
+    async fn end_if_expired(&self, state: &mut State) {
+        if self.is_expired() && self.ended().is_none() {
+            self.end(state, Ended::TimeLimit).await;
+        }
+    }
+
+    /// Ends it and asks what the environment's state is worth, unless the environment broke before.
+    async fn end(&self, state: &mut State, ended: Ended) -> Outcome {
+        let score = match state.fault {
+            Some(_) => Score::nothing(),
+            None => self.score(state).await,
+        };
         let outcome = Outcome {
-            score: state.environment.score(),
+            score,
             steps: state.steps,
-            ended,
+            ended: match state.fault {
+                Some(_) => Ended::EnvironmentFailed,
+                None => ended,
+            },
+            fault: state.fault.clone(),
             trace: state.trace.clone(),
         };
         self.outcome.send_replace(Some(outcome.clone()));
         outcome
+    }
+
+    async fn score(&self, state: &mut State) -> Score {
+        let scored = guarded(self.limits.call, state.environment.score()).await;
+        match scored.and_then(|scored| scored.map_err(|error| error.to_string())) {
+            Ok(score) => score,
+            Err(fault) => {
+                tracing::error!(episode = self.id, fault, "the environment told no score");
+                state.fault = Some(format!("telling the score: {fault}"));
+                Score::nothing()
+            }
+        }
     }
 
     fn ended(&self) -> Option<Ended> {
@@ -271,6 +309,7 @@ impl Episode {
             Ended::StepLimit => format!("its {} steps are used up", self.limits.steps),
             Ended::TimeLimit => format!("its time of {:?} is up", self.limits.time),
             Ended::Closed => "it was closed".to_owned(),
+            Ended::EnvironmentFailed => "the environment broke".to_owned(),
         };
         format!("the episode is over: {why}")
     }
@@ -307,6 +346,25 @@ impl State {
             self.trace.push(call);
         }
     }
+}
+
+/// What the environment's own code gives within the limit. A panic in it is an error.
+async fn guarded<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
+    match timeout(limit, caught(work)).await {
+        Ok(done) => done,
+        Err(_) => Err(format!("it did not end within {limit:?}")),
+    }
+}
+
+/// What the environment's own code gives; a panic in it is an error with the panic's words. The
+/// environment is not called again after that, so that nobody sees what it left half done.
+async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("it panicked: {}", text.unwrap_or("without a word"))
+    })
 }
 
 /// The environment's tools and the episode's own.

@@ -15,6 +15,9 @@ pub struct Outcome {
     pub steps: u32,
     /// What ended it.
     pub ended: Ended,
+    /// How the environment broke, if it did. The score is 0 then, and says nothing about the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     /// The calls in their order, the submission included; of very many only the first.
     pub trace: Vec<TracedCall>,
 }
@@ -38,6 +41,9 @@ pub enum Ended {
     TimeLimit,
     /// The evaluator closed it.
     Closed,
+    /// The environment broke: it panicked, it could not take an answer or tell the score, or it took too
+    /// long to do so.
+    EnvironmentFailed,
 }
 
 /// One call of a tool.

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, advance};
 
 use super::*;
-use crate::environments::{Score, builtin, tool};
+use crate::environments::{EnvironmentError, Score, builtin, tool};
 
-/// Counts its `tick`s; `hang` never ends.
+/// Counts its `tick`s; `hang` never ends, `panic` panics.
 struct Clockwork {
     ticks: u32,
     answer: Option<Value>,
@@ -31,26 +31,39 @@ impl Environment for Clockwork {
     }
 
     async fn call(&mut self, tool: &str, _arguments: JsonObject) -> CallToolResult {
-        if tool == "hang" {
-            pending::<()>().await;
+        match tool {
+            "hang" => pending::<()>().await,
+            "panic" => panic!("the spring broke"),
+            _ => {}
         }
         self.ticks += 1;
         CallToolResult::structured(json!({"ticks": self.ticks}))
     }
 
-    async fn submit(&mut self, answer: Option<&Value>) {
-        self.answer = answer.cloned();
+    async fn submit(&mut self, answer: Option<&Value>) -> Result<(), EnvironmentError> {
+        match answer {
+            Some(Value::String(word)) if word == "hang" => pending::<()>().await,
+            Some(Value::String(word)) if word == "panic" => panic!("the spring broke"),
+            Some(Value::String(word)) if word == "error" => {
+                return Err(EnvironmentError("the spring is lost".to_owned()));
+            }
+            _ => self.answer = answer.cloned(),
+        }
+        Ok(())
     }
 
-    fn score(&self) -> Score {
+    async fn score(&mut self) -> Result<Score, EnvironmentError> {
+        if self.answer == Some(json!("uncountable")) {
+            return Err(EnvironmentError("the hands came off".to_owned()));
+        }
         let mut details = Map::new();
         details.insert("ticks".into(), json!(self.ticks));
         details.insert("answer".into(), json!(self.answer));
-        Score {
+        Ok(Score {
             reward: 0.5,
             success: false,
             details,
-        }
+        })
     }
 }
 
@@ -193,6 +206,46 @@ async fn a_call_that_hangs_is_given_up() {
     assert_eq!(said(&episode, "hang", &json!({})).await, over);
     let outcome = episodes.outcome(&opened.id).await.unwrap();
     assert_eq!((outcome.ended, outcome.trace.len()), (Ended::TimeLimit, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_environment_that_breaks_ends_its_episode_and_says_how() {
+    let over = error("the episode is over: the environment broke");
+    for (answer, fault) in [
+        ("hang", "taking the answer: it did not end within 10s"),
+        ("panic", "taking the answer: it panicked: the spring broke"),
+        ("error", "taking the answer: the spring is lost"),
+    ] {
+        let (episodes, opened, episode) = open();
+        let submitted = said(&episode, SUBMIT, &json!({"answer": answer})).await;
+        assert_eq!(submitted, over, "{answer}");
+        let outcome = episodes.outcome(&opened.id).await.unwrap();
+        assert_eq!(outcome.ended, Ended::EnvironmentFailed);
+        assert_eq!(outcome.fault.as_deref(), Some(fault));
+        assert_eq!(outcome.score, Score::nothing());
+        assert_eq!(said(&episode, "tick", &json!({})).await, over);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panicking_tool_is_the_environments_fault() {
+    let episodes = Episodes::new(1);
+    let opened = episodes.open(clockwork(&["panic"]), LIMITS, noon()).unwrap();
+    let episode = episodes.admit(opened.token.expose()).unwrap();
+    let over = error("the episode is over: the environment broke");
+    assert_eq!(said(&episode, "panic", &json!({})).await, over);
+    let outcome = episodes.close(&opened.id).await.unwrap();
+    assert_eq!(outcome.fault.as_deref(), Some("panic: it panicked: the spring broke"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_score_that_cannot_be_told_is_no_score() {
+    let (episodes, opened, episode) = open();
+    assert!(!said(&episode, SUBMIT, &json!({"answer": "uncountable"})).await.0);
+    let outcome = episodes.outcome(&opened.id).await.unwrap();
+    assert_eq!(outcome.ended, Ended::EnvironmentFailed);
+    let fault = "telling the score: the hands came off";
+    assert_eq!(outcome.fault.as_deref(), Some(fault));
 }
 
 #[tokio::test(start_paused = true)]

@@ -83,6 +83,24 @@ pub enum Ended {
     },
 }
 
+impl Ended {
+    /// Whether a language model could not be asked, which says nothing about the agent.
+    pub fn is_model_fault(&self) -> bool {
+        match self {
+            Self::Policy {
+                source: PolicyError::Model(error),
+                ..
+            } => !error.is_the_agents(),
+            Self::Policy { .. }
+            | Self::Finished
+            | Self::StepLimit { .. }
+            | Self::TimeLimit { .. }
+            | Self::NothingCame { .. }
+            | Self::EvaluationOver => false,
+        }
+    }
+}
+
 impl Work {
     pub(crate) fn new(
         policy: Box<dyn Policy>,

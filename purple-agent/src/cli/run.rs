@@ -10,7 +10,6 @@ use url::Url;
 use super::{agent::AgentFlags, complain};
 use crate::{
     agent::{Ended, Listener, Outcome, PurpleAgent},
-    policy::PolicyError,
     run::{self, Report, RequestSettings, RunSettings, Verdict},
 };
 
@@ -99,11 +98,7 @@ impl Run {
 /// nothing.
 fn exit(report: &Report) -> Exit {
     let ended = report.outcome.as_ref().map(|outcome| &outcome.ended);
-    if let Some(Ended::Policy {
-        source: PolicyError::Model(_),
-        ..
-    }) = ended
-    {
+    if ended.is_some_and(Ended::is_model_fault) {
         return Exit::Infrastructure;
     }
     match report.verdict {

@@ -101,15 +101,29 @@ const BUSY: &str =
 /// How a task ends whose work has ended. An agent that was stopped says so, and does not look as if it
 /// had finished.
 fn ended(task: &str, turn: u64, outcome: Outcome) -> Update {
-    match outcome.ended {
+    let is_model_fault = outcome.ended.is_model_fault();
+    let mut update = match outcome.ended {
         Ended::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
         stopped @ (Ended::StepLimit { .. }
         | Ended::TimeLimit { .. }
         | Ended::NothingCame { .. }
         | Ended::EvaluationOver
         | Ended::Policy { .. }) => said(task, turn, TaskState::Failed, stopped.to_string(), None),
+    };
+    if let (true, Update::Status { message, .. }) = (is_model_fault, &mut update)
+        && let Some(message) = message
+    {
+        let metadata = message.metadata.get_or_insert_default();
+        metadata.insert(FAULT.to_owned(), MODEL.into());
     }
+    update
 }
+
+/// The member of a message's metadata that says whose fault the task's failure is, and its value where the
+/// language model could not be asked.
+pub const FAULT: &str = "urn:a2a-evaluation:fault";
+/// See [`FAULT`].
+pub const MODEL: &str = "model";
 
 /// The status that answers a turn: the text, then the data.
 fn said(

@@ -4,8 +4,9 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use bridge_client::{Client, ClientError, Limits, Options};
-use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest};
+use bridge_protocol::a2a::{CancelTaskRequest, Message, Part, Role, SendMessageRequest, Task};
 use mcp_tools::{acknowledge::ACKNOWLEDGE_EXTENSION, episodes::Episodes};
+use purple_agent::hosted::{FAULT, MODEL};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -41,6 +42,15 @@ pub(super) struct Participant {
     pub(super) state: String,
     /// What it said last.
     pub(super) text: String,
+    /// Its language model could not be asked.
+    pub(super) has_model_fault: bool,
+}
+
+impl Participant {
+    /// Why its language model could not be asked, if that ended its work.
+    pub(super) fn model_fault(&self) -> Option<String> {
+        self.has_model_fault.then(|| self.text.clone())
+    }
 }
 
 impl Calling<'_> {
@@ -89,6 +99,7 @@ impl Calling<'_> {
         Ok(Participant {
             state: talk.heard.state(),
             text: talk.heard.text(),
+            has_model_fault: talk.heard.task.as_ref().is_some_and(has_model_fault),
         })
     }
 
@@ -137,6 +148,13 @@ impl Talk<'_> {
             let _ = timeout(LAST_WORDS, self.client.cancel_task(request)).await;
         }
     }
+}
+
+/// Whether the participant says that its language model could not be asked.
+fn has_model_fault(task: &Task) -> bool {
+    let message = task.status.message.as_ref();
+    let metadata = message.and_then(|message| message.metadata.as_ref());
+    metadata.and_then(|metadata| metadata.get(FAULT)) == Some(&MODEL.into())
 }
 
 /// Notes what is acknowledged by what was heard last.

@@ -216,7 +216,7 @@ impl Evaluator for EpisodeEvaluator {
         };
         let played = calling.play(&play, &self.episodes).await;
         let outcome = play.close(&self.episodes).await;
-        Ok(result::verdict(&play, seed, &outcome, Some(&played?)))
+        result::verdict(&play, seed, &outcome, Some(&played?))
     }
 
     async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
@@ -233,7 +233,7 @@ impl Evaluator for EpisodeEvaluator {
         };
         let outcome = play.close(&self.episodes).await;
         told?;
-        Ok(result::verdict(&play, self.seed, &outcome, None))
+        result::verdict(&play, self.seed, &outcome, None)
     }
 }
 

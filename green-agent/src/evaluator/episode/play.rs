@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mcp_tools::{
     connection::{ConnectionDetails, Transport},
-    environments::Environment,
+    environments::{Environment, Score},
     episodes::{Ended, Episodes, Limits, Opened, Outcome},
     secret::Secret,
 };
@@ -139,13 +139,10 @@ impl Play {
 
 fn nothing() -> Outcome {
     Outcome {
-        score: mcp_tools::environments::Score {
-            reward: 0.0,
-            success: false,
-            details: serde_json::Map::new(),
-        },
+        score: Score::nothing(),
         steps: 0,
         ended: Ended::Closed,
+        fault: None,
         trace: Vec::new(),
     }
 }

@@ -4,16 +4,26 @@ use mcp_tools::episodes::{Ended, Outcome};
 use serde_json::{Value, json};
 
 use super::{calls::Participant, play::Play};
-use crate::evaluator::own::Verdict;
+use crate::evaluator::own::{AssessError, Verdict};
 
 /// The verdict: the score is that of the environment's state. An episode that the participant did not end
 /// itself, by submitting, counts as failed.
+///
+/// # Errors
+/// If the environment broke, or the participant's model could not be asked: neither says anything about the
+/// participant.
 pub(super) fn verdict(
     play: &Play,
     seed: u64,
     outcome: &Outcome,
     participant: Option<&Participant>,
-) -> Verdict {
+) -> Result<Verdict, AssessError> {
+    if let Some(fault) = &outcome.fault {
+        return Err(AssessError::Environment(fault.clone()));
+    }
+    if let Some(fault) = participant.and_then(Participant::model_fault) {
+        return Err(AssessError::Model(fault));
+    }
     let task = &play.opened.task;
     let tools: Vec<&str> = outcome
         .trace
@@ -32,10 +42,10 @@ pub(super) fn verdict(
     if let Some(participant) = participant {
         result["participant"] = Value::from(participant.state.as_str());
     }
-    Verdict {
+    Ok(Verdict {
         result,
         failure: failure(outcome, participant),
-    }
+    })
 }
 
 fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<String> {
@@ -43,9 +53,11 @@ fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<Strin
         Ended::Submitted => return None,
         Ended::StepLimit => format!("it took more than {} steps", outcome.steps),
         Ended::TimeLimit => "its time was over".to_owned(),
+        // It is told before as the environment's fault.
+        Ended::EnvironmentFailed => "the environment broke".to_owned(),
         Ended::Closed => match participant {
-            Some(Participant { state, text }) if text.is_empty() => format!("it ended: {state}"),
-            Some(Participant { state, text }) => format!("it ended: {state}: {text}"),
+            Some(Participant { state, text, .. }) if text.is_empty() => format!("it ended: {state}"),
+            Some(Participant { state, text, .. }) => format!("it ended: {state}: {text}"),
             None => "it left".to_owned(),
         },
     };

@@ -7,19 +7,30 @@ use regex::{Captures, Regex};
 use super::MASK;
 
 /// The names of JSON members that hold secrets, in lowercase and without `-` and `_`.
-const SECRET_MEMBERS: [&str; 11] = [
+const SECRET_MEMBERS: [&str; 22] = [
+    "accesskey",
     "accesstoken",
     "apikey",
+    "apitoken",
     "authorization",
+    "authtoken",
     "clientsecret",
+    "cookie",
     "credentials",
     "idtoken",
+    "passwd",
     "password",
+    "privatekey",
+    "proxyauthorization",
     "refreshtoken",
     "secret",
+    "secretkey",
+    "sessiontoken",
+    "setcookie",
     // Whoever knows where a bot is to answer can speak in its conversation.
     "serviceurl",
     "token",
+    "xapikey",
 ];
 
 /// HTTP authentication schemes, in lowercase. Of another first word nobody knows that it is no secret.
@@ -48,7 +59,7 @@ static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
 /// `NAME=value`, as shells, logs and queries write it; the name's last part counts.
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|password|secret|token|credentials)=)[^\s&"'<>;,]+"#,
+        r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|private[_-]?key|passw(?:or)?d|secret|token|credentials)=)[^\s&"'<>;,]+"#,
     )
 });
 
@@ -69,7 +80,7 @@ pub(super) fn mask_service_urls(text: Cow<'_, str>) -> Cow<'_, str> {
 pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
     let text = replace(text, &BEARER, |found| {
         let word = found[2].trim_end_matches('.').to_ascii_lowercase();
-        let is_token = !WORDS_AFTER_BEARER.contains(&word.as_str());
+        let is_token = !WORDS_AFTER_BEARER.contains(&word.as_str()) && !is_word(&found[2]);
         is_token.then(|| format!("{}{MASK}", &found[1]))
     });
     let text = mask_service_urls(text);
@@ -89,6 +100,12 @@ pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
     } else {
         text
     }
+}
+
+/// Whether this is a word of a sentence, such as in "the ring bearer walked": short, and letters alone.
+fn is_word(text: &str) -> bool {
+    let text = text.trim_end_matches('.');
+    text.len() < 16 && text.bytes().all(|letter| letter.is_ascii_lowercase())
 }
 
 /// Replaces the matches for which `masked` gives another text. A text without any stays borrowed.
@@ -114,7 +131,7 @@ pub(super) fn is_secret_member(name: &str) -> bool {
         .filter(|letter| !matches!(letter, '-' | '_'))
         .map(|letter| letter.to_ascii_lowercase())
         .collect();
-    SECRET_MEMBERS.contains(&name.as_str())
+    SECRET_MEMBERS.contains(&name.as_str()) || name.ends_with("apikey")
 }
 
 /// Whether the header of this lowercase name holds a secret.

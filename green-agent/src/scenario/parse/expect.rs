@@ -11,9 +11,12 @@ use crate::{
     scenario::{
         error::Problem,
         expectation::{Expectation, Rule, Target, ValuePath},
-        reader::{Node, Table},
+        reader::{ALIKE, Node, Table},
     },
-    transcript::Hop,
+    transcript::{
+        Hop,
+        label::{KINDS, PLAIN, STATES},
+    },
 };
 
 /// Reads one expectation.
@@ -46,11 +49,37 @@ fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, cast: &Cast) -> Opti
         return labels.expected("at least one label such as \"task:completed\"");
     }
     let labels = labels.list_of(|label| {
-        label.read("a label such as \"status:working\"", |text| {
+        let text = label.read("a label such as \"status:working\"", |text| {
             (!text.trim().is_empty()).then(|| text.to_owned())
-        })
+        })?;
+        can_occur(label, &text).then_some(text)
     })?;
     Some(Rule::Sequence { labels, hop })
+}
+
+/// Whether something in a transcript can have this label, as far as the file tells: with a misspelt one an
+/// expectation with `not` would always hold. The tools of MCP servers are only known in the run.
+fn can_occur(node: &Node<'_>, label: &str) -> bool {
+    let (written, known) = match label.split_once(':') {
+        _ if label.starts_with('*') => return true,
+        None => (label, PLAIN.iter().chain(&KINDS).copied().collect::<Vec<_>>()),
+        Some(("task" | "status", state)) => (state, STATES.to_vec()),
+        Some(("error" | "http", number)) => {
+            let is_number = number.contains('*') || number.parse::<i64>().is_ok();
+            if !is_number {
+                node.expected::<()>("a number after the colon, such as http:401 or error:-32001");
+            }
+            return is_number;
+        }
+        Some((kind, _)) => (kind, KINDS.to_vec()),
+    };
+    if written.contains('*') || known.contains(&written) {
+        return true;
+    }
+    let nearest = similar::get_close_matches(written, &known, 1, ALIKE);
+    let nearest = nearest.first().map(|word| label.replacen(written, word, 1));
+    node.report(Problem::UnknownLabel { nearest, known });
+    false
 }
 
 fn hop(node: &Node<'_>, cast: &Cast) -> Option<Hop> {
@@ -279,15 +308,31 @@ mod tests {
                 "9:12: harness.expect[0].sequence: expected at least one label",
             ),
             (
-                "sequence = ['a']\non = 'x'",
+                "sequence = ['status:workin']",
+                "9:13: harness.expect[0].sequence[0]: no such label occurs; did you mean status:working? expected one of: submitted, ",
+            ),
+            (
+                "sequence = ['tasks:completed']",
+                "9:13: harness.expect[0].sequence[0]: no such label occurs; did you mean task:completed? expected",
+            ),
+            (
+                "sequence = ['http:many']",
+                "9:13: harness.expect[0].sequence[0]: expected a number after the colon",
+            ),
+            (
+                "sequence = ['messages']",
+                "9:13: harness.expect[0].sequence[0]: no such label occurs; did you mean message? expected",
+            ),
+            (
+                "sequence = ['end']\non = 'x'",
                 "10:6: harness.expect[0].on: expected it without sequence",
             ),
             (
-                "sequence = ['a']\nhop = 'a'",
+                "sequence = ['end']\nhop = 'a'",
                 "10:7: harness.expect[0].hop: expected a hop",
             ),
             (
-                "sequence = ['a']\nhop = 'a -> b'",
+                "sequence = ['end']\nhop = 'a -> b'",
                 "10:7: harness.expect[0].hop: nobody has the role \"b\"; expected one of: a, green, runner, environment",
             ),
             (

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{cast::Cast, expect, values};
 use crate::scenario::{
-    model::{Harness, Ports, SnapshotSettings, Timeouts},
+    model::{AgentErrors, Harness, Ports, SnapshotSettings, Timeouts},
     reader::{FlagOrTable, Node, Table},
 };
 
@@ -32,6 +32,8 @@ pub(super) fn harness(root: &mut Table<'_>, cast: &Cast) -> Harness {
             timeout: TIMEOUTS,
             snapshot: None,
             expect: Vec::new(),
+            pass_score: None,
+            agent_errors: AgentErrors::default(),
         },
     }
 }
@@ -55,9 +57,22 @@ fn declared(table: &mut Table<'_>, cast: &Cast) -> Harness {
             None => Some(SnapshotSettings::default()),
         },
         expect: table.tables("expect", |table| expect::expectation(table, cast)),
+        pass_score: table.get("pass_score").and_then(|node| node.number()),
+        agent_errors: table
+            .get("agent_errors")
+            .and_then(|node| agent_errors(&node))
+            .unwrap_or_default(),
     };
     table.reject_unknown();
     harness
+}
+
+fn agent_errors(node: &Node<'_>) -> Option<AgentErrors> {
+    node.read("\"failed\" or \"infrastructure\"", |text| match text {
+        "failed" => Some(AgentErrors::Failed),
+        "infrastructure" => Some(AgentErrors::Infrastructure),
+        _ => None,
+    })
 }
 
 fn check_version(table: &mut Table<'_>) {
@@ -152,8 +167,11 @@ mod tests {
         let harness = harness_of(
             "[harness]\nversion = 1\ntrials = 3\nseed = 7\nrequires = ['command:uv']\nports = 'auto'\n\
              timeout = { ready = '1s', idle = '2s', total = '3s', stop = '4s' }\n\
-             snapshot = { redact = ['/result/*/text'] }\n",
+             snapshot = { redact = ['/result/*/text'] }\n\
+             pass_score = 0.5\nagent_errors = 'infrastructure'\n",
         );
+        assert_eq!(harness.pass_score, Some(0.5));
+        assert_eq!(harness.agent_errors, AgentErrors::Infrastructure);
         assert_eq!(
             (harness.trials, harness.seed, harness.ports),
             (3, 7, Ports::Auto)
@@ -182,7 +200,7 @@ mod tests {
         for (line, expected) in [
             (
                 "trails = 3",
-                "a.toml:5:1: harness.trails: unknown key; did you mean trials? known here: expect, ports, ",
+                "a.toml:5:1: harness.trails: unknown key; did you mean trials? known here: agent_errors, expect, ",
             ),
             (
                 "trials = 0",
@@ -199,6 +217,14 @@ mod tests {
             (
                 "ports = 'any'",
                 "a.toml:5:9: harness.ports: expected \"auto\" or \"fixed\", found \"any\"",
+            ),
+            (
+                "agent_errors = 'ignore'",
+                "a.toml:5:16: harness.agent_errors: expected \"failed\" or \"infrastructure\", found",
+            ),
+            (
+                "pass_score = '1'",
+                "a.toml:5:14: harness.pass_score: expected a number",
             ),
             (
                 "requires = ['uv']",

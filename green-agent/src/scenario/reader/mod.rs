@@ -13,7 +13,7 @@ use toml::de::DeTable;
 
 pub(super) use self::{
     node::{FlagOrTable, Node},
-    table::Table,
+    table::{ALIKE, Table},
 };
 use super::error::{Problem, ScenarioError, ScenarioErrors};
 

@@ -7,7 +7,7 @@ use super::{Node, Source};
 use crate::scenario::error::Problem;
 
 /// How alike two keys must be, from 0 to 1, for one to be suggested in the other's place.
-const ALIKE: f32 = 0.6;
+pub(in crate::scenario) const ALIKE: f32 = 0.6;
 
 /// A table that remembers which keys it was asked for: those, and no list kept beside the code that
 /// reads them, are the known ones.

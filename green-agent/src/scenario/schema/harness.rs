@@ -30,6 +30,22 @@ pub(super) struct Harness {
     snapshot: Option<Snapshot>,
     /// What is expected of the run.
     expect: Option<Vec<Expectation>>,
+    /// The least score with which the evaluation passes. Without it an episode passes when its environment
+    /// says success, and another evaluation when it completes.
+    pass_score: Option<f64>,
+    /// What a crash, a hang or a broken protocol of an evaluated agent that had been ready counts as:
+    /// failed (exit code 1, score 0) or infrastructure (exit code 4, no score).
+    #[schemars(extend("default" = "failed"))]
+    agent_errors: Option<AgentErrors>,
+}
+
+/// What an evaluated agent's own error counts as.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum AgentErrors {
+    Failed,
+    Infrastructure,
 }
 
 /// What is needed on this machine: python:REQUIREMENT in pip's words, npm:PACKAGE@VERSION, command:NAME.

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{model::Scenario, parse};
 
 /// The scenario that `a.toml` with this text holds.
-pub(super) fn scenario_of(text: &str) -> Scenario {
+pub(crate) fn scenario_of(text: &str) -> Scenario {
     parse(Path::new("a.toml"), text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 

@@ -76,6 +76,7 @@ impl EpisodeFlags {
                 Exit::Passed
             }
             Ended::Submitted | Ended::StepLimit | Ended::TimeLimit => Exit::Failed,
+            Ended::EnvironmentFailed => Exit::Infrastructure,
         })
     }
 }

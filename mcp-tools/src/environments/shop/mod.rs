@@ -16,7 +16,7 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Value, json};
 
-use super::{Arguments, Environment, Score, TaskInfo, chance::Chance, refused};
+use super::{Arguments, Environment, EnvironmentError, Score, TaskInfo, chance::Chance, refused};
 use cart::Cart;
 use catalogue::{Catalogue, Product};
 use order::ShoppingList;
@@ -205,6 +205,17 @@ enum StepError {
     Confirmed,
 }
 
+impl Shop {
+    fn worth(&self) -> Score {
+        order::score(
+            &self.list,
+            &self.cart,
+            self.address.as_deref(),
+            self.confirmed,
+        )
+    }
+}
+
 #[async_trait]
 impl Environment for Shop {
     fn task(&self) -> TaskInfo {
@@ -226,13 +237,8 @@ impl Environment for Shop {
         }
     }
 
-    fn score(&self) -> Score {
-        order::score(
-            &self.list,
-            &self.cart,
-            self.address.as_deref(),
-            self.confirmed,
-        )
+    async fn score(&mut self) -> Result<Score, EnvironmentError> {
+        Ok(self.worth())
     }
 }
 

@@ -38,7 +38,7 @@ fn order(shop: &mut Shop, products: &[(&str, u32)], address: &str) {
 
 /// What the score says is not as it should be.
 fn failed(shop: &Shop) -> Vec<String> {
-    let details = shop.score().details;
+    let details = shop.worth().details;
     let failed = details.iter().filter(|(_, met)| **met == json!(false));
     failed.map(|(name, _)| name.clone()).collect()
 }
@@ -51,7 +51,7 @@ fn the_list_can_be_fulfilled_for_every_seed() {
         let fitting = shop.catalogue.alike(kind, colour)[1].id.clone();
         let (quantity, address) = (shop.list.quantity, shop.list.address.clone());
         order(&mut shop, &[(&fitting, quantity)], &address);
-        let score = shop.score();
+        let score = shop.worth();
         assert!(score.success && score.reward >= 1.0, "{seed}: {score:?}");
     }
 }
@@ -87,7 +87,7 @@ fn an_order_can_be_failed_in_each_of_its_points() {
         let mut shop = shop().0;
         order(&mut shop, products, address);
         assert_eq!(failed(&shop), wanted, "{products:?} to {address}");
-        let score = shop.score();
+        let score = shop.worth();
         let reward = 1.0 - 0.25 * f64::from(u8::try_from(wanted.len()).unwrap());
         assert!(!score.success && (score.reward - reward).abs() < 1e-9);
     }
@@ -101,7 +101,7 @@ fn what_is_not_confirmed_is_worth_nothing() {
     let address = json!({"address": shop.list.address});
     done(&mut shop, "set_address", &address);
     assert_eq!(failed(&shop), ["confirmed"]);
-    assert!(shop.score().reward <= 0.0);
+    assert!(shop.worth().reward <= 0.0);
 }
 
 #[test]

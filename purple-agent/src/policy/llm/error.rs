@@ -111,3 +111,44 @@ pub enum ModelError {
         last: String,
     },
 }
+
+impl ModelError {
+    /// Whether the agent caused it: it asked for what the model cannot take, or spent what it may. All else
+    /// is the fault of the model, of whoever serves it, or of the way to it, and says nothing about the agent.
+    pub fn is_the_agents(&self) -> bool {
+        match self {
+            Self::Refused { status, .. } => matches!(status, 400 | 413 | 422),
+            Self::Cut { .. } | Self::TokensSpent { .. } | Self::Unreadable { .. } => true,
+            Self::Unreachable { .. }
+            | Self::Timeout { .. }
+            | Self::GaveUp { .. }
+            | Self::TooBusy { .. }
+            | Self::TooLarge { .. }
+            | Self::Invalid { .. }
+            | Self::Prompt { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_agent_asked_wrongly_is_the_agents() {
+        let refused = |status| ModelError::Refused {
+            url: "http://model".to_owned(),
+            status,
+            message: String::new(),
+        };
+        for (status, expected) in [(400, true), (413, true), (401, false), (403, false), (404, false)] {
+            assert_eq!(refused(status).is_the_agents(), expected, "{status}");
+        }
+        let unreachable = ModelError::Unreachable {
+            url: "http://model".to_owned(),
+            cause: "refused".to_owned(),
+        };
+        assert!(!unreachable.is_the_agents());
+        assert!(ModelError::Cut { limit: 3 }.is_the_agents());
+    }
+}

@@ -1,0 +1,80 @@
+//! When a completed evaluation counts as passed: by its score or by what the environment says.
+
+use crate::{
+    assessment::Assessment,
+    scenario::model::{Evaluator, Green, Scenario},
+};
+
+/// The metric that a threshold is held against, and the one in which an environment says whether the goal
+/// was reached.
+const SCORE: &str = "score";
+const SUCCESS: &str = "success";
+
+/// What the agent missed; `None` where it missed nothing, and where only the evaluation's state and the
+/// scenario's expectations count.
+///
+/// A threshold of the scenario decides where there is one. Else an episode passes when its environment says
+/// that the goal was reached.
+pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<String> {
+    let score = assessment.metrics.get(SCORE).copied();
+    if let Some(least) = scenario.harness.pass_score {
+        return match score {
+            Some(score) if score >= least => None,
+            Some(score) => Some(format!(
+                "the score is {score}, below {least} (harness.pass_score)"
+            )),
+            None => Some(format!(
+                "the evaluation has no score, and harness.pass_score wants at least {least}"
+            )),
+        };
+    }
+    if !matches!(scenario.green, Green::Builtin(Evaluator::Episode(_))) {
+        return None;
+    }
+    let reached = assessment.metrics.get(SUCCESS).is_some_and(|&success| success > 0.0);
+    let score = score.map_or_else(String::new, |score| format!(", score {score}"));
+    (!reached).then(|| {
+        format!("the environment does not say success{score}; harness.pass_score = N lets a score pass")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::tests::scenario_of;
+
+    const EPISODE: &str = "[green_agent]\n[[participants]]\nrole = 'purple'\npolicy = 'lies'\n\
+                           [config]\nevaluator = 'episode'\nenvironment = 'shop'\n";
+    const DEBATE: &str = "[green_agent]\nendpoint = 'http://h'\n";
+
+    fn missed_with(file: &str, harness: &str, metrics: &[(&str, f64)]) -> Option<String> {
+        let scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n{harness}\n"));
+        let named = metrics.iter().map(|(name, value)| ((*name).to_owned(), *value));
+        let assessment = Assessment {
+            state: "completed".to_owned(),
+            metrics: named.collect(),
+            ..Assessment::default()
+        };
+        missed(&scenario, &assessment)
+    }
+
+    #[test]
+    fn an_episode_passes_by_success_or_by_the_threshold_that_is_named() {
+        let low = [("score", 0.25), ("success", 0.0)];
+        let why = missed_with(EPISODE, "", &low).unwrap();
+        assert!(why.contains("does not say success, score 0.25"), "{why}");
+        assert!(missed_with(EPISODE, "", &[]).is_some());
+        assert_eq!(missed_with(EPISODE, "", &[("success", 1.0)]), None);
+        assert_eq!(missed_with(EPISODE, "pass_score = 0.25", &low), None);
+        let why = missed_with(EPISODE, "pass_score = 0.5", &low).unwrap();
+        assert_eq!(why, "the score is 0.25, below 0.5 (harness.pass_score)");
+    }
+
+    #[test]
+    fn other_evaluations_have_a_threshold_only_where_one_is_named() {
+        assert_eq!(missed_with(DEBATE, "", &[("score", 0.0)]), None);
+        assert!(missed_with(DEBATE, "pass_score = 60", &[("score", 1.0)]).is_some());
+        assert!(missed_with(DEBATE, "pass_score = 60", &[]).is_some());
+        assert_eq!(missed_with(DEBATE, "pass_score = 60", &[("score", 60.0)]), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! Whose fault it is that a program ended or that nothing happens any more.
+
+use std::collections::BTreeMap;
+
+use super::{hops::ENVIRONMENT_ROLE, problem::Owner};
+use crate::{
+    scenario::model::{Green, Listens, Scenario, Start},
+    transcript::{Content, Entry, Hop},
+};
+
+/// Whose fault it is when the party in this role breaks.
+pub(super) fn owner_of(scenario: &Scenario, role: &str) -> Owner {
+    if role == ENVIRONMENT_ROLE {
+        return Owner::Environment;
+    }
+    let participant = scenario.participants.iter().find(|one| one.role == role);
+    match participant {
+        // The green agent, or the runner in its place.
+        None => Owner::Evaluator,
+        Some(server) if server.listens == Listens::Server && !is_bot(scenario, role) => {
+            Owner::Environment
+        }
+        Some(_) => Owner::Agent,
+    }
+}
+
+/// Whether another participant is this bot behind the bridge, so that the bot is what is evaluated.
+fn is_bot(scenario: &Scenario, role: &str) -> bool {
+    let named = |start: &Start| matches!(start, Start::Bot { role: bot } if bot == role);
+    scenario.participants.iter().any(|one| named(&one.start))
+}
+
+/// Whom the others wait for, as the transcript shows it: the last party that was asked something, has not
+/// answered, and waits for nobody else.
+pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
+    let open = open_exchanges(entries);
+    let waits = |role: &str| open.iter().any(|one| one.waiting() == role);
+    let last = open.iter().rev().find(|one| !waits(one.awaited()));
+    if let Some(exchange) = last.or(open.last()) {
+        return owner_of(scenario, exchange.awaited());
+    }
+    // Nobody waits for an answer: whoever was asked last has not come to an end.
+    let asked = entries
+        .iter()
+        .rev()
+        .find(|entry| matches!(entry.content, Content::Request { .. }));
+    match (asked, &scenario.green) {
+        (Some(entry), _) => owner_of(scenario, &entry.hop.to),
+        (None, Green::Agent(_)) => Owner::Evaluator,
+        (None, Green::Builtin(_)) => Owner::Agent,
+    }
+}
+
+/// A request without its whole answer.
+struct Open<'a> {
+    hop: &'a Hop,
+    /// The called party has said something: a participant that called the green agent was told what to
+    /// do, and is waited for now.
+    is_told: bool,
+}
+
+impl Open<'_> {
+    fn awaited(&self) -> &str {
+        match self.is_told && self.hop.to == "green" && self.hop.from != "runner" {
+            true => &self.hop.from,
+            false => &self.hop.to,
+        }
+    }
+
+    fn waiting(&self) -> &str {
+        match self.awaited() == self.hop.to {
+            true => &self.hop.from,
+            false => &self.hop.to,
+        }
+    }
+}
+
+fn open_exchanges(entries: &[Entry]) -> Vec<Open<'_>> {
+    let mut open = BTreeMap::new();
+    for entry in entries {
+        match &entry.content {
+            // A stream in which an MCP server may speak stays open without being waited for.
+            Content::Request { method, .. } if method == "GET" => {}
+            Content::Request { .. } => {
+                let hop = &entry.hop;
+                let is_told = false;
+                open.insert(entry.exchange, Open { hop, is_told });
+            }
+            Content::Event { .. } => {
+                if let Some(exchange) = open.get_mut(&entry.exchange) {
+                    exchange.is_told = true;
+                }
+            }
+            // The head of a stream; what follows are its events.
+            Content::Reply {
+                status: 200,
+                body: None,
+                ..
+            } => {}
+            Content::Reply { .. } | Content::End | Content::Failure { .. } => {
+                open.remove(&entry.exchange);
+            }
+        }
+    }
+    open.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        scenario::tests::scenario_of,
+        transcript::fixture::{Script, end, event, request, result, rpc, stream},
+    };
+
+    fn scenario() -> Scenario {
+        scenario_of(
+            "[green_agent]\nendpoint = 'http://h:1'\n\
+             [[participants]]\nrole = 'purple'\nendpoint = 'http://h:2'\n\
+             [[participants]]\nrole = 'model'\nserver = 'http://h:3'\ncmd = 'model'\n",
+        )
+    }
+
+    #[test]
+    fn each_role_has_an_owner() {
+        for (role, owner) in [
+            ("green", Owner::Evaluator),
+            ("purple", Owner::Agent),
+            ("model", Owner::Environment),
+            ("environment", Owner::Environment),
+        ] {
+            assert_eq!(owner_of(&scenario(), role), owner, "{role}");
+        }
+    }
+
+    #[test]
+    fn whoever_was_asked_and_waits_for_nobody_is_awaited() {
+        let mut script = Script::default();
+        script.exchange("runner -> green", [rpc("SendStreamingMessage", json!({})), stream()]);
+        assert_eq!(awaited(&scenario(), &script.entries), Owner::Evaluator);
+        script.exchange("green -> purple", [rpc("SendMessage", json!({}))]);
+        assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
+        script.exchange("purple -> environment", [request("GET", "/mcp", None), stream()]);
+        script.exchange("purple -> environment", [rpc("tools/call", json!({})), result(json!({}))]);
+        assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
+        script.exchange("purple -> model", [rpc("complete", json!({}))]);
+        assert_eq!(awaited(&scenario(), &script.entries), Owner::Environment);
+    }
+
+    #[test]
+    fn a_participant_that_was_told_what_to_do_is_awaited() {
+        let mut script = Script::default();
+        script.exchange("purple -> green", [rpc("SendStreamingMessage", json!({})), stream()]);
+        assert_eq!(awaited(&scenario(), &script.entries), Owner::Evaluator);
+        script.push("purple -> green", 1, event(json!({})));
+        assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
+    }
+
+    #[test]
+    fn where_nothing_is_open_the_last_who_was_asked_is_awaited() {
+        let mut script = Script::default();
+        script.exchange("green -> purple", [rpc("SendStreamingMessage", json!({})), stream(), end()]);
+        script.exchange("green -> purple", [rpc("GetTask", json!({})), result(json!({}))]);
+        assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
+        assert_eq!(awaited(&scenario(), &[]), Owner::Evaluator);
+    }
+}
