@@ -131,7 +131,12 @@ fn summary(report: &Report) -> String {
     let mut lines = vec![match report.verdict {
         Verdict::Passed => "passed".to_owned(),
         Verdict::Failed => "failed".to_owned(),
-        Verdict::Unknown => "the Green agent gave no result".to_owned(),
+        Verdict::Unknown => match &report.result {
+            None => "the Green agent gave no result".to_owned(),
+            Some(_) => "the result does not say whether the agent passed: expected success, passed, \
+                        or a score with max_score"
+                .to_owned(),
+        },
     }];
     if let Some(outcome) = &report.outcome {
         let Outcome { ended, steps, .. } = outcome;

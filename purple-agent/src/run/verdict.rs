@@ -45,8 +45,9 @@ fn data(artifact: &Artifact) -> Option<Value> {
 }
 
 /// A task that did not complete is a failure, whatever its result says. Of a result, `success` or
-/// `passed` counts, or else a `score` or `reward` of 1 or more. An evaluation that completes without any
-/// of them is passed, unless it had ended before the work began: then nobody looked at the work.
+/// `passed` counts, or else a `score` or `reward` that reaches the most there is: the member `max_score` or
+/// `max`, else 1 where the number is written with a fraction, as `1.0`. Of any other number, such as 1,
+/// nobody knows how many there could be, and an evaluation without any of them has not judged.
 pub(super) fn verdict(task: Option<&Task>, result: Option<&Value>, given_at_once: bool) -> Verdict {
     let Some(task) = task else {
         return Verdict::Unknown;
@@ -69,12 +70,20 @@ fn of_result(result: Option<&Value>) -> Verdict {
     let flag = ["success", "passed"]
         .into_iter()
         .find_map(|name| member(name)?.as_bool());
-    let score = ["score", "reward"]
-        .into_iter()
-        .find_map(|name| member(name)?.as_f64());
-    match flag.or(score.map(|score| score >= 1.0)) {
-        Some(true) | None => Verdict::Passed,
+    let number = |names: [&str; 2]| names.into_iter().find_map(|name| member(name)?.as_f64());
+    let score = ["score", "reward"].into_iter().find_map(member);
+    let most = number(["max_score", "max"]);
+    let reached = score.and_then(|score| match most {
+        Some(most) => Some(score.as_f64()? >= most),
+        // Scores below 1 are part of 1.
+        None => (score.is_f64() && score.as_f64()? <= 1.0).then_some(score.as_f64()? >= 1.0),
+    });
+    let lost = score.and_then(Value::as_f64).is_some_and(|score| score <= 0.0);
+    match flag.or(reached) {
+        Some(true) => Verdict::Passed,
         Some(false) => Verdict::Failed,
+        None if lost => Verdict::Failed,
+        None => Verdict::Unknown,
     }
 }
 
@@ -121,13 +130,25 @@ mod tests {
             ),
             (
                 COMPLETED,
-                json!([{"text": "words"}, {"data": {"reward": 1}}]),
+                json!([{"text": "words"}, {"data": {"reward": 1.0}}]),
+                Verdict::Passed,
+            ),
+            (COMPLETED, json!([{"data": {"score": 1}}]), Verdict::Unknown),
+            (COMPLETED, json!([{"data": {"score": 0}}]), Verdict::Failed),
+            (
+                COMPLETED,
+                json!([{"data": {"score": 1, "max_score": 100}}]),
+                Verdict::Failed,
+            ),
+            (
+                COMPLETED,
+                json!([{"data": {"score": 3, "max": 3}}]),
                 Verdict::Passed,
             ),
             (
                 COMPLETED,
                 json!([{"data": {"winner": "pro"}}]),
-                Verdict::Passed,
+                Verdict::Unknown,
             ),
             (
                 "TASK_STATE_FAILED",
