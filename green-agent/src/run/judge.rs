@@ -69,9 +69,11 @@ pub(super) fn judge(
         message: masker.mask_text(&problem.message),
         ..problem
     });
+    let problems: Vec<Problem> = problems.collect();
     let report = TrialReport {
         trial: trial.number,
-        problems: problems.collect(),
+        outcome: problems.iter().map(Problem::outcome).max().unwrap_or_default(),
+        problems,
         results: assessment.as_ref().map(|said| said.results.clone()).unwrap_or_default(),
         assessment,
         parties: seen.parties,
@@ -212,7 +214,7 @@ fn keep(trial: &Case<'_>, mut report: TrialReport) -> TrialReport {
     let whole = serde_json::to_value(&report).unwrap_or_default();
     for (name, value) in [("results.json", results), ("report.json", whole)] {
         if let Err(error) = write(&trial.folder.join(name), &value) {
-            report.problems.push(ProblemKind::Harness.because(error));
+            report.add(ProblemKind::Harness.because(error));
         }
     }
     report

@@ -18,6 +18,8 @@ pub struct TrialReport {
     pub trial: u32,
     /// What is wrong; nothing if it passed.
     pub problems: Vec<Problem>,
+    /// How it ended, which follows from the problems.
+    pub outcome: Outcome,
     /// What the evaluator said, if it came so far.
     pub assessment: Option<Assessment>,
     /// The results as AgentBeats collects them.
@@ -83,6 +85,7 @@ impl TrialReport {
     pub fn not_begun(problem: Problem) -> Self {
         Self {
             trial: 1,
+            outcome: problem.outcome(),
             problems: vec![problem],
             assessment: None,
             results: Vec::new(),
@@ -92,10 +95,10 @@ impl TrialReport {
         }
     }
 
-    /// How it ended.
-    pub fn outcome(&self) -> Outcome {
-        let outcomes = self.problems.iter().map(Problem::outcome);
-        outcomes.max().unwrap_or_default()
+    /// With one more problem, which is told first.
+    pub(super) fn add(&mut self, problem: Problem) {
+        self.outcome = self.outcome.max(problem.outcome());
+        self.problems.insert(0, problem);
     }
 
     /// What it would make the program exit with.
@@ -109,7 +112,7 @@ impl TrialReport {
     fn metric(&self, name: &str) -> Option<f64> {
         let said = self.assessment.as_ref();
         let said = said.and_then(|said| said.metrics.get(name).copied());
-        match self.outcome() {
+        match self.outcome {
             Outcome::Passed | Outcome::Failed => said,
             Outcome::AgentError => WORTH.contains(&name).then_some(0.0),
             Outcome::ModelError
@@ -143,7 +146,7 @@ impl ScenarioReport {
         };
         let mut outcomes = BTreeMap::new();
         for trial in &trials {
-            *outcomes.entry(trial.outcome()).or_default() += 1;
+            *outcomes.entry(trial.outcome).or_default() += 1;
         }
         Self {
             means: means(&trials),
@@ -189,7 +192,7 @@ impl RunReport {
 }
 
 fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
-    let scored = || trials.iter().filter(|trial| trial.outcome().is_scored());
+    let scored = || trials.iter().filter(|trial| trial.outcome.is_scored());
     let names: BTreeSet<&String> = scored()
         .filter_map(|trial| trial.assessment.as_ref())
         .flat_map(|assessment| assessment.metrics.keys())
@@ -213,6 +216,7 @@ mod tests {
                 metrics: metrics.into_iter().collect(),
                 ..Assessment::default()
             }),
+            outcome: problem.as_ref().map_or(Outcome::Passed, Problem::outcome),
             problems: problem.into_iter().collect(),
             ..TrialReport::not_begun(ProblemKind::Harness.because(""))
         }

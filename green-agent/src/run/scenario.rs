@@ -88,7 +88,7 @@ fn hold_against(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> Scenar
                 u8::from(trial.exit())
             );
             let problem = ProblemKind::UnexpectedEnd.because(expected);
-            trial.problems.insert(0, problem);
+            trial.add(problem);
         }
     }
     if fails_as_wanted {
