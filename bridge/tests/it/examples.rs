@@ -92,7 +92,7 @@ async fn each_does_what_it_says() {
     let (_, answer) = say("/a2a", None, "SendMessage", hello()).await;
     let task = &answer["result"]["task"];
     assert_eq!(
-        task["artifacts"][0]["parts"][0]["text"], "HELLO",
+        task["status"]["message"]["parts"][0]["text"], "HELLO",
         "{answer}"
     );
     drop(example);

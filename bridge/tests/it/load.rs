@@ -16,7 +16,7 @@ const ROUNDS: usize = 5;
 /// How much more memory two rounds may leave behind, in KiB.
 const GROWTH: u64 = 12 * 1024;
 
-const WAITS: &str = "TASK_STATE_INPUT_REQUIRED";
+const ENDED: &str = "TASK_STATE_COMPLETED";
 
 #[tokio::test]
 async fn two_hundred_conversations_at_once_keep_apart_in_flat_memory() {
@@ -40,7 +40,7 @@ async fn two_hundred_conversations_at_once_keep_apart_in_flat_memory() {
     );
 }
 
-/// Three turns, each of whose replies must be this conversation's.
+/// Three turns in one context, each of whose replies must be this conversation's.
 async fn converse(client: &Client, round: usize, number: usize) {
     let mut task = Value::Null;
     let [first, last] = ["one", "two"].map(|word| format!("{word} of {round} and {number}"));
@@ -51,21 +51,21 @@ async fn converse(client: &Client, round: usize, number: usize) {
         (&*last, echo(&last)),
     ] {
         task = say(client, said, &task).await;
-        let status = &task["status"];
-        let seen = (&status["state"], &status["message"]["parts"][0]["text"]);
-        assert_eq!(seen, (&json!(WAITS), &json!(expected)));
+        let answer = &task["artifacts"][0]["parts"][0]["text"];
+        let seen = (&task["status"]["state"], answer);
+        assert_eq!(seen, (&json!(ENDED), &json!(expected)));
     }
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Says something in a task, or in a new one.
+/// Says something in the context of a task, or in a new one.
 async fn say(client: &Client, text: &str, task: &Value) -> Value {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut message = json!({"messageId": format!("m-{number}"), "role": "ROLE_USER",
         "parts": [{"text": text}]});
-    if let Some(id) = task.get("id") {
-        message["taskId"] = id.clone();
+    if let Some(context) = task.get("contextId") {
+        message["contextId"] = context.clone();
     }
     let params = json!({ "message": message });
     let answer = client.call("bot", "SendMessage", &params).await;

@@ -60,14 +60,20 @@ fn unknown_tool(wanted: &[String], entries: &[&Entry]) -> Option<String> {
     });
     let unknown = tools.find(|name| !offered.is_empty() && !offered.contains(name))?;
     let names: Vec<&str> = offered.iter().copied().collect();
-    Some(format!("there is no tool {unknown}; there are {}", names.join(", ")))
+    Some(format!(
+        "there is no tool {unknown}; there are {}",
+        names.join(", ")
+    ))
 }
 
 /// The tools that an MCP server lists in this entry.
 fn offered(entry: &Entry) -> impl Iterator<Item = &str> {
     let body = entry.content.body().and_then(|body| body.json());
     let tools = body.and_then(|body| body.pointer("/result/tools")?.as_array());
-    tools.into_iter().flatten().filter_map(|tool| tool["name"].as_str())
+    tools
+        .into_iter()
+        .flatten()
+        .filter_map(|tool| tool["name"].as_str())
 }
 
 /// The `seq` of the entry that matched each label, as far as they match.
@@ -170,7 +176,10 @@ mod tests {
     fn a_tool_that_nobody_offers_makes_no_expectation() {
         let mut script = Script::default();
         let tools = json!({"tools": [{"name": "confirm_order"}, {"name": "search"}]});
-        script.exchange("purple -> environment", [rpc("tools/list", json!({})), result(tools)]);
+        script.exchange(
+            "purple -> environment",
+            [rpc("tools/list", json!({})), result(tools)],
+        );
         let judged = |label: &str| judge(&[label.to_owned()], None, true, &script.entries);
         assert!(judged("mcp:confirm_order").is_ok());
         assert!(judged("mcp:tools/call").is_ok());

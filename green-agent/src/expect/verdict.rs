@@ -32,13 +32,16 @@ pub(super) fn prepare(check: &Check) -> Result<Judge<'_>, String> {
         Check::Contains(wanted) => Box::new(move |value| match (value, wanted) {
             (Value::String(_), Value::String(_))
             | (Value::Array(_), _)
-            | (Value::Object(_), Value::Object(_)) => {
-                contains(value, wanted).then_some(()).ok_or(Mismatch::Fails(None))
-            }
+            | (Value::Object(_), Value::Object(_)) => contains(value, wanted)
+                .then_some(())
+                .ok_or(Mismatch::Fails(None)),
             _ => Err(Mismatch::WrongType("which cannot contain that")),
         }),
         Check::Matches(regex) => Box::new(move |value| match value.as_str() {
-            Some(text) => regex.is_match(text).then_some(()).ok_or(Mismatch::Fails(None)),
+            Some(text) => regex
+                .is_match(text)
+                .then_some(())
+                .ok_or(Mismatch::Fails(None)),
             None => Err(Mismatch::WrongType("which is not a text")),
         }),
         Check::Schema(schema) => by_schema(schema)?,

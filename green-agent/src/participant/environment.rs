@@ -204,7 +204,15 @@ fn add_secret(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
 /// Whether a variable's name says that its value is secret.
 fn says_secret(name: &str) -> bool {
     const WORDS: [&str; 10] = [
-        "APIKEY", "AUTH", "COOKIE", "CREDENTIAL", "CREDENTIALS", "KEY", "PASSWD", "PASSWORD", "SECRET",
+        "APIKEY",
+        "AUTH",
+        "COOKIE",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "KEY",
+        "PASSWD",
+        "PASSWORD",
+        "SECRET",
         "TOKEN",
     ];
     let name = name.to_ascii_uppercase();
@@ -337,11 +345,22 @@ mod tests {
             add_secret(&mut secrets, name, value);
             Vec::from_iter(secrets)
         };
-        for readable in ["text", "gemini-2.5-flash", "claude-sonnet-4-5-20250929", "http://127.0.0.1:9009/x"] {
+        for readable in [
+            "text",
+            "gemini-2.5-flash",
+            "claude-sonnet-4-5-20250929",
+            "http://127.0.0.1:9009/x",
+        ] {
             assert!(secrets_of("MODE", readable).is_empty(), "{readable}");
         }
-        assert_eq!(secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"), ["sk-proj-4fT7xQ9bZr2LmN8w"]);
-        assert_eq!(secrets_of("DATABASE", "postgres://me:hunter2@db/x"), ["hunter2"]);
+        assert_eq!(
+            secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"),
+            ["sk-proj-4fT7xQ9bZr2LmN8w"]
+        );
+        assert_eq!(
+            secrets_of("DATABASE", "postgres://me:hunter2@db/x"),
+            ["hunter2"]
+        );
         assert_eq!(secrets_of("OPENAI_API_KEY", "text"), ["text"]);
         assert!(secrets_of("MAX_TOKENS", "text").is_empty());
     }

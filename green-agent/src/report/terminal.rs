@@ -175,7 +175,10 @@ fn show_problems(report: &ScenarioReport) {
         let problem = lines(&problem.to_string()).replace('\n', "\n           ");
         println!("         {which}{problem}");
     }
-    let failed = report.trials.iter().filter(|trial| !trial.problems.is_empty());
+    let failed = report
+        .trials
+        .iter()
+        .filter(|trial| !trial.problems.is_empty());
     for folder in failed.filter_map(|trial| trial.folder.as_ref()) {
         println!(
             "         {DIM}transcript and output: {}{DIM:#}",

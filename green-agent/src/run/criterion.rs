@@ -31,10 +31,15 @@ pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<Str
     if !matches!(scenario.green, Green::Builtin(Evaluator::Episode(_))) {
         return None;
     }
-    let reached = assessment.metrics.get(SUCCESS).is_some_and(|&success| success > 0.0);
+    let reached = assessment
+        .metrics
+        .get(SUCCESS)
+        .is_some_and(|&success| success > 0.0);
     let score = score.map_or_else(String::new, |score| format!(", score {score}"));
     (!reached).then(|| {
-        format!("the environment does not say success{score}; harness.pass_score = N lets a score pass")
+        format!(
+            "the environment does not say success{score}; harness.pass_score = N lets a score pass"
+        )
     })
 }
 
@@ -49,7 +54,9 @@ mod tests {
 
     fn missed_with(file: &str, harness: &str, metrics: &[(&str, f64)]) -> Option<String> {
         let scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n{harness}\n"));
-        let named = metrics.iter().map(|(name, value)| ((*name).to_owned(), *value));
+        let named = metrics
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
         let assessment = Assessment {
             state: "completed".to_owned(),
             metrics: named.collect(),
@@ -75,6 +82,9 @@ mod tests {
         assert_eq!(missed_with(DEBATE, "", &[("score", 0.0)]), None);
         assert!(missed_with(DEBATE, "pass_score = 60", &[("score", 1.0)]).is_some());
         assert!(missed_with(DEBATE, "pass_score = 60", &[]).is_some());
-        assert_eq!(missed_with(DEBATE, "pass_score = 60", &[("score", 60.0)]), None);
+        assert_eq!(
+            missed_with(DEBATE, "pass_score = 60", &[("score", 60.0)]),
+            None
+        );
     }
 }

@@ -72,9 +72,16 @@ pub(super) fn judge(
     let problems: Vec<Problem> = problems.collect();
     let report = TrialReport {
         trial: trial.number,
-        outcome: problems.iter().map(Problem::outcome).max().unwrap_or_default(),
+        outcome: problems
+            .iter()
+            .map(Problem::outcome)
+            .max()
+            .unwrap_or_default(),
         problems,
-        results: assessment.as_ref().map(|said| said.results.clone()).unwrap_or_default(),
+        results: assessment
+            .as_ref()
+            .map(|said| said.results.clone())
+            .unwrap_or_default(),
         assessment,
         parties: seen.parties,
         seconds: took.as_secs_f64(),

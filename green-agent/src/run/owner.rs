@@ -138,12 +138,21 @@ mod tests {
     #[test]
     fn whoever_was_asked_and_waits_for_nobody_is_awaited() {
         let mut script = Script::default();
-        script.exchange("runner -> green", [rpc("SendStreamingMessage", json!({})), stream()]);
+        script.exchange(
+            "runner -> green",
+            [rpc("SendStreamingMessage", json!({})), stream()],
+        );
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Evaluator);
         script.exchange("green -> purple", [rpc("SendMessage", json!({}))]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
-        script.exchange("purple -> environment", [request("GET", "/mcp", None), stream()]);
-        script.exchange("purple -> environment", [rpc("tools/call", json!({})), result(json!({}))]);
+        script.exchange(
+            "purple -> environment",
+            [request("GET", "/mcp", None), stream()],
+        );
+        script.exchange(
+            "purple -> environment",
+            [rpc("tools/call", json!({})), result(json!({}))],
+        );
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
         script.exchange("purple -> model", [rpc("complete", json!({}))]);
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Environment);
@@ -152,7 +161,10 @@ mod tests {
     #[test]
     fn a_participant_that_was_told_what_to_do_is_awaited() {
         let mut script = Script::default();
-        script.exchange("purple -> green", [rpc("SendStreamingMessage", json!({})), stream()]);
+        script.exchange(
+            "purple -> green",
+            [rpc("SendStreamingMessage", json!({})), stream()],
+        );
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Evaluator);
         script.push("purple -> green", 1, event(json!({})));
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
@@ -161,8 +173,14 @@ mod tests {
     #[test]
     fn where_nothing_is_open_the_last_who_was_asked_is_awaited() {
         let mut script = Script::default();
-        script.exchange("green -> purple", [rpc("SendStreamingMessage", json!({})), stream(), end()]);
-        script.exchange("green -> purple", [rpc("GetTask", json!({})), result(json!({}))]);
+        script.exchange(
+            "green -> purple",
+            [rpc("SendStreamingMessage", json!({})), stream(), end()],
+        );
+        script.exchange(
+            "green -> purple",
+            [rpc("GetTask", json!({})), result(json!({}))],
+        );
         assert_eq!(awaited(&scenario(), &script.entries), Owner::Agent);
         assert_eq!(awaited(&scenario(), &[]), Owner::Evaluator);
     }

@@ -293,17 +293,33 @@ mod tests {
         for (problem, outcome, exit) in [
             (ProblemKind::Crashed, Outcome::AgentError, Exit::Failed),
             (ProblemKind::GoalMissed, Outcome::Failed, Exit::Failed),
-            (ProblemKind::NeverReady, Outcome::NotRun, Exit::Infrastructure),
+            (
+                ProblemKind::NeverReady,
+                Outcome::NotRun,
+                Exit::Infrastructure,
+            ),
             (ProblemKind::Unreadable, Outcome::NotRun, Exit::Unreadable),
-            (ProblemKind::Model, Outcome::ModelError, Exit::Infrastructure),
+            (
+                ProblemKind::Model,
+                Outcome::ModelError,
+                Exit::Infrastructure,
+            ),
         ] {
             let problem = problem.because("x");
             assert_eq!((problem.outcome(), problem.exit()), (outcome, exit));
         }
         for (owner, outcome, exit) in [
             (Owner::Agent, Outcome::AgentError, Exit::Failed),
-            (Owner::Evaluator, Outcome::EvaluatorError, Exit::Infrastructure),
-            (Owner::Environment, Outcome::EnvironmentError, Exit::Infrastructure),
+            (
+                Owner::Evaluator,
+                Outcome::EvaluatorError,
+                Exit::Infrastructure,
+            ),
+            (
+                Owner::Environment,
+                Outcome::EnvironmentError,
+                Exit::Infrastructure,
+            ),
             (Owner::Harness, Outcome::HarnessError, Exit::Infrastructure),
         ] {
             let problem = ProblemKind::Hung.because("x").owned_by(owner);

@@ -199,7 +199,10 @@ fn means(trials: &[TrialReport]) -> BTreeMap<String, f64> {
         .collect();
     let mean = |name: &String| {
         let values: Vec<f64> = scored().filter_map(|trial| trial.metric(name)).collect();
-        (name.clone(), values.iter().sum::<f64>() / values.len() as f64)
+        (
+            name.clone(),
+            values.iter().sum::<f64>() / values.len() as f64,
+        )
     };
     names.into_iter().map(mean).collect()
 }

@@ -13,11 +13,7 @@ use crate::scenario::{expected::ExpectedFailure, files::Found, parse};
 use bridge_program::Exit;
 
 /// Runs one scenario to its report. Each of its trials, and what it requires, waits for one of the places.
-pub(super) async fn run(
-    found: &Found,
-    options: &RunOptions,
-    places: &Semaphore,
-) -> ScenarioReport {
+pub(super) async fn run(found: &Found, options: &RunOptions, places: &Semaphore) -> ScenarioReport {
     let trials = trials(found, options, places).await;
     let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
     match &found.sidecar {
@@ -73,7 +69,10 @@ fn is_interrupted(report: &ScenarioReport) -> bool {
 /// A scenario with a sidecar passes if each of its trials fails in just that way.
 fn hold_against(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioReport {
     // What is missing on this machine says nothing about how the scenario fails elsewhere.
-    let expects_missing = report.trials.iter().all(|trial| is_as_wanted(sidecar, trial));
+    let expects_missing = report
+        .trials
+        .iter()
+        .all(|trial| is_as_wanted(sidecar, trial));
     if report.verdict == Verdict::NotRun && !expects_missing {
         return report;
     }
@@ -134,6 +133,9 @@ mod tests {
         let one_passed = held(&[failed, None]);
         assert_eq!(one_passed.verdict, Verdict::Failed);
         assert_eq!(one_passed.exit, Exit::Failed);
-        assert_eq!(one_passed.trials[1].problems[0].kind, ProblemKind::UnexpectedEnd);
+        assert_eq!(
+            one_passed.trials[1].problems[0].kind,
+            ProblemKind::UnexpectedEnd
+        );
     }
 }

@@ -17,10 +17,10 @@ use super::{
     cast::{Cast, Part, seed},
     hops::{self, hop_to},
     judge::{self, Case, Seen},
-    problem::chain,
-    requirements::Installed,
     owner::owner_of,
     problem::Owner,
+    problem::chain,
+    requirements::Installed,
     venue::Venue,
     watch::{self, Watched},
 };

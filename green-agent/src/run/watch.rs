@@ -65,10 +65,7 @@ pub(super) async fn watch<T>(
 }
 
 /// An agent whose connection broke has perhaps crashed: waits a moment for its process to show it.
-pub(super) async fn crash_behind(
-    agents: &[AgentProcess],
-    scenario: &Scenario,
-) -> Option<Problem> {
+pub(super) async fn crash_behind(agents: &[AgentProcess], scenario: &Scenario) -> Option<Problem> {
     timeout(CRASH_SHOWS, crash_of(agents, scenario)).await.ok()
 }
 

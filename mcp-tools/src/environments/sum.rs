@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-use super::{Arguments, Environment, EnvironmentError, Score, TaskInfo, chance::Chance, refused, tool};
+use super::{
+    Arguments, Environment, EnvironmentError, Score, TaskInfo, chance::Chance, refused, tool,
+};
 
 /// Numbers whose sum is to be submitted, as a number or as text.
 #[derive(Debug)]

@@ -230,18 +230,27 @@ async fn an_environment_that_breaks_ends_its_episode_and_says_how() {
 #[tokio::test(start_paused = true)]
 async fn a_panicking_tool_is_the_environments_fault() {
     let episodes = Episodes::new(1);
-    let opened = episodes.open(clockwork(&["panic"]), LIMITS, noon()).unwrap();
+    let opened = episodes
+        .open(clockwork(&["panic"]), LIMITS, noon())
+        .unwrap();
     let episode = episodes.admit(opened.token.expose()).unwrap();
     let over = error("the episode is over: the environment broke");
     assert_eq!(said(&episode, "panic", &json!({})).await, over);
     let outcome = episodes.close(&opened.id).await.unwrap();
-    assert_eq!(outcome.fault.as_deref(), Some("panic: it panicked: the spring broke"));
+    assert_eq!(
+        outcome.fault.as_deref(),
+        Some("panic: it panicked: the spring broke")
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_score_that_cannot_be_told_is_no_score() {
     let (episodes, opened, episode) = open();
-    assert!(!said(&episode, SUBMIT, &json!({"answer": "uncountable"})).await.0);
+    assert!(
+        !said(&episode, SUBMIT, &json!({"answer": "uncountable"}))
+            .await
+            .0
+    );
     let outcome = episodes.outcome(&opened.id).await.unwrap();
     assert_eq!(outcome.ended, Ended::EnvironmentFailed);
     let fault = "telling the score: the hands came off";

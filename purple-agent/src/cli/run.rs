@@ -133,9 +133,11 @@ fn summary(report: &Report) -> String {
         Verdict::Failed => "failed".to_owned(),
         Verdict::Unknown => match &report.result {
             None => "the Green agent gave no result".to_owned(),
-            Some(_) => "the result does not say whether the agent passed: expected success, passed, \
+            Some(_) => {
+                "the result does not say whether the agent passed: expected success, passed, \
                         or a score with max_score"
-                .to_owned(),
+                    .to_owned()
+            }
         },
     }];
     if let Some(outcome) = &report.outcome {

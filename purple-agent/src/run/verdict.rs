@@ -78,7 +78,9 @@ fn of_result(result: Option<&Value>) -> Verdict {
         // Scores below 1 are part of 1.
         None => (score.is_f64() && score.as_f64()? <= 1.0).then_some(score.as_f64()? >= 1.0),
     });
-    let lost = score.and_then(Value::as_f64).is_some_and(|score| score <= 0.0);
+    let lost = score
+        .and_then(Value::as_f64)
+        .is_some_and(|score| score <= 0.0);
     match flag.or(reached) {
         Some(true) => Verdict::Passed,
         Some(false) => Verdict::Failed,

@@ -16,7 +16,7 @@ use bridge_client::{
     registry::{CardReference, Registry, RegistryError, RegistryOptions},
 };
 use bridge_protocol::{
-    dialect::{Version, card},
+    dialect::{Version, card, lenient},
     lint::lint,
 };
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn found_cards() {
         };
         judged(&document)?;
         let found = Discovered::from_card(document.clone(), place.clone());
-        let Ok((read, _)) = card::read(document) else {
+        let Ok(lenient::Legible { card: read, .. }) = lenient::read_leniently(document) else {
             return match found {
                 Ok(found) => Err(format!("{found:?} was found in what is no card")),
                 Err(_) => Ok(()),

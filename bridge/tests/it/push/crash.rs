@@ -134,10 +134,16 @@ fn count(got: &[Delivery], figures: &mut Figures) {
         .next()
         .is_some_and(|body| body["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING");
     figures.lost += usize::from(!begins);
-    // All that is logged between the first and the last event is shown, but for the end of the turn.
-    let numbers: Vec<u64> = first.keys().copied().collect();
-    figures.lost += numbers
-        .windows(2)
-        .filter(|pair| pair[1] != pair[0] + 1)
-        .count();
+    // All that is logged between the first and the last event is shown, but for the end of the turn, and for
+    // the message that an answer's artifact is made of.
+    let events: Vec<(u64, &Value)> = first.into_iter().collect();
+    let is_answer = |body: &Value| {
+        let id = body["artifactUpdate"]["artifact"]["artifactId"].as_str();
+        id.is_some_and(|id| id.ends_with(".answer"))
+    };
+    let gap = |pair: &&[(u64, &Value)]| {
+        let hidden = u64::from(is_answer(pair[1].1));
+        pair[1].0 != pair[0].0 + 1 + hidden
+    };
+    figures.lost += events.windows(2).filter(gap).count();
 }

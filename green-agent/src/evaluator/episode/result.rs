@@ -56,7 +56,9 @@ fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<Strin
         // It is told before as the environment's fault.
         Ended::EnvironmentFailed => "the environment broke".to_owned(),
         Ended::Closed => match participant {
-            Some(Participant { state, text, .. }) if text.is_empty() => format!("it ended: {state}"),
+            Some(Participant { state, text, .. }) if text.is_empty() => {
+                format!("it ended: {state}")
+            }
             Some(Participant { state, text, .. }) => format!("it ended: {state}: {text}"),
             None => "it left".to_owned(),
         },

@@ -62,7 +62,10 @@ fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, cast: &Cast) -> Opti
 fn can_occur(node: &Node<'_>, label: &str) -> bool {
     let (written, known) = match label.split_once(':') {
         _ if label.starts_with('*') => return true,
-        None => (label, PLAIN.iter().chain(&KINDS).copied().collect::<Vec<_>>()),
+        None => (
+            label,
+            PLAIN.iter().chain(&KINDS).copied().collect::<Vec<_>>(),
+        ),
         Some(("task" | "status", state)) => (state, STATES.to_vec()),
         Some(("error" | "http", number)) => {
             let is_number = number.contains('*') || number.parse::<i64>().is_ok();
