@@ -77,7 +77,9 @@ async fn fill(client: &reqwest::Client, url: &str, most: usize) -> Result<(Value
 fn message(number: usize) -> Value {
     let message = json!({"messageId": format!("large-{number}"), "role": "ROLE_USER",
         "parts": [{"text": "x".repeat(LARGE)}]});
-    call("SendMessage", &json!({"message": message}))
+    // An answer waits until there is room, so nobody waits for one.
+    let configuration = json!({"returnImmediately": true});
+    call("SendMessage", &json!({"message": message, "configuration": configuration}))
 }
 
 fn call(method: &str, params: &Value) -> Value {
