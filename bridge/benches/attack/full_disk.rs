@@ -79,7 +79,10 @@ fn message(number: usize) -> Value {
         "parts": [{"text": "x".repeat(LARGE)}]});
     // An answer waits until there is room, so nobody waits for one.
     let configuration = json!({"returnImmediately": true});
-    call("SendMessage", &json!({"message": message, "configuration": configuration}))
+    call(
+        "SendMessage",
+        &json!({"message": message, "configuration": configuration}),
+    )
 }
 
 fn call(method: &str, params: &Value) -> Value {

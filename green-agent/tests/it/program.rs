@@ -121,7 +121,11 @@ fn exit_codes_tell_the_truth() {
         ),
         ("scenarios/no_such_file.toml", 2, "no_such_file.toml"),
         ("scenarios/invalid/bad_regex.toml", 3, "bad_regex.toml:"),
-        ("scenarios/failing/dies_at_start.toml", 4, "agent crashed"),
+        (
+            "scenarios/failing/dies_at_start.toml",
+            4,
+            "agent never ready: echo exited with code 3",
+        ),
         ("scenarios/failing/missing_requirement.toml", 4, "not run"),
     ] {
         let output = run(runs.path(), &["run", scenario, "--install"]);
