@@ -256,7 +256,8 @@ async fn a_green_agent_that_waits_for_an_answer_gets_one() {
         )
         .await
         .unwrap();
-        assert_eq!(report.verdict, Verdict::Passed);
+        // The result tells what was heard, not whether it was good.
+        assert_eq!(report.verdict, Verdict::Unknown);
         assert_eq!(
             report.result.unwrap()["heard"],
             report.outcome.unwrap().text
