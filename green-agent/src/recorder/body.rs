@@ -4,6 +4,7 @@ use axum::http::HeaderMap;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::{headers, mask::Masker};
 use crate::transcript::Body;
@@ -47,7 +48,7 @@ pub(super) fn keep(bytes: &[u8], masker: &Masker) -> Option<Body> {
     }
     Some(match std::str::from_utf8(bytes) {
         Ok(text) => Body::Text(masker.mask_text(text)),
-        Err(_) => omit(bytes.len() as u64, "binary"),
+        Err(_) => binary(bytes),
     })
 }
 
@@ -56,6 +57,16 @@ pub(super) fn omit(bytes: u64, why: impl Into<String>) -> Body {
     Body::Omitted {
         bytes,
         why: why.into(),
+        sha256: None,
+    }
+}
+
+/// A body that is no text; its digest tells whether another run had the same one.
+fn binary(bytes: &[u8]) -> Body {
+    Body::Omitted {
+        bytes: bytes.len() as u64,
+        why: "binary".to_owned(),
+        sha256: Some(format!("{:x}", Sha256::digest(bytes))),
     }
 }
 
@@ -108,7 +119,17 @@ mod tests {
                 Some(Body::Json(json!({"a": "[masked]"}))),
             ),
             (b"open sesame", Some(Body::Text("open [masked]".to_owned()))),
-            (b"\xFF\xFE", Some(omit(2, "binary"))),
+            (
+                b"\xFF\xFE",
+                Some(Body::Omitted {
+                    bytes: 2,
+                    why: "binary".to_owned(),
+                    sha256: Some(
+                        "b3d510ef04275ca8e698e5b3cbb0ece3949ef9252f0cdc839e9ee347409a2209"
+                            .to_owned(),
+                    ),
+                }),
+            ),
         ] {
             assert_eq!(keep(bytes, &masker), expected);
         }

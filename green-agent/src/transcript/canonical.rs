@@ -3,7 +3,8 @@
 //! ```text
 //! ## runner -> green
 //!
-//! card
+//! card /.well-known/agent-card.json
+//! { "name": "Judge", "url": "http://<green>/", "version": "1.0.0" }
 //!
 //! > message/stream
 //! { "message": { "messageId": "<message-1>", "parts": [{ "kind": "text", "text": "Hello" }] } }
@@ -17,11 +18,13 @@
 //! Order is kept per hop: those to the evaluator first, the runner's before others, then the evaluator's
 //! to the participants as the scenario lists them, then others by name; in a hop the exchanges in order of
 //! their requests, each with its answers. How hops and exchanges interleaved does not show.
-//! Card fetches, polls and keep-alives collapse (`exchange`), as do MCP's handshakes (`mcp`) and what is
+//! A card is shown when it is first fetched, and then what changes in it (`card`). Polls collapse while
+//! a task is worked on, as do keep-alives (`exchange`), MCP's handshakes (`mcp`) and what is
 //! read from a registry again and again (`registry`); ids,
 //! times, ports and tokens become names (`rename`), numbered as they appear; headers and stream ids
 //! are left out.
 
+mod card;
 mod exchange;
 mod line;
 mod mcp;
@@ -70,7 +73,7 @@ pub fn canonical(entries: &[Entry], names: &Names, settings: &SnapshotSettings) 
 struct Section {
     hop: Hop,
     /// What became of the card fetches, if there were any.
-    card: Option<String>,
+    cards: Vec<card::Block>,
     exchanges: Vec<Vec<Line>>,
 }
 
@@ -93,7 +96,7 @@ fn section(hop: &Hop, entries: &[&Entry], names: &Names, settings: &SnapshotSett
     let blocks = mcp::fold(exchanges).into_iter();
     Section {
         hop: hop.clone(),
-        card: collapsed.card,
+        cards: card::blocks(&collapsed.cards, &settings.redact),
         exchanges: blocks.map(|block| lines(block, settings)).collect(),
     }
 }
@@ -123,11 +126,13 @@ fn rank(hop: &Hop, names: &Names) -> (usize, Hop) {
 
 impl Section {
     fn learn(&self, renamer: &mut Renamer<'_>) {
-        for line in self.exchanges.iter().flatten() {
-            for (kind, id) in &line.ids {
-                renamer.learn_id(*kind, id);
-            }
-            if let Some(Shown::Json(value)) = &line.shown {
+        let lines = || self.exchanges.iter().flatten();
+        for (kind, id) in lines().flat_map(|line| &line.ids) {
+            renamer.learn_id(*kind, id);
+        }
+        let of_cards = self.cards.iter().map(|card| &card.shown);
+        for shown in of_cards.chain(lines().map(|line| &line.shown)) {
+            if let Some(Shown::Json(value)) = shown {
                 renamer.learn(value);
             }
         }
@@ -136,7 +141,8 @@ impl Section {
     fn write(&self, renamer: &mut Renamer<'_>) -> String {
         renamer.enter(&self.hop);
         let mut blocks = vec![format!("## {}\n", self.hop)];
-        blocks.extend(self.card.iter().map(|card| format!("{card}\n")));
+        let cards = self.cards.iter();
+        blocks.extend(cards.map(|card| write(&card.title, card.shown.as_ref(), renamer)));
         for lines in &self.exchanges {
             blocks.push(lines.iter().map(|line| write_line(line, renamer)).collect());
         }
@@ -145,8 +151,14 @@ impl Section {
 }
 
 fn write_line(line: &Line, renamer: &mut Renamer<'_>) -> String {
-    let head = format!("{} {}\n", line.arrow, renamer.text(&line.title));
-    match &line.shown {
+    let title = format!("{} {}", line.arrow, line.title);
+    write(&title, line.shown.as_ref(), renamer)
+}
+
+/// A title, and what stands below it.
+fn write(title: &str, shown: Option<&Shown>, renamer: &mut Renamer<'_>) -> String {
+    let head = format!("{}\n", renamer.text(title));
+    match shown {
         None => head,
         Some(Shown::Text(text)) => format!("{head}{}\n", renamer.text(text).trim_end()),
         Some(Shown::Json(value)) => {

@@ -158,6 +158,9 @@ pub enum Body {
         bytes: u64,
         /// Why it was not kept.
         why: String,
+        /// Its SHA-256 in hexadecimal, if all of it was seen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sha256: Option<String>,
     },
 }
 

@@ -21,8 +21,8 @@ pub(super) struct Exchange<'a> {
 
 /// The exchanges of a hop after collapsing.
 pub(super) struct Collapsed<'a> {
-    /// `card` if cards were fetched, with what went wrong if none could be.
-    pub(super) card: Option<String>,
+    /// The fetches of agent cards.
+    pub(super) cards: Vec<Exchange<'a>>,
     /// What remains.
     pub(super) exchanges: Vec<Exchange<'a>>,
 }
@@ -52,7 +52,7 @@ pub(super) fn group<'a>(entries: &[&'a Entry]) -> Vec<Exchange<'a>> {
     exchanges
 }
 
-/// Takes out card fetches, repeated polls, keep-alives and MCP's transport.
+/// Puts card fetches aside, and takes out repeated polls, keep-alives and MCP's transport.
 pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
     let endpoints = mcp_paths(&exchanges);
     let (cards, others): (Vec<_>, Vec<_>) = exchanges.into_iter().partition(Exchange::is_card);
@@ -63,10 +63,7 @@ pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
         .filter(|exchange| !exchange.is_mcp_transport(&endpoints))
         .filter(|exchange| polls.is_news(exchange))
         .collect();
-    Collapsed {
-        card: card_line(&cards),
-        exchanges,
-    }
+    Collapsed { cards, exchanges }
 }
 
 impl<'a> Exchange<'a> {
@@ -114,16 +111,6 @@ fn mcp_paths<'a>(exchanges: &[Exchange<'a>]) -> Vec<&'a str> {
     exchanges.iter().filter_map(path).collect()
 }
 
-fn card_line(cards: &[Exchange<'_>]) -> Option<String> {
-    let last = cards.last()?;
-    let fetched = |entry: &&Entry| matches!(entry.content, Content::Reply { status: ..400, .. });
-    if cards.iter().any(|card| card.answers.iter().any(fetched)) {
-        return Some("card".to_owned());
-    }
-    let troubles: Vec<String> = last.answers.iter().copied().flat_map(labels).collect();
-    Some(format!("card {}", troubles.join(" ")).trim_end().to_owned())
-}
-
 fn is_keep_alive(content: &Content) -> bool {
     const WORDS: [&str; 4] = ["ping", "heartbeat", "keep-alive", "keepalive"];
     match content {
@@ -164,17 +151,14 @@ impl Polls {
 impl Polls {
     /// Takes in what is said of tasks without being asked for it.
     fn hear(&mut self, exchange: &Exchange<'_>) {
-        let bodies = exchange.answers.iter();
-        let said = bodies.filter_map(|entry| wire::said(entry.content.body()?.json()?));
-        for said in said {
+        for said in said_in(exchange) {
             let (object, id) = match said {
                 Said::Task(task) => (task, task.get("id")),
                 Said::Status(update) => (update, update.get("taskId").or(update.get("id"))),
                 Said::Artifact(_) | Said::Message(_) => continue,
             };
-            if let (Some(id), Some(state)) = (id.and_then(Value::as_str), wire::state(object)) {
-                self.answers
-                    .insert(id.to_owned(), format!("status:{state}"));
+            if let (Some(id), Some(known)) = (id.and_then(Value::as_str), known(object)) {
+                self.answers.insert(id.to_owned(), known);
             }
         }
     }
@@ -199,9 +183,31 @@ pub(super) fn task_in_request(exchange: &Exchange<'_>) -> Option<String> {
     Some(wire::payload(body).get("id")?.as_str()?.to_owned())
 }
 
-/// What a poll answered: the state, or whatever else came back.
+fn said_in<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = Said<'a>> {
+    let bodies = exchange.answers.iter();
+    bodies.filter_map(|entry| wire::said(entry.content.body()?.json()?))
+}
+
+/// What a poll answered: what is known of the task then, or whatever else came back.
 fn answer(exchange: &Exchange<'_>) -> String {
-    let all: Vec<String> = exchange.answers.iter().copied().flat_map(labels).collect();
-    let state = all.iter().find(|label| label.starts_with("status:"));
-    state.cloned().unwrap_or_else(|| all.join(" "))
+    let task = said_in(exchange).find_map(|said| match said {
+        Said::Task(task) => known(task),
+        Said::Status(_) | Said::Artifact(_) | Said::Message(_) => None,
+    });
+    task.unwrap_or_else(|| {
+        let all: Vec<String> = exchange.answers.iter().copied().flat_map(labels).collect();
+        all.join(" ")
+    })
+}
+
+/// What a task or an update tells of a task: its state and, once nothing happens to it by itself, all of it.
+/// How much there is of a task that is worked on depends on when somebody asks.
+fn known(object: &Value) -> Option<String> {
+    let state = wire::state(object)?;
+    let moves = matches!(state.as_str(), "submitted" | "working" | "unknown");
+    Some(if moves {
+        format!("status:{state}")
+    } else {
+        format!("status:{state} {object}")
+    })
 }

@@ -154,7 +154,7 @@ fn body_shown(body: Option<&Body>, redact: &[String]) -> Option<Shown> {
     }
 }
 
-fn shown(body: &Body, redact: &[String]) -> Option<Shown> {
+pub(super) fn shown(body: &Body, redact: &[String]) -> Option<Shown> {
     match body {
         Body::Json(body) => {
             let body = redact::redacted(body, redact);
@@ -164,6 +164,9 @@ fn shown(body: &Body, redact: &[String]) -> Option<Shown> {
             (!bare && *payload != json!({})).then(|| Shown::Json(payload.clone()))
         }
         Body::Text(text) => (!text.trim().is_empty()).then(|| Shown::Text(text.clone())),
-        Body::Omitted { why, .. } => Some(Shown::Text(format!("<omitted: {why}>"))),
+        Body::Omitted { bytes, why, sha256 } => Some(Shown::Text(match sha256 {
+            Some(sha256) => format!("<omitted: {why}, {bytes} bytes, SHA-256 {sha256}>"),
+            None => format!("<omitted: {why}>"),
+        })),
     }
 }

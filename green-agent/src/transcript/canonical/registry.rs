@@ -18,7 +18,11 @@ pub(super) fn tidy<'a>(
         .into_iter()
         .filter(|exchange| !is_transport(exchange))
         .partition(is_read);
-    reads.sort_by_cached_key(|exchange| key(exchange, origins));
+    // Of equal answers those with other digests were asked for other content; which order they have
+    // must not depend on the digests.
+    let order =
+        |exchange: &Exchange<'_>| text::without_digests(&key(exchange, origins)).into_owned();
+    reads.sort_by_cached_key(order);
     reads.dedup_by_key(|exchange| key(exchange, origins));
     shown.extend(reads);
     shown

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, ops::Range};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::text::{self, UUID};
+use super::text::{self, DIGEST, UUID};
 use crate::transcript::Hop;
 
 /// What an id is the id of.
@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Episode,
     /// A JSON-RPC request, as other messages refer to it.
     Request,
+    /// Content with a digest of its own.
+    Digest,
     /// A UUID of unknown use.
     Other,
 }
@@ -36,6 +38,7 @@ impl fmt::Display for Kind {
             Self::Artifact => "artifact",
             Self::Episode => "episode",
             Self::Request => "request",
+            Self::Digest => "digest",
             Self::Other => "id",
         })
     }
@@ -96,7 +99,10 @@ impl<'a> Renamer<'a> {
         let known = longest_first
             .into_iter()
             .map(|id| format!("|{}", regex::escape(id)));
-        let pattern: String = [UUID.to_owned()].into_iter().chain(known).collect();
+        let pattern: String = [format!("{DIGEST}|{UUID}")]
+            .into_iter()
+            .chain(known)
+            .collect();
         // More ids than a pattern can hold leaves those that are no UUIDs in the texts unnamed.
         self.ids = Regex::new(&pattern).unwrap_or_else(|_| uuids());
     }
@@ -161,13 +167,21 @@ impl<'a> Renamer<'a> {
         let mut written = String::with_capacity(text.len());
         let mut from = 0;
         for Range { start, end } in ids {
-            let kind = self.kinds.get(&folded(&text[start..end])).copied();
             written.push_str(&text[from..start]);
-            written.push_str(&self.name(kind.unwrap_or(Kind::Other), &text[start..end]));
+            written.push_str(&self.found(&text[start..end]));
             from = end;
         }
         written.push_str(&text[from..]);
         written
+    }
+
+    /// The name of an id or a digest that was found in a text.
+    fn found(&mut self, found: &str) -> String {
+        if let Some(digest) = found.strip_prefix("sha256:") {
+            return format!("sha256:{}", self.name(Kind::Digest, digest));
+        }
+        let kind = self.kinds.get(&folded(found)).copied();
+        self.name(kind.unwrap_or(Kind::Other), found)
     }
 
     fn name(&mut self, kind: Kind, id: &str) -> String {
@@ -181,7 +195,7 @@ impl<'a> Renamer<'a> {
 }
 
 fn uuids() -> Regex {
-    Regex::new(UUID).expect("the pattern is a constant and a test uses it")
+    Regex::new(&format!("{DIGEST}|{UUID}")).expect("the pattern is a constant and a test uses it")
 }
 
 /// The same id in one spelling: UUIDs in lower case and without dashes.
@@ -222,7 +236,7 @@ fn is_task(members: &Map<String, Value>) -> bool {
 }
 
 fn is_secret(key: &str, value: &Value) -> bool {
-    const KEYS: [&str; 12] = [
+    const KEYS: [&str; 13] = [
         "token",
         "accessToken",
         "access_token",
@@ -235,6 +249,8 @@ fn is_secret(key: &str, value: &Value) -> bool {
         "nextPageToken",
         "pageToken",
         "nextCursor",
+        // Of a signed card: what is signed stands beside it, and the key may be drawn anew in each run.
+        "signature",
     ];
     KEYS.contains(&key) && value.as_str().is_some_and(|text| !text.is_empty())
 }

@@ -3,8 +3,9 @@ use std::{collections::BTreeMap, path::Path};
 use serde_json::json;
 
 use super::*;
-use crate::transcript::fixture::{
-    Script, debate, end, event, failure, reply, request, result, rpc, stream,
+use crate::transcript::{
+    Body, Content,
+    fixture::{Script, debate, end, event, failure, reply, request, result, rpc, stream},
 };
 
 pub(super) fn debate_names() -> Names {
@@ -133,7 +134,8 @@ fn cards_pings_and_idle_streams_of_mcp_vanish() {
     insta::assert_snapshot!(plain(&script), @r#"
     ## purple -> tools
 
-    card
+    card /.well-known/agent.json
+    { "name": "x" }
 
     > connect
     "#);
@@ -337,4 +339,96 @@ fn what_is_read_from_a_registry_is_shown_once_and_in_order() {
     }
     assert_eq!(plain(&script), plain(&otherwise));
     insta::assert_snapshot!(plain(&script));
+}
+
+#[test]
+fn a_task_is_shown_with_its_content_once_nothing_happens_to_it_any_more() {
+    let text = |answer: &str| {
+        let mut script = Script::default();
+        let hop = "green -> purple";
+        let status = json!({"state": "TASK_STATE_COMPLETED"});
+        let update = json!({"statusUpdate": {"taskId": "t", "status": status}});
+        script.exchange(
+            hop,
+            [
+                rpc("SendStreamingMessage", json!({})),
+                stream(),
+                event(update),
+                end(),
+            ],
+        );
+        let artifact = json!({"artifactId": "a", "parts": [{"text": answer}]});
+        let task = json!({"id": "t", "status": status, "artifacts": [artifact]});
+        for _ in 0..2 {
+            script.exchange(
+                hop,
+                [rpc("GetTask", json!({"id": "t"})), result(task.clone())],
+            );
+        }
+        plain(&script)
+    };
+    assert_ne!(text("right"), text("wrong"));
+    assert_eq!(text("right").matches("> GetTask").count(), 1);
+}
+
+#[test]
+fn a_card_is_shown_once_and_then_what_changes_in_it() {
+    let mut script = Script::default();
+    let get = || request("GET", "/.well-known/agent-card.json", None);
+    let card = |version: &str| json!({"name": "x", "version": version, "skills": []});
+    let hop = "green -> purple";
+    for version in ["1", "1", "2", "2"] {
+        script.exchange(hop, [get(), reply(200, card(version))]);
+    }
+    script.exchange(hop, [get(), reply(503, json!({}))]);
+    script.exchange(
+        hop,
+        [get(), reply(200, json!({"name": "x", "version": "2"}))],
+    );
+    insta::assert_snapshot!(plain(&script), @r#"
+    ## green -> purple
+
+    card /.well-known/agent-card.json
+    { "name": "x", "skills": [], "version": "1" }
+
+    card /.well-known/agent-card.json changed
+    { "version": "2" }
+
+    card /.well-known/agent-card.json changed
+    { "skills": null }
+    "#);
+}
+
+#[test]
+fn bodies_that_are_no_text_show_their_size_and_digest() {
+    let text = |bytes, sha256: &str| {
+        let mut script = Script::default();
+        let mut answer = stream();
+        if let Content::Reply { body, .. } = &mut answer {
+            *body = Some(Body::Omitted {
+                bytes,
+                why: "binary".to_owned(),
+                sha256: Some(sha256.to_owned()),
+            });
+        }
+        script.exchange("a -> b", [request("GET", "/image", None), answer]);
+        plain(&script)
+    };
+    assert_ne!(text(2, "aa"), text(2, "bb"));
+    assert_ne!(text(2, "aa"), text(3, "aa"));
+    assert!(text(2, "aa").contains("<omitted: binary, 2 bytes, SHA-256 aa>"));
+}
+
+#[test]
+fn digests_are_told_apart_by_what_they_are_the_digests_of() {
+    let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
+    let text = |first: &str, second: &str| {
+        let mut script = Script::default();
+        let body = json!({"config": digest(first), "layer": digest(second)});
+        script.exchange("a -> b", [request("PUT", "/x", Some(body)), stream()]);
+        plain(&script)
+    };
+    assert_eq!(text("1", "2"), text("f", "0"));
+    assert_ne!(text("1", "2"), text("1", "1"));
+    assert!(text("1", "2").contains("sha256:<digest-2>"));
 }
