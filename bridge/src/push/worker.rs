@@ -4,11 +4,10 @@
 //! there is a place for the delivery.
 //!
 //! No lease is taken, since every store that there is can be opened by one process only. Over one that several
-//! machines share, all of them would deliver. `Worker::next` is then where one takes a lease for its lane, of a
-//! kind of its own: that of [`Store::acquire`](crate::store::Store::acquire) is for a task's turns, which may run on
-//! another machine. Who has it reads the progress anew, because another may have delivered meanwhile, and renews
-//! it before each attempt; who does not get it waits until it is over. A lane that only waits for its task needs
-//! none, so that their number costs nothing.
+//! machines share, all of them would deliver. `Worker::next` is then where one takes a lease for its lane. Who has
+//! it reads the progress anew, because another may have delivered meanwhile, and renews it before each attempt; who
+//! does not get it waits until it is over. A lane that only waits for its task needs none, so that their number
+//! costs nothing.
 
 use std::{sync::Arc, time::Duration};
 
@@ -229,9 +228,7 @@ fn is_final(error: &StoreError) -> bool {
         | StoreError::Damaged { .. }
         | StoreError::Older { .. }
         | StoreError::Newer { .. } => true,
-        StoreError::Leased { .. }
-        | StoreError::LeaseLost { .. }
-        | StoreError::InUse { .. }
+        StoreError::InUse { .. }
         | StoreError::Rebuilding
         | StoreError::Full { .. }
         | StoreError::Io { .. }

@@ -76,8 +76,6 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::Duplicate { .. }
         | StoreError::Taken { .. }
         | StoreError::Invalid { .. }
-        | StoreError::Leased { .. }
-        | StoreError::LeaseLost { .. }
         | StoreError::Corrupt { .. }
         | StoreError::InUse { .. }
         | StoreError::Older { .. }

@@ -20,9 +20,12 @@ pub struct Append {
 }
 
 impl Append {
-    /// Refuses what makes no sense by itself, and gives statuses their time: the first step of every
-    /// backend.
-    pub(crate) fn checked(mut self) -> Result<Self, StoreError> {
+    /// Refuses what makes no sense by itself, and gives statuses their time: the first step of every backend, which
+    /// writes what this returns.
+    ///
+    /// # Errors
+    /// `Invalid` if there are no events, or two messages with one id.
+    pub fn checked(mut self) -> Result<Self, StoreError> {
         let mut ids = BTreeSet::new();
         if self.events.is_empty() {
             return Err(self.invalid("there are none"));
@@ -47,20 +50,21 @@ impl Append {
         }
     }
 
-    /// The events with their numbers.
-    pub(crate) fn into_stored(self) -> impl Iterator<Item = Stored> {
+    /// The events with their numbers, as [`Store::read`](super::Store::read) returns them.
+    pub fn into_stored(self) -> impl Iterator<Item = Stored> {
         let time = self.time;
         let number = move |(seq, event)| Stored { seq, time, event };
         (self.expected + 1..).zip(self.events).map(number)
     }
 
     /// The number of the last event.
-    pub(crate) fn last(&self) -> Seq {
+    pub fn last(&self) -> Seq {
         self.expected + self.events.len() as Seq
     }
 
-    /// The ids of the messages among the events, with the numbers that they get.
-    pub(crate) fn message_ids(&self) -> impl Iterator<Item = (&str, Seq)> {
+    /// The ids of the caller's messages among the events, with the numbers that they get: a backend refuses one that
+    /// the agent got from the caller before, and finds it in [`Store::find_message`](super::Store::find_message).
+    pub fn message_ids(&self) -> impl Iterator<Item = (&str, Seq)> {
         let numbered = (self.expected + 1..).zip(&self.events);
         numbered.filter_map(|(seq, event)| match event {
             Event::Message(message) => Some((message.message_id.as_str(), seq)),

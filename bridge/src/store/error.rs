@@ -2,8 +2,6 @@
 
 use std::{fmt::Display, io, path::PathBuf};
 
-use jiff::Timestamp;
-
 use super::Seq;
 
 /// Why a store did not do what it was asked. Fragments that fit behind "the store failed: ".
@@ -66,24 +64,6 @@ pub enum StoreError {
         size: usize,
         /// In bytes.
         limit: usize,
-    },
-    /// Another machine runs the task's turns.
-    #[error("task {task} is run by {holder} until {until}")]
-    Leased {
-        /// The task.
-        task: String,
-        /// The machine.
-        holder: String,
-        /// When its right ends if it is not renewed.
-        until: Timestamp,
-    },
-    /// The lease that should be renewed is no longer held.
-    #[error("{holder} has lost task {task}: stop running its turns")]
-    LeaseLost {
-        /// The task.
-        task: String,
-        /// The machine.
-        holder: String,
     },
     /// Not a page token of this store.
     #[error("{token:?} is no page token: expected the nextPageToken of the last page")]

@@ -8,13 +8,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
 use super::{Head, Seq};
-use crate::caller::Caller;
-
-/// How many changes a reader of [`Changes`] may be behind before it misses some.
-const BACKLOG: usize = 1024;
 
 /// Tells of new events of one task.
 #[derive(Debug)]
@@ -26,34 +22,6 @@ pub struct Watch {
 
 /// The newest head; none before the first was told.
 type News = Option<Arc<Head>>;
-
-/// Tells of new events of all tasks.
-#[derive(Debug)]
-pub struct Changes(broadcast::Receiver<Change>);
-
-/// A task has new events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The task.
-    pub task: String,
-    /// To whom it belongs.
-    pub owner: Caller,
-    /// The agent that works on it.
-    pub agent: String,
-    /// Its last event.
-    pub seq: Seq,
-}
-
-/// Why [`Changes::next`] told of no change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeError {
-    /// The reader was too slow. Whoever must not miss anything looks at the log of all that it cares for.
-    #[error("{0} changes were missed: read the log")]
-    Missed(u64),
-    /// The store is gone.
-    #[error("the store is closed")]
-    Closed,
-}
 
 impl Watch {
     /// The number of the last event, as far as it was told.
@@ -81,73 +49,30 @@ impl Drop for Watch {
     }
 }
 
-impl Changes {
-    /// Waits for the next change. It may be dropped and called again.
-    pub async fn next(&mut self) -> Result<Change, ChangeError> {
-        self.0.recv().await.map_err(|error| match error {
-            broadcast::error::RecvError::Lagged(missed) => ChangeError::Missed(missed),
-            broadcast::error::RecvError::Closed => ChangeError::Closed,
-        })
-    }
-}
-
-/// The side of the backend.
-#[derive(Debug)]
-pub(crate) struct Feed {
-    watched: Arc<Watched>,
-    changes: broadcast::Sender<Change>,
-}
+/// Where a backend tells of new events, for those who watch tasks.
+#[derive(Debug, Default)]
+pub struct Feed(Arc<Watched>);
 
 /// The tasks that somebody watches, and no others.
 #[derive(Debug, Default)]
 struct Watched(Mutex<BTreeMap<String, watch::Sender<News>>>);
 
 impl Feed {
-    pub(crate) fn new() -> Self {
-        Self {
-            watched: Arc::default(),
-            changes: broadcast::Sender::new(BACKLOG),
-        }
-    }
-
-    /// Begins to listen. Whoever does looks at the log afterwards and calls [`Feed::seen`], so that
-    /// nothing falls between.
-    pub(crate) fn watch(&self, task: &str) -> Watch {
-        let mut watched = self.watched.lock();
+    /// Begins to listen. A backend reads the head of the task afterwards and calls [`Feed::publish`] with it, so that
+    /// the listener misses nothing that happened in between.
+    pub fn watch(&self, task: &str) -> Watch {
+        let mut watched = self.0.lock();
         let sender = watched.entry(task.to_owned()).or_default();
         Watch {
             news: sender.subscribe(),
             task: task.to_owned(),
-            watched: Arc::downgrade(&self.watched),
+            watched: Arc::downgrade(&self.0),
         }
     }
 
-    pub(crate) fn changes(&self) -> Changes {
-        Changes(self.changes.subscribe())
-    }
-
-    /// Tells that `head` is durable.
-    pub(crate) fn publish(&self, head: &Arc<Head>) {
-        self.announce(head);
-        self.seen(head);
-    }
-
-    /// Tells only those who listen to all tasks that `head` is durable.
-    pub(crate) fn announce(&self, head: &Head) {
-        if self.changes.receiver_count() > 0 {
-            // It fails when the last listener has just left, and then nobody misses it.
-            let _ = self.changes.send(Change {
-                task: head.task.clone(),
-                owner: head.owner.clone(),
-                agent: head.agent.clone(),
-                seq: head.seq,
-            });
-        }
-    }
-
-    /// Tells those who watch the task of `head`, unless they know of a later one.
-    pub(crate) fn seen(&self, head: &Arc<Head>) {
-        if let Some(sender) = self.watched.lock().get(&head.task) {
+    /// Tells those who watch the task of `head` that it is durable, unless they know of a later one.
+    pub fn publish(&self, head: &Arc<Head>) {
+        if let Some(sender) = self.0.lock().get(&head.task) {
             sender.send_if_modified(|known| {
                 let is_news = head.seq > seq(known);
                 if is_news {
@@ -160,7 +85,7 @@ impl Feed {
 
     #[cfg(test)]
     fn watched(&self) -> usize {
-        self.watched.lock().len()
+        self.0.lock().len()
     }
 }
 
@@ -194,11 +119,11 @@ mod tests {
 
     #[test]
     fn a_task_is_forgotten_when_its_last_listener_leaves() {
-        let feed = Feed::new();
+        let feed = Feed::default();
         let (one, two, other) = (feed.watch("a"), feed.watch("a"), feed.watch("b"));
         assert_eq!(feed.watched(), 2);
         drop(one);
-        feed.seen(&head("a", 3));
+        feed.publish(&head("a", 3));
         assert_eq!((feed.watched(), two.seq()), (2, 3));
         drop((two, other));
         assert_eq!(feed.watched(), 0);
@@ -206,10 +131,10 @@ mod tests {
 
     #[tokio::test]
     async fn numbers_never_go_back() {
-        let feed = Feed::new();
+        let feed = Feed::default();
         let mut watch = feed.watch("a");
         for seq in [2, 5, 4] {
-            feed.seen(&head("a", seq));
+            feed.publish(&head("a", seq));
         }
         assert_eq!(watch.after(2).await.unwrap().seq, 5);
     }

@@ -79,8 +79,13 @@ impl Head {
         !self.state.is_terminal() || !self.turns.is_empty()
     }
 
-    /// The head after `append`, or why it cannot follow `before`. Pure: every backend asks here first.
-    pub(crate) fn after(
+    /// The head after `append`, or why it cannot follow `before`, the head that the backend has of the task. It is pure,
+    /// and the one place that decides which events can follow: a backend calls it before it writes, and what it
+    /// answers is what [`Store::append`](super::Store::append) returns.
+    ///
+    /// # Errors
+    /// `NotFound` if the task is another caller's or not there, `Conflict`, `Ended`, `Invalid`.
+    pub fn after(
         before: Option<&Self>,
         caller: &Caller,
         append: &Append,

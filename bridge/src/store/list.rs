@@ -35,9 +35,12 @@ impl ListQuery {
         }
     }
 
-    /// Where the page begins. A token names the last task before it: one that is not of the caller's list was
-    /// never given out for it, and is told nothing that one which was made up is not.
-    pub(crate) fn start(
+    /// The position after which the page begins; `None` for the first page. `is_own` says whether the caller has the
+    /// task of a position at this agent: a token of another list is refused like one that was made up.
+    ///
+    /// # Errors
+    /// `PageToken`, and what `is_own` fails with.
+    pub fn start(
         &self,
         is_own: impl FnOnce(&Position) -> Result<bool, StoreError>,
     ) -> Result<Option<Position>, StoreError> {
@@ -58,7 +61,7 @@ impl ListQuery {
     }
 
     /// Whether a task of the agent belongs to the list.
-    pub(crate) fn matches(&self, head: &Head) -> bool {
+    pub fn matches(&self, head: &Head) -> bool {
         self.context_id
             .as_ref()
             .is_none_or(|wanted| *wanted == head.context_id)
@@ -87,24 +90,27 @@ pub struct Page {
     pub total: usize,
 }
 
-/// A task's place in a list, which pages continue from. As page token it is `MILLISECONDS.TASK`.
+/// A task's position in a list, after which a page begins. They are ordered as lists are: newest status first, then by
+/// task id. As a page token it is `MILLISECONDS.TASK`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// Since when the task stands as it does, in milliseconds since 1970.
-    pub(crate) millis: i64,
+pub struct Position {
+    /// Since when the task has its status, in milliseconds since 1970.
+    pub millis: i64,
     /// The task, which decides between equal times.
-    pub(crate) task: String,
+    pub task: String,
 }
 
 impl Position {
-    pub(crate) fn of(head: &Head) -> Self {
+    /// The position of a task.
+    pub fn of(head: &Head) -> Self {
         Self {
             millis: head.status_time.as_millisecond(),
             task: head.task.clone(),
         }
     }
 
-    pub(crate) fn token(&self) -> String {
+    /// The token of the page that begins after it.
+    pub fn token(&self) -> String {
         format!("{}.{}", self.millis, self.task)
     }
 
@@ -139,7 +145,8 @@ impl PartialOrd for Position {
     }
 }
 
-/// Cuts a list, of which one more than a page was taken, to the page, and says where the next begins.
+/// Cuts a list to a page, and gives the token of the next page. `positions` has one more than the page if there is a
+/// next one.
 pub(crate) fn cut(mut positions: Vec<Position>, page_size: usize) -> (Vec<Position>, String) {
     let more = positions.len() > page_size;
     positions.truncate(page_size);

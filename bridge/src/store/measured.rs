@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    Append, Changes, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store,
-    StoreError, Stored, Watch,
+    Append, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
+    Stored, Watch,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -66,8 +65,6 @@ fn failure(error: &StoreError) -> Option<&'static str> {
         | StoreError::Ended { .. }
         | StoreError::Invalid { .. }
         | StoreError::TooLarge { .. }
-        | StoreError::Leased { .. }
-        | StoreError::LeaseLost { .. }
         | StoreError::PageToken { .. } => None,
     }
 }
@@ -137,36 +134,6 @@ impl Store for Measured {
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         self.told(self.store.watch(caller, task).await)
-    }
-
-    fn changes(&self) -> Changes {
-        self.store.changes()
-    }
-
-    async fn acquire(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.told(self.store.acquire(caller, task, holder, now, until).await)
-    }
-
-    async fn renew(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.told(self.store.renew(caller, task, holder, now, until).await)
-    }
-
-    async fn release(&self, caller: &Caller, task: &str, holder: &str) -> Result<(), StoreError> {
-        self.told(self.store.release(caller, task, holder).await)
     }
 
     async fn put_record(

@@ -9,7 +9,7 @@
 //! - [`Head`], [`Turn`]: what must be known of a task to continue it
 //! - [`Snapshot`], [`ListQuery`], [`Page`]: the task as it stands, one or many
 //! - [`Damage`], [`StoreReport`]: what was lost, which costs only those whose it was
-//! - [`Watch`], [`Changes`]: being told of news without asking again and again
+//! - [`Watch`], [`Feed`]: being told of news without asking again and again
 //! - [`MemoryStore`], [`SledStore`]: the backends
 //! - `testing`: the suite that every backend passes (feature `testing`)
 
@@ -20,7 +20,6 @@ mod error;
 mod event;
 mod feed;
 mod head;
-mod lease;
 mod list;
 mod measured;
 mod memory;
@@ -37,9 +36,9 @@ pub use damage::{Damage, DamagedTask, StoreReport};
 pub use error::StoreError;
 pub(crate) use event::millis;
 pub use event::{Created, Event, Revised, Stored};
-pub use feed::{Change, ChangeError, Changes, Watch};
+pub use feed::{Feed, Watch};
 pub use head::{Head, Turn, TurnState};
-pub use list::{ListQuery, Page};
+pub use list::{ListQuery, Page, Position};
 pub(crate) use measured::Measured;
 pub use memory::MemoryStore;
 pub use record::RecordKey;
@@ -48,10 +47,8 @@ pub use snapshot::Snapshot;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use jiff::Timestamp;
-
 use crate::caller::Caller;
+use async_trait::async_trait;
 
 /// The number of an event in its task: 1 for the first, without gaps. 0 stands before all of them.
 pub type Seq = u64;
@@ -59,7 +56,7 @@ pub type Seq = u64;
 /// A place where tasks are kept.
 ///
 /// Every operation says who asks; what belongs to another caller is [`StoreError::NotFound`], as if it
-/// did not exist. [`Store::open_tasks`] and [`Store::changes`] serve the program itself, not a caller.
+/// did not exist. [`Store::open_tasks`] serves the program itself, not a caller.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Adds events to a task, all or none, and answers with the head after them.
@@ -129,37 +126,6 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Tells of new events of a task. The head that it starts with counts what was there before.
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;
-
-    /// Tells of new events of all tasks, from now on.
-    fn changes(&self) -> Changes;
-
-    /// Takes or renews the right to run the task's turns until `until`. Several machines on one store
-    /// agree by it who does; `holder` names the machine.
-    ///
-    /// Errors: `Leased` while another holds it.
-    async fn acquire(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError>;
-
-    /// Like [`Store::acquire`], for one who holds the lease already.
-    ///
-    /// Errors: `LeaseLost` if it ran out or another has it: stop running the task's turns.
-    async fn renew(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError>;
-
-    /// Gives a lease back. Nothing happens if another holds it.
-    async fn release(&self, caller: &Caller, task: &str, holder: &str) -> Result<(), StoreError>;
 
     /// Keeps a small record, in place of one with the same key. Durable when it returns.
     async fn put_record(

@@ -18,6 +18,23 @@ pub struct RecordKey {
     pub id: String,
 }
 
+impl RecordKey {
+    /// Refuses a value of more than 64 KiB: every backend asks before it keeps one.
+    ///
+    /// # Errors
+    /// `TooLarge`.
+    pub fn check(&self, value: &[u8]) -> Result<(), StoreError> {
+        match value.len() {
+            0..=LIMIT => Ok(()),
+            size => Err(StoreError::TooLarge {
+                what: format!("record {}/{}/{}", self.kind, self.scope, self.id),
+                size,
+                limit: LIMIT,
+            }),
+        }
+    }
+}
+
 /// A record's value as JSON; types with nothing but strings and numbers always have some.
 pub(crate) fn encoded(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
@@ -35,16 +52,4 @@ pub(crate) fn decoded<T: for<'de> Deserialize<'de>>(
         // The id may be a secret, so the error does not name it.
         StoreError::corrupt(format!("a record of the kind {}", key.kind), &error)
     })
-}
-
-/// Refuses records that belong into the log or into a file.
-pub(crate) fn check_size(key: &RecordKey, value: &[u8]) -> Result<(), StoreError> {
-    match value.len() {
-        0..=LIMIT => Ok(()),
-        size => Err(StoreError::TooLarge {
-            what: format!("record {}/{}/{}", key.kind, key.scope, key.id),
-            size,
-            limit: LIMIT,
-        }),
-    }
 }

@@ -66,6 +66,8 @@ mod official;
 #[cfg(test)]
 mod openapi;
 #[cfg(test)]
+mod own_store;
+#[cfg(test)]
 mod placeholders;
 #[cfg(test)]
 mod program;

@@ -8,6 +8,7 @@ use super::*;
 use crate::{
     bot::{BotSettings, ContinueError, ConversationReference, Echo, Silent},
     caller::Caller,
+    store::ListQuery,
 };
 
 #[tokio::test(start_paused = true)]
@@ -169,22 +170,15 @@ async fn a_conversation_is_begun_by_the_bot() {
 async fn a_conversation_that_could_not_begin_has_failed() {
     let chat = Chat::with(Echo);
     let caller = Caller::new("ada");
-    let mut changes = chat.turns().store().changes();
     let failing = async |_: &mut TurnContext| Err("no".into());
     let refused = chat
         .conversations()
         .create_conversation(&caller, None, failing)
         .await;
     assert!(matches!(refused, Err(ContinueError::Bot { .. })));
-    let task = changes.next().await.unwrap().task;
-    let task = chat
-        .turns()
-        .store()
-        .task(&caller, &task)
-        .await
-        .unwrap()
-        .task;
-    assert_eq!(task.status.state, TaskState::Failed);
+    let all = ListQuery::of("bot");
+    let page = chat.turns().store().list(&caller, &all).await.unwrap();
+    assert_eq!(page.tasks[0].task.status.state, TaskState::Failed);
 }
 
 #[test]

@@ -8,12 +8,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 
 use self::kept::Kept;
 use super::{
-    Append, Changes, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored,
-    Watch, feed::Feed, lease::Leases, record,
+    Append, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored, Watch,
+    feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -22,7 +21,6 @@ use crate::caller::Caller;
 pub struct MemoryStore {
     kept: Mutex<Kept>,
     feed: Feed,
-    leases: Leases,
 }
 
 impl MemoryStore {
@@ -30,8 +28,7 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self {
             kept: Mutex::default(),
-            feed: Feed::new(),
-            leases: Leases::default(),
+            feed: Feed::default(),
         }
     }
 
@@ -114,42 +111,8 @@ impl Store for MemoryStore {
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.feed.watch(task);
         let head = Arc::clone(&self.lock().entry(caller, task)?.head);
-        self.feed.seen(&head);
+        self.feed.publish(&head);
         Ok(watch)
-    }
-
-    fn changes(&self) -> Changes {
-        self.feed.changes()
-    }
-
-    async fn acquire(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.lock().entry(caller, task)?;
-        self.leases.acquire(task, holder, now, until)
-    }
-
-    async fn renew(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.lock().entry(caller, task)?;
-        self.leases.renew(task, holder, now, until)
-    }
-
-    async fn release(&self, caller: &Caller, task: &str, holder: &str) -> Result<(), StoreError> {
-        self.lock().entry(caller, task)?;
-        self.leases.release(task, holder);
-        Ok(())
     }
 
     async fn put_record(
@@ -158,7 +121,7 @@ impl Store for MemoryStore {
         key: &RecordKey,
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
-        record::check_size(key, &value)?;
+        key.check(&value)?;
         let key = (caller.clone(), key.clone());
         self.lock().records.insert(key, value);
         Ok(())

@@ -44,7 +44,6 @@ pub use open::SledSettings;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 
 use self::{
     committer::{Committer, Told},
@@ -55,8 +54,8 @@ use self::{
     view::{View, blocking},
 };
 use super::{
-    Append, Changes, Damage, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
-    StoreReport, Stored, Watch, cache::Cache, feed::Feed, lease::Leases, record,
+    Append, Damage, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
+    StoreReport, Stored, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -73,7 +72,6 @@ pub struct SledStore {
     committer: Committer,
     _index: Closing,
     view: View,
-    leases: Leases,
     #[cfg(test)]
     faults: log::Faults,
 }
@@ -97,7 +95,7 @@ impl SledStore {
         let Opened { reader, log } = open::open(settings)?;
         let told = Told {
             cache: Arc::new(Cache::new(settings.task_cache)),
-            feed: Arc::new(Feed::new()),
+            feed: Arc::new(Feed::default()),
         };
         let index = reader.index.clone();
         let mender = Mender(settings.clone());
@@ -107,7 +105,6 @@ impl SledStore {
             committer: Committer::start(reader.clone(), log, told.clone(), mender)?,
             _index: Closing(index),
             view: View { reader, told },
-            leases: Leases::default(),
         })
     }
 
@@ -220,42 +217,8 @@ impl Store for SledStore {
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         let watch = self.view.told.feed.watch(task);
         let head = self.view.head(caller, task).await?;
-        self.view.told.feed.seen(&head);
+        self.view.told.feed.publish(&head);
         Ok(watch)
-    }
-
-    fn changes(&self) -> Changes {
-        self.view.told.feed.changes()
-    }
-
-    async fn acquire(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.view.head(caller, task).await?;
-        self.leases.acquire(task, holder, now, until)
-    }
-
-    async fn renew(
-        &self,
-        caller: &Caller,
-        task: &str,
-        holder: &str,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.view.head(caller, task).await?;
-        self.leases.renew(task, holder, now, until)
-    }
-
-    async fn release(&self, caller: &Caller, task: &str, holder: &str) -> Result<(), StoreError> {
-        self.view.head(caller, task).await?;
-        self.leases.release(task, holder);
-        Ok(())
     }
 
     async fn put_record(
@@ -264,7 +227,7 @@ impl Store for SledStore {
         key: &RecordKey,
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
-        record::check_size(key, &value)?;
+        key.check(&value)?;
         let name = keys::record(caller, key);
         if name.len() > KEY_LIMIT {
             return Err(StoreError::TooLarge {

@@ -6,7 +6,6 @@ use super::{
     Backend,
     sample::{Sample, said},
 };
-use crate::store::Changes;
 
 /// Who reads the log, and then waits for what comes after it, sees every event once, in order.
 pub async fn watching_loses_nothing(backend: &impl Backend) {
@@ -39,27 +38,4 @@ pub async fn watching_loses_nothing(backend: &impl Backend) {
     tokio::time::timeout(Duration::from_secs(60), all)
         .await
         .expect("readers are told of every event");
-}
-
-/// The feed of all tasks names task, owner, agent and number.
-pub async fn changes_name_every_task(backend: &impl Backend) {
-    let store = backend.open();
-    let mut changes = store.changes();
-    for task in ["a", "b"] {
-        Sample::new(task).create(&*store, 1).await;
-    }
-    Sample::new("a").then(&*store, 2, said("m", "more")).await;
-    for expected in [("a", 3), ("b", 3), ("a", 4)] {
-        let change = next(&mut changes).await;
-        assert_eq!((change.task.as_str(), change.seq), expected);
-        assert_eq!(
-            (change.owner.id.as_str(), change.agent.as_str()),
-            ("alice", "sample")
-        );
-    }
-}
-
-async fn next(changes: &mut Changes) -> crate::store::Change {
-    let next = tokio::time::timeout(Duration::from_secs(10), changes.next());
-    next.await.expect("a change is told").unwrap()
 }

@@ -10,7 +10,6 @@
 
 mod feed;
 mod ids;
-mod lease;
 mod list;
 mod log;
 mod record;
@@ -19,9 +18,8 @@ mod sample;
 
 use std::sync::Arc;
 
-pub use feed::{changes_name_every_task, watching_loses_nothing};
+pub use feed::watching_loses_nothing;
 pub use ids::{client_tasks_are_found, messages_are_stored_once};
-pub use lease::one_holder_at_a_time;
 pub use list::{
     filters_narrow_the_list, page_tokens_are_of_one_list, pages_are_stable_under_updates,
 };
@@ -47,6 +45,8 @@ pub trait Backend {
 }
 
 /// Makes a `#[tokio::test]` of each test of the suite, on the backend that the expression gives.
+///
+/// The modules of a backend outside of this crate need its dependencies tokio (`macros`, `rt-multi-thread`).
 #[macro_export]
 macro_rules! store_tests {
     ($backend:expr) => {
@@ -64,8 +64,6 @@ macro_rules! store_tests {
             page_tokens_are_of_one_list,
             pages_are_stable_under_updates,
             watching_loses_nothing,
-            changes_name_every_task,
-            one_holder_at_a_time,
             small_records_come_back,
             open_tasks_are_those_to_look_at,
             everything_survives_reopening,
