@@ -1,0 +1,107 @@
+//! What an agent says about a task: messages, states and the task as it stands, each word once.
+
+use bridge_protocol::a2a::{Message, Role, Task, TaskState, TaskStatus};
+
+use super::{Show, pieces::are_pieces};
+use crate::cli::chat::content::{self, key};
+
+impl Show {
+    /// A task as it stands may tell again what was told, by other ids too.
+    pub(super) fn whole(&mut self, task: &Task) -> String {
+        self.enter(&task.id);
+        let since = self.since(&task.history);
+        let mut text = String::new();
+        match are_pieces(&since, &task.artifacts) {
+            true => {
+                let ids = since.iter().map(|message| message.message_id.clone());
+                self.seen.extend(ids);
+            }
+            false => text.extend(since.iter().map(|message| self.message(message, true))),
+        }
+        for artifact in &task.artifacts {
+            text += &self.artifact(artifact, false, true);
+        }
+        text + &self.status(&task.status, true)
+    }
+
+    /// What the agent said after the user's message. Who has forgotten that one may have told the rest before.
+    fn since<'a>(&self, history: &'a [Message]) -> Vec<&'a Message> {
+        let asked = self.turn.message.as_deref();
+        let is_asked = |one: &Message| Some(one.message_id.as_str()) == asked;
+        let is_users = |one: &Message| one.role == Role::User && !self.has_told();
+        let place = history
+            .iter()
+            .rposition(is_asked)
+            .or_else(|| history.iter().rposition(is_users));
+        let after = place.map_or(&[][..], |place| &history[place + 1..]);
+        after.iter().filter(|one| one.role != Role::User).collect()
+    }
+
+    pub(super) fn status(&mut self, status: &TaskStatus, again: bool) -> String {
+        let said = match (&status.message, &status.state) {
+            (Some(message), TaskState::Working) if !again => self.piece(message),
+            (Some(message), _) => self.message(message, again),
+            (None, _) => String::new(),
+        };
+        match &status.state {
+            // What the agent said, or will say, tells as much.
+            TaskState::Submitted
+            | TaskState::Working
+            | TaskState::Completed
+            | TaskState::InputRequired
+            | TaskState::Unspecified => said,
+            TaskState::Failed
+            | TaskState::Canceled
+            | TaskState::Rejected
+            | TaskState::AuthRequired
+            | TaskState::Unknown(_) => {
+                let word = Some(word(&status.state));
+                match self.turn.state == word {
+                    true => said,
+                    false => {
+                        let closed = self.closed();
+                        self.turn.state = word;
+                        format!(
+                            "{said}{closed}[{}]\n",
+                            self.turn.state.as_deref().unwrap_or_default()
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn message(&mut self, message: &Message, again: bool) -> String {
+        if message.role == Role::User || !self.seen.insert(message.message_id.clone()) {
+            return String::new();
+        }
+        let said = content::read(&message.parts);
+        self.choose(&said, message.metadata.as_ref());
+        let text = said.texts.join("\n");
+        self.turn.texts += &key(&text);
+        [text, said.lines.join("\n")]
+            .into_iter()
+            .map(|text| self.tell(&text, again))
+            .collect()
+    }
+
+    fn tell(&mut self, text: &str, again: bool) -> String {
+        let key = key(text);
+        let is_known = self.turn.made.contains(&key) || (again && self.turn.told.contains(&key));
+        match text.is_empty() || is_known {
+            true => String::new(),
+            false => {
+                self.turn.told.insert(key);
+                format!("{}{text}\n", self.closed())
+            }
+        }
+    }
+}
+
+/// A state in a word.
+pub(in crate::cli::chat) fn word(state: &TaskState) -> String {
+    state
+        .as_str()
+        .trim_start_matches("TASK_STATE_")
+        .to_lowercase()
+}

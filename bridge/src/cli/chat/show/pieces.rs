@@ -1,0 +1,129 @@
+//! What comes in pieces: artifacts, and texts that are told in messages, a piece each.
+
+use bridge_protocol::a2a::{Artifact, Message, Part};
+
+use super::{Open, Show, Shown};
+use crate::cli::chat::content::{self, key};
+
+impl Show {
+    /// A message of an agent at work: it goes on with the one before it if its beginning shows that.
+    pub(super) fn piece(&mut self, message: &Message) -> String {
+        let [text] = &message.parts[..] else {
+            return self.message(message, false);
+        };
+        let (Some(text), None) = (text.as_text(), &message.metadata) else {
+            return self.message(message, false);
+        };
+        let goes_on = match &self.open {
+            Some(Open::Message {
+                is_pieces,
+                is_spaced,
+            }) => *is_pieces || *is_spaced || continues(text),
+            Some(Open::Artifact(_)) | None => false,
+        };
+        let before = match goes_on {
+            true => self.open.take(),
+            false => None,
+        };
+        let told = self.message(message, false);
+        if told.is_empty() {
+            self.open = before.or(self.open.take());
+            return told;
+        }
+        self.open = Some(Open::Message {
+            is_pieces: goes_on,
+            is_spaced: text.ends_with(char::is_whitespace),
+        });
+        // Its line ends when it is known that nothing goes on with it.
+        told.strip_suffix('\n').unwrap_or(&told).to_owned()
+    }
+
+    /// A piece of an artifact goes on where the one before it ended. A text that a message has told is held back
+    /// as long as it may be no more than that again.
+    pub(super) fn artifact(&mut self, artifact: &Artifact, append: bool, is_last: bool) -> String {
+        let said = content::read(&artifact.parts);
+        self.choose(&said, artifact.metadata.as_ref());
+        let id = artifact.artifact_id.as_str();
+        let piece = said.texts.concat();
+        let shown = self.artifacts.entry(id.to_owned()).or_default();
+        let mut begun = String::new();
+        if append {
+            shown.text += &piece;
+        } else if piece.starts_with(&shown.text) {
+            shown.text = piece;
+        } else if !shown.text.starts_with(&piece) {
+            *shown = Shown {
+                text: piece,
+                length: 0,
+            };
+            begun = self.closed();
+        }
+        begun + &self.more(id, is_last) + &self.made(&said.lines.join("\n"))
+    }
+
+    /// What of an artifact's text was not shown yet.
+    fn more(&mut self, id: &str, is_last: bool) -> String {
+        let Some(Shown { text, length }) = self.artifacts.get(id).cloned() else {
+            return String::new();
+        };
+        let is_again = length == 0 && self.repeats(&text, is_last);
+        if is_again || length == text.len() {
+            return String::new();
+        }
+        let is_open = matches!(&self.open, Some(Open::Artifact(open)) if open == id);
+        let before = match is_open {
+            true => String::new(),
+            false => self.closed(),
+        };
+        let more = format!("{before}{}", &text[length..]);
+        self.turn.made.insert(key(&text));
+        self.open = Some(Open::Artifact(id.to_owned()));
+        let length = text.len();
+        self.artifacts.insert(id.to_owned(), Shown { text, length });
+        more
+    }
+
+    /// Whether messages have told this text, or may turn out to have: a text that is not whole yet.
+    fn repeats(&self, text: &str, is_whole: bool) -> bool {
+        let text = key(text);
+        let mut told = self.turn.told.iter().chain([&self.turn.texts]);
+        told.any(|one| match is_whole {
+            true => *one == text,
+            false => one.starts_with(&text),
+        })
+    }
+
+    /// What was held back, and turned out to be more than a repetition.
+    pub(super) fn held(&mut self) -> String {
+        let ids: Vec<String> = self.artifacts.keys().cloned().collect();
+        ids.iter().map(|id| self.more(id, true)).collect()
+    }
+
+    /// What else there is in an artifact.
+    fn made(&mut self, lines: &str) -> String {
+        let key = key(lines);
+        let is_known = self.turn.told.contains(&key) || !self.turn.made.insert(key);
+        match lines.is_empty() || is_known {
+            true => String::new(),
+            false => format!("{}{lines}\n", self.closed()),
+        }
+    }
+}
+
+/// Whether messages are the pieces of what an artifact tells as a whole.
+pub(super) fn are_pieces(messages: &[&Message], artifacts: &[Artifact]) -> bool {
+    let text = |parts: &[Part]| key(&content::read(parts).texts.concat());
+    let all: String = messages
+        .iter()
+        .map(|message| text(&message.parts))
+        .collect();
+    messages.len() > 1
+        && artifacts
+            .iter()
+            .any(|artifact| text(&artifact.parts) == all)
+}
+
+/// Whether a text begins as none does that stands by itself.
+fn continues(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_whitespace() || ",.;:!?)".contains(first))
+}

@@ -1,0 +1,155 @@
+//! What is shown of what agents of all kinds send.
+
+use super::*;
+
+use serde_json::{Value, json};
+
+fn said(id: &str, text: &str) -> Value {
+    json!({"messageId": id, "role": "ROLE_AGENT", "parts": [{"text": text}]})
+}
+
+fn piece(text: &str, append: bool) -> Value {
+    json!({"artifactUpdate": {"taskId": "t", "contextId": "c", "append": append,
+        "artifact": {"artifactId": "a", "parts": [{"text": text}]}}})
+}
+
+fn status(state: &str, message: &Value) -> Value {
+    json!({"statusUpdate": {"taskId": "t", "contextId": "c",
+        "status": {"state": state, "message": message}}})
+}
+
+/// What is shown of these events, one after the other, and at their end.
+fn shown(events: &[Value]) -> Vec<String> {
+    let mut show = Show::new(false);
+    show.begin("asked");
+    let events = events
+        .iter()
+        .map(|event| StreamResponse::read(event.clone()).unwrap());
+    let mut all: Vec<String> = events.map(|event| show.text(&event)).collect();
+    all.push(show.held() + &show.closed());
+    all
+}
+
+#[test]
+fn an_answer_is_shown_once_and_as_it_comes() {
+    let changed = |activity: Value| {
+        json!({"statusUpdate": {"taskId": "t", "contextId": "c",
+            "status": {"state": "TASK_STATE_WORKING", "message": said("1", "one")},
+            "metadata": {"urn:activity:event": activity}}})
+    };
+    let events = [
+        (
+            json!({"task": {"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"}}}),
+            "",
+        ),
+        (status("TASK_STATE_WORKING", &said("1", "one")), "one"),
+        (piece("Hel", false), "\nHel"),
+        (piece("lo", true), "lo"),
+        (status("TASK_STATE_WORKING", &said("2", "two")), "\ntwo"),
+        (piece("new", false), "\nnew"),
+        (status("TASK_STATE_COMPLETED", &said("2", "two")), ""),
+        (
+            status("TASK_STATE_FAILED", &said("3", "no")),
+            "\nno\n[failed]\n",
+        ),
+        (
+            changed(json!({"type": "messageUpdate", "id": "1", "text": "uno"})),
+            "[an earlier message is now: uno]\n",
+        ),
+        (
+            changed(json!({"type": "messageDelete", "id": "1"})),
+            "[an earlier message was taken back]\n",
+        ),
+        (changed(json!({"type": "trace", "id": "1"})), ""),
+    ];
+    let (events, mut expected): (Vec<Value>, Vec<&str>) = events.into_iter().unzip();
+    expected.push("");
+    assert_eq!(shown(&events), expected);
+}
+
+#[test]
+fn an_answer_that_is_told_in_several_places_is_shown_once() {
+    let task = |history: Value, artifacts: Value, message: Value| {
+        json!({"task": {"id": "t", "history": history, "artifacts": artifacts,
+            "status": {"state": "TASK_STATE_COMPLETED", "message": message}}})
+    };
+    let asked = json!({"messageId": "asked", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+    let artifact = json!([{"artifactId": "a", "parts": [{"text": "Hel"}, {"text": "lo"}]}]);
+    let hello = || said("1", "Hello");
+    let working = |id: &str, text: &str| status("TASK_STATE_WORKING", &said(id, text));
+    let whole = |text: &str| json!([{"artifactId": "a", "parts": [{"text": text}]}]);
+    for (events, expected) in [
+        (
+            vec![task(
+                json!([asked, hello()]),
+                artifact.clone(),
+                said("2", "Hello"),
+            )],
+            "Hello\n",
+        ),
+        (vec![task(json!([]), artifact, hello())], "Hello\n"),
+        (
+            vec![task(json!([hello(), asked]), json!([]), Value::Null)],
+            "",
+        ),
+        // The whole comes after its pieces, and the other way round.
+        (
+            vec![
+                piece("Hel", false),
+                piece("lo", true),
+                status("TASK_STATE_COMPLETED", &hello()),
+            ],
+            "Hello\n",
+        ),
+        (
+            vec![
+                working("1", "Hello"),
+                piece("Hel", false),
+                piece("lo", true),
+            ],
+            "Hello\n",
+        ),
+        (
+            vec![
+                working("1", "Hel"),
+                working("2", "lo"),
+                piece("Hello", false),
+            ],
+            "Hel\nlo\n",
+        ),
+        // Pieces that are messages of their own.
+        (
+            vec![
+                working("1", "So"),
+                working("2", " it"),
+                working("3", "self"),
+                piece("So itself", false),
+            ],
+            "So itself\n",
+        ),
+        (
+            vec![task(
+                json!([asked, said("1", "So"), said("2", " it")]),
+                whole("So it"),
+                Value::Null,
+            )],
+            "So it\n",
+        ),
+        // What begins alike and goes on is shown when that is known.
+        (
+            vec![working("1", "Hello"), piece("Hel", false), piece("m", true)],
+            "Hello\nHelm\n",
+        ),
+        (
+            vec![working("1", "Hello"), piece("Hel", false)],
+            "Hello\nHel\n",
+        ),
+        // The same words in two messages are two messages.
+        (
+            vec![working("1", "Hello"), working("2", "Hello")],
+            "Hello\nHello\n",
+        ),
+    ] {
+        assert_eq!(shown(&events).concat(), expected, "{events:?}");
+    }
+}
