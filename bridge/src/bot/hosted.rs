@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bridge_protocol::{
     a2a::Task,
     activity::{Activity, ChannelAccount, ConversationAccount},
-    translate::{SilentEnd, Turn as Machine, TurnContext as Place, whole},
+    translate::{SilentEnd, Turn as Machine, TurnContext as Place, sign_in, whole},
 };
 
 use super::{
@@ -60,7 +60,9 @@ impl Hosted {
         silent_end: SilentEnd,
     ) -> (TurnContext, Pump) {
         let (outbox, queue) = Outbox::open(&scene.task.id, &scene.place.activity_id);
-        let pump = Pump::new(Machine::new(scene.place.clone(), silent_end), handle, queue);
+        let machine = Machine::new(scene.place.clone(), silent_end)
+            .with_unanswered(sign_in::unanswered(&scene.task).cloned());
+        let pump = Pump::new(machine, handle, queue);
         (self.context(scene, outbox), pump)
     }
 

@@ -4,6 +4,7 @@ mod ending;
 mod proactive;
 mod remembering;
 mod sample;
+mod signing_in;
 mod streaming;
 
 use std::sync::Arc;

@@ -1,0 +1,48 @@
+//! Bots of this process that have their users sign in.
+
+use bridge_protocol::{activity::ActivityType, wire::Wire as _};
+use serde_json::json;
+
+use super::*;
+
+/// Asks to sign in, is content with a code, and else says nothing, as the prompts of SDKs do.
+fn door() -> impl Bot {
+    does(|turn| {
+        Box::pin(async move {
+            match turn.text() {
+                "hi" => {
+                    let card = json!({"contentType": "application/vnd.microsoft.card.oauth", "content": {
+                        "text": "Please sign in", "connectionName": "directory",
+                        "buttons": [{"type": "signin", "title": "Sign in", "value": "https://login.example/1"}],
+                    }});
+                    let asks = json!({"type": "message", "attachments": [card]});
+                    turn.send_activity(Activity::read(asks)?).await?;
+                }
+                "answered" => {
+                    let refused = json!({"type": "invokeResponse", "value": {"status": 412}});
+                    turn.send_activity(Activity::read(refused)?).await?;
+                }
+                "123456" => drop(turn.send_text("Welcome").await?),
+                _ => assert_eq!(turn.activity().kind, ActivityType::Message),
+            }
+            Ok(())
+        })
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_was_asked_to_sign_in_is_asked_until_the_bot_is_content() {
+    let mut chat = Chat::with(door());
+    for said in ["hi", "000000", "answered"] {
+        let task = chat.say(said).await.unwrap();
+        assert_eq!(task.status.state, TaskState::AuthRequired, "{said}");
+        let message = task.status.message.as_ref().unwrap();
+        assert_eq!(message.text(), "Please sign in\nhttps://login.example/1");
+    }
+    let task = chat.say("123456").await.unwrap();
+    assert_eq!(task.status.state, TaskState::InputRequired);
+    assert_eq!(task.status.message.as_ref().unwrap().text(), "Welcome");
+    // What was answered before is not asked again.
+    let task = chat.say("nothing").await.unwrap();
+    assert_eq!(task.status.state, TaskState::InputRequired);
+}
