@@ -5,7 +5,10 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
-use crate::{store::StoreError, turns::TurnError};
+use crate::{
+    store::StoreError,
+    turns::{Refusal, TurnError},
+};
 
 /// After how many seconds a request may be sent again that the store could not take.
 const AGAIN: u32 = 5;
@@ -35,6 +38,19 @@ pub(super) fn of_turn(error: TurnError) -> Error {
         TurnError::Busy { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
         TurnError::NoAgent { .. } => Error::new(ErrorKind::InvalidRequest, error.to_string()),
         TurnError::Store(error) => of_store(error),
+    }
+}
+
+/// An answer that the task log does not take. The message that it answers is in the log: whoever sends that again
+/// gets the answer as soon as it is there too.
+pub(super) fn of_unkept(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::Waits => {
+            let message = "the agent has no room left to keep its answer, which waits for it: send the request \
+                           again later, with the same messageId";
+            Error::unavailable(message, AGAIN)
+        }
+        Refusal::Lost => Error::new(ErrorKind::Internal, "the task log failed"),
     }
 }
 

@@ -16,6 +16,8 @@ mod send;
 mod settle;
 mod task;
 mod tenant;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

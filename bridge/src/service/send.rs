@@ -43,7 +43,10 @@ impl Service {
         let mut settled = None;
         if !returns_at_once {
             // Over the limit, the task is shown as it stands.
-            let waiting = timeout(self.settings.wait, self.settled(context, &submitted));
+            let waiting = timeout(
+                self.settings.wait,
+                self.settled_or_unkept(context, &submitted),
+            );
             settled = waiting.await.ok().transpose()?.flatten();
         }
         let snapshot = match settled {
@@ -133,6 +136,19 @@ impl Service {
                 })
                 .await
             }
+        }
+    }
+
+    /// Waits for the answer, but not for a store that does not take it.
+    async fn settled_or_unkept(
+        &self,
+        context: &Context,
+        submitted: &Submitted,
+    ) -> Result<Option<Arc<Head>>, Error> {
+        tokio::select! {
+            biased;
+            settled = self.settled(context, submitted) => settled,
+            refusal = self.turns.unkept(&submitted.task, submitted.turn) => Err(error::of_unkept(refusal)),
         }
     }
 

@@ -11,6 +11,7 @@
 //! - `pulse`: makes timers cheap
 //! - `recover`: after a restart
 //! - `repeat`: a message whose id came before
+//! - `unkept`: ends of turns that the store does not take
 //! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
 //! - `shown`: what they are shown of it
@@ -29,6 +30,7 @@ mod submit;
 #[cfg(test)]
 mod tests;
 mod unfinished;
+mod unkept;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -46,6 +48,8 @@ use crate::{
     store::{Measured, Store, StoreError},
 };
 use queue::Queues;
+pub(crate) use unkept::Refusal;
+use unkept::Unkept;
 
 /// Runs the turns of all agents on one store.
 #[derive(Clone, Debug)]
@@ -58,6 +62,7 @@ struct Shared {
     store: Arc<dyn Store>,
     agents: RwLock<Arc<Agents>>,
     queues: Queues,
+    unkept: Unkept,
     metrics: Metrics,
     expiring: Once,
     pulse: Once,
@@ -137,6 +142,7 @@ impl Turns {
             store: Arc::new(Measured::new(store, metrics.clone())),
             agents: RwLock::new(agents),
             queues: Queues::default(),
+            unkept: Unkept::default(),
             metrics,
             expiring: Once::new(),
             pulse: Once::new(),

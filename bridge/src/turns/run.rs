@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use tokio::{
     sync::watch,
-    time::{Instant, sleep, timeout},
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -15,6 +15,7 @@ use super::{
     logged::started,
     queue::{Job, Key},
     unfinished,
+    unkept::{Patience, Refusal},
 };
 use crate::{
     agent::Agent,
@@ -22,9 +23,6 @@ use crate::{
     executor::{EmitError, Inbox, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
-
-/// How long is waited before a turn's end is logged again that the store could not take, at first and at most.
-const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(10)];
 
 /// A turn that has the conversation.
 pub(super) struct Begun {
@@ -113,7 +111,7 @@ impl Turns {
 
     /// Ends a turn as failed, as soon as the store takes that.
     pub(super) async fn fail(&self, job: &Job, text: &str) {
-        let mut patience = Patience::new();
+        let mut patience = Patience::new(&self.0.unkept, job);
         let ended = loop {
             let tried = self.try_fail(job, text).await;
             if let Some(ended) = patience.judge(tried).await {
@@ -124,6 +122,7 @@ impl Turns {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
                 tracing::error!(task = job.task, turn = job.turn, %error, "a turn was lost");
+                self.0.unkept.put(job, Refusal::Lost);
             }
         }
     }
@@ -280,35 +279,12 @@ impl Turns {
         };
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
         // What the agent said last is kept until there is room for it.
-        let mut patience = Patience::new();
+        let mut patience = Patience::new(&self.0.unkept, job);
         loop {
             let tried = end(&handle, job.turn, last.clone()).await;
             if let Some(ended) = patience.judge(tried).await {
                 return ended;
             }
-        }
-    }
-}
-
-/// Tries again what the store cannot do just now. It is as long as the store takes: nothing else that could be
-/// said of the turn would be true.
-struct Patience(Duration);
-
-impl Patience {
-    fn new() -> Self {
-        Self(PAUSES[0])
-    }
-
-    /// What came of it; after a pause, `None` if it is to be tried again.
-    async fn judge(&mut self, tried: Result<(), EmitError>) -> Option<Result<(), EmitError>> {
-        match tried {
-            Err(EmitError::Store(error)) if error.is_passing() => {
-                tracing::warn!(%error, "the end of a turn waits until the store takes it");
-                sleep(self.0).await;
-                self.0 = (self.0 * 2).min(PAUSES[1]);
-                None
-            }
-            ended => Some(ended),
         }
     }
 }

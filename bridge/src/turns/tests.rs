@@ -20,7 +20,9 @@ use crate::{
     agent::{Conversation, TurnSettings},
     caller::Caller,
     executor::{Executor, Turn, Update},
-    store::{Append, Created, Event, Head, MemoryStore, SledSettings, SledStore},
+    store::{
+        Append, Created, Event, Head, MemoryStore, SledSettings, SledStore, testing::Troubled,
+    },
 };
 
 /// Completes each task when it may, or asks back; and breaks down when it is asked for the so manieth time how long
@@ -168,6 +170,50 @@ async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
     let again = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
     assert_eq!(
         settled(&turns, &again.task).await.state,
+        TaskState::Completed
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
+    let acting = Acting::new(0);
+    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    // The first one is of the turn: a message that begins a task needs none.
+    store.unreadable.store(1, Ordering::SeqCst);
+    let first = turns.submit(incoming("m-1", "hello", None)).await.unwrap();
+    assert_eq!(settled(&turns, &first.task).await.state, TaskState::Failed);
+    let text = said(&turns, &first.task).await;
+    assert!(text.starts_with("The bridge could not keep"), "{text}");
+    let next = turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &next.task).await.state,
+        TaskState::Completed
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_while_a_turn_is_failed_leaves_its_conversation_free() {
+    let acting = Acting::new(0);
+    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let turns = Turns::new(store.clone(), [agent(&acting)]);
+    let first = turns.submit(incoming("m-1", "wait", None)).await.unwrap();
+    turns.submit(incoming("m-2", "hello", None)).await.unwrap();
+    let third = turns.submit(incoming("m-3", "hello", None)).await.unwrap();
+    // The second one reads the head when it begins, and so does who fails it after that.
+    store.panicking.store(2, Ordering::SeqCst);
+    acting.may_go_on.add_permits(1);
+    assert_eq!(
+        settled(&turns, &first.task).await.state,
+        TaskState::Completed
+    );
+    assert_eq!(
+        settled(&turns, &third.task).await.state,
+        TaskState::Completed
+    );
+    let fourth = turns.submit(incoming("m-4", "hello", None)).await.unwrap();
+    assert_eq!(
+        settled(&turns, &fourth.task).await.state,
         TaskState::Completed
     );
 }

@@ -1,7 +1,8 @@
 //! The suite that every store backend passes.
 //!
 //! A backend implements [`Backend`] in its tests and names it in [`store_tests!`](crate::store_tests):
-//! each test then is a test of its own. They panic where a store is not as [`Store`] says.
+//! each test then is a test of its own. They panic where a store is not as [`Store`] says. [`Troubled`] is a store
+//! that fails, for tests of those who use one.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +16,7 @@ mod log;
 mod record;
 mod restart;
 mod sample;
+mod troubled;
 
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ pub use log::{
 pub use record::small_records_come_back;
 pub use restart::{everything_survives_reopening, open_tasks_are_those_to_look_at};
 pub use sample::Sample;
+pub use troubled::Troubled;
 
 use super::Store;
 

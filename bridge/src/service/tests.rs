@@ -1,0 +1,99 @@
+//! Waiting for an answer that the disk has no room for.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use async_trait::async_trait;
+use bridge_protocol::a2a::{
+    AgentCard, ErrorKind, Message, Part, Role, SendMessageRequest, SendMessageResponse, TaskState,
+};
+use tokio::sync::Semaphore;
+
+use super::*;
+use crate::{
+    agent::{Agent, TurnSettings},
+    executor::{Executor, Turn, Update},
+    store::{MemoryStore, SledSettings, SledStore, Store, testing::Troubled},
+};
+
+/// Says that it has begun, and answers when it may.
+struct Patient {
+    has_begun: Semaphore,
+    may_answer: Semaphore,
+}
+
+#[async_trait]
+impl Executor for Patient {
+    async fn execute(&self, turn: Turn) -> Vec<Update> {
+        self.has_begun.add_permits(1);
+        self.may_answer.acquire().await.unwrap().forget();
+        let id = format!("{}-answer", turn.message.message_id);
+        vec![Update::said(TaskState::Completed, id, "done")]
+    }
+}
+
+/// An agent that nobody leaves before it has answered, or cannot.
+fn serving(store: Arc<dyn Store>) -> (Service, Arc<Patient>) {
+    let patient = Arc::new(Patient {
+        has_begun: Semaphore::new(0),
+        may_answer: Semaphore::new(0),
+    });
+    let agent = Agent {
+        name: "patient".into(),
+        card: AgentCard::named("Patient", "Waits"),
+        executor: patient.clone(),
+        settings: TurnSettings::default(),
+    };
+    let settings = Settings {
+        wait: Duration::from_secs(100_000),
+    };
+    (Service::new(Turns::new(store, [agent]), settings), patient)
+}
+
+/// Says hello, always by the same message.
+async fn hello(service: Service) -> Result<Arc<Task>, Error> {
+    let context = Context::new("patient", Caller::anonymous());
+    let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
+    let answer = service.send_message(&context, SendMessageRequest::new(message));
+    match answer.await? {
+        SendMessageResponse::Task(task) => Ok(task),
+        SendMessageResponse::Message(message) => panic!("{message:?}"),
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_an_answer_does_not_wait_for_room_on_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder.path())).unwrap());
+    let (service, patient) = serving(store.clone());
+    let waiting = tokio::spawn(hello(service.clone()));
+    patient.has_begun.acquire().await.unwrap().forget();
+    store.set_room(0);
+    patient.may_answer.add_permits(1);
+    for refused in [waiting.await.unwrap(), hello(service.clone()).await] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+    }
+    store.set_room(i64::MAX);
+    // The same message again has the answer, once that is kept; the agent is not called again.
+    let task = loop {
+        match hello(service.clone()).await {
+            Ok(task) => break task,
+            Err(error) => assert_eq!(error.kind, ErrorKind::Unavailable, "{error}"),
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(task.status.state, TaskState::Completed);
+    assert_eq!(patient.has_begun.available_permits(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_an_answer_that_is_lost_is_told() {
+    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let (service, patient) = serving(store.clone());
+    let waiting = tokio::spawn(hello(service));
+    patient.has_begun.acquire().await.unwrap().forget();
+    store.unwritable.store(usize::MAX, Ordering::SeqCst);
+    patient.may_answer.add_permits(1);
+    let error = waiting.await.unwrap().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Internal, "{error}");
+}

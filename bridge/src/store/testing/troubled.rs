@@ -1,0 +1,141 @@
+//! A store in trouble: some of its calls fail, or panic.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+
+use crate::{
+    caller::Caller,
+    store::{
+        Append, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored, Watch,
+    },
+};
+
+/// Another store, of which so many of the next calls go wrong.
+#[derive(Debug)]
+pub struct Troubled {
+    store: Arc<dyn Store>,
+    /// How many of the next tasks cannot be read.
+    pub unreadable: AtomicUsize,
+    /// How many of the next heads panic.
+    pub panicking: AtomicUsize,
+    /// How many of the next appends fail for good.
+    pub unwritable: AtomicUsize,
+}
+
+impl Troubled {
+    /// This store, as long as nothing is said to go wrong.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            unreadable: AtomicUsize::new(0),
+            panicking: AtomicUsize::new(0),
+            unwritable: AtomicUsize::new(0),
+        }
+    }
+}
+
+/// Whether there is one left, which is taken.
+fn takes(left: &AtomicUsize) -> bool {
+    let less = |left: usize| left.checked_sub(1);
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        .is_ok()
+}
+
+#[async_trait]
+impl Store for Troubled {
+    async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
+        match takes(&self.unwritable) {
+            true => Err(StoreError::Closed),
+            false => self.store.append(caller, append).await,
+        }
+    }
+
+    async fn read(
+        &self,
+        caller: &Caller,
+        task: &str,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Stored>, StoreError> {
+        self.store.read(caller, task, after, limit).await
+    }
+
+    async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
+        assert!(!takes(&self.panicking), "the store breaks down");
+        self.store.head(caller, task).await
+    }
+
+    async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
+        match takes(&self.unreadable) {
+            true => Err(StoreError::Corrupt {
+                what: format!("task {task}"),
+                reason: "this read goes wrong".to_owned(),
+            }),
+            false => self.store.task(caller, task).await,
+        }
+    }
+
+    async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+        self.store.list(caller, query).await
+    }
+
+    async fn find_message(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        message_id: &str,
+    ) -> Result<Option<(String, Seq)>, StoreError> {
+        self.store.find_message(caller, agent, message_id).await
+    }
+
+    async fn find_client_task(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        client_id: &str,
+    ) -> Result<Option<String>, StoreError> {
+        self.store.find_client_task(caller, agent, client_id).await
+    }
+
+    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.store.open_tasks(after, limit).await
+    }
+
+    async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
+        self.store.watch(caller, task).await
+    }
+
+    async fn put_record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+        value: Vec<u8>,
+    ) -> Result<(), StoreError> {
+        self.store.put_record(caller, key, value).await
+    }
+
+    async fn record(
+        &self,
+        caller: &Caller,
+        key: &RecordKey,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.record(caller, key).await
+    }
+
+    async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
+        self.store.delete_record(caller, key).await
+    }
+
+    async fn records(
+        &self,
+        caller: &Caller,
+        kind: &str,
+        scope: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.store.records(caller, kind, scope).await
+    }
+}
