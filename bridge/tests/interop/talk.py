@@ -1,7 +1,7 @@
 """What the clients that talk to bots have in common.
 
 Each is started with the bridge's address and with the conversations to have, as JSON: a list of `{"name", "agent", "says"}`,
-and `until` where the bot says that after its turn. It has each of them waiting and streaming, all at once, and prints what
+and `until` with the bot's address as `bot` where the bot says that after its turn, when it is asked for. It has each of them waiting and streaming, all at once, and prints what
 it saw as JSON: `{NAME: {"waiting": {"answers": [[...], ...], "task": ...}, "streaming": ...}}`.
 """
 
@@ -9,6 +9,8 @@ import asyncio
 import json
 import sys
 from types import SimpleNamespace
+
+import httpx
 
 # Longer than any conversation here takes; a client that waits for ever would hide what it waits for.
 LIMIT_SECONDS = 60
@@ -31,13 +33,20 @@ async def converse(connect, task_of, conversation, streaming):
         # An ended task takes no message: the conversation goes on in its context.
         task, context = None if has_ended(told) else told["id"], told["contextId"]
     if until := conversation.get("until"):
+        # Its turn is over: the client has its answer.
+        await ask_for(conversation["bot"], told["contextId"])
         await hear(client, told, until, streaming)
     return {"answers": answers, "task": await client.task(told["id"])}
 
 
+async def ask_for(bot, conversation):
+    async with httpx.AsyncClient(timeout=LIMIT_SECONDS) as http:
+        (await http.post(f"{bot}/now/{conversation}")).raise_for_status()
+
+
 async def hear(client, told, until, streaming):
     """Waits until the bot has said it and rests, which may be before a stream of the task is open."""
-    if streaming and not has_ended(told):
+    if streaming:
         async for item in client.follow(told["id"]):
             if until in json.dumps(item):
                 break

@@ -30,7 +30,7 @@ pub(crate) const AGENTS_SDK: Python = Python(
 );
 
 /// The Bot Framework SDK for Python.
-const BOT_FRAMEWORK: Python = Python(
+pub(crate) const BOT_FRAMEWORK: Python = Python(
     "bot_framework.py",
     &[
         "botbuilder-integration-aiohttp==4.17.1",
@@ -64,7 +64,7 @@ const KINDS: [Kind; 9] = [
     ("cards", "bot", &["card"]),
     ("files", "bot", &["look", "file"]),
     ("corrections", "bot", &["correct"]),
-    ("proactive", "late", &["later"]),
+    ("proactive", "open", &["later"]),
     ("ending", "bot", &["count", "end"]),
     ("failure", "bot", &["throw"]),
 ];
@@ -82,7 +82,7 @@ const CLASSIC: [Kind; 2] = [
     ("upload", "bot", &["upload"]),
 ];
 
-/// What a bot says after its turn, which only one kind of conversation waits for.
+/// What a bot says after its turn, which only one kind of conversation asks and waits for.
 const UNTIL: (&str, &str) = ("proactive", "here I am");
 
 /// A bot in Python, and its packages.
@@ -139,7 +139,8 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     let bridge = serve(&folder, bot);
     let mut seen = Vec::new();
     for (version, client, packages) in CLIENTS {
-        seen.push((version, ask(&bridge, client, packages, more).await));
+        let told = conversations(bot, more);
+        seen.push((version, ask(&bridge, client, packages, &told).await));
     }
     for (kind, ..) in KINDS.iter().chain(more) {
         let shown = seen.iter().map(|(version, seen)| {
@@ -156,33 +157,38 @@ async fn talk(name: &str, bot: &Bridge, more: &[Kind]) {
     }
 }
 
-/// The bot as three agents: on the usual channel, on one that bots do not know, and as one that answers after its
-/// turn.
+/// The bot as three agents: on the usual channel, on one that bots do not know, and as one whose tasks stay open, so
+/// that what comes after a turn comes in the same task.
 fn serve(folder: &TempDir, bot: &Bridge) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, more: &str| {
         format!("[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\n{more}\n")
     };
-    let late = "turns = 'late'\nending.quiet = '2s'";
+    let open = "silent_end = 'input-required'";
     let a2a = "channel_id = 'a2a'";
-    let agents = agent("bot", "") + &agent("a2a", a2a) + &agent("late", late);
+    let agents = agent("bot", "") + &agent("a2a", a2a) + &agent("open", open);
     let config = folder.path().join("bridge.toml");
     fs::write(&config, format!("store = 'memory'\n{agents}")).unwrap();
     Bridge::serve(&["--config", config.to_str().unwrap()])
 }
 
-/// What a client saw, by the kind of conversation.
-async fn ask(bridge: &Bridge, client: &str, packages: &[&str], more: &[Kind]) -> Value {
-    let python = venv::with(packages).await.join("bin/python");
+/// The conversations to have with a bot, as the clients are told.
+fn conversations(bot: &Bridge, more: &[Kind]) -> Value {
     let told = KINDS.iter().chain(more).map(|(kind, agent, says)| {
         let until = (*kind == UNTIL.0).then_some(UNTIL.1);
-        json!({"name": kind, "agent": agent, "says": says, "until": until})
+        json!({"name": kind, "agent": agent, "says": says, "until": until, "bot": bot.url()})
     });
+    told.collect()
+}
+
+/// What a client saw, by the kind of conversation.
+async fn ask(bridge: &Bridge, client: &str, packages: &[&str], told: &Value) -> Value {
+    let python = venv::with(packages).await.join("bin/python");
     let mut command = tokio::process::Command::new(python);
     command
         .arg(interop(client))
         .arg(bridge.url())
-        .arg(Value::from_iter(told).to_string());
+        .arg(told.to_string());
     let (done, said) = run(&mut command, LIMIT).await;
     let seen = said
         .lines()

@@ -49,6 +49,12 @@ async fn answers(bot: &Bridge) {
         let params = json!({ "message": message });
         let answer = client.call(agent, "SendMessage", &params).await;
         let task = answer.unwrap()["result"]["task"].take();
+        if says == "worklater" {
+            // The turn is over, and only now the bot goes on.
+            let context = task["contextId"].as_str().unwrap();
+            let asked = reqwest::Client::new().post(format!("{url}/now/{context}"));
+            assert!(asked.send().await.unwrap().status().is_success());
+        }
         let last = answered(&client, agent, &task).await;
         assert!(!last.to_string().contains("Working"), "{last}");
         let referred = &last["metadata"]["urn:activity:follows"]["taskId"];

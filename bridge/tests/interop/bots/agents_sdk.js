@@ -2,8 +2,8 @@
 //
 // It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a
 // question, `card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with
-// what is said, changed and taken back, `later` with something that comes after the turn, `end` ends the conversation,
-// `throw` fails.
+// what is said, changed and taken back, `later` with something that comes after the turn when it is asked for at
+// /now/CONVERSATION, `end` ends the conversation, `throw` fails.
 
 const express = require('express')
 const { AgentApplication, CardFactory, MemoryStorage, MessageFactory } = require('@microsoft/agents-hosting')
@@ -11,6 +11,7 @@ const { Activity } = require('@microsoft/agents-activity')
 const { createAgentRequestHandler } = require('@microsoft/agents-hosting-express')
 
 const agent = new AgentApplication({ storage: new MemoryStorage() })
+const promised = new Map()
 const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 const does = {
@@ -54,9 +55,9 @@ const does = {
     const { adapter, identity } = context
     const reference = context.activity.getConversationReference()
     await context.sendActivity('I will call back')
-    setTimeout(() => adapter.continueConversation(identity, reference, async turn => {
+    promised.set(context.activity.conversation.id, () => adapter.continueConversation(identity, reference, async turn => {
       await turn.sendActivity('here I am')
-    }), 1000)
+    }))
   },
   async end (context) {
     await context.sendActivity('bye')
@@ -78,4 +79,8 @@ agent.onActivity('message', async context => {
 const app = express()
 app.use(express.json())
 app.post('/api/messages', createAgentRequestHandler(agent))
+app.post('/now/:conversation', async (request, response) => {
+  await promised.get(request.params.conversation)()
+  response.end()
+})
 const server = app.listen(0, '127.0.0.1', () => console.error(`listening on http://127.0.0.1:${server.address().port}`))

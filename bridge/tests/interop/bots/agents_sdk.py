@@ -3,7 +3,8 @@
 It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a question,
 `card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with what is
 said, changed and taken back, `work` with a placeholder that becomes the answer, `worklater` with one that does so after
-the turn, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails.
+the turn, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails. What comes after
+a turn comes when it is asked for at /now/CONVERSATION: a bot cannot see when its turn is over.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import sys
 from os import environ
 
 from aiohttp import ClientSession
-from aiohttp.web import Application, AppRunner, TCPSite
+from aiohttp.web import Application, AppRunner, Response, TCPSite
 from microsoft_agents.activity import (
     Activity,
     Attachment,
@@ -107,13 +108,12 @@ async def work_later(context: TurnContext, _: TurnState):
     identity = context.identity
 
     async def answer():
-        await asyncio.sleep(1)
         update = Activity(type="message", text="The answer", id=placeholder.id)
         await ADAPTER.continue_conversation_with_claims(
             identity, continuation, lambda turn: turn.update_activity(update)
         )
 
-    TASKS.add(asyncio.create_task(answer()))
+    PROMISED[context.activity.conversation.id] = answer
 
 
 async def later(context: TurnContext, _: TurnState):
@@ -121,13 +121,17 @@ async def later(context: TurnContext, _: TurnState):
     identity = context.identity
 
     async def speak():
-        await asyncio.sleep(1)
         await ADAPTER.continue_conversation_with_claims(
             identity, continuation, lambda turn: turn.send_activity("here I am")
         )
 
     await context.send_activity("I will call back")
-    TASKS.add(asyncio.create_task(speak()))
+    PROMISED[context.activity.conversation.id] = speak
+
+
+async def now(request):
+    await PROMISED.pop(request.match_info["conversation"])()
+    return Response()
 
 
 async def end(context: TurnContext, _: TurnState):
@@ -153,7 +157,7 @@ async def echo(context: TurnContext, _: TurnState):
     await context.send_activity(f"Echo: {context.activity.text}")
 
 
-TASKS = set()
+PROMISED = {}
 for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "file": file, "correct": correct,
                    "worklater": work_later, "work": work, "later": later, "end": end, "throw": throw}.items():
     AGENT.message(word)(does)
@@ -164,6 +168,7 @@ async def main():
     app = Application(middlewares=[jwt_authorization_middleware])
     app["agent_configuration"] = CONNECTIONS.get_default_connection_configuration()
     app.router.add_post("/api/messages", lambda request: start_agent_process(request, AGENT, ADAPTER))
+    app.router.add_post("/now/{conversation}", now)
     runner = AppRunner(app)
     await runner.setup()
     site = TCPSite(runner, "127.0.0.1", 0)

@@ -4,7 +4,8 @@
 // cards and suggested actions, `file` with two files, `upload` with one that is uploaded before, a file with what came of
 // it, `correct` with what is said, changed and taken back, `work` with a placeholder that becomes the answer, `worklater`
 // with one that does so after the turn, `dialog` begins a dialog, `later` is answered with something that comes after the
-// turn, `end` ends the conversation, `throw` fails.
+// turn, `end` ends the conversation, `throw` fails. What comes after a turn comes when it is asked for at
+// /now/CONVERSATION: a bot cannot see when its turn is over.
 
 const express = require('express')
 const {
@@ -17,6 +18,11 @@ const adapter = new CloudAdapter(new ConfigurationBotFrameworkAuthentication({})
 const state = new ConversationState(new MemoryStorage())
 const counted = state.createProperty('counted')
 const dialogs = new DialogSet(state.createProperty('dialogs'))
+const promised = new Map()
+const promise = (context, kept) => {
+  const reference = TurnContext.getConversationReference(context.activity)
+  promised.set(context.activity.conversation.id, () => adapter.continueConversationAsync('', reference, kept))
+}
 
 class Order extends ComponentDialog {
   constructor () {
@@ -77,18 +83,15 @@ const does = {
     await context.updateActivity({ type: 'message', text: 'The answer', id })
   },
   async worklater (context) {
-    const reference = TurnContext.getConversationReference(context.activity)
     const { id } = await context.sendActivity('Working on it')
-    const update = { type: 'message', text: 'The answer', id }
-    setTimeout(() => adapter.continueConversationAsync('', reference, turn => turn.updateActivity(update)), 1000)
+    promise(context, turn => turn.updateActivity({ type: 'message', text: 'The answer', id }))
   },
   async dialog (context) {
     await (await dialogs.createContext(context)).beginDialog('order')
   },
   async later (context) {
-    const reference = TurnContext.getConversationReference(context.activity)
     await context.sendActivity('I will call back')
-    setTimeout(() => adapter.continueConversationAsync('', reference, turn => turn.sendActivity('here I am')), 1000)
+    promise(context, turn => turn.sendActivity('here I am'))
   },
   async end (context) {
     await context.sendActivity('bye')
@@ -120,4 +123,8 @@ bot.onMessage(async (context, next) => {
 const app = express()
 app.use(express.json())
 app.post('/api/messages', (request, response) => adapter.process(request, response, context => bot.run(context)))
+app.post('/now/:conversation', async (request, response) => {
+  await promised.get(request.params.conversation)()
+  response.end()
+})
 const server = app.listen(0, '127.0.0.1', () => console.error(`listening on http://127.0.0.1:${server.address().port}`))

@@ -3,14 +3,14 @@
 It echoes; `count` is answered with how often it was said in this conversation, `ask` with a question, `card` with two
 cards and suggested actions, `file` with two files, `upload` with one that is uploaded before, a file with what came of it,
 `correct` with what is said, changed and taken back, `dialog` begins a dialog, `later` is answered with something that comes
-after the turn, `end` ends the conversation, `throw` fails.
+after the turn when it is asked for at /now/CONVERSATION, `end` ends the conversation, `throw` fails.
 """
 
 import asyncio
 import sys
 
 from aiohttp import ClientSession
-from aiohttp.web import Application, AppRunner, TCPSite
+from aiohttp.web import Application, AppRunner, Response, TCPSite
 from botbuilder.core import (
     ActivityHandler,
     CardFactory,
@@ -39,7 +39,7 @@ ADAPTER = CloudAdapter(ConfigurationBotFrameworkAuthentication({}))
 STATE = ConversationState(MemoryStorage())
 COUNTED = STATE.create_property("counted")
 DIALOGS = DialogSet(STATE.create_property("dialogs"))
-TASKS = set()
+PROMISED = {}
 
 
 async def ask_what(step):
@@ -120,11 +120,15 @@ async def later(context):
     reference = TurnContext.get_conversation_reference(context.activity)
 
     async def speak():
-        await asyncio.sleep(1)
         await ADAPTER.continue_conversation(reference, lambda turn: turn.send_activity("here I am"), "")
 
     await context.send_activity("I will call back")
-    TASKS.add(asyncio.create_task(speak()))
+    PROMISED[context.activity.conversation.id] = speak
+
+
+async def now(request):
+    await PROMISED.pop(request.match_info["conversation"])()
+    return Response()
 
 
 async def end(context):
@@ -167,6 +171,7 @@ async def main():
     bot = Bot()
     app = Application()
     app.router.add_post("/api/messages", lambda request: ADAPTER.process(request, bot))
+    app.router.add_post("/now/{conversation}", now)
     runner = AppRunner(app)
     await runner.setup()
     site = TCPSite(runner, "127.0.0.1", 0)
