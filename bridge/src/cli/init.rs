@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::bot::url;
 use crate::{
     bot, clock,
-    config::{self, AgentName, HttpUrl},
+    config::{self, AgentName, HttpUrl, TurnsAre},
 };
 
 /// Where a message's id stands in the example, which the shell makes.
@@ -149,7 +149,7 @@ store = "sled:bridge-data"                  # or "memory"
 [[agents]]
 name = "{name}"
 {agent}
-path = "{PATH}"
+{turns}path = "{PATH}"
 card_file = "agent-card.json"
 # flat_results = true                       # for clients that look for result.task.state
 
@@ -159,6 +159,7 @@ me = {{ file = "token" }}
 "#,
             listen = self.listen,
             name = self.name.0,
+            turns = TurnsAre::explained(),
         )
     }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use clap::{ValueEnum, builder::PossibleValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
@@ -87,14 +88,19 @@ pub struct AgentConfig {
 }
 
 impl AgentConfig {
-    /// The key by which the agent's turns leave their tasks at work, if they do.
-    pub(crate) fn leaves_at_work(&self) -> Option<&'static str> {
-        let is_dotnet = self.turns == Some(TurnsAre::Dotnet);
-        match self.silent_end {
-            Some(SilentTurn::Working) => Some("silent_end"),
-            None => is_dotnet.then_some("turns"),
-            Some(SilentTurn::InputRequired | SilentTurn::Completed) => None,
-        }
+    /// What the end of its turns means, if it is a running bot: the value of `turns` with its meaning, and which keys
+    /// stand over that.
+    pub(crate) fn turns_in_words(&self) -> String {
+        let turns = self.turns.unwrap_or_default();
+        let over = [
+            ("silent_end", self.silent_end.is_some()),
+            ("conversation", self.conversation.is_some()),
+        ];
+        let over = over.iter().filter(|(_, is_said)| *is_said);
+        let over: String = over
+            .map(|(key, _)| format!("; {key} stands over it"))
+            .collect();
+        format!("turns = \"{}\": {}{over}", turns.name(), turns.meaning())
     }
 }
 
@@ -112,18 +118,43 @@ pub enum DeliveryMode {
     Stream,
 }
 
+// What stands here of each value is also what users are told of it, in one line.
 /// What the end of a bot's turn means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnsAre {
-    /// It completes the task, unless the bot asked something; the conversation is the context, and goes on in the
-    /// next task.
+    /// completes the task, unless the bot asked something; the next message of the context goes on in the conversation
+    #[default]
     Answers,
-    /// The task works until the bot ends the conversation, which is the task, as in Microsoft's hosting for .NET.
-    Dotnet,
-    /// As answers, for bots that answer after their turn: it ends when the bot ends the conversation or was quiet
-    /// for a while, 10s if ending does not say.
+    /// as answers, for bots that answer after their turn: it ends with the conversation, or when the bot was quiet for 10s
     Late,
+    /// leaves the task working until the bot ends the conversation, which is the task, as Microsoft's hosting for .NET does
+    Dotnet,
+}
+
+impl TurnsAre {
+    /// As the key has it.
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// What it means, in a line.
+    fn meaning(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.as_ref().and_then(PossibleValue::get_help);
+        help.map_or_else(String::new, ToString::to_string)
+    }
+
+    /// The key with each of its values, as comments of a configuration.
+    pub(crate) fn explained() -> String {
+        let line = |one: &Self| {
+            let value = format!("\"{}\"", one.name());
+            format!("# turns = {value:<10} # {}\n", one.meaning())
+        };
+        let lines: String = Self::value_variants().iter().map(line).collect();
+        format!("# What the end of the bot's turn means; answers if nothing is said:\n{lines}")
+    }
 }
 
 /// What a bot's conversations are.

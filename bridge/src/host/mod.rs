@@ -50,6 +50,7 @@ pub struct Host {
     accesses: BTreeMap<String, Access>,
     extended: BTreeMap<String, AgentCard>,
     flat_results: BTreeSet<String>,
+    turns: BTreeMap<String, String>,
     extras: Extras,
     push: Option<PushSettings>,
     signs: bool,
@@ -103,6 +104,7 @@ impl Host {
             accesses: BTreeMap::new(),
             extended: BTreeMap::new(),
             flat_results: BTreeSet::new(),
+            turns: BTreeMap::new(),
             extras: Extras::default(),
             push: Some(PushSettings::default()),
             signs: false,
@@ -228,6 +230,13 @@ impl Host {
     #[must_use]
     pub fn flat_results(mut self, agent: impl Into<String>) -> Self {
         self.flat_results.insert(agent.into());
+        self
+    }
+
+    /// With what the end of this agent's turns means, in words: `/docs` shows it to those who write clients.
+    #[must_use]
+    pub fn turns(mut self, agent: impl Into<String>, words: impl Into<String>) -> Self {
+        self.turns.insert(agent.into(), words.into());
         self
     }
 

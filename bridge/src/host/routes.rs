@@ -52,6 +52,7 @@ pub(super) fn routes(
             grpc: extras.grpc.interface((index > 0).then_some(&seat.agent)),
             access: seat.access.clone(),
             flat_results: seat.flat_results,
+            turns: seat.turns.clone(),
             signer: extras.signer.clone(),
             body_limit: extras.body_limit.unwrap_or(BODY_LIMIT),
         };

@@ -17,6 +17,7 @@ pub(super) struct Seat {
     pub(super) path: String,
     pub(super) access: Access,
     pub(super) flat_results: bool,
+    pub(super) turns: Option<String>,
 }
 
 impl Host {
@@ -50,6 +51,7 @@ impl Host {
                 path,
                 access: self.accesses.get(name).cloned().unwrap_or_default(),
                 flat_results: self.flat_results.contains(name),
+                turns: self.turns.get(name).cloned(),
             });
         }
         Ok(seats)

@@ -77,6 +77,8 @@ pub struct Endpoint {
     pub access: Access,
     /// Whether tasks are answered to `message/send` of 0.3 wrapped and with a flat state.
     pub flat_results: bool,
+    /// What the end of its turns means, in words, if that is known.
+    pub turns: Option<String>,
     /// Who signs the agent's cards, if anybody does.
     pub signer: Option<Arc<CardSigner>>,
     /// The largest body that is read, in bytes.

@@ -127,7 +127,7 @@ async fn an_agents_settings_are_tried() {
         (
             "good",
             true,
-            "must show nothing\ncalls back at http://127.0.0.1:",
+            "must show nothing\nturns = \"answers\": completes the task",
         ),
         (
             "wary",

@@ -5,6 +5,8 @@ mod access;
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod blocked;
+#[cfg(test)]
 mod bots;
 #[cfg(test)]
 mod boundary;
@@ -69,6 +71,8 @@ mod openapi;
 mod own_store;
 #[cfg(test)]
 mod placeholders;
+#[cfg(test)]
+mod presets;
 #[cfg(test)]
 mod program;
 #[cfg(test)]

@@ -1,8 +1,18 @@
 //! A bot that has its users sign in by the SDK's own prompt, and what a client sends back.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::{bots::on_node, client::Client, program::Bridge};
+use crate::{
+    bots::on_node,
+    client::Client,
+    program::{Bridge, run},
+    terminal::bridge,
+};
+
+/// How long a look at a bot may take.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A client in the middle of one task.
 struct Talk {
@@ -78,6 +88,10 @@ async fn a_user_signs_in() {
     let bot = on_node("sign_in.js", &[]).await;
     let url = format!("bot={}/api/messages", bot.url());
     let bridge = Bridge::serve(&["--store", "memory", "--bot", &url]);
+    let place = format!("{}/api/messages", bot.url());
+    let (_, told) = run(&mut self::bridge(&["doctor", &place, "--say", "hi"]), LIMIT).await;
+    assert!(told.contains("asks its users to sign in"), "{told}");
+
     let exchange =
         |token: &str| json!({"id": "x-1", "connectionName": "directory", "token": token});
 

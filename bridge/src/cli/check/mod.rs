@@ -17,7 +17,6 @@ use url::Url;
 
 use show::Checked;
 use subject::Subject;
-pub(super) use subject::WORKING;
 
 /// Look for mistakes in agent cards and configurations
 #[derive(Debug, Args)]

@@ -127,7 +127,7 @@ async fn configuration(path: &Path) -> Result<Report, CheckError> {
             report.findings.extend(refused(&config).await);
             report
                 .findings
-                .extend(config.agents.iter().filter_map(endless));
+                .extend(config.agents.iter().filter_map(waits));
             report.findings.extend(in_the_clear(&config));
             for file in config
                 .agents
@@ -159,20 +159,31 @@ async fn refused(config: &Config) -> Option<Finding> {
     })
 }
 
-/// A bot whose turns end without a state keeps those waiting who wait for its answer.
-fn endless(agent: &AgentConfig) -> Option<Finding> {
-    agent.leaves_at_work().map(|key| Finding {
-        level: Level::Warning,
+/// A bot whose turns do not end with its HTTP answer keeps those waiting who wait for it.
+fn waits(agent: &AgentConfig) -> Option<Finding> {
+    let serve::Awaited {
+        key,
+        message,
+        is_endless,
+    } = serve::awaited(agent)?;
+    let (level, fix) = match is_endless {
+        true => (
+            Level::Warning,
+            "leave it out, unless the bot ends its conversations (endOfConversation)",
+        ),
+        false => (
+            Level::Note,
+            "leave it out, unless the bot answers after its turn",
+        ),
+    };
+    Some(Finding {
+        level,
         rule: "configuration",
         path: format!("agents.{}.{key}", agent.name.get_ref().0),
-        message: WORKING.to_owned(),
-        fix: "leave it out, unless the bot ends its conversations (endOfConversation)".to_owned(),
+        message,
+        fix: fix.to_owned(),
     })
 }
-
-/// What becomes of a client that waits for a task which stays at work (specification 3.2.2).
-pub(in crate::cli) const WORKING: &str = "tasks stay at work when the bot has answered without ending the conversation: a \
-                                          client that waits for the answer gets it when the turn's limit is over";
 
 /// What webhooks are shown is kept as it came, unless there is a key.
 fn in_the_clear(config: &Config) -> Option<Finding> {

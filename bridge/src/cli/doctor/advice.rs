@@ -4,6 +4,7 @@ use bridge_protocol::activity::DeliveryMode;
 use url::Url;
 
 use super::probe::{Outcome, Probe, Taken};
+use crate::config::TurnsAre;
 
 /// The settings to use, as TOML.
 ///
@@ -60,6 +61,17 @@ pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
     Some(format!("channel_id = \"{}\"  # {why}", other.channel))
 }
 
+/// What a client does with a bot that asks its users to sign in, if this one does.
+pub(super) fn sign_in(probes: &[Probe]) -> Option<&'static str> {
+    let asks = |probe: &Probe| matches!(&probe.outcome, Outcome::Taken(taken) if taken.signs_in);
+    probes.iter().any(asks).then_some(SIGN_IN)
+}
+
+const SIGN_IN: &str = "\
+the bot asks its users to sign in, so that the task is TASK_STATE_AUTH_REQUIRED. In the same task a client sends back the
+code that the user was shown, as text, or a token, as a data part {\"id\", \"connectionName\", \"token\"} with the metadata
+{\"urn:activity:invoke\": {\"name\": \"signin/tokenExchange\"}}; see \"Signing in\" in bridge/README.md";
+
 const ACCESS: &str = "\
 # what the bridge shows to the bot, one of:
 [agents.auth.issuer]                 # for bots that are told to trust the bridge's own issuer
@@ -72,8 +84,8 @@ app_id = \"APP_ID\"
 ";
 
 fn agent(url: &Url) -> String {
-    let late = "# turns = \"late\"  # if it answers after its turn";
-    format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n{late}\n")
+    let turns = TurnsAre::explained();
+    format!("[[agents]]\nname = \"bot\"\nbot = \"{url}\"\n{turns}")
 }
 
 /// The status by which a bot did not let us in.
@@ -137,6 +149,7 @@ mod tests {
             called: texts(called),
             pieces: 0,
             refused: None,
+            signs_in: false,
         })
     }
 
@@ -188,6 +201,7 @@ mod tests {
         .unwrap();
         let agent = "[[agents]]\nname = \"bot\"\nbot = \"http://h/api/messages\"\n";
         assert!(plain.contains(agent), "{plain}");
+        assert!(plain.contains("# turns = \"late\" "), "{plain}");
         let deaf = told([
             taken(&[], false, &[]),
             taken(&["a"], false, &[]),

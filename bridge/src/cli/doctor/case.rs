@@ -49,7 +49,8 @@ impl Tried {
             Some(Accept::Token(token)) => format!("a token of {}", token.issuer),
             None | Some(Accept::Anyone) => "nothing".to_owned(),
         };
-        format!("agent {name} at {url}\nis shown {shown}\nmust show {wanted}")
+        let turns = self.agent.turns_in_words();
+        format!("agent {name} at {url}\nis shown {shown}\nmust show {wanted}\n{turns}")
     }
 }
 

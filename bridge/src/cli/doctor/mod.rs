@@ -92,6 +92,9 @@ impl Doctor {
             None => advice::advice(&case.url, &probes)?,
         };
         outln!("\n{told}");
+        if let Some(told) = advice::sign_in(&probes) {
+            outln!("\n{told}");
+        }
         Ok(())
     }
 

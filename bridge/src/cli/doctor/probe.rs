@@ -69,6 +69,8 @@ pub(super) struct Taken {
     pub(super) pieces: usize,
     /// Why the bridge would not have let in one of those calls.
     pub(super) refused: Option<String>,
+    /// Whether it asked its user to sign in.
+    pub(super) signs_in: bool,
 }
 
 /// Who asks the bot.
@@ -126,15 +128,17 @@ impl<'a> Prober<'a> {
                     }
                     true => {
                         let took = begun.elapsed();
+                        let answer = activities(&body, streamed);
                         let called = self.called().await;
                         Outcome::Taken(Taken {
                             status: status.as_u16(),
                             took,
-                            answered: said_in(&body, streamed),
+                            answered: answer.iter().filter_map(said).collect(),
                             streamed,
                             called: called.said,
                             pieces: called.pieces,
                             refused: called.refused,
+                            signs_in: called.signs_in || answer.iter().any(Activity::is_sign_in),
                         })
                     }
                 }
@@ -173,6 +177,7 @@ impl<'a> Prober<'a> {
             let is_piece = info.is_some_and(|one| one.stream_type == StreamType::Streaming);
             called.pieces += usize::from(is_piece);
             called.said.extend(said(&heard.activity));
+            called.signs_in |= heard.activity.is_sign_in();
             if called.refused.is_none() {
                 let shown = heard.authorization.as_ref();
                 called.refused = self.case.refused(&self.ear.service_url, shown).await;
@@ -190,6 +195,7 @@ struct Called {
     pieces: usize,
     /// Why the bridge would not have let in the first that it would not.
     refused: Option<String>,
+    signs_in: bool,
 }
 
 /// What is there of a body, up to the limit: enough to see how the bot answers.
@@ -205,7 +211,7 @@ async fn body(mut reply: reqwest::Response) -> Vec<u8> {
 }
 
 /// The activities of an answer: a list, or a stream of events.
-fn said_in(body: &[u8], streamed: bool) -> Vec<String> {
+fn activities(body: &[u8], streamed: bool) -> Vec<Activity> {
     let activities: Vec<Value> = match streamed {
         true => {
             let text = String::from_utf8_lossy(body);
@@ -221,10 +227,10 @@ fn said_in(body: &[u8], streamed: bool) -> Vec<String> {
             Err(_) => Vec::new(),
         },
     };
-    let activities = activities
-        .into_iter()
-        .filter_map(|value| Activity::read(value).ok());
-    activities.filter_map(|activity| said(&activity)).collect()
+    let activities = activities.into_iter();
+    activities
+        .filter_map(|value| Activity::read(value).ok())
+        .collect()
 }
 
 fn said(activity: &Activity) -> Option<String> {

@@ -9,7 +9,7 @@ use super::{
     probe::{Outcome, Probe},
 };
 use crate::{
-    cli::check::WORKING,
+    cli::serve::awaited,
     config::{AgentConfig, DeliveryMode as Said},
 };
 
@@ -41,8 +41,8 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
         true => format!("the settings of {name} do"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
     };
-    Ok(match tried.agent.leaves_at_work() {
-        Some(key) => format!("{told}\n\n{key}: {WORKING}"),
+    Ok(match awaited(&tried.agent) {
+        Some(awaited) => format!("{told}\n\n{}: {}", awaited.key, awaited.message),
         None => told,
     })
 }
@@ -114,6 +114,7 @@ mod tests {
             called: called.iter().copied().map(String::from).collect(),
             pieces: 0,
             refused: refused.map(str::to_owned),
+            signs_in: false,
         })
     }
 
@@ -143,6 +144,19 @@ mod tests {
                 hello(),
                 hello(),
                 "a client that waits for the answer gets it when the turn's limit is over",
+            ),
+            (
+                tried("turns = 'dotnet'\n", None),
+                hello(),
+                hello(),
+                "turns: tasks stay at work when the bot has answered without ending the conversation",
+            ),
+            (
+                tried("turns = 'late'\nending.quiet = '3s'\n", None),
+                hello(),
+                hello(),
+                "turns: a client that waits for the answer gets it when the bot has ended the conversation, or was \
+                 quiet for 3s",
             ),
             (
                 tried("delivery = 'auto'\n", None),

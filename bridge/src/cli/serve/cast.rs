@@ -80,6 +80,10 @@ impl Cast {
         let host = flat.fold(host, |host, agent| {
             host.flat_results(&agent.name.get_ref().0)
         });
+        let described = config.agents.iter().filter(|agent| agent.bot.is_some());
+        let host = described.fold(host, |host, agent| {
+            host.turns(&agent.name.get_ref().0, agent.turns_in_words())
+        });
         let named = config.agents.iter().zip(accesses);
         Ok(named.fold(host, |host, (agent, access)| {
             let name = &agent.name.get_ref().0;
@@ -168,7 +172,7 @@ fn turn_settings(said: &AgentConfig, usual: TurnSettings) -> TurnSettings {
     }
 }
 
-fn remote_settings(said: &AgentConfig) -> RemoteSettings {
+pub(super) fn remote_settings(said: &AgentConfig) -> RemoteSettings {
     let usual = RemoteSettings::with(said.turns.map_or_else(Turns::default, turns));
     RemoteSettings {
         delivery: match said.delivery {
@@ -193,7 +197,7 @@ fn remote_settings(said: &AgentConfig) -> RemoteSettings {
     }
 }
 
-fn builtin_settings(said: &AgentConfig) -> BotSettings {
+pub(super) fn builtin_settings(said: &AgentConfig) -> BotSettings {
     let usual = BotSettings::new(&said.name.get_ref().0);
     let turns = said.turns.map(turns);
     BotSettings {

@@ -13,6 +13,7 @@ use crate::{
     },
     config::{
         self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl, PushPlace, Size,
+        TurnsAre,
     },
 };
 
@@ -45,6 +46,9 @@ pub(in crate::cli) struct Serve {
     /// webchat only [default: webchat]
     #[arg(long, value_name = "ID")]
     channel_id: Option<String>,
+    /// What the end of a running bot's turn means [default: answers]
+    #[arg(long, value_name = "MEANING", value_enum)]
+    turns: Option<TurnsAre>,
     /// Where to listen for gRPC too, which is also spoken where everything else is
     #[cfg(feature = "grpc")]
     #[arg(long, value_name = "HOST:PORT")]
@@ -123,6 +127,7 @@ impl Serve {
                 agent.accept.get_or_insert(Accept::Anyone);
             }
             agent.channel_id = self.channel_id.clone().or(agent.channel_id.take());
+            agent.turns = self.turns.or(agent.turns);
         }
         Ok(config)
     }

@@ -1,6 +1,7 @@
 //! `bridge serve`: hosts agents until it is stopped.
 //!
 //! - `flags`: what the command line says, over what the file says
+//! - `awaited`: what clients of an agent wait for
 //! - `cast`: from configuration to agents
 //! - `access`: who may talk to whom
 //! - `guard`: what callers of an agent have to show
@@ -10,6 +11,7 @@
 //! - `run`: until a signal comes
 
 mod access;
+mod awaited;
 mod cast;
 mod flags;
 mod guard;
@@ -25,6 +27,7 @@ use tokio::net::TcpListener;
 use url::Url;
 
 pub(super) use access::Access;
+pub(super) use awaited::{Awaited, awaited};
 pub(super) use flags::Serve;
 pub(super) use place::{Encryption, Place, callback_listen, encryption, listen};
 

@@ -77,10 +77,14 @@ fn base(endpoints: &[Endpoint], origin: Option<&Origin>) -> String {
 
 fn servers(endpoints: &[Endpoint], origin: Option<&Origin>) -> Value {
     let base = base(endpoints, origin);
-    endpoints
-        .iter()
-        .map(|one| json!({"url": format!("{base}{}", one.own), "description": one.agent}))
-        .collect()
+    let server = |one: &Endpoint| {
+        let mut server = json!({"url": format!("{base}{}", one.own), "description": one.agent});
+        if let Some(turns) = &one.turns {
+            server["x-turns"] = json!(turns);
+        }
+        server
+    };
+    endpoints.iter().map(server).collect()
 }
 
 fn json_rpc() -> Value {

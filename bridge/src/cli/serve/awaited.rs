@@ -1,0 +1,105 @@
+//! What a client waits for that waits for an agent's answer, if that is more than the end of the bot's HTTP answer.
+
+use bridge_protocol::translate::SilentEnd;
+
+use super::cast::{builtin_settings, remote_settings};
+use crate::config::AgentConfig;
+
+/// What is waited for, and the key that says so.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Awaited {
+    /// The key, below the agent.
+    pub(in crate::cli) key: &'static str,
+    /// What becomes of the client.
+    pub(in crate::cli) message: String,
+    /// Whether it may wait for its limit, for nothing.
+    pub(in crate::cli) is_endless: bool,
+}
+
+/// A client that waits for a task which stays at work gets no answer from it (specification 3.2.2).
+const WORKING: &str = "tasks stay at work when the bot has answered without ending the conversation: a client that \
+                       waits for the answer gets it when the turn's limit is over";
+
+/// What clients of this agent wait for, as its settings come out when all of its keys are taken together.
+pub(in crate::cli) fn awaited(said: &AgentConfig) -> Option<Awaited> {
+    let (silent_end, quiet) = match &said.bot {
+        Some(_) => {
+            let settings = remote_settings(said);
+            let waits = !settings.ending.answer;
+            (settings.silent_end, waits.then_some(settings.ending.quiet))
+        }
+        None => (builtin_settings(said).silent_end, None),
+    };
+    let or_turns = |is_said: bool, key| if is_said { key } else { "turns" };
+    if silent_end == SilentEnd::Working {
+        return Some(Awaited {
+            key: or_turns(said.silent_end.is_some(), "silent_end"),
+            message: WORKING.to_owned(),
+            is_endless: true,
+        });
+    }
+    quiet.map(|quiet| Awaited {
+        key: or_turns(said.ending.answer.is_some(), "ending.answer"),
+        message: format!(
+            "a client that waits for the answer gets it when the bot has ended the conversation, or was quiet for \
+             {quiet:?} (ending.quiet)"
+        ),
+        is_endless: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config;
+
+    #[test]
+    fn all_keys_together_say_what_is_waited_for() {
+        let bot = "bot = 'http://h/api/messages'\n";
+        for (agent, expected) in [
+            (bot.to_owned(), None),
+            (format!("{bot}turns = 'answers'"), None),
+            (format!("{bot}turns = 'dotnet'"), Some(("turns", true))),
+            (
+                format!("{bot}turns = 'dotnet'\nsilent_end = 'completed'"),
+                None,
+            ),
+            (
+                format!("{bot}silent_end = 'working'"),
+                Some(("silent_end", true)),
+            ),
+            (format!("{bot}turns = 'late'"), Some(("turns", false))),
+            (
+                format!("{bot}turns = 'late'\nsilent_end = 'working'"),
+                Some(("silent_end", true)),
+            ),
+            (format!("{bot}turns = 'late'\nending.answer = true"), None),
+            (
+                format!("{bot}ending.answer = false"),
+                Some(("ending.answer", false)),
+            ),
+            ("builtin = 'echo'".to_owned(), None),
+            (
+                "builtin = 'echo'\nturns = 'dotnet'".to_owned(),
+                Some(("turns", true)),
+            ),
+        ] {
+            let text = format!("[[agents]]\nname = 'a'\n{agent}\n");
+            let config = config::parse(Path::new("a.toml"), &text, &["echo"]).unwrap();
+            let found = awaited(&config.agents[0]);
+            let found = found.map(|one| (one.key, one.is_endless));
+            assert_eq!(found, expected, "{agent}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_quiet_is_told() {
+        let text =
+            "[[agents]]\nname = 'a'\nbot = 'http://h/'\nturns = 'late'\nending.quiet = '3s'\n";
+        let config = config::parse(Path::new("a.toml"), text, &[]).unwrap();
+        let message = awaited(&config.agents[0]).unwrap().message;
+        assert!(message.contains("quiet for 3s"), "{message}");
+    }
+}
