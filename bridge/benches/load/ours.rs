@@ -1,9 +1,6 @@
-//! The agent that servers are compared with: it completes each task with what was said, as an artifact
-//! and as status message. A text that begins with `hold` keeps its turn open.
-//!
-//! `cargo run --release --example bench_server -- PORT memory|sled:FOLDER`
+//! Our server, with an agent that completes each task with what was said, as an artifact.
 
-use std::{error::Error, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use bridge::{
@@ -15,10 +12,7 @@ use bridge::{
 use bridge_protocol::a2a::{AgentCard, Part, TaskState};
 use tokio::net::TcpListener;
 
-/// As the program has it, see `main.rs`.
-#[cfg(feature = "mimalloc")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use crate::Outcome;
 
 struct Echo;
 
@@ -31,21 +25,17 @@ impl Executor for Echo {
             inbox.canceled().await;
         }
         let id = &turn.message.message_id;
+        let parts = vec![Part::text(text.as_str())];
         vec![
-            Update::artifact(
-                format!("{id}-artifact"),
-                "echo",
-                vec![Part::text(text.as_str())],
-            ),
-            Update::said(TaskState::Completed, format!("{id}-answer"), text.as_str()),
+            Update::artifact(format!("{id}-artifact"), "echo", parts),
+            Update::state(TaskState::Completed),
         ]
     }
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().collect();
-    let store: Arc<dyn Store> = match args.get(2).and_then(|choice| choice.strip_prefix("sled:")) {
+/// Serves on a port, from a store in memory or in a folder.
+pub(crate) async fn serve(port: u16, folder: Option<&Path>) -> Outcome<()> {
+    let store: Arc<dyn Store> = match folder {
         Some(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),
         None => Arc::new(MemoryStore::new()),
     };
@@ -55,8 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         executor: Arc::new(Echo),
         settings: TurnSettings::default(),
     };
-    let port = args.get(1).map_or("9201", String::as_str);
-    let listener = TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let app = Host::new(store, [agent])
         .router(&format!("http://127.0.0.1:{port}"))
         .await?;

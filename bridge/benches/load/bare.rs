@@ -1,0 +1,247 @@
+//! The least that a server must do: it reads a request, writes an answer of the same shape, and keeps nothing but, if
+//! asked to, lines in a file that are fsynced together. What keeps every task has this as its limit.
+
+use std::{
+    borrow::Cow,
+    convert::Infallible,
+    fs::File,
+    io::Write as _,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse as _, Response},
+    routing::post,
+    serve::ListenerExt as _,
+};
+use futures_util::{StreamExt as _, stream};
+use serde::Deserialize;
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, oneshot},
+};
+
+use crate::Outcome;
+
+/// How often a send waits for the disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Commits {
+    /// Before the answer is shown.
+    One,
+    /// Before the agent would see the message too, as a server must that acknowledges nothing which it can lose.
+    Two,
+}
+
+#[derive(Clone)]
+struct Log {
+    lines: mpsc::Sender<(Vec<u8>, oneshot::Sender<()>)>,
+    commits: Commits,
+}
+
+impl Log {
+    async fn write(&self, line: Vec<u8>) {
+        let (written, is_written) = oneshot::channel();
+        if self.lines.send((line, written)).await.is_ok() {
+            // The thread answers each line or ends the process.
+            let _ = is_written.await;
+        }
+    }
+}
+
+/// Serves on a port, with a file in this folder.
+pub(crate) async fn serve(port: u16, file: Option<(&Path, Commits)>) -> Outcome<()> {
+    let log = match file {
+        None => None,
+        Some((folder, commits)) => {
+            let (lines, waiting) = mpsc::channel(4096);
+            let file = File::create(folder.join("log"))?;
+            std::thread::spawn(move || keep(file, waiting));
+            Some(Log { lines, commits })
+        }
+    };
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    let listener = listener.tap_io(|connection| {
+        // Without it each event of a stream would wait for the last one's acknowledgement.
+        let _ = connection.set_nodelay(true);
+    });
+    let app = Router::new().route("/", post(answer)).with_state(log);
+    axum::serve(listener, app).await?;
+    Ok(())
+}
+
+/// One write and one fsync for all lines that wait.
+fn keep(mut file: File, mut waiting: mpsc::Receiver<(Vec<u8>, oneshot::Sender<()>)>) {
+    let (mut lines, mut bytes) = (Vec::new(), Vec::new());
+    while waiting.blocking_recv_many(&mut lines, 4096) > 0 {
+        bytes.clear();
+        lines
+            .iter()
+            .for_each(|(line, _)| bytes.extend_from_slice(line));
+        if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_data()) {
+            eprintln!("writing the log: {error}");
+            std::process::exit(1);
+        }
+        for (_, written) in lines.drain(..) {
+            // Whoever waited may have gone.
+            let _ = written.send(());
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Request<'r> {
+    id: u64,
+    #[serde(borrow)]
+    method: Cow<'r, str>,
+    #[serde(borrow)]
+    params: Params<'r>,
+}
+
+#[derive(Deserialize)]
+struct Params<'r> {
+    #[serde(borrow)]
+    id: Option<Cow<'r, str>>,
+    #[serde(borrow)]
+    message: Option<Message<'r>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Message<'r> {
+    #[serde(borrow)]
+    message_id: Cow<'r, str>,
+    #[serde(borrow)]
+    parts: Vec<Part<'r>>,
+}
+
+#[derive(Deserialize)]
+struct Part<'r> {
+    #[serde(borrow)]
+    text: Option<Cow<'r, str>>,
+}
+
+/// What a task is made of, each as JSON.
+struct Task {
+    name: String,
+    message: String,
+    text: String,
+}
+
+async fn answer(State(log): State<Option<Log>>, body: Bytes) -> Response {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let Ok(Request { id, method, params }) = serde_json::from_slice(&body) else {
+        return (
+            StatusCode::BAD_REQUEST,
+            "expected a request as the load sends it",
+        )
+            .into_response();
+    };
+    let name = || {
+        format!(
+            "\"00000000-0000-4000-8000-{:012x}\"",
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        )
+    };
+    let Some(message) = params.message else {
+        let name = params.id.map_or_else(name, |id| quoted(&id));
+        let (message, text) = (quoted("m"), quoted("hello, agent"));
+        return json(
+            id,
+            &Task {
+                name,
+                message,
+                text,
+            }
+            .json("COMPLETED"),
+        );
+    };
+    let text = message
+        .parts
+        .first()
+        .and_then(|part| part.text.as_deref())
+        .unwrap_or_default();
+    let task = Task {
+        name: name(),
+        message: quoted(&message.message_id),
+        text: quoted(text),
+    };
+    if let Some(log) = &log {
+        if matches!(log.commits, Commits::Two) {
+            log.write(body.to_vec()).await;
+        }
+        log.write(task.json("COMPLETED").into_bytes()).await;
+    }
+    match &*method {
+        "SendStreamingMessage" => events(id, &task, text.starts_with("hold")),
+        _ => json(id, &format!("{{\"task\":{}}}", task.json("COMPLETED"))),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+impl Task {
+    /// The task in a state.
+    fn json(&self, state: &str) -> String {
+        let Self {
+            name,
+            message,
+            text,
+        } = self;
+        format!(
+            r#"{{"id":{name},"contextId":"c","status":{},"artifacts":[{}],"history":[{{"messageId":{message},"role":"ROLE_USER","parts":[{{"text":{text}}}]}}]}}"#,
+            status(state),
+            self.artifact(),
+        )
+    }
+
+    fn artifact(&self) -> String {
+        let Self { name, text, .. } = self;
+        format!(r#"{{"artifactId":{name},"name":"echo","parts":[{{"text":{text}}}]}}"#)
+    }
+}
+
+fn status(state: &str) -> String {
+    format!(r#"{{"state":"TASK_STATE_{state}","timestamp":"2026-01-01T00:00:00.000Z"}}"#)
+}
+
+/// Task, artifact and end, each a chunk of its own; a stream that is held stops after the task.
+fn events(id: u64, task: &Task, is_held: bool) -> Response {
+    let ids = format!(r#""taskId":{},"contextId":"c""#, task.name);
+    let events = [
+        format!(r#"{{"task":{}}}"#, task.json("SUBMITTED")),
+        format!(
+            r#"{{"artifactUpdate":{{{ids},"artifact":{}}}}}"#,
+            task.artifact()
+        ),
+        format!(
+            r#"{{"statusUpdate":{{{ids},"status":{}}}}}"#,
+            status("COMPLETED")
+        ),
+    ];
+    let events = events.map(|event| {
+        let event = format!("data: {}\n\n", response(id, &event));
+        Ok::<_, Infallible>(Bytes::from(event))
+    });
+    let shown = if is_held { 1 } else { events.len() };
+    let shown = stream::iter(events.into_iter().take(shown));
+    let body = match is_held {
+        true => Body::from_stream(shown.chain(stream::pending())),
+        false => Body::from_stream(shown),
+    };
+    ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
+
+fn response(id: u64, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+fn json(id: u64, result: &str) -> Response {
+    ([(CONTENT_TYPE, "application/json")], response(id, result)).into_response()
+}

@@ -1,0 +1,266 @@
+//! What is measured of a server.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{
+    Outcome,
+    connection::{Connection, body},
+    process::Server,
+    table::Row,
+};
+
+/// How many connections send at once.
+const CONNECTIONS: [usize; 3] = [1, 16, 64];
+/// How many tasks are read in turn.
+const TASKS: usize = 200;
+/// How many streams stay open, after the first ones, which warm the server up.
+const IDLE: (usize, usize) = (50, 1000);
+/// The bytes of a large text.
+const LARGE: usize = 100_000;
+
+/// What one kind of request did.
+struct Load {
+    count: usize,
+    took: Duration,
+    cpu: Duration,
+    /// How long each request took, sorted.
+    times: Vec<Duration>,
+}
+
+impl Load {
+    fn rate(&self) -> f64 {
+        self.count as f64 / self.took.as_secs_f64()
+    }
+
+    /// Requests for each second of the server's processor.
+    fn rate_of_cpu(&self) -> f64 {
+        self.count as f64 / self.cpu.as_secs_f64().max(0.01)
+    }
+
+    fn quantile(&self, part: f64) -> f64 {
+        let at = ((self.times.len() - 1) as f64 * part) as usize;
+        self.times[at].as_secs_f64() * 1e3
+    }
+}
+
+fn request(port: u16, method: &str, params: &Value) -> Vec<u8> {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let mut request = format!(
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nA2A-Version: 1.0\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    request.push_str(&body);
+    request.into_bytes()
+}
+
+fn message(text: &str) -> Value {
+    let id = Uuid::new_v4().to_string();
+    json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]}})
+}
+
+async fn task(connection: &mut Connection, port: u16, text: &str) -> Outcome<Value> {
+    let answer = connection
+        .call(&request(port, "SendMessage", &message(text)))
+        .await?;
+    let mut answer: Value = serde_json::from_slice(&body(answer))?;
+    match answer.pointer_mut("/result/task") {
+        Some(task) => Ok(task.take()),
+        None => Err(format!("expected a task, found {answer}").into()),
+    }
+}
+
+/// Whether the server does the work that is compared.
+pub(crate) async fn check(server: &Server) -> Outcome<()> {
+    let mut connection = Connection::open(server.port).await?;
+    let task = task(&mut connection, server.port, "ping").await?;
+    let state = task.pointer("/status/state").and_then(Value::as_str);
+    let text = task
+        .pointer("/artifacts/0/parts/0/text")
+        .and_then(Value::as_str);
+    if (state, text) != (Some("TASK_STATE_COMPLETED"), Some("ping")) {
+        return Err(format!(
+            "expected a completed task with the text as its artifact, found {task}"
+        )
+        .into());
+    }
+    let streamed = request(server.port, "SendStreamingMessage", &message("ping"));
+    connection.stream(&streamed).await?;
+    let events = connection
+        .answer()
+        .windows(6)
+        .filter(|window| window == b"\ndata:")
+        .count();
+    match events {
+        3 => Ok(()),
+        _ => Err(format!("expected a stream of 3 events, found {events}").into()),
+    }
+}
+
+/// SendMessage over some connections, and what a stored task costs in memory.
+pub(crate) async fn sends(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
+    let send = |port| request(port, "SendMessage", &message("hello, agent"));
+    let before = server.memory()?;
+    let mut count = 0;
+    for connections in CONNECTIONS {
+        let load = load(server, connections, time, Kind::Call, send).await?;
+        count += load.count;
+        row.put(&format!("send/s {connections}"), load.rate());
+        row.put(
+            &format!("sends a CPU second {connections}"),
+            load.rate_of_cpu(),
+        );
+        row.put(&format!("send p50 ms {connections}"), load.quantile(0.5));
+        row.put(&format!("send p99 ms {connections}"), load.quantile(0.99));
+    }
+    row.put("KiB a task", (server.memory()? - before) / count as f64);
+    Ok(())
+}
+
+/// GetTask of some tasks in turn.
+pub(crate) async fn reads(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
+    let mut connection = Connection::open(server.port).await?;
+    let mut requests = Vec::new();
+    for _ in 0..TASKS {
+        let task = task(&mut connection, server.port, "hello, agent").await?;
+        requests.push(request(server.port, "GetTask", &json!({"id": task["id"]})));
+    }
+    let mut next = requests.into_iter().cycle();
+    let load = load(server, 16, time, Kind::Call, |_| {
+        next.next().unwrap_or_default()
+    })
+    .await?;
+    row.put("GetTask/s 16", load.rate());
+    Ok(())
+}
+
+/// SendStreamingMessage, and how soon its first event comes.
+pub(crate) async fn streams(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
+    let stream = |port| request(port, "SendStreamingMessage", &message("hello, agent"));
+    let load = load(server, 16, time, Kind::Stream, stream).await?;
+    row.put("streams/s 16", load.rate());
+    let mut connection = Connection::open(server.port).await?;
+    let mut firsts = Vec::new();
+    for _ in 0..TASKS {
+        let streamed = connection.stream(&stream(server.port)).await?;
+        firsts.push(streamed.first.min(streamed.end));
+    }
+    firsts.sort();
+    row.put("first event p50 ms", firsts[TASKS / 2].as_secs_f64() * 1e3);
+    Ok(())
+}
+
+/// Large texts over four connections.
+pub(crate) async fn large(server: &Server, time: Duration, row: &mut Row) -> Outcome<()> {
+    let text = "lorem ipsum ".repeat(LARGE / 12);
+    let send = |port| request(port, "SendMessage", &message(&text));
+    let load = load(server, 4, time, Kind::Call, send).await?;
+    row.put(
+        "MB/s of large texts 4",
+        load.rate() * text.len() as f64 / 1e6,
+    );
+    Ok(())
+}
+
+/// The memory of streams that nothing happens on.
+pub(crate) async fn idle(server: &Server, row: &mut Row) -> Outcome<()> {
+    let mut open = Vec::new();
+    let mut hold = async |count: usize| -> Outcome<()> {
+        for _ in 0..count {
+            let mut connection = Connection::open(server.port).await?;
+            let hold = request(server.port, "SendStreamingMessage", &message("hold"));
+            connection.hold(&hold).await?;
+            open.push(connection);
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        Ok(())
+    };
+    hold(IDLE.0).await?;
+    let before = server.memory()?;
+    hold(IDLE.1).await?;
+    row.put(
+        "MiB a 1,000 idle streams",
+        (server.memory()? - before) / 1024.0,
+    );
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Call,
+    Stream,
+}
+
+/// Sends requests over so many connections, one after the other on each, for this long.
+async fn load(
+    server: &Server,
+    connections: usize,
+    time: Duration,
+    kind: Kind,
+    mut request: impl FnMut(u16) -> Vec<u8>,
+) -> Outcome<Load> {
+    // The requests are made before, so that the load does not wait for it; each has an id of its own.
+    let some: Arc<[Vec<u8>]> = (0..64).map(|_| request(server.port)).collect();
+    let (cpu, begun) = (server.cpu()?, Instant::now());
+    let mut running = tokio::task::JoinSet::new();
+    for number in 0..connections {
+        let (port, some) = (server.port, Arc::clone(&some));
+        running.spawn(async move {
+            let mut connection = Connection::open(port).await?;
+            let mut times = Vec::new();
+            let mut at = number;
+            while begun.elapsed() < time {
+                let request = fresh(&some[at % some.len()]);
+                at += connections;
+                let sent = Instant::now();
+                match kind {
+                    Kind::Call => drop(connection.call(&request).await?),
+                    Kind::Stream => drop(connection.stream(&request).await?),
+                }
+                if !connection.answer().starts_with(b"HTTP/1.1 200") {
+                    return Err(std::io::Error::other(String::from_utf8_lossy(
+                        connection.answer(),
+                    )));
+                }
+                times.push(sent.elapsed());
+            }
+            Ok(times)
+        });
+    }
+    let mut times = Vec::new();
+    while let Some(done) = running.join_next().await {
+        times.extend(done??);
+    }
+    times.sort();
+    if times.is_empty() {
+        return Err("no request was answered".into());
+    }
+    Ok(Load {
+        count: times.len(),
+        took: begun.elapsed(),
+        cpu: server.cpu()? - cpu,
+        times,
+    })
+}
+
+/// The request with another message id in the place of its own: a server may answer a repeated id with the old task.
+fn fresh(request: &[u8]) -> Vec<u8> {
+    const NAME: &[u8] = b"\"messageId\":\"";
+    let mut request = request.to_vec();
+    if let Some(at) = request
+        .windows(NAME.len())
+        .position(|window| window == NAME)
+    {
+        let id = at + NAME.len();
+        Uuid::new_v4()
+            .hyphenated()
+            .encode_lower(&mut request[id..id + 36]);
+    }
+    request
+}

@@ -1,0 +1,192 @@
+//! Measures servers under load, each in turn, and compares them: `cargo bench --workspace --bench load`.
+//!
+//! The server runs on core 0 and the load on core 1. All servers do the same work: SendMessage makes a task and
+//! completes it with the text as an artifact, SendStreamingMessage tells the same as a stream, and a text that begins
+//! with `hold` keeps its stream open. The rounds are interleaved, and the table shows medians, so that what else the
+//! machine does concerns all servers alike: compare figures of one run only.
+//!
+//! | argument | |
+//! |-|-|
+//! | `--rounds N` | how often each server is measured; 3 by default |
+//! | `--seconds N` | how long each figure is measured; 4 by default |
+//! | `--only NAME,NAME` | only these servers |
+//! | `--peer 'NAME=COMMAND'` | another server; `{port}` in its command becomes the port; `peers/README.md` has some |
+//! | `--json` | a line of JSON for each server and round in place of the table |
+//!
+//! `serve KIND PORT [FOLDER]` runs one of the built-in servers, for other programs that load servers.
+
+mod bare;
+mod cells;
+mod connection;
+mod ours;
+mod process;
+mod table;
+
+use std::{path::Path, process::ExitCode, time::Duration};
+
+use process::Server;
+
+/// As the program has it, see `main.rs`.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The result of everything here: figures, or why there are none.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The servers that this program can be: `serve NAME PORT`.
+const BUILT_IN: [&str; 5] = ["bare", "one-commit", "two-commits", "memory", "sled"];
+
+/// What was asked for.
+struct Options {
+    rounds: usize,
+    time: Duration,
+    json: bool,
+    /// Names and commands.
+    servers: Vec<(String, String)>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --benches` runs this too, and wants only to know that it was built.
+    if arguments.iter().any(|argument| argument == "--test") {
+        return ExitCode::SUCCESS;
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match &arguments[..] {
+        ["serve", kind, port, folder @ ..] => serve(kind, port, folder.first().copied()),
+        arguments => options(arguments).and_then(|options| measure(&options)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn options(arguments: &[&str]) -> Outcome<Options> {
+    let program = std::env::current_exe()?;
+    let own = |kind: &str| {
+        (
+            kind.to_owned(),
+            format!("{} serve {kind} {{port}} {{folder}}", program.display()),
+        )
+    };
+    let mut options = Options {
+        rounds: 3,
+        time: Duration::from_secs(4),
+        json: false,
+        servers: BUILT_IN.map(own).to_vec(),
+    };
+    let mut only = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        match *argument {
+            "--rounds" => options.rounds = value()?.parse()?,
+            "--seconds" => options.time = Duration::from_secs(value()?.parse()?),
+            "--only" => only.extend(value()?.split(',')),
+            "--peer" => {
+                let (name, command) = value()?
+                    .split_once('=')
+                    .ok_or("expected --peer NAME=COMMAND")?;
+                options.servers.push((name.to_owned(), command.to_owned()));
+            }
+            "--json" => options.json = true,
+            "--bench" => {}
+            unknown => {
+                return Err(format!(
+                    "{unknown} is unknown: see the beginning of benches/load/main.rs"
+                )
+                .into());
+            }
+        }
+    }
+    if let Some(unknown) = only
+        .iter()
+        .find(|name| options.servers.iter().all(|(known, _)| known != *name))
+    {
+        let known: Vec<&str> = options
+            .servers
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        return Err(format!(
+            "there is no server {unknown}: there are {}",
+            known.join(", ")
+        )
+        .into());
+    }
+    options
+        .servers
+        .retain(|(name, _)| only.is_empty() || only.contains(&name.as_str()));
+    Ok(options)
+}
+
+/// Runs one of the servers until it is killed.
+fn serve(kind: &str, port: &str, folder: Option<&str>) -> Outcome<()> {
+    let port = port.parse()?;
+    let folder = || {
+        folder
+            .map(Path::new)
+            .ok_or("expected serve KIND PORT FOLDER")
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    match kind {
+        "bare" => runtime.block_on(bare::serve(port, None)),
+        "one-commit" => runtime.block_on(bare::serve(port, Some((folder()?, bare::Commits::One)))),
+        "two-commits" => runtime.block_on(bare::serve(port, Some((folder()?, bare::Commits::Two)))),
+        "memory" => runtime.block_on(ours::serve(port, None)),
+        "sled" => runtime.block_on(ours::serve(port, Some(folder()?))),
+        unknown => Err(format!(
+            "there is no server {unknown}: there are {}",
+            BUILT_IN.join(", ")
+        )
+        .into()),
+    }
+}
+
+fn measure(options: &Options) -> Outcome<()> {
+    process::pin_load()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut rows = Vec::new();
+    for round in 1..=options.rounds {
+        for (name, command) in &options.servers {
+            eprintln!("round {round} of {}: {name}", options.rounds);
+            let row = runtime.block_on(row(name, command, options.time))?;
+            if options.json {
+                println!("{}", row.json(round));
+            }
+            rows.push(row);
+        }
+    }
+    if !options.json {
+        print!("{}", table::of(&rows));
+    }
+    Ok(())
+}
+
+/// All figures of one server; streams and memory are measured on processes of their own.
+async fn row(name: &str, command: &str, time: Duration) -> Outcome<table::Row> {
+    let mut row = table::Row::new(name);
+    let server = Server::start(command).await?;
+    cells::check(&server).await?;
+    cells::sends(&server, time, &mut row).await?;
+    cells::reads(&server, time, &mut row).await?;
+    drop(server);
+    let server = Server::start(command).await?;
+    cells::streams(&server, time, &mut row).await?;
+    drop(server);
+    let server = Server::start(command).await?;
+    cells::large(&server, time, &mut row).await?;
+    drop(server);
+    let server = Server::start(command).await?;
+    cells::idle(&server, &mut row).await?;
+    Ok(row)
+}

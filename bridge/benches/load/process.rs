@@ -1,0 +1,104 @@
+//! Servers as processes: started on a core of their own, and what they cost.
+
+use std::{
+    net::TcpListener,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::{Outcome, connection::Connection};
+
+/// How long a server may take to listen.
+const START: Duration = Duration::from_secs(60);
+/// The kernel counts the time of processes in these.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// A server that runs, with a folder of its own. Both are gone when it is dropped.
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) port: u16,
+    _folder: tempfile::TempDir,
+}
+
+/// Has this process and its threads run on core 1.
+pub(crate) fn pin_load() -> Outcome<()> {
+    let own = std::process::id().to_string();
+    let pinned = Command::new("taskset")
+        .args(["-cp", "1", &own])
+        .stdout(Stdio::null())
+        .status()?;
+    match pinned.success() {
+        true => Ok(()),
+        false => Err(
+            "taskset failed: two cores are needed, one for the server and one for the load".into(),
+        ),
+    }
+}
+
+impl Server {
+    /// Starts a command on core 0 and waits until it listens.
+    pub(crate) async fn start(command: &str) -> Outcome<Self> {
+        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().display().to_string();
+        let words = command.split_whitespace();
+        let words = words.map(|word| {
+            word.replace("{port}", &port.to_string())
+                .replace("{folder}", &path)
+        });
+        let process = Command::new("taskset")
+            .args(["-c", "0"])
+            .args(words)
+            .stdout(Stdio::null())
+            .spawn()?;
+        let mut server = Self {
+            process,
+            port,
+            _folder: folder,
+        };
+        let begun = Instant::now();
+        while Connection::open(port).await.is_err() {
+            if let Some(status) = server.process.try_wait()? {
+                return Err(format!("{command}: it ended with {status} before it listened").into());
+            }
+            if begun.elapsed() > START {
+                return Err(format!("{command}: it does not listen on port {port}").into());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(server)
+    }
+
+    /// The processor time that it has used.
+    pub(crate) fn cpu(&self) -> Outcome<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))?;
+        let (_, fields) = stat.rsplit_once(')').ok_or("/proc/PID/stat has no name")?;
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        let ticks = |at: usize| {
+            fields
+                .get(at)
+                .and_then(|field| field.parse::<f64>().ok())
+                .unwrap_or(0.0)
+        };
+        // Fields 14 and 15, counted from 1; the first two stand before the parenthesis.
+        Ok(Duration::from_secs_f64(
+            (ticks(11) + ticks(12)) / TICKS_A_SECOND,
+        ))
+    }
+
+    /// The memory that it has, in KiB.
+    pub(crate) fn memory(&self) -> Outcome<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let size = line.and_then(|line| line.split_whitespace().next());
+        Ok(size.ok_or("/proc/PID/status has no VmRSS")?.parse()?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already, which the figures have told by then.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
