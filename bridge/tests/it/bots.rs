@@ -57,10 +57,11 @@ const CLIENTS: [(&str, &str, &[&str]); 2] = [
 type Kind = (&'static str, &'static str, &'static [&'static str]);
 
 /// What every bot can do.
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     ("echo", "bot", &["hello"]),
     ("state", "bot", &["count", "hello", "count"]),
     ("question", "bot", &["ask", "that one"]),
+    ("dialog", "bot", &["dialog", "tea", "many", "7"]),
     ("cards", "bot", &["card"]),
     ("files", "bot", &["look", "file"]),
     ("corrections", "bot", &["correct"]),
@@ -77,10 +78,7 @@ const STREAMED: [Kind; 2] = [
 ];
 
 /// What the bots on the Bot Framework can do too.
-const CLASSIC: [Kind; 2] = [
-    ("dialog", "bot", &["dialog", "tea", "many", "7"]),
-    ("upload", "bot", &["upload"]),
-];
+const CLASSIC: [Kind; 1] = [("upload", "bot", &["upload"])];
 
 /// What a bot says after its turn, which only one kind of conversation asks and waits for.
 const UNTIL: (&str, &str) = ("proactive", "here I am");

@@ -1,6 +1,6 @@
 // A bot on the Microsoft 365 Agents SDK for JavaScript, without anything that knows of the bridge.
 //
-// It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a
+// It echoes; `dialog` begins a dialog, `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a
 // question, `card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with
 // what is said, changed and taken back, `later` with something that comes after the turn when it is asked for at
 // /now/CONVERSATION, `end` ends the conversation, `throw` fails.
@@ -11,8 +11,25 @@ const { Activity } = require('@microsoft/agents-activity')
 const { createAgentRequestHandler } = require('@microsoft/agents-hosting-express')
 
 const agent = new AgentApplication({ storage: new MemoryStorage() })
+// Without it the SDK keeps nothing of what a turn has set.
+agent.onTurn('afterTurn', async () => true)
+
 const promised = new Map()
 const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
+
+const asks = (context, text) => context.sendActivity(MessageFactory.text(text, undefined, 'expectingInput'))
+
+/** The next step of a dialog: what is ordered, then how many of it. */
+async function order (context, state, going) {
+  const { text } = context.activity
+  if (going.step === 'what') {
+    state.setValue('conversation.order', { step: 'many', what: text })
+    return await asks(context, 'How many?')
+  }
+  if (!/^\d+$/.test(text)) return await asks(context, 'A number, please.')
+  state.deleteValue('conversation.order')
+  await context.sendActivity(`${text} of ${going.what}`)
+}
 
 const does = {
   async stream (context) {
@@ -31,6 +48,10 @@ const does = {
   },
   async ask (context) {
     await context.sendActivity(MessageFactory.text('Which one?', undefined, 'expectingInput'))
+  },
+  async dialog (context, state) {
+    state.setValue('conversation.order', { step: 'what' })
+    await asks(context, 'What shall it be?')
   },
   async card (context) {
     const hero = CardFactory.heroCard('A card', [], [{ type: 'imBack', title: 'Yes', value: 'yes' }])
@@ -69,7 +90,9 @@ const does = {
 }
 for (const [word, answer] of Object.entries(does)) agent.onMessage(word, answer)
 
-agent.onActivity('message', async context => {
+agent.onActivity('message', async (context, state) => {
+  const going = state.getValue('conversation.order')
+  if (going) return await order(context, state, going)
   const [file] = context.activity.attachments ?? []
   if (!file?.contentUrl) return await context.sendActivity(`Echo: ${context.activity.text}`)
   const bytes = await (await fetch(file.contentUrl)).arrayBuffer()

@@ -1,6 +1,6 @@
 """A bot on the Microsoft 365 Agents SDK for Python, without anything that knows of the bridge.
 
-It echoes; `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a question,
+It echoes; `dialog` begins a dialog, `stream` is answered in pieces, `count` with how often it was said in this conversation, `ask` with a question,
 `card` with two cards and suggested actions, `file` with two files, a file with what came of it, `correct` with what is
 said, changed and taken back, `work` with a placeholder that becomes the answer, `worklater` with one that does so after
 the turn, `later` with something that comes after the turn, `end` ends the conversation, `throw` fails. What comes after
@@ -65,6 +65,28 @@ async def count(context: TurnContext, state: TurnState):
 
 async def ask(context: TurnContext, _: TurnState):
     await context.send_activity(Activity(type="message", text="Which one?", input_hint="expectingInput"))
+
+
+def asks(text):
+    return Activity(type="message", text=text, input_hint="expectingInput")
+
+
+async def dialog(context: TurnContext, state: TurnState):
+    state.set_value("ConversationState.order", WHAT)
+    await context.send_activity(asks("What shall it be?"))
+
+
+async def order(context: TurnContext, state: TurnState, going: str):
+    """The next step of a dialog: what is ordered, then how many of it."""
+    text = context.activity.text
+    if going == WHAT:
+        state.set_value("ConversationState.order", text)
+        await context.send_activity(asks("How many?"))
+    elif not text.isdigit():
+        await context.send_activity(asks("A number, please."))
+    else:
+        state.set_value("ConversationState.order", "")
+        await context.send_activity(f"{text} of {going}")
 
 
 async def card(context: TurnContext, _: TurnState):
@@ -150,7 +172,9 @@ async def received(context: TurnContext, attachment: Attachment):
     await context.send_activity(f"{attachment.name} is {attachment.content_type} of {size} bytes")
 
 
-async def echo(context: TurnContext, _: TurnState):
+async def echo(context: TurnContext, state: TurnState):
+    if going := state.get_value("ConversationState.order", lambda: "", target_cls=str):
+        return await order(context, state, going)
     attached = [attachment for attachment in context.activity.attachments or [] if attachment.content_url]
     if attached:
         return await received(context, attached[0])
@@ -158,8 +182,10 @@ async def echo(context: TurnContext, _: TurnState):
 
 
 PROMISED = {}
-for word, does in {"stream": stream, "count": count, "ask": ask, "card": card, "file": file, "correct": correct,
-                   "worklater": work_later, "work": work, "later": later, "end": end, "throw": throw}.items():
+# What a dialog waits for at first.
+WHAT = "?"
+for word, does in {"stream": stream, "count": count, "ask": ask, "dialog": dialog, "card": card, "file": file,
+                   "correct": correct, "worklater": work_later, "work": work, "later": later, "end": end, "throw": throw}.items():
     AGENT.message(word)(does)
 AGENT.activity("message")(echo)
 
