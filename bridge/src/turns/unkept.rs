@@ -48,17 +48,29 @@ impl Unkept {
 }
 
 impl Turns {
-    /// Comes when the store has refused the end of a turn for so long that nobody should wait for it; never
-    /// otherwise.
+    /// Comes when the store has refused the end of a turn, or of one before it in its task, for so long that nobody
+    /// should wait for it; never otherwise.
     pub(crate) async fn unkept(&self, task: &str, turn: u64) -> Refusal {
-        let wanted = (task.to_owned(), turn);
+        let own = (task.to_owned(), 0)..=(task.to_owned(), turn);
         loop {
-            let found = self.0.unkept.lock().get(&wanted).copied();
+            let found = self
+                .0
+                .unkept
+                .lock()
+                .range(own.clone())
+                .next_back()
+                .map(|(_, refusal)| *refusal);
             match found {
                 Some(refusal) => return refusal,
                 None => sleep(LOOK).await,
             }
         }
+    }
+
+    /// Of how many turns the end was refused.
+    #[cfg(test)]
+    pub(crate) fn unkept_turns(&self) -> usize {
+        self.0.unkept.lock().len()
     }
 }
 
