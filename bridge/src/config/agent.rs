@@ -153,7 +153,9 @@ impl TurnsAre {
             format!("# turns = {value:<10} # {}\n", one.meaning())
         };
         let lines: String = Self::value_variants().iter().map(line).collect();
-        format!("# What the end of the bot's turn means; answers if nothing is said:\n{lines}")
+        format!(
+            "# What the end of a running bot's turn means; answers if nothing is said:\n{lines}"
+        )
     }
 }
 
