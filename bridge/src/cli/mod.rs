@@ -13,7 +13,7 @@ mod push;
 mod registry;
 mod serve;
 mod store;
-mod store_check;
+mod store_folder;
 mod trust;
 
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ enum Command {
     /// Look at push notifications that were given up, or have them tried anew
     Push(push::PushCommand),
     /// Look for damage in the folder where tasks are kept
-    Store(store_check::StoreCommand),
+    Store(store_folder::StoreCommand),
     /// Talk to an A2A agent from the terminal
     Chat(chat::Chat),
     /// Begin an agent in a folder: its configuration, card and token

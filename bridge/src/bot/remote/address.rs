@@ -1,27 +1,29 @@
 //! The secret part of service URLs, and whose conversations it opens.
 //!
 //! A bot is given one service URL for all that one caller says to it in one context. Whoever knows it may
-//! speak in those conversations and in no others.
+//! speak in those conversations and in no others. The secret is the address itself, sealed: nothing need be
+//! written before a bot can be called, and the same address always has the same secret.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
 
+use super::address_keys::AddressKeys;
 use crate::{
     caller::Caller,
     clock,
     store::{RecordKey, Store, StoreError, decoded, encoded},
 };
 
-/// The records that hold the secret of an address.
-const SECRET_OF: &str = "bot-secret";
+/// The records that say that a bot was told an address. Those that older programs wrote hold its secret.
+const TOLD: &str = "bot-secret";
 
-/// The records that hold the address of a secret.
+/// The records that hold the address of a secret that an older program drew.
 const ADDRESS_OF: &str = "bot-address";
 
 /// The unguessable part of a service URL.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Secret(String);
 
 impl Secret {
@@ -47,51 +49,85 @@ pub(super) struct Address {
     pub(super) context: String,
 }
 
-/// The addresses that were given out, kept in the store.
+/// The addresses that bots are told.
 #[derive(Debug)]
-pub(super) struct Addresses(Arc<dyn Store>);
+pub(super) struct Addresses {
+    store: Arc<dyn Store>,
+    keys: OnceCell<AddressKeys>,
+}
 
 impl Addresses {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
-        Self(store)
+        let keys = OnceCell::new();
+        Self { store, keys }
     }
 
-    /// The secret of an address, and whether it is new.
+    /// The secret of an address, and whether no bot was told it before.
+    ///
+    /// That it was told is kept without waiting for it: if the process dies first, the bot is told once more that the
+    /// conversation begins.
     pub(super) async fn secret(&self, address: &Address) -> Result<(Secret, bool), StoreError> {
-        if let Some(secret) = self.known(address).await? {
-            return Ok((secret, false));
+        let secret = self.sealed(address).await?;
+        let is_new = !self.is_told(address).await?;
+        if is_new {
+            let (store, address) = (Arc::clone(&self.store), address.clone());
+            tokio::spawn(async move {
+                let key = told(&address);
+                let kept = store.put_record(&address.caller, &key, encoded(&true));
+                if let Err(error) = kept.await {
+                    tracing::warn!(%error, "that a conversation has begun could not be kept");
+                }
+            });
         }
-        let secret = Secret(clock::new_secret());
-        // In this order: a secret that nobody was told yet may lead nowhere, but one that was told must
-        // lead to its address.
-        let opens = encoded(address);
-        self.0
-            .put_record(&nobody(), &address_of(secret.as_str()), opens)
-            .await?;
-        self.0
-            .put_record(&address.caller, &secret_of(address), encoded(&secret))
-            .await?;
-        Ok((secret, true))
+        Ok((secret, is_new))
     }
 
     /// The secret of an address, if a bot was told.
     pub(super) async fn known(&self, address: &Address) -> Result<Option<Secret>, StoreError> {
-        let key = secret_of(address);
-        let record = self.0.record(&address.caller, &key).await?;
-        record.map(|record| decoded(&key, &record)).transpose()
+        match self.is_told(address).await? {
+            true => Ok(Some(self.sealed(address).await?)),
+            false => Ok(None),
+        }
     }
 
     /// What a secret opens, if it opens anything, and the secret as one that is known.
     pub(super) async fn find(&self, secret: &str) -> Result<Option<(Secret, Address)>, StoreError> {
-        let is_one = secret.len() == clock::SECRET && secret.bytes().all(|c| c.is_ascii_hexdigit());
-        if !is_one {
-            return Ok(None);
-        }
-        let key = address_of(secret);
-        let record = self.0.record(&nobody(), &key).await?;
-        let found = |record: Vec<u8>| Ok((Secret(secret.to_owned()), decoded(&key, &record)?));
-        record.map(found).transpose()
+        let address = match is_drawn(secret) {
+            true => self.drawn(secret).await?,
+            false => self.keys().await?.open(secret),
+        };
+        Ok(address.map(|address| (Secret(secret.to_owned()), address)))
     }
+
+    async fn sealed(&self, address: &Address) -> Result<Secret, StoreError> {
+        Ok(Secret(self.keys().await?.seal(address)?))
+    }
+
+    async fn keys(&self) -> Result<&AddressKeys, StoreError> {
+        let read = || AddressKeys::of(&*self.store);
+        self.keys.get_or_try_init(read).await
+    }
+
+    async fn is_told(&self, address: &Address) -> Result<bool, StoreError> {
+        let record = self.store.record(&address.caller, &told(address)).await?;
+        Ok(record.is_some())
+    }
+
+    /// What a secret opens that an older program drew.
+    async fn drawn(&self, secret: &str) -> Result<Option<Address>, StoreError> {
+        let key = RecordKey {
+            kind: ADDRESS_OF.into(),
+            scope: String::new(),
+            id: secret.to_owned(),
+        };
+        let record = self.store.record(&nobody(), &key).await?;
+        record.map(|record| decoded(&key, &record)).transpose()
+    }
+}
+
+/// Older programs drew secrets at random.
+fn is_drawn(secret: &str) -> bool {
+    secret.len() == clock::SECRET && secret.bytes().all(|c| c.is_ascii_hexdigit())
 }
 
 /// To whom records belong that are looked up by a secret: the secret is what gives the right to them.
@@ -99,19 +135,11 @@ pub(super) fn nobody() -> Caller {
     Caller::anonymous()
 }
 
-fn secret_of(address: &Address) -> RecordKey {
+fn told(address: &Address) -> RecordKey {
     RecordKey {
-        kind: SECRET_OF.into(),
+        kind: TOLD.into(),
         scope: address.agent.clone(),
         id: address.context.clone(),
-    }
-}
-
-fn address_of(secret: &str) -> RecordKey {
-    RecordKey {
-        kind: ADDRESS_OF.into(),
-        scope: String::new(),
-        id: secret.to_owned(),
     }
 }
 
@@ -120,22 +148,26 @@ mod tests {
     use super::*;
     use crate::store::MemoryStore;
 
-    #[tokio::test]
-    async fn a_secret_opens_what_it_was_given_for_after_a_restart_too() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let address = |agent: &str| Address {
+    fn address(agent: &str) -> Address {
+        Address {
             agent: agent.into(),
             caller: Caller::new("me"),
             context: "c".into(),
-        };
-        let (one, is_new) = Addresses::new(store.clone())
-            .secret(&address("one"))
-            .await
-            .unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_secret_opens_what_it_was_given_for_after_a_restart_too() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let addresses = Addresses::new(store.clone());
+        assert_eq!(addresses.known(&address("one")).await.unwrap(), None);
+        let (one, is_new) = addresses.secret(&address("one")).await.unwrap();
         assert!(is_new);
         let addresses = Addresses::new(store);
         let (two, _) = addresses.secret(&address("two")).await.unwrap();
         assert_ne!(one, two);
+        // What was told is kept in a task of its own.
+        tokio::task::yield_now().await;
         let again = addresses.secret(&address("one")).await.unwrap();
         assert_eq!(again, (one.clone(), false));
         let found = addresses.find(one.as_str()).await.unwrap();
@@ -144,5 +176,20 @@ mod tests {
             assert_eq!(addresses.find(wrong).await.unwrap(), None, "{wrong}");
         }
         assert_eq!(format!("{one:?}"), "***");
+    }
+
+    #[tokio::test]
+    async fn a_secret_that_an_older_program_drew_goes_on() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let secret = clock::new_secret();
+        let key = RecordKey {
+            kind: ADDRESS_OF.into(),
+            scope: String::new(),
+            id: secret.clone(),
+        };
+        let record = encoded(&address("one"));
+        store.put_record(&nobody(), &key, record).await.unwrap();
+        let found = Addresses::new(store).find(&secret).await.unwrap();
+        assert_eq!(found.map(|(_, address)| address), Some(address("one")));
     }
 }

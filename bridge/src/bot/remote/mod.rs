@@ -14,10 +14,11 @@
 //! - `visit`, `saying`, `changing`, `anew`: the bot calls
 //! - `beginnings`, `replays`: what must happen once
 //! - `tokens`: what lets them in, for those that want tokens
-//! - `address`, `files`, `scrub`: service URLs, files, and what clients must not see of either
+//! - `address`, `address_keys`, `files`, `scrub`: service URLs, files, and what clients must not see of either
 
 mod access;
 mod address;
+mod address_keys;
 mod anew;
 mod answer;
 mod beginnings;
@@ -37,6 +38,7 @@ mod tokens;
 mod visit;
 
 pub use access::{Admission, Anonymous, BotCall, ConnectorCall, Credential, Refusal};
+pub use address_keys::turn_address_keys;
 pub use channel::{Channel, ChannelError, ChannelSettings, RemoteBot};
 pub(crate) use saying::Begun;
 pub(crate) use settings::WEBCHAT;

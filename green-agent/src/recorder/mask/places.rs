@@ -64,7 +64,7 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The part of a service URL that nobody can guess, as the bridge gives it to bots.
-static SERVICE_URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"(/bots/)[0-9a-f]{64}"));
+static SERVICE_URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"(/bots/)[A-Za-z0-9_-]{64,}"));
 
 /// Masks the part of service URLs by which bots are known.
 pub(super) fn mask_service_urls(text: Cow<'_, str>) -> Cow<'_, str> {

@@ -1,12 +1,15 @@
-//! `bridge store`: what became of the folder where tasks are kept.
+//! `bridge store`: what is done with the folder where tasks are kept while no bridge serves it.
 
 use bridge_program::{Exit, errln, outln};
 use clap::{Args, Subcommand};
 
 use super::store::StoreChoice;
-use crate::store::{SledSettings, SledStore, StoreReport};
+use crate::{
+    bot::remote::turn_address_keys,
+    store::{SledSettings, SledStore, StoreReport},
+};
 
-/// Look for damage in the folder where tasks are kept
+/// Look after the folder where tasks are kept
 #[derive(Debug, Args)]
 #[command(after_help = NOTE)]
 pub(super) struct StoreCommand {
@@ -19,10 +22,11 @@ The bridge that serves the store has to be stopped for it. While it runs, bridge
 bridge_store_lost_bytes of /metrics count what it has found, and its log names it. A damaged task costs nobody but
 its caller; to have it back, restore the files of the folder log from a copy and remove the folder index.
 
-Example:
+Examples:
   bridge store check --store sled:bridge-data
+  bridge store turn-keys --store sled:bridge-data --withdraw
 
-Exit codes: 0 nothing is damaged, 1 something is, 4 the store cannot be read.";
+Exit codes: 0 nothing is damaged, 1 something is, 4 the store cannot be read or written.";
 
 #[derive(Debug, Subcommand)]
 enum What {
@@ -32,25 +36,45 @@ enum What {
         #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
         store: StoreChoice,
     },
+    /// Draw a new key for the service URLs that bots are given
+    TurnKeys {
+        /// Where tasks are kept
+        #[arg(long, value_name = "STORE", default_value = "sled:bridge-data")]
+        store: StoreChoice,
+        /// Refuse every service URL that was given out before; bots learn a new one with the next message
+        #[arg(long)]
+        withdraw: bool,
+    },
 }
 
 impl StoreCommand {
     pub(super) fn execute(&self) -> Exit {
-        let What::Check { store } = &self.what;
-        match check(store) {
-            Ok(report) => {
+        let done = match &self.what {
+            What::Check { store } => check(store).map(|report| {
                 outln!("{report}");
                 match report.is_whole() {
                     true => Exit::Passed,
                     false => Exit::Failed,
                 }
-            }
-            Err(error) => {
-                errln!("error: {error}");
-                Exit::Infrastructure
-            }
-        }
+            }),
+            What::TurnKeys { store, withdraw } => turn_keys(store, *withdraw).map(|()| {
+                outln!("a new key seals service URLs from the next start on");
+                Exit::Passed
+            }),
+        };
+        done.unwrap_or_else(|error| {
+            errln!("error: {error}");
+            Exit::Infrastructure
+        })
     }
+}
+
+fn turn_keys(store: &StoreChoice, withdraws: bool) -> Result<(), String> {
+    let store = store.open_known().map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let turned = runtime.block_on(turn_address_keys(&*store, withdraws));
+    turned.map_err(|error| error.to_string())
 }
 
 fn check(store: &StoreChoice) -> Result<StoreReport, String> {

@@ -1,0 +1,191 @@
+//! The keys that service URLs are sealed with (AES-256-GCM). They are drawn when a store is first used for a bot, and
+//! kept in it, so that all who use the store open what one of them has sealed.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    hmac,
+};
+use serde::{Deserialize, Serialize};
+
+use super::address::{Address, nobody};
+use crate::{
+    clock,
+    store::{RecordKey, Store, StoreError, decoded, encoded},
+};
+
+/// The record that holds them.
+const KEYS: &str = "bot-address-keys";
+
+/// The keys: the first seals, all open.
+pub(super) struct AddressKeys(Vec<Key>);
+
+struct Key {
+    seal: LessSafeKey,
+    nonce: hmac::Key,
+}
+
+/// As they are kept: secrets that keys follow from.
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    secrets: Vec<String>,
+}
+
+impl std::fmt::Debug for AddressKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} keys", self.0.len())
+    }
+}
+
+impl AddressKeys {
+    /// Those of a store; the first is drawn if there is none yet.
+    pub(super) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
+        let kept = match Kept::read(store)
+            .await?
+            .filter(|kept| !kept.secrets.is_empty())
+        {
+            Some(kept) => kept,
+            None => Kept::default().with_new(store).await?,
+        };
+        Ok(Self(
+            kept.secrets
+                .iter()
+                .filter_map(|secret| Key::of(secret))
+                .collect(),
+        ))
+    }
+
+    /// The address as the unguessable part of a URL. It is the same each time.
+    pub(super) fn seal(&self, address: &Address) -> Result<String, StoreError> {
+        let text = encoded(address);
+        let sealed = self.0.first().and_then(|key| key.seal(text));
+        let sealed = sealed.map(|sealed| URL_SAFE_NO_PAD.encode(sealed));
+        sealed.ok_or_else(|| StoreError::corrupt("the keys of service URLs", "they cannot be used"))
+    }
+
+    /// What was sealed with one of the keys.
+    pub(super) fn open(&self, secret: &str) -> Option<Address> {
+        let sealed = URL_SAFE_NO_PAD.decode(secret).ok()?;
+        let text = self.0.iter().find_map(|key| key.open(&sealed))?;
+        serde_json::from_slice(&text).ok()
+    }
+}
+
+/// Draws a new key, with which addresses are sealed from the next start on. The former keys open what they have
+/// sealed, unless `withdraws`: then every service URL that was given out before leads nowhere.
+///
+/// # Errors
+/// If the store fails.
+pub async fn turn_address_keys(store: &dyn Store, withdraws: bool) -> Result<(), StoreError> {
+    let kept = match withdraws {
+        true => Kept::default(),
+        false => Kept::read(store).await?.unwrap_or_default(),
+    };
+    kept.with_new(store).await.map(drop)
+}
+
+impl Kept {
+    async fn read(store: &dyn Store) -> Result<Option<Self>, StoreError> {
+        let record = store.record(&nobody(), &key()).await?;
+        record.map(|record| decoded(&key(), &record)).transpose()
+    }
+
+    /// Draws another secret and keeps it before the others.
+    async fn with_new(mut self, store: &dyn Store) -> Result<Self, StoreError> {
+        self.secrets.insert(0, clock::new_secret());
+        store.put_record(&nobody(), &key(), encoded(&self)).await?;
+        Ok(self)
+    }
+}
+
+fn key() -> RecordKey {
+    RecordKey {
+        kind: KEYS.into(),
+        scope: String::new(),
+        id: String::new(),
+    }
+}
+
+impl Key {
+    fn of(secret: &str) -> Option<Self> {
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        let derived = |name: &str| hmac::sign(&secret, name.as_bytes());
+        let seal = UnboundKey::new(&AES_256_GCM, derived("seal").as_ref()).ok()?;
+        Some(Self {
+            seal: LessSafeKey::new(seal),
+            nonce: hmac::Key::new(hmac::HMAC_SHA256, derived("nonce").as_ref()),
+        })
+    }
+
+    /// The nonce follows from the text: two texts never share one, and one text is always sealed alike.
+    fn seal(&self, mut text: Vec<u8>) -> Option<Vec<u8>> {
+        let tag = hmac::sign(&self.nonce, &text);
+        let nonce: [u8; NONCE_LEN] = tag.as_ref()[..NONCE_LEN].try_into().ok()?;
+        let unique = Nonce::assume_unique_for_key(nonce);
+        self.seal
+            .seal_in_place_append_tag(unique, Aad::empty(), &mut text)
+            .ok()?;
+        Some([&nonce[..], &text].concat())
+    }
+
+    fn open(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, text) = sealed.split_first_chunk::<NONCE_LEN>()?;
+        let mut text = text.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let opened = self
+            .seal
+            .open_in_place(nonce, Aad::empty(), &mut text)
+            .ok()?;
+        Some(opened.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{caller::Caller, store::MemoryStore};
+
+    fn address() -> Address {
+        Address {
+            agent: "bot".into(),
+            caller: Caller::new("me"),
+            context: "c".into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_changed_secret_opens_nothing() {
+        let keys = AddressKeys::of(&MemoryStore::new()).await.unwrap();
+        let secret = keys.seal(&address()).unwrap();
+        assert_eq!(keys.open(&secret), Some(address()));
+        for at in 0..secret.len() {
+            let mut changed = secret.clone().into_bytes();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(keys.open(&changed), None, "changed at {at}");
+        }
+        let others = AddressKeys::of(&MemoryStore::new()).await.unwrap();
+        assert_eq!(others.open(&secret), None);
+    }
+
+    #[tokio::test]
+    async fn keys_are_turned_and_withdrawn() {
+        let store = MemoryStore::new();
+        let first = AddressKeys::of(&store)
+            .await
+            .unwrap()
+            .seal(&address())
+            .unwrap();
+        turn_address_keys(&store, false).await.unwrap();
+        let turned = AddressKeys::of(&store).await.unwrap();
+        let second = turned.seal(&address()).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(turned.open(&first), Some(address()));
+        turn_address_keys(&store, true).await.unwrap();
+        let withdrawn = AddressKeys::of(&store).await.unwrap();
+        assert_eq!(
+            (withdrawn.open(&first), withdrawn.open(&second)),
+            (None, None)
+        );
+    }
+}
