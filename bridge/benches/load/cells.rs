@@ -60,9 +60,16 @@ fn request(port: u16, method: &str, params: &Value) -> Vec<u8> {
     request.into_bytes()
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the load is where its ids come from"
+)]
+fn new_id() -> Uuid {
+    Uuid::new_v4()
+}
+
 fn message(text: &str) -> Value {
-    let id = Uuid::new_v4().to_string();
-    json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": text}]}})
+    json!({"message": {"messageId": new_id().to_string(), "role": "ROLE_USER", "parts": [{"text": text}]}})
 }
 
 async fn task(connection: &mut Connection, port: u16, text: &str) -> Outcome<Value> {
@@ -220,8 +227,8 @@ async fn load(
                 at += connections;
                 let sent = Instant::now();
                 match kind {
-                    Kind::Call => drop(connection.call(&request).await?),
-                    Kind::Stream => drop(connection.stream(&request).await?),
+                    Kind::Call => connection.call(&request).await.map(|_| ())?,
+                    Kind::Stream => connection.stream(&request).await.map(|_| ())?,
                 }
                 if !connection.answer().starts_with(b"HTTP/1.1 200") {
                     return Err(std::io::Error::other(String::from_utf8_lossy(
@@ -258,7 +265,7 @@ fn fresh(request: &[u8]) -> Vec<u8> {
         .position(|window| window == NAME)
     {
         let id = at + NAME.len();
-        Uuid::new_v4()
+        new_id()
             .hyphenated()
             .encode_lower(&mut request[id..id + 36]);
     }
