@@ -197,7 +197,7 @@ async fn ask(bridge: &Bridge, client: &str, packages: &[&str], told: &Value) -> 
     }
 }
 
-fn interop(file: &str) -> PathBuf {
+pub(crate) fn interop(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/interop")
         .join(file)

@@ -5,10 +5,11 @@ use std::{fs, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    bots::{BOT_FRAMEWORK, on_node},
+    bots::{BOT_FRAMEWORK, interop, on_node},
     client::Client,
     program::{Bridge, run},
     terminal::bridge,
+    venv,
 };
 
 /// How long the program may take.
@@ -94,6 +95,18 @@ async fn a_waterfall_of_the_bot_framework_for_node_goes_on_in_its_conversation()
 #[tokio::test]
 async fn a_waterfall_of_the_bot_framework_for_python_goes_on_in_its_conversation() {
     goes_on(&BOT_FRAMEWORK.start().await, COMPLETED).await;
+}
+
+#[tokio::test]
+async fn clients_of_others_come_to_the_end_of_a_dialog() {
+    let bot = on_node("bot_framework.js", &[]).await;
+    let url = format!("bot={}/api/messages", bot.url());
+    let bridge = Bridge::serve(&["--store", "memory", "--bot", &url]);
+    let python = venv::with(&venv::SHOWING).await.join("bin/python");
+    let mut client = tokio::process::Command::new(python);
+    client.arg("-B").arg(interop("conversations.py"));
+    let (passed, said) = run(client.arg(bridge.url()), LIMIT).await;
+    assert!(passed, "it does not keep the conversation:\n{said}");
 }
 
 /// By the default, both kinds of clients come to the end of the waterfall, and it completes its task. A question leaves
