@@ -165,6 +165,29 @@ impl Fault {
         }
     }
 
+    /// Whether another credential may help: none was held for what the card asks, or the agent does not know who asks.
+    pub(crate) fn wants_credentials(&self) -> bool {
+        match self {
+            Self::Unauthenticated { .. } | Self::NoCredentials { .. } => true,
+            Self::Unconnected(_)
+            | Self::Unreachable(_)
+            | Self::Private { .. }
+            | Self::Certificate(_)
+            | Self::Timeout(_)
+            | Self::TooLarge { .. }
+            | Self::Forbidden { .. }
+            | Self::Http { .. }
+            | Self::Rpc(_)
+            | Self::Invalid(_)
+            | Self::Asked(_)
+            | Self::StreamBroken(_)
+            | Self::NoInterface { .. }
+            | Self::Untrusted(_)
+            | Self::Elsewhere { .. }
+            | Self::NotInVersion(_) => false,
+        }
+    }
+
     /// A fault that reqwest reports, seen under a limit of time.
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
         if let Some(private) = Private::in_error(error) {

@@ -244,6 +244,30 @@ impl Wire for RpcError {
     }
 }
 
+impl<T> Response<T> {
+    /// The outcome, if this is the answer to the request with this id. Null is the id of an error where the other side
+    /// could not read ours, and of results of servers that leave it out; a number may come back as text.
+    ///
+    /// # Errors
+    /// If it answers another request.
+    pub fn answering(self, asked: &Id) -> Result<Result<T, RpcError>, FieldError> {
+        let is_answer = match (&self.id, asked) {
+            (Id::Null | Id::Absent, _) => true,
+            (Id::Number(id), Id::String(asked)) | (Id::String(asked), Id::Number(id)) => {
+                format!("{id}") == *asked
+            }
+            (id, asked) => id == asked,
+        };
+        match is_answer {
+            true => Ok(self.outcome),
+            false => {
+                let expected = format!("{asked}, the id of the request");
+                Err(FieldError::new(expected, format!("{}", self.id)).inside("id"))
+            }
+        }
+    }
+}
+
 impl Response<Value> {
     /// Reads an answer from a body.
     pub fn from_slice(body: &[u8]) -> Result<Self, FieldError> {
@@ -298,6 +322,34 @@ impl<T: Serialize> Serialize for Response<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_names_the_request() {
+        let number = |value: u64| Id::Number(value.into());
+        let text = |value: &str| Id::String(value.into());
+        for (id, asked, is_answer) in [
+            (text("a"), text("a"), true),
+            (Id::Null, text("a"), true),
+            (number(1), text("1"), true),
+            (text("1"), number(1), true),
+            (text("b"), text("a"), false),
+            (number(2), number(1), false),
+            (number(1), text("a"), false),
+        ] {
+            let outcome = Response { id, outcome: Ok(7) }.answering(&asked);
+            assert_eq!(outcome.is_ok(), is_answer, "{asked}");
+        }
+        let error = Response {
+            id: text("b"),
+            outcome: Ok(7),
+        }
+        .answering(&text("a"));
+        let error = error.unwrap_err().to_string();
+        assert_eq!(
+            error,
+            r#"id: expected "a", the id of the request, found "b""#
+        );
+    }
     use serde_json::json;
     use std::string::ToString;
 

@@ -58,6 +58,16 @@ pub enum CallError {
     },
 }
 
+impl CallError {
+    /// Whether the agent was found and asks for a credential that was not given, or does not accept the one that was.
+    pub fn wants_credentials(&self) -> bool {
+        match self {
+            Self::Invocation(error) => error.wants_credentials(),
+            Self::Discovery(_) | Self::Credential { .. } => false,
+        }
+    }
+}
+
 impl From<DiscoveryError> for CallError {
     fn from(error: DiscoveryError) -> Self {
         Self::Discovery(Box::new(error))

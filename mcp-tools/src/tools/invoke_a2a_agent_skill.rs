@@ -53,9 +53,15 @@ impl InvokeA2aAgentSkill {
             Err(CallError::Discovery(error)) if error.is_not_found() => {
                 without_success(NOT_FOUND, error)
             }
+            Err(error) if error.wants_credentials() => wanting(&error),
             Err(error) => without_success(ERROR, error),
         }
     }
+}
+
+/// Nothing was asked of the agent, because the operator has given no credential that it accepts.
+fn wanting(error: &CallError) -> Value {
+    json!({"status": AUTH_REQUIRED, "text": error.to_string()})
 }
 
 #[async_trait]

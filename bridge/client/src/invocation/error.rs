@@ -60,6 +60,20 @@ pub enum InvocationError {
     Agent(#[from] ClientError),
 }
 
+impl InvocationError {
+    /// Whether the agent asks for a credential that was not given, or does not accept the one that was.
+    pub fn wants_credentials(&self) -> bool {
+        match self {
+            Self::Agent(error) => error.fault.wants_credentials(),
+            Self::UnknownSkill { .. }
+            | Self::Parameters { .. }
+            | Self::Refused { .. }
+            | Self::NoTasks { .. }
+            | Self::StillWorking { .. } => false,
+        }
+    }
+}
+
 fn listed(skills: &[String]) -> String {
     match skills.is_empty() {
         true => "its card lists none".to_owned(),

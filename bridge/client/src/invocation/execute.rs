@@ -21,9 +21,9 @@ pub(super) async fn call(
     let id = Id::String(invocation.message_id.clone());
     let request = invocation.call().to_request(id);
     let answer = poster.post(EXECUTE_PATH, OPERATION, &request).await?;
-    let answer =
-        Response::read(answer).map_err(|error| poster.named(Fault::Invalid(error), OPERATION))?;
-    let error = match answer.outcome {
+    let outcome = Response::read(answer).and_then(|answer| answer.answering(&request.id));
+    let outcome = outcome.map_err(|error| poster.named(Fault::Invalid(error), OPERATION))?;
+    let error = match outcome {
         Ok(result) => return Ok(Outcome::with_result(result)),
         Err(error) => ExecuteError::from_rpc(error),
     };

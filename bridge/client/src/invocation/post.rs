@@ -66,16 +66,38 @@ impl Poster {
     }
 }
 
-/// The object of an answer. Who is not let in did not call anything, whatever the error in the body says.
+/// The object of an answer. Who is not let in did not call anything, whatever the error in the body says; and what
+/// comes with the status of a failure is one, unless it is an answer of the protocol.
 fn object(answer: &Answer) -> Result<Value, Fault> {
     match serde_json::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => {
-            let said = object.pointer("/error/message").and_then(Value::as_str);
-            let said = said.map_or_else(|| beginning(&answer.body), str::to_owned);
-            answer.denied(&said).map_or(Ok(object), Err)
+            let said = said(&object).unwrap_or_else(|| beginning(&answer.body));
+            let denied = answer.denied(&said);
+            let failed = (!answer.is_success() && !is_of_protocol(&object)).then(|| Fault::Http {
+                status: answer.status,
+                body: beginning(said.as_bytes()),
+            });
+            denied.or(failed).map_or(Ok(object), Err)
         }
         Ok(_) | Err(_) if !answer.is_success() => Err(answer.refused()),
         Ok(other) => Err(Fault::Invalid(FieldError::unexpected("an object", &other))),
         Err(error) => Err(Fault::Invalid(FieldError::new("JSON", error.to_string()))),
     }
+}
+
+/// Whether it is a response of JSON-RPC, the error of one, or a task.
+fn is_of_protocol(object: &Value) -> bool {
+    let code = object.pointer("/error/code");
+    object.get("jsonrpc").is_some()
+        || code.is_some_and(Value::is_i64)
+        || object.get("status").is_some_and(Value::is_object)
+}
+
+/// What an error says for a person, where frameworks write it.
+pub(super) fn said(object: &Value) -> Option<String> {
+    let places = ["/error/message", "/error", "/message", "/detail", "/title"];
+    let mut texts = places
+        .iter()
+        .filter_map(|place| object.pointer(place)?.as_str());
+    texts.next().map(str::to_owned)
 }

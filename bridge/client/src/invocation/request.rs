@@ -1,9 +1,12 @@
 //! What is asked of an agent.
 
 use bridge_protocol::{
-    a2a::{AgentCard, Message, Metadata, Part, Role, SendMessageRequest},
+    a2a::{AgentCard, Content, Message, Metadata, Part, Role, SendMessageRequest},
     dialect::{execute::SkillCall, v0_1::card::is_pythons},
 };
+
+/// What the media type of data is called there.
+const MIME_TYPE: &str = "mime_type";
 
 /// A skill that is called.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,11 +82,15 @@ impl Invocation {
 
     /// The request for `{base}/tasks/send`, where agents built with python-a2a have a form of their own.
     pub(super) fn request_by_path(&self, card: &AgentCard) -> SendMessageRequest {
-        if self.parameters.is_none() || !is_pythons(card) {
-            return self.request(false);
-        }
-        let text = self.text.as_deref();
-        self.belonging(self.call().to_python_message(&self.message_id, text))
+        let mut request = match self.parameters.is_none() || !is_pythons(card) {
+            true => self.request(false),
+            false => {
+                let text = self.text.as_deref();
+                self.belonging(self.call().to_python_message(&self.message_id, text))
+            }
+        };
+        request.message.parts.iter_mut().for_each(name_media_type);
+        request
     }
 
     fn words(&self) -> Message {
@@ -98,5 +105,14 @@ impl Invocation {
             context_id: self.context_id.clone(),
             ..message
         })
+    }
+}
+
+/// Data has no media type in 0.1 itself; agents with a path for each method read it as `mime_type`.
+fn name_media_type(part: &mut Part) {
+    if matches!(part.content, Content::Data(_))
+        && let Some(media_type) = part.media_type.take()
+    {
+        part.extra.insert(MIME_TYPE.to_owned(), media_type.into());
     }
 }

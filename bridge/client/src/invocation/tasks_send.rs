@@ -2,14 +2,16 @@
 //! task; `tasks/get` and `tasks/cancel` take JSON-RPC.
 
 use bridge_protocol::{
-    a2a::{CancelTaskRequest, GetTaskRequest, SendMessageRequest, SendMessageResponse, Task},
+    a2a::{
+        CancelTaskRequest, ErrorKind, GetTaskRequest, SendMessageRequest, SendMessageResponse, Task,
+    },
     dialect::{Call, Losses, Version},
     jsonrpc::{Id, Request, Response, RpcError},
     wire::{FieldError, Wire as _},
 };
 use serde_json::Value;
 
-use super::post::Poster;
+use super::post::{self, Poster};
 use crate::{ClientError, Fault};
 
 const VERSION: Version = Version::V0_1;
@@ -20,7 +22,7 @@ pub(super) async fn send(
 ) -> Result<SendMessageResponse, ClientError> {
     let call = Call::SendMessage(request);
     let body = VERSION.params_from_v1(&call, &mut Losses::new());
-    let answer = exchange(poster, &call, &body).await?;
+    let answer = exchange(poster, &call, &body, None).await?;
     read(poster, &call, VERSION.send_result_to_v1(answer))
 }
 
@@ -38,14 +40,20 @@ pub(super) async fn cancel(
 async fn task(poster: &Poster, call: Call) -> Result<Task, ClientError> {
     let params = VERSION.params_from_v1(&call, &mut Losses::new());
     let request = Request::new(Id::Number(1.into()), path(&call), params);
-    let answer = exchange(poster, &call, &bridge_protocol::wire::to_value(&request)).await?;
+    let body = bridge_protocol::wire::to_value(&request);
+    let answer = exchange(poster, &call, &body, Some(&request.id)).await?;
     read(poster, &call, VERSION.task_to_v1(answer))
 }
 
-async fn exchange(poster: &Poster, call: &Call, body: &Value) -> Result<Value, ClientError> {
+async fn exchange(
+    poster: &Poster,
+    call: &Call,
+    body: &Value,
+    id: Option<&Id>,
+) -> Result<Value, ClientError> {
     let operation = call.operation().name();
     let answer = poster.post(path(call), operation, body).await?;
-    open(answer).map_err(|fault| poster.named(fault, operation))
+    open(answer, id).map_err(|fault| poster.named(fault, operation))
 }
 
 /// The path below the agent's address: the name of the method.
@@ -53,19 +61,26 @@ fn path(call: &Call) -> &'static str {
     VERSION.method(call.operation()).unwrap_or_default()
 }
 
-/// The result of an answer in the envelope of JSON-RPC, or of a bare one.
-fn open(answer: Value) -> Result<Value, Fault> {
+/// The result of an answer in the envelope of JSON-RPC, or of a bare one. What was asked without an envelope has no
+/// id that the answer could name.
+fn open(answer: Value, asked: Option<&Id>) -> Result<Value, Fault> {
     if answer.get("jsonrpc").is_some() {
         let response = Response::read(answer).map_err(Fault::Invalid)?;
-        return response.outcome.map_err(Fault::Rpc);
+        let outcome = match asked {
+            Some(id) => response.answering(id).map_err(Fault::Invalid)?,
+            None => response.outcome,
+        };
+        return outcome.map_err(Fault::Rpc);
     }
     match answer.get("error") {
         None | Some(Value::Null) => Ok(answer),
-        Some(Value::String(message)) => Err(Fault::Invalid(FieldError::new("a task", message))),
-        Some(error) => match RpcError::read(error.clone()) {
-            Ok(error) => Err(Fault::Rpc(error)),
-            Err(error) => Err(Fault::Invalid(error.inside("error"))),
-        },
+        Some(error) => Err(Fault::Rpc(RpcError::read(error.clone()).unwrap_or_else(
+            |_| RpcError {
+                code: ErrorKind::Internal.code(),
+                message: post::said(&answer).unwrap_or_else(|| error.to_string()),
+                data: None,
+            },
+        ))),
     }
 }
 

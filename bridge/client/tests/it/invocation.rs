@@ -51,7 +51,7 @@ fn of_age(age: Value) -> Invocation {
 }
 
 fn rpc(outcome: &str, value: &Value) -> Answer {
-    card(&json!({"jsonrpc": "2.0", "id": 1, outcome: value}))
+    card(&json!({"jsonrpc": "2.0", "id": "ASKED", outcome: value}))
 }
 
 fn task(state: &str, more: Value) -> Value {
@@ -201,9 +201,78 @@ async fn a_skill_is_called_by_tasks_send() {
     let asked = site.asked().pop().unwrap();
     assert_eq!(asked.body["id"], "m-1");
     assert_eq!(
-        asked.body["message"]["parts"][1]["data"]["skill_id"],
-        "check"
+        asked.body["message"]["parts"][1],
+        json!({
+            "type": "data", "mime_type": "application/json",
+            "data": {"skill_id": "check", "parameters": {"age": 10}},
+        })
     );
+}
+
+#[tokio::test]
+async fn a_failure_in_json_is_the_agents_and_no_missing_task() {
+    for (status, body, told) in [
+        (
+            500,
+            json!({"detail": "no database"}),
+            "HTTP status 500: no database",
+        ),
+        (
+            500,
+            json!({"status": "error", "message": "it broke"}),
+            "HTTP status 500: it broke",
+        ),
+        (
+            503,
+            json!({"error": "too many requests"}),
+            "HTTP status 503: too many requests",
+        ),
+        (500, json!({"x": 1}), "HTTP status 500: {\"x\":1}"),
+        (
+            200,
+            json!({"error": "no database"}),
+            "the agent answered: no database",
+        ),
+        (
+            500,
+            json!({"error": {"code": -32000, "message": "busy"}}),
+            "the agent answered: busy",
+        ),
+    ] {
+        let places = [
+            ("GET /.well-known/agent.json", card_0_1()),
+            ("POST /tasks/send", (status, None, body.to_string())),
+        ];
+        let (_, outcome) = called(&places).await;
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_another_request_is_refused() {
+    let other = card(&json!({"jsonrpc": "2.0", "id": "m-2", "result": {"plan": "p"}}));
+    let places = [
+        ("GET /agent-card", card_execute()),
+        ("POST /execute", other),
+    ];
+    let (_, outcome) = called(&places).await;
+    let error = outcome.unwrap_err().to_string();
+    let told = r#"id: expected "m-1", the id of the request, found "m-2""#;
+    assert!(error.contains(told), "{error}");
+}
+
+#[tokio::test]
+async fn who_asks_for_credentials_is_told_from_who_failed() {
+    for (status, wants) in [(401, true), (403, false), (500, false)] {
+        let refused = (status, None, json!({"detail": "no"}).to_string());
+        let places = [
+            ("GET /.well-known/agent.json", card_0_1()),
+            ("POST /tasks/send", refused),
+        ];
+        let (_, outcome) = called(&places).await;
+        assert_eq!(outcome.unwrap_err().wants_credentials(), wants, "{status}");
+    }
 }
 
 #[tokio::test]

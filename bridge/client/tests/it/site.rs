@@ -53,7 +53,7 @@ pub(crate) fn redirect(to: &str) -> Answer {
     (302, Some(to.to_owned()), String::new())
 }
 
-/// Starts a site with these answers; `URL` in them stands for its own address, and several answers of one
+/// Starts a site with these answers; `URL` in them stands for its own address, `ASKED` for the request's id, and several answers of one
 /// line are given one after the other, the last one for ever.
 pub(crate) async fn site(answers: &[(&str, Answer)]) -> Site {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -69,8 +69,8 @@ pub(crate) async fn site(answers: &[(&str, Answer)]) -> Site {
     let app = Router::new().fallback(
         async move |method: Method, uri: Uri, headers: HeaderMap, body: Bytes| {
             let line = format!("{method} {}", uri.path());
-            let body = serde_json::from_slice(&body).unwrap_or_default();
-            let answer = next(&mut queues.lock().unwrap(), &line);
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let answer = next(&mut queues.lock().unwrap(), &line, &body["id"]);
             let asked = Asked {
                 line,
                 headers,
@@ -87,7 +87,7 @@ pub(crate) async fn site(answers: &[(&str, Answer)]) -> Site {
     }
 }
 
-fn next(queues: &mut BTreeMap<String, Vec<Answer>>, line: &str) -> Response<Body> {
+fn next(queues: &mut BTreeMap<String, Vec<Answer>>, line: &str, id: &Value) -> Response<Body> {
     let Some(queue) = queues.get_mut(line) else {
         return reply(404, "text/plain", "nothing here");
     };
@@ -95,6 +95,7 @@ fn next(queues: &mut BTreeMap<String, Vec<Answer>>, line: &str) -> Response<Body
         1 => queue[0].clone(),
         _ => queue.pop().unwrap(),
     };
+    let body = body.replace("\"ASKED\"", &id.to_string());
     let mut response = reply(status, "application/json", &body);
     if let Some(to) = to {
         response

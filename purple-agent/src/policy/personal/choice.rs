@@ -2,11 +2,14 @@
 
 use std::cmp::Reverse;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
-    fit::{Fit, words},
+    fit::{Fit, texts},
+    name::Wanted,
+    parameters::{Told, told},
     request::Request,
+    search::Agent,
 };
 
 /// What is to be called.
@@ -40,39 +43,69 @@ struct Candidate<'a> {
     /// How well it fits the request.
     fit: Fit,
     /// Its parameters as the request tells them, or what is missing.
-    parameters: Result<Map<String, Value>, String>,
+    parameters: Result<Told, String>,
 }
 
 impl Choice {
-    /// Chooses among the skills of these agents, as discovery describes them: the one that fits best, of equals
-    /// one of which everything is known that it wants to know, and then the first. A skill that has nothing in
-    /// common with the request is not suitable.
-    pub(super) fn of(agents: &[Value], request: &Request, words_only: bool) -> Self {
-        let (wanted, name) = (request.words(), request.name());
-        let candidates = agents.iter().flat_map(|agent| {
-            let skills = agent["available_skills"].as_array().into_iter().flatten();
-            skills.map(move |skill| (agent, skill))
+    /// Chooses among the skills of these agents: the one that fits best, of equals one of which everything is known
+    /// that it wants to know, and then the first. A skill is not suitable
+    ///
+    /// - if its agent does not say that it is there for whom the request is about,
+    /// - if it is for something else, or has nothing in common with the request,
+    /// - if only a name is in common, unless the request clearly tells what the skill wants to know.
+    pub(super) fn of(agents: &[Agent], request: &Request, words_only: bool) -> Self {
+        let (needs, wanted) = (request.needs(), request.wanted());
+        let known = agents.iter().filter(|agent| is_for(agent, &wanted));
+        let candidates = known.flat_map(|agent| {
+            let skills = agent.says["available_skills"].as_array().into_iter();
+            skills.flatten().map(|skill| (&agent.says, skill))
         });
-        let fitting = candidates.map(|(agent, skill)| Candidate {
-            agent,
-            skill,
-            fit: Fit::of(skill, &wanted, &name),
-            parameters: parameters(&skill["parameters_schema"], request),
+        let fitting = candidates.filter_map(|(agent, skill)| {
+            let fit = Fit::of(skill, &needs)?;
+            let parameters = told(&skill["parameters_schema"], request);
+            Some(Candidate {
+                agent,
+                skill,
+                fit,
+                parameters,
+            })
         });
-        let fitting = fitting.filter(|candidate| !candidate.fit.is_none());
+        let fitting = fitting.filter(Candidate::is_suitable);
         let best = fitting.min_by_key(|one| (Reverse(one.fit), one.parameters.is_err()));
         match best {
             None => Self::None,
             Some(best) if words_only => Self::Skill(best.chosen(None)),
             Some(best) => match best.parameters.clone() {
-                Ok(parameters) => Self::Skill(best.chosen(Some(parameters))),
+                Ok(told) => Self::Skill(best.chosen(Some(told.values))),
                 Err(missing) => Self::Missing(missing),
             },
         }
     }
 }
 
+/// Whether an agent, its site or its skills say that it is there for whom is wanted.
+pub(super) fn is_for(agent: &Agent, wanted: &Wanted) -> bool {
+    let text = |key: &str| agent.says[key].as_str().unwrap_or_default().to_owned();
+    let mut said = vec![
+        agent.site.clone(),
+        text("agent_name"),
+        text("agent_description"),
+    ];
+    let skills = agent.says["available_skills"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    said.extend(skills.flat_map(texts));
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    wanted.is_known_to(&said)
+}
+
 impl Candidate<'_> {
+    fn is_suitable(&self) -> bool {
+        let is_told = self.parameters.as_ref().is_ok_and(|told| told.is_certain);
+        !self.fit.is_by_name() || is_told
+    }
+
     fn chosen(&self, parameters: Option<Map<String, Value>>) -> Chosen {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Chosen {
@@ -84,63 +117,19 @@ impl Candidate<'_> {
     }
 }
 
-/// The parameters that the request tells, or what it does not tell although it is required.
-fn parameters(schema: &Value, request: &Request) -> Result<Map<String, Value>, String> {
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let mut numbers = request.numbers().into_iter();
-    let mut parameters = Map::new();
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        match read(property, request, &mut numbers) {
-            Some(value) => drop(parameters.insert(name.clone(), value)),
-            None if required.contains(&name.as_str()) => return Err(asked(name, property)),
-            None => {}
-        }
-    }
-    Ok(parameters)
-}
-
-/// A parameter as the request tells it: the next number, the choice that it names, or the whole of it.
-fn read(
-    property: &Value,
-    request: &Request,
-    numbers: &mut impl Iterator<Item = i64>,
-) -> Option<Value> {
-    if let Some(choices) = property["enum"].as_array() {
-        let wanted = request.words();
-        let is_named = |choice: &&Value| {
-            let choice = words(choice.as_str().unwrap_or_default());
-            !choice.is_empty() && choice.is_subset(&wanted)
-        };
-        return choices.iter().find(is_named).cloned();
-    }
-    match property["type"].as_str() {
-        Some("integer" | "number") => numbers.next().map(|number| json!(number)),
-        Some("string") => Some(json!(request.text())),
-        Some(_) | None => None,
-    }
-}
-
-fn asked(name: &str, property: &Value) -> String {
-    match property["description"].as_str() {
-        Some(description) => format!("{name} ({description})"),
-        None => name.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn agent(skills: &Value) -> Value {
-        json!({
+    fn agent(skills: &Value) -> Agent {
+        let says = json!({
             "status": "success", "agent_name": "Club", "tasking_base_url": "https://club.example",
             "available_skills": skills,
-        })
+        });
+        let site = "https://club.example . Urmston Town Juniors".to_owned();
+        Agent { site, says }
     }
 
     fn choose(skills: &Value, text: &str) -> Choice {

@@ -5,6 +5,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::{
+    intent::{Intent, asked, intents},
+    name,
+    token::tokens,
+    words::COUNTED,
+};
+
 /// Words that stand in any request and in any description.
 const EMPTY: [&str; 48] = [
     "about", "and", "any", "are", "ask", "based", "but", "can", "check", "could", "did", "does",
@@ -26,40 +33,83 @@ const ENDINGS: [(&str, &str); 6] = [
 /// A beginning of this length makes two long words one: `available` and `availability`.
 const BEGINNING: usize = 6;
 
+/// Words that tell an age, and nothing of what is to be done.
+const OF_AGE: [&str; 5] = ["year", "old", "age", "aged", "under"];
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// Its words that say something, but for those of names and ages.
+    said: BTreeSet<String>,
+    /// The words of names in it: they tell agents apart, and hardly an agent's skills.
+    named: BTreeSet<String>,
+    intents: BTreeSet<Intent>,
+}
+
+impl Needs {
+    pub(super) fn of(text: &str) -> Self {
+        let names: Vec<String> = name::names(text).into_iter().collect();
+        let (named, of_age) = (words(&names.join(" ")), words(&OF_AGE.join(" ")));
+        let told = words(&without_amounts(text)).into_iter();
+        let said = told.filter(|word| !named.contains(word) && !of_age.contains(word));
+        Self {
+            said: said.collect(),
+            named,
+            intents: asked(text),
+        }
+    }
+}
+
+/// The text without what its numbers count: `3 times`.
+fn without_amounts(text: &str) -> String {
+    let tokens = tokens(text);
+    let is_counted = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+        tokens[at].is(&COUNTED) && before.is_some_and(|before| before.number.is_some())
+    };
+    let left = (0..tokens.len()).filter(|at| !is_counted(*at));
+    let left: Vec<&str> = left.map(|at| tokens[at].raw.as_str()).collect();
+    left.join(" ")
+}
+
 /// How well a skill fits; more is better, and nothing is none at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fit {
+    /// How much of what is asked for it does.
+    done: usize,
     /// What the request's words count, each as much as the best place where the skill has it.
     said: usize,
-    /// How many words of the name it has in common with the request that everything there is about: it
-    /// tells agents apart, and hardly an agent's skills.
+    /// How many words of names it has in common with the request.
     named: usize,
 }
 
 impl Fit {
-    /// Whether there is nothing in common.
-    pub(super) fn is_none(self) -> bool {
-        self == Self::default()
+    /// Whether nothing is in common but a name.
+    pub(super) fn is_by_name(self) -> bool {
+        self.done == 0 && self.said == 0
     }
 
-    /// How well a skill, as discovery describes it, fits these words, of which some are a `name`.
-    pub(super) fn of(skill: &Value, request: &BTreeSet<String>, name: &BTreeSet<String>) -> Self {
+    /// How well a skill, as discovery describes it, fits; nothing if it has nothing in common with the request, or is
+    /// for something else.
+    pub(super) fn of(skill: &Value, needs: &Needs) -> Option<Self> {
         let places = places(skill);
         let worth = |word: &&String| {
             let worth = places.iter().filter(|(_, words)| has(words, word));
             worth.map(|(worth, _)| *worth).max().unwrap_or(0)
         };
-        let (named, said): (Vec<_>, Vec<_>) = request.iter().partition(|word| name.contains(*word));
-        Self {
-            said: said.iter().map(worth).sum(),
-            named: named.iter().filter(|word| worth(word) > 0).count(),
-        }
+        let does = intents(&spaced(&texts(skill).join(" . ")));
+        let fit = Self {
+            done: needs.intents.intersection(&does).count(),
+            said: needs.said.iter().map(|word| worth(&word)).sum(),
+            named: needs.named.iter().filter(|word| worth(word) > 0).count(),
+        };
+        let is_for_else = fit.done == 0 && !needs.intents.is_empty() && !does.is_empty();
+        (fit != Self::default() && !is_for_else).then_some(fit)
     }
 }
 
-/// The words of a skill's parts, with what each of them counts: what it is called, what it is filed under, what it
-/// says and is asked.
-fn places(skill: &Value) -> Vec<(usize, BTreeSet<String>)> {
+/// What a skill says of itself.
+pub(super) fn texts(skill: &Value) -> [String; 4] {
     let text = |key: &str| skill[key].as_str().unwrap_or_default().to_owned();
     let list = |key: &str| {
         let items = skill[key].as_array().into_iter().flatten();
@@ -68,13 +118,20 @@ fn places(skill: &Value) -> Vec<(usize, BTreeSet<String>)> {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    let title = format!("{} {}", text("id"), text("name"));
-    let said = format!("{} {}", text("description"), list("examples"));
-    vec![
-        (3, words(&title)),
-        (2, words(&list("tags"))),
-        (1, words(&said)),
+    [
+        format!("{} {}", text("id"), text("name")),
+        text("description"),
+        list("tags"),
+        list("examples"),
     ]
+}
+
+/// The words of a skill's parts, with what each of them counts: what it is called, what it is filed under, what it
+/// says and is asked.
+fn places(skill: &Value) -> Vec<(usize, BTreeSet<String>)> {
+    let [title, description, tags, examples] = texts(skill);
+    let said = format!("{description} {examples}");
+    vec![(3, words(&title)), (2, words(&tags)), (1, words(&said))]
 }
 
 fn has(words: &BTreeSet<String>, wanted: &str) -> bool {
@@ -88,6 +145,17 @@ fn begin_alike(one: &str, other: &str) -> bool {
 
 /// The stems of a text's words that say something, those of `CamelCase` too.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
+    let spaced = spaced(text);
+    let words = spaced.split(|c: char| !c.is_alphanumeric());
+    let words = words.map(str::to_lowercase);
+    words
+        .filter(|word| word.chars().count() > 2 && !EMPTY.contains(&word.as_str()))
+        .map(|word| stem(&word))
+        .collect()
+}
+
+/// `CamelCase` as words.
+fn spaced(text: &str) -> String {
     let mut spaced = String::new();
     let mut last = ' ';
     for c in text.chars() {
@@ -97,12 +165,7 @@ pub(super) fn words(text: &str) -> BTreeSet<String> {
         spaced.push(c);
         last = c;
     }
-    let words = spaced.split(|c: char| !c.is_alphanumeric());
-    let words = words.map(str::to_lowercase);
-    words
-        .filter(|word| word.chars().count() > 2 && !EMPTY.contains(&word.as_str()))
-        .map(|word| stem(&word))
-        .collect()
+    spaced
 }
 
 fn stem(word: &str) -> String {
@@ -144,13 +207,13 @@ mod tests {
     }
 
     fn best(request: &str) -> Option<String> {
-        let name = words("Urmston Town Juniors FC");
         let skills = club();
+        let needs = Needs::of(request);
         let fits = skills
             .iter()
-            .map(|skill| (Fit::of(skill, &words(request), &name), skill));
+            .filter_map(|skill| Some((Fit::of(skill, &needs)?, skill)));
         let (fit, skill) = fits.max_by_key(|(fit, _)| *fit)?;
-        (!fit.is_none()).then(|| skill["name"].as_str().unwrap().to_owned())
+        (!fit.is_by_name()).then(|| skill["name"].as_str().unwrap().to_owned())
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! 2. It looks for sites with `web_search`.
 //! 3. It asks each site with `discover_a2a_agent_capabilities` whether it has an agent.
 //! 4. It chooses the skill that fits the request best, by the words of its name, tags, description and examples,
-//!    whatever their endings.
+//!    whatever their endings, of an agent that says that it is there for whom the request names. What the skill wants
+//!    to know it reads in the request, ages in words and digits; it asks for what is missing, and which of several is meant.
 //! 5. It calls it with `invoke_a2a_agent_skill`, and tells the user what came of it.
 //! 6. If there is none, it says so.
 //!
@@ -12,11 +13,17 @@
 //! (false unless it says otherwise): whether agents are told the request in words, without skill and
 //! parameters.
 
+mod age;
 mod choice;
 mod fit;
+mod intent;
+mod name;
+mod parameters;
 mod report;
 mod request;
 mod search;
+mod token;
+mod words;
 
 use std::sync::Arc;
 
@@ -112,7 +119,7 @@ impl Personal {
         match Choice::of(&agents, request, self.words_only) {
             Choice::Skill(chosen) => self.invoke(chosen, request, newest),
             Choice::Missing(what) => wait(&what),
-            Choice::None => report::finish(report::none_suitable(&search), None),
+            Choice::None => report::finish(report::none_suitable(&search, &request.wanted()), None),
         }
     }
 
@@ -187,5 +194,7 @@ fn call(tool: &str, arguments: Value) -> Action {
     Action::Call(vec![ToolCall::new(tool, arguments)])
 }
 
+#[cfg(test)]
+mod sentences;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,12 @@
 //! What the user is told at the end.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{choice::Chosen, search::Search};
+use super::{
+    choice::{self, Chosen},
+    name::Wanted,
+    search::Search,
+};
 use crate::policy::Action;
 
 /// Ends with these words, and with the result where there is one.
@@ -21,10 +25,19 @@ pub(super) fn no_search(why: &str) -> String {
 }
 
 /// Nobody offers what was asked for.
-pub(super) fn none_suitable(search: &Search<'_>) -> String {
+pub(super) fn none_suitable(search: &Search<'_>, wanted: &Wanted) -> String {
+    let agents = search.agents();
+    let is_for = |url: &str| {
+        let agent = agents.iter().find(|agent| agent.site.starts_with(url));
+        agent.is_none_or(|agent| choice::is_for(agent, wanted))
+    };
+    let name = wanted.first().map_or("", |name| name.text.as_str());
     let mut text = "I could not find a specialised automated service for your request.".to_owned();
     for site in search.asked() {
         let why = match site.answer["status"].as_str() {
+            Some("success") if !is_for(&site.url) => {
+                format!("its agent does not say that it is there for {name}")
+            }
             Some("success") => "its agent has no skill for this".to_owned(),
             Some("not_found") => "it has no agent".to_owned(),
             Some(_) | None => format!("its agent cannot be found: {}", reason(&site.answer)),
@@ -55,27 +68,53 @@ pub(super) fn outcome(chosen: &Chosen, outcome: &Value, said: &str) -> String {
     }
 }
 
-/// The agent's words, and what its result says beside them.
+/// The agent's words, and every field of its result that they do not say already. Yes and no are always told: words
+/// may say either without the name of the field.
 fn answer(outcome: &Value) -> String {
     let text = outcome["text"].as_str().unwrap_or_default();
-    let result = outcome["result_data"].as_object().into_iter().flatten();
-    let facts = result.filter_map(|(name, value)| {
-        let told = match value {
-            Value::String(told) => told.clone(),
-            Value::Number(_) | Value::Bool(_) => value.to_string(),
-            Value::Null | Value::Array(_) | Value::Object(_) => return None,
-        };
-        let is_news = !value.is_boolean() && !text.contains(&told);
-        is_news.then(|| format!("{}: {told}", name.replace('_', " ")))
-    });
-    let facts: Vec<String> = facts.collect();
+    let result = match &outcome["result_data"] {
+        Value::Object(fields) => fields.clone(),
+        Value::Null => Map::new(),
+        other => Map::from_iter([("result".to_owned(), other.clone())]),
+    };
+    let is_news = |value: &Value| match value {
+        Value::String(told) => !has_word(text, told),
+        Value::Number(told) => !has_word(text, &told.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => true,
+    };
+    let facts = result.iter().filter(|(_, value)| is_news(value));
+    let facts: Vec<String> = facts
+        .map(|(name, value)| format!("{}: {}", name.replace('_', " "), told(value)))
+        .collect();
     match (text.is_empty(), facts.is_empty()) {
         (false, true) => text.to_owned(),
         (true, true) => "It answered without a word.".to_owned(),
-        (_, false) => format!("{text} ({})", facts.join(", "))
-            .trim_start()
-            .to_owned(),
+        (true, false) => format!("It answered: {}.", facts.join(", ")),
+        (false, false) => format!("{text} ({})", facts.join(", ")),
     }
+}
+
+/// A value in words.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::String(told) => told.clone(),
+        Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join(", "),
+        Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+/// Whether a text says this, and not only as a part of a longer word.
+fn has_word(text: &str, wanted: &str) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut found = text.match_indices(wanted);
+    !wanted.is_empty()
+        && found.any(|(at, _)| {
+            let (before, behind) = (&text[..at], &text[at + wanted.len()..]);
+            !is_letter(before.chars().next_back()) && !is_letter(behind.chars().next())
+        })
 }
 
 fn reason(answer: &Value) -> &str {

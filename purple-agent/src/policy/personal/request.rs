@@ -4,7 +4,12 @@ use std::collections::BTreeSet;
 
 use mcp_tools::{context::AgentContext, inbox::texts};
 
-use super::fit::words;
+use super::{
+    age::Ages,
+    fit::{Needs, words},
+    name::Wanted,
+    token::{Token, tokens},
+};
 
 /// Put behind the name of something when its site is looked for.
 const SITE: &str = "official website";
@@ -43,18 +48,24 @@ impl Request {
         texts.join("\n")
     }
 
-    /// What to search for: the longest name in it, or else the whole of it.
+    /// What to search for: whom it is about, or else the longest name in it, or else the whole of it.
     pub(super) fn subject(&self) -> String {
         let text = self.text();
-        match longest_name(&text) {
+        let wanted = Wanted::of(&text).first().map(|name| name.text.clone());
+        match wanted.or_else(|| longest_name(&text)) {
             Some(name) => format!("{name} {SITE}"),
             None => text,
         }
     }
 
-    /// The words of the name that it is about, if it has one.
-    pub(super) fn name(&self) -> BTreeSet<String> {
-        words(&longest_name(&self.text()).unwrap_or_default())
+    /// Whom it is about.
+    pub(super) fn wanted(&self) -> Wanted {
+        Wanted::of(&self.text())
+    }
+
+    /// What a skill has to have in common with it.
+    pub(super) fn needs(&self) -> Needs {
+        Needs::of(&self.text())
     }
 
     /// Its words, see [`words`].
@@ -62,11 +73,21 @@ impl Request {
         words(&self.text())
     }
 
-    /// The whole numbers in it.
-    pub(super) fn numbers(&self) -> Vec<i64> {
-        let text = self.text();
-        let digits = text.split(|c: char| !c.is_ascii_digit());
-        digits.filter_map(|digits| digits.parse().ok()).collect()
+    /// The ages that it tells: those of the last message that tells any, because it answers a question.
+    pub(super) fn ages(&self) -> Ages {
+        let told = self.0.iter().rev().map(|(_, text)| Ages::in_text(text));
+        told.into_iter()
+            .find(|ages| !ages.values.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// Its words in order, the last message first.
+    pub(super) fn tokens(&self) -> Vec<Token> {
+        self.0
+            .iter()
+            .rev()
+            .flat_map(|(_, text)| tokens(text))
+            .collect()
     }
 }
 
@@ -102,7 +123,7 @@ mod tests {
             ),
             (
                 "Ask Urmston Town. Seb Jones is 10",
-                "Ask Urmston Town official website",
+                "Urmston Town official website",
             ),
             ("Book me a flight to Rome", "Book me a flight to Rome"),
             ("how is the weather", "how is the weather"),
@@ -112,9 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_words_are_read() {
+    fn words_are_read() {
         let request = Request::of("Can my 10-year-old son join the Juniors, at 7?");
-        assert_eq!(request.numbers(), [10, 7]);
         assert!(request.words().contains("junior") && !request.words().contains("at"));
     }
 }

@@ -18,6 +18,15 @@ pub(super) struct Site {
     pub(super) answer: Value,
 }
 
+/// An agent that was found.
+#[derive(Debug)]
+pub(super) struct Agent {
+    /// The address of its site, and what the search said of that.
+    pub(super) site: String,
+    /// What discovery says of it.
+    pub(super) says: Value,
+}
+
 impl<'a> Search<'a> {
     pub(super) fn of(steps: &'a [Step]) -> Self {
         Self(steps)
@@ -56,12 +65,25 @@ impl<'a> Search<'a> {
         calls.map(site).collect()
     }
 
-    /// What discovery says of the agents that it found.
-    pub(super) fn agents(self) -> Vec<Value> {
-        let answers = self.asked().into_iter().map(|site| site.answer);
-        answers
-            .filter(|answer| answer["status"] == "success")
-            .collect()
+    /// The agents that were found.
+    pub(super) fn agents(self) -> Vec<Agent> {
+        let found = self.asked().into_iter();
+        let found = found.filter(|site| site.answer["status"] == "success");
+        let agent = |site: Site| Agent {
+            site: self.result(&site.url),
+            says: site.answer,
+        };
+        found.map(agent).collect()
+    }
+
+    /// What the search said of a site.
+    fn result(self, url: &str) -> String {
+        let results = self.calls(SEARCH).next_back().map(Called::data);
+        let results = results.as_ref().and_then(|data| data["results"].as_array());
+        let is_it = |result: &&Value| result["url"] == url;
+        let told = results.into_iter().flatten().find(is_it);
+        let text = |key: &str| told.and_then(|told| told[key].as_str()).unwrap_or_default();
+        format!("{url} . {} . {}", text("title"), text("description"))
     }
 
     fn calls(self, tool: &str) -> impl DoubleEndedIterator<Item = &'a Called> {

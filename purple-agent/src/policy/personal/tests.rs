@@ -17,10 +17,10 @@ use crate::{
 };
 
 const ASKED: &str = "Can my 10-year-old son Seb join Urmston Town Juniors FC?";
-const SITE: &str = "https://urmstontownjfc.co.uk";
+pub(super) const SITE: &str = "https://urmstontownjfc.co.uk";
 
 /// A user who talks to the policy, and tools whose answers the test gives.
-struct Talk {
+pub(super) struct Talk {
     context: AgentContext,
     policy: Box<dyn Policy>,
     tools: Vec<Offered>,
@@ -28,7 +28,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn begin(text: &str, settings: &Value) -> Self {
+    pub(super) fn begin(text: &str, settings: &Value) -> Self {
         let context = AgentContext::new(ContextSettings {
             allowed: Allowed::default(),
             client: client::Options::default(),
@@ -49,14 +49,14 @@ impl Talk {
         talk
     }
 
-    fn say(&self, text: &str) {
+    pub(super) fn say(&self, text: &str) {
         let message = json!({"messageId": text, "parts": [{"text": text}]});
         self.context
             .incoming_messages()
             .receive("user", message, Timestamp::UNIX_EPOCH);
     }
 
-    async fn next(&mut self) -> Action {
+    pub(super) async fn next(&mut self) -> Action {
         let situation = Situation {
             context: &self.context,
             tools: &self.tools,
@@ -76,14 +76,19 @@ impl Talk {
             panic!("expected one call, got {calls:?}");
         };
         assert_eq!(call.name, tool);
+        let arguments = Value::Object(call.arguments.clone());
+        self.answered(call.clone(), answer);
+        arguments
+    }
+
+    /// The tool answered this to the call.
+    pub(super) fn answered(&mut self, call: ToolCall, answer: Value) {
         let result = match answer["status"] == "error" {
             true => CallToolResult::structured_error(answer),
             false => CallToolResult::structured(answer),
         };
-        let (call, arguments) = (call.clone(), Value::Object(call.arguments.clone()));
         let called = vec![Called { call, result }];
         self.steps.push(Step { called });
-        arguments
     }
 
     async fn ends(&mut self) -> (String, Option<Value>) {
@@ -139,7 +144,7 @@ async fn the_six_steps_lead_to_team_and_contact() {
     assert_eq!(
         text,
         format!(
-            "I asked the Orchestrator ({SITE}). Yes. (contact: coach@example.com, team name: U10 Lions)"
+            "I asked the Orchestrator ({SITE}). Yes. (contact: coach@example.com, has vacancy: yes, team name: U10 Lions)"
         )
     );
     assert_eq!(data, Some(lions()));

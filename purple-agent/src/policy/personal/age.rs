@@ -1,0 +1,334 @@
+//! The ages that a text tells, by what stands around its numbers.
+
+use std::collections::BTreeSet;
+
+use super::{
+    token::{Number, Token, tokens},
+    words::{COUNTED, KIN, NUMBERED, STREETS},
+};
+
+/// From this age on nobody is a child.
+const GROWN: i64 = 18;
+
+/// Letters that stand right behind the digits of an age: `10yo`.
+const AGE_ENDINGS: [&str; 6] = ["yo", "y", "yr", "yrs", "yos", "years"];
+
+const YEARS: [&str; 5] = ["year", "years", "yr", "yrs", "y"];
+
+/// What may stand between `is` and an age.
+const ADVERBS: [&str; 9] = [
+    "now",
+    "just",
+    "only",
+    "already",
+    "currently",
+    "still",
+    "exactly",
+    "recently",
+    "him",
+];
+
+/// Numbers behind these and before `years` are how long something took.
+const DURATION: [&str; 9] = [
+    "for", "last", "past", "in", "within", "after", "since", "next", "every",
+];
+
+/// What a number is, as far as its surroundings tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// An age.
+    Age,
+    /// The team of an age, such as `U10`.
+    Group,
+    /// It may be one.
+    Unclear,
+    /// Something else: an address, a year, an amount.
+    Other,
+}
+
+/// The ages that a text tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ages {
+    /// Those that may be meant, in order of size; more than one if it is not clear which.
+    pub(super) values: Vec<i64>,
+    /// Whether the text says that they are ages.
+    pub(super) is_certain: bool,
+}
+
+impl Ages {
+    /// Reads a text. What is said to be an age counts before the team of an age, and that before a number that may
+    /// be anything. Adults are not meant where a child stands beside them.
+    pub(super) fn in_text(text: &str) -> Self {
+        let tokens = tokens(text);
+        let mut meanings: Vec<_> = (0..tokens.len()).map(|at| meaning(&tokens, at)).collect();
+        spread(&tokens, &mut meanings);
+        let of = |wanted: Meaning| {
+            let said = tokens.iter().zip(&meanings);
+            let values = said.filter(|(_, meaning)| **meaning == wanted);
+            let values = values.filter_map(|(token, _)| token.number.as_ref());
+            values.map(|number| number.value).collect::<BTreeSet<_>>()
+        };
+        for (wanted, is_certain) in [
+            (Meaning::Age, true),
+            (Meaning::Group, true),
+            (Meaning::Unclear, false),
+        ] {
+            let values = children(of(wanted));
+            if !values.is_empty() {
+                return Self { values, is_certain };
+            }
+        }
+        Self::default()
+    }
+}
+
+fn children(values: BTreeSet<i64>) -> Vec<i64> {
+    let (children, adults): (Vec<_>, Vec<_>) = values.into_iter().partition(|age| *age < GROWN);
+    if children.is_empty() {
+        adults
+    } else {
+        children
+    }
+}
+
+/// The neighbours of a token, by their distance from it.
+struct Around<'a> {
+    tokens: &'a [Token],
+    at: usize,
+}
+
+impl<'a> Around<'a> {
+    fn before(&self, distance: usize) -> Option<&'a Token> {
+        self.tokens.get(self.at.checked_sub(distance)?)
+    }
+
+    fn after(&self, distance: usize) -> Option<&'a Token> {
+        self.tokens.get(self.at + distance)
+    }
+
+    fn is_before(&self, distance: usize, words: &[&str]) -> bool {
+        self.before(distance).is_some_and(|token| token.is(words))
+    }
+
+    /// In the same sentence.
+    fn is_after(&self, distance: usize, words: &[&str]) -> bool {
+        let ends = (1..=distance).any(|one| self.after(one).is_none_or(Token::begins));
+        !ends && self.after(distance).is_some_and(|token| token.is(words))
+    }
+
+    fn gap_after(&self) -> &'a str {
+        self.after(1).map_or("", |token| token.gap.as_str())
+    }
+
+    /// Whether one of the words stands among so many before it, in the same sentence.
+    fn is_near(&self, distance: usize, words: &[&str]) -> bool {
+        let mut token = self.tokens.get(self.at);
+        for one in 1..=distance {
+            if token.is_none_or(Token::begins) {
+                return false;
+            }
+            token = self.before(one);
+            if token.is_some_and(|token| token.is(words)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn meaning(tokens: &[Token], at: usize) -> Meaning {
+    let Some((token, number)) = tokens
+        .get(at)
+        .and_then(|token| Some((token, token.number.as_ref()?)))
+    else {
+        return Meaning::Other;
+    };
+    let around = Around { tokens, at };
+    if !number.is_plain || number.value < 1 || is_part_of_date(&around, token) {
+        return Meaning::Other;
+    }
+    if let Some(by_letters) = by_letters(&around, number) {
+        return by_letters;
+    }
+    if is_with_years(&around) || is_after_age(&around) {
+        return Meaning::Age;
+    }
+    if is_other(&around, token) {
+        return Meaning::Other;
+    }
+    if is_after_be(&around) || is_set_apart(&around, token) || is_of_child(&around) {
+        return Meaning::Age;
+    }
+    // `one` stands for a person more often than for an age.
+    match token.word == "one" {
+        true => Meaning::Other,
+        false => Meaning::Unclear,
+    }
+}
+
+/// `03/05/2015`, `14.09.2015`, `7:30`.
+fn is_part_of_date(around: &Around<'_>, token: &Token) -> bool {
+    let is_mark = |gap: &str| matches!(gap, "/" | "." | ":");
+    let is_number = |token: Option<&Token>| token.is_some_and(|token| token.number.is_some());
+    is_mark(&token.gap) && is_number(around.before(1))
+        || is_mark(around.gap_after()) && is_number(around.after(1))
+}
+
+/// What the letters say that are one word with the digits: `10yo`, `U10s`, `5pm`, `M41`.
+fn by_letters(around: &Around<'_>, number: &Number) -> Option<Meaning> {
+    let is_under = around.is_before(1, &["under", "u"]);
+    match (number.before.as_str(), number.behind.as_str()) {
+        ("", ending) if AGE_ENDINGS.contains(&ending) => Some(Meaning::Age),
+        ("u", "" | "s") => Some(Meaning::Group),
+        ("", "" | "s") if is_under => Some(Meaning::Group),
+        ("", "" | "s") => None,
+        (_, _) => Some(Meaning::Other),
+    }
+}
+
+/// `10 years old`, `ten-year-old`, `10 y/o`, and `is 10 years`.
+fn is_with_years(around: &Around<'_>) -> bool {
+    if around.is_after(1, &["yo"]) {
+        return true;
+    }
+    if !around.is_after(1, &YEARS) {
+        return false;
+    }
+    let is_old = around.is_after(2, &["old", "olds", "o"])
+        || around.is_after(2, &["of"]) && around.is_after(3, &["age"]);
+    let is_of = around.is_before(1, &["of", "is", "are", "aged"]);
+    is_old || is_of && !around.is_before(1, &DURATION)
+}
+
+/// `aged 10`, `at the age of ten`, `Age: 9`, `his age is 9`.
+fn is_after_age(around: &Around<'_>) -> bool {
+    const AGE: [&str; 3] = ["age", "aged", "ages"];
+    around.is_before(1, &AGE) || around.is_before(1, &["of", "is"]) && around.is_before(2, &AGE)
+}
+
+fn is_other(around: &Around<'_>, token: &Token) -> bool {
+    let is_money = token.gap.contains(['£', '$', '€', '#']);
+    let kin = || around.is_after(1, &KIN) || around.is_after(2, &KIN) && !is_joined(around);
+    is_money
+        || around.is_after(1, &COUNTED)
+        || kin()
+        || around.is_before(1, &NUMBERED)
+        || around.is_after(1, &YEARS)
+        || is_in_address(around)
+        || around.after(1).is_some_and(|token| token.raw == "May")
+        || around.is_before(1, &["there"])
+        || around.is_before(1, &["are", "is"]) && around.is_before(2, &["there"])
+        || around.is_near(4, &["number", "address", "postcode", "phone", "score"])
+        || around.is_before(1, &["be", "turn"]) && around.is_near(3, &["will", "to", "about"])
+}
+
+/// Whether what comes next is linked to it and no noun that it counts: `7 and my son`, `9, girl`.
+fn is_joined(around: &Around<'_>) -> bool {
+    around.gap_after() != " " || around.is_after(1, &["and", "or", "but", "my", "his", "her"])
+}
+
+/// `12 Park Road`, `from 3 The Green`, `we live at 12`.
+fn is_in_address(around: &Around<'_>) -> bool {
+    let is_name = |distance| around.after(distance).is_some_and(Token::is_capital);
+    let is_street = (1..=4)
+        .take_while(|distance| is_name(*distance))
+        .any(|distance| around.is_after(distance, &STREETS));
+    let is_place = around.is_before(1, &["at", "from"]) && is_name(1);
+    is_street
+        || is_place
+        || around.is_before(1, &["at"])
+            && around.is_near(4, &["live", "lives", "living", "home", "address"])
+}
+
+/// `he is 9`, `she's now eight`, `who just turned 5`.
+fn is_after_be(around: &Around<'_>) -> bool {
+    let skipped = (1..).take_while(|distance| around.is_before(*distance, &ADVERBS));
+    let distance = skipped.count() + 1;
+    let between = (1..distance).filter_map(|one| around.before(one));
+    if between
+        .chain(around.tokens.get(around.at))
+        .any(Token::begins)
+    {
+        return false;
+    }
+    let Some(before) = around.before(distance) else {
+        return false;
+    };
+    before.is_form_of_be || before.is(&["is", "are", "am", "im", "turned", "being"])
+}
+
+/// `Seb (10)`, `Noah, 10, plays`.
+fn is_set_apart(around: &Around<'_>, token: &Token) -> bool {
+    let behind = around.gap_after();
+    let brackets = token.gap.ends_with('(') && behind.starts_with(')');
+    let is_word = |token: Option<&Token>| token.is_some_and(|token| token.number.is_none());
+    let commas = token.gap == ", " && behind == ", ";
+    brackets || commas && is_word(around.before(1)) && is_word(around.after(1))
+}
+
+/// `a girl of nine`.
+fn is_of_child(around: &Around<'_>) -> bool {
+    around.is_before(1, &["of"]) && around.is_before(2, &KIN)
+}
+
+/// What is said of one number of a list is said of all: `aged 7, 9 and 11`, `9 or 10 year old`.
+fn spread(tokens: &[Token], meanings: &mut [Meaning]) {
+    let pairs: Vec<(usize, usize)> = (0..tokens.len())
+        .filter_map(|at| {
+            let second = linked(tokens, at)?;
+            Some((at, second))
+        })
+        .collect();
+    let mut set = |one: usize, other: usize| {
+        let told = meanings
+            .get(one)
+            .copied()
+            .filter(|one| *one == Meaning::Age);
+        if let (Some(told), Some(Meaning::Unclear)) = (told, meanings.get(other).copied()) {
+            meanings[other] = told;
+        }
+    };
+    pairs.iter().for_each(|(one, other)| set(*one, *other));
+    pairs
+        .iter()
+        .rev()
+        .for_each(|(one, other)| set(*other, *one));
+}
+
+/// The number that is linked to that one as in a list.
+fn linked(tokens: &[Token], at: usize) -> Option<usize> {
+    tokens.get(at)?.number.as_ref()?;
+    let is_link = |token: &Token| token.is(&["and", "or", "to"]);
+    let next = tokens.get(at + 1)?;
+    let (other, token) = match is_link(next) {
+        true => (at + 2, tokens.get(at + 2)?),
+        false if matches!(next.gap.trim(), "," | "-" | "\u{2013}" | "&") => (at + 1, next),
+        false => return None,
+    };
+    token.number.as_ref().map(|_| other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_told_from_other_numbers() {
+        for (text, values, is_certain) in [
+            ("a ten-year-old and 12 Park Road", vec![10], true),
+            ("born in 2015 and is 10", vec![10], true),
+            ("aged 7, nine and 11", vec![7, 9, 11], true),
+            ("9 or 10 year old", vec![9, 10], true),
+            ("I am 41, he is 9", vec![9], true),
+            ("I am 41", vec![41], true),
+            ("the U10s", vec![10], true),
+            ("U10, she is nine", vec![9], true),
+            ("10", vec![10], false),
+            ("two boys, £25, 5pm, M41 5AB, size 4, Year 5", vec![], false),
+            ("she is nearly 10", vec![], false),
+            ("played for 3 years", vec![], false),
+        ] {
+            assert_eq!(Ages::in_text(text), Ages { values, is_certain }, "{text}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Whom a request is about: the clubs and places that it names, and whether an agent says that it is theirs.
+
+use std::collections::BTreeSet;
+
+use super::{
+    token::{Token, tokens},
+    words::{BODIES, GENERIC, KIN, OPENERS, STREETS},
+};
+
+/// The user is there, or comes from there, and wants something else.
+const RESIDENCE: [&str; 14] = [
+    "live", "lives", "living", "moved", "here", "from", "address", "born", "based", "home", "goes",
+    "attends", "postcode", "school",
+];
+
+/// Somebody belongs there already.
+const BELONGING: [&str; 6] = ["plays", "played", "playing", "left", "leaving", "currently"];
+
+/// How far back words say what a name is there for.
+const BACK: usize = 4;
+
+/// A name in a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    /// As it was written.
+    pub(super) text: String,
+    words: BTreeSet<String>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Who is wanted: `join Urmston Town`.
+    Body,
+    /// Where somebody plays already, which is wanted if nobody else is.
+    Former,
+    /// Where it is to be: `in Liverpool`.
+    Place,
+    /// Any other: a person, a street.
+    Other,
+}
+
+/// A run of tokens that is one name.
+struct Run {
+    from: usize,
+    to: usize,
+}
+
+/// The names of those who are wanted, or else of the places, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted(Vec<Name>);
+
+impl Wanted {
+    /// Reads a request.
+    pub(super) fn of(text: &str) -> Self {
+        let tokens = tokens(text);
+        let names: Vec<Name> = runs(&tokens).iter().map(|run| name(&tokens, run)).collect();
+        let of = |kind: Kind| {
+            let names = names.iter().filter(|name| name.kind == kind);
+            names.cloned().collect::<Vec<_>>()
+        };
+        let kinds = [Kind::Body, Kind::Former, Kind::Place];
+        let found = kinds.into_iter().map(of).find(|names| !names.is_empty());
+        Self(found.unwrap_or_default())
+    }
+
+    /// The first of them.
+    pub(super) fn first(&self) -> Option<&Name> {
+        self.0.first()
+    }
+
+    /// Whether this is somebody that an agent who says these texts of itself is there for. One that names nobody is
+    /// there for every place.
+    pub(super) fn is_known_to(&self, texts: &[&str]) -> bool {
+        let said = texts.join(" . ");
+        let words: BTreeSet<String> = tokens(&said).into_iter().map(|token| token.word).collect();
+        let is_told = |word: &String| words.contains(word) || is_in_host(word, &words);
+        let is_known = |name: &Name| {
+            let all = name.words.iter().all(is_told);
+            all || name.kind == Kind::Place && !is_bound(texts)
+        };
+        self.0.is_empty() || self.0.iter().any(is_known)
+    }
+}
+
+/// Hosts have words in one: `urmstontownjfc`.
+fn is_in_host(word: &str, words: &BTreeSet<String>) -> bool {
+    word.len() > 3
+        && words
+            .iter()
+            .any(|one| one.len() > word.len() + 3 && one.starts_with(word))
+}
+
+/// Whether these texts name somebody at all.
+fn is_bound(texts: &[&str]) -> bool {
+    texts.iter().any(|text| {
+        let tokens = tokens(text);
+        let runs = runs(&tokens);
+        runs.iter()
+            .any(|run| run.from > 0 && !distinct(&tokens[run.from..run.to]).is_empty())
+    })
+}
+
+/// The words of names in a request, with those of people and places.
+pub(super) fn names(text: &str) -> BTreeSet<String> {
+    let tokens = tokens(text);
+    let runs = runs(&tokens);
+    let said = runs.iter().flat_map(|run| &tokens[run.from..run.to]);
+    said.map(|token| token.word.clone()).collect()
+}
+
+fn name(tokens: &[Token], run: &Run) -> Name {
+    let said = &tokens[run.from..run.to];
+    let raw: Vec<&str> = said.iter().map(|token| token.raw.as_str()).collect();
+    Name {
+        text: raw.join(" "),
+        words: distinct(said),
+        kind: kind(tokens, run),
+    }
+}
+
+/// The words that tell it from others of its kind.
+fn distinct(said: &[Token]) -> BTreeSet<String> {
+    let words = said.iter().filter(|token| !token.is(&GENERIC));
+    words.map(|token| token.word.clone()).collect()
+}
+
+fn kind(tokens: &[Token], run: &Run) -> Kind {
+    let said = &tokens[run.from..run.to];
+    if distinct(said).is_empty() || said.iter().any(|token| token.is(&STREETS)) {
+        return Kind::Other;
+    }
+    if said.iter().any(|token| token.is(&["school", "primary"])) || is_near(tokens, run, &RESIDENCE)
+    {
+        return Kind::Other;
+    }
+    let before = |distance: usize, words: &[&str]| {
+        let token = run.from.checked_sub(distance).and_then(|at| tokens.get(at));
+        token.is_some_and(|token| token.is(words))
+    };
+    let is_body = said.iter().any(|token| token.is(&BODIES))
+        || before(1, &["join", "joining", "at", "does", "has"])
+        || before(1, &["for"]) && before(2, &["play", "plays", "playing", "sign", "signed"])
+        || before(1, &["with"]) && before(2, &["up", "sign", "register", "enrol"]);
+    match (is_body, before(1, &["in", "near", "around"])) {
+        (true, _) if is_near(tokens, run, &BELONGING) => Kind::Former,
+        (true, _) => Kind::Body,
+        (false, true) => Kind::Place,
+        (false, false) => Kind::Other,
+    }
+}
+
+/// Whether one of the words stands a little before the name, in its sentence.
+fn is_near(tokens: &[Token], run: &Run, words: &[&str]) -> bool {
+    let mut at = run.from;
+    for _ in 0..BACK {
+        if at == 0 || tokens[at].begins() {
+            return false;
+        }
+        at -= 1;
+        if tokens[at].is(words) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Words with a capital, and words in small letters before `juniors` and the like.
+fn runs(tokens: &[Token]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let to = at + end_of_run(&tokens[at..]);
+        match to > at {
+            true => runs.push(Run { from: at, to }),
+            false => runs.extend(in_small_letters(tokens, at)),
+        }
+        at = to.max(at + 1);
+    }
+    runs
+}
+
+/// How many tokens are one name. A sentence's first word is none by itself.
+fn end_of_run(tokens: &[Token]) -> usize {
+    let is_next = |(at, token): &(usize, &Token)| is_name(token) && (*at == 0 || token.gap == " ");
+    let run = tokens.iter().enumerate().take_while(is_next).count();
+    match tokens.first() {
+        Some(first) if first.begins() && run < 2 => 0,
+        Some(_) | None => run,
+    }
+}
+
+fn is_name(token: &Token) -> bool {
+    let is_word = token.number.is_none() && token.word.len() > 1;
+    let is_common = token.is(&OPENERS)
+        || token.is(&KIN)
+        || token.is(&["age", "aged", "year", "years", "old", "dob"]);
+    token.is_capital() && is_word && !is_common && !is_day(token)
+}
+
+fn is_day(token: &Token) -> bool {
+    const DAYS: [&str; 17] = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+    ];
+    DAYS.contains(&token.word.trim_end_matches('s')) || token.is(&["december", "saturdays"])
+}
+
+/// `join stretford juniors`
+fn in_small_letters(tokens: &[Token], at: usize) -> Option<Run> {
+    let is_leading = tokens[at].is(&["join", "joining", "at", "for", "with"]);
+    let is_word =
+        |token: &&Token| !token.is_capital() && token.number.is_none() && token.gap == " ";
+    let is_plain = |token: &Token| !token.is(&OPENERS) && !token.is(&KIN) && !token.is(&GENERIC);
+    let words: Vec<&Token> = tokens[at + 1..]
+        .iter()
+        .take(4)
+        .take_while(is_word)
+        .collect();
+    let body = words.iter().position(|token| token.is(&BODIES))?;
+    let is_run = is_leading && body > 0 && words[..body].iter().all(|token| is_plain(token));
+    is_run.then_some(Run {
+        from: at + 1,
+        to: at + 2 + body,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(text: &str) -> String {
+        let wanted = Wanted::of(text);
+        wanted
+            .first()
+            .map(|name| name.text.clone())
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn who_is_wanted_is_told_from_who_asks_and_where_they_live() {
+        for (text, expected) in [
+            (
+                "Can my son Seb join Urmston Town Juniors FC?",
+                "Urmston Town Juniors FC",
+            ),
+            (
+                "We live in Urmston. Can he join Stretford Town?",
+                "Stretford Town",
+            ),
+            ("Does Didsbury have a place for Lily?", "Didsbury"),
+            ("can he join stretford juniors?", "stretford juniors"),
+            (
+                "She plays for Urmston Town and wants to join Sale United",
+                "Sale United",
+            ),
+            (
+                "He plays for Urmston Town. When do they train?",
+                "Urmston Town",
+            ),
+            ("A hotel in Rome, please", "Rome"),
+            ("We live at 12 Park Road and my son is 10.", ""),
+            ("can he join the juniors?", ""),
+        ] {
+            assert_eq!(first(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_names_others_is_not_known() {
+        let club = "A2A Agent for Urmston Town Juniors FC inquiries";
+        for (text, agent, is_known) in [
+            ("join Urmston Town", club, true),
+            ("join Urmston Rovers", club, false),
+            ("a club in Liverpool", club, false),
+            ("a hotel in Rome", "Books hotels everywhere", true),
+            ("join Sale United", "Books hotels everywhere", false),
+            ("join the club", club, true),
+            (
+                "join Urmston Town",
+                "https://urmstontownjfc.co.uk - town",
+                true,
+            ),
+        ] {
+            assert_eq!(Wanted::of(text).is_known_to(&[agent]), is_known, "{text}");
+        }
+    }
+}

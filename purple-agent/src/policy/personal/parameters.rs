@@ -1,0 +1,208 @@
+//! A skill's parameters, as a request tells them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{fit::words, request::Request, token::Token};
+
+/// The parameters that a request tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    /// By their names.
+    pub(super) values: Map<String, Value>,
+    /// Whether one of them was said in words that mean nothing else: `10 years old`.
+    pub(super) is_certain: bool,
+}
+
+/// What one property is in a request.
+enum Found {
+    Value {
+        value: Value,
+        is_certain: bool,
+    },
+    /// Several, and which is not clear.
+    Several(Vec<i64>),
+    Nothing,
+}
+
+/// The parameters that the request tells, or what it does not tell although it is required, and which of several it
+/// may mean.
+pub(super) fn told(schema: &Value, request: &Request) -> Result<Told, String> {
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let mut numbers = Numbers::of(schema, request);
+    let mut told = Told::default();
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        match find(name, property, request, &mut numbers) {
+            Found::Value { value, is_certain } => {
+                told.values.insert(name.clone(), value);
+                told.is_certain |= is_certain;
+            }
+            Found::Several(values) => return Err(which(&asked(name, property), &values)),
+            Found::Nothing if required.contains(&name.as_str()) => {
+                return Err(asked(name, property));
+            }
+            Found::Nothing => {}
+        }
+    }
+    Ok(told)
+}
+
+/// A parameter as the request tells it: an age, a number, the choice that it names, or the whole of it.
+fn find(name: &str, property: &Value, request: &Request, numbers: &mut Numbers) -> Found {
+    let unclear = |value| Found::Value {
+        value,
+        is_certain: false,
+    };
+    if let Some(choices) = property["enum"].as_array() {
+        let wanted = request.words();
+        let is_named = |choice: &&Value| {
+            let choice = words(choice.as_str().unwrap_or_default());
+            !choice.is_empty() && choice.is_subset(&wanted)
+        };
+        let named = choices.iter().find(is_named).cloned();
+        return named.map_or(Found::Nothing, unclear);
+    }
+    match property["type"].as_str() {
+        Some("integer" | "number") if is_age(name, property) => age(request),
+        Some("integer" | "number") => numbers.next(&named(name, property)),
+        Some("string") => unclear(json!(request.text())),
+        Some(_) | None => Found::Nothing,
+    }
+}
+
+fn age(request: &Request) -> Found {
+    let ages = request.ages();
+    match &ages.values[..] {
+        [] => Found::Nothing,
+        [age] => Found::Value {
+            value: json!(age),
+            is_certain: ages.is_certain,
+        },
+        _ => Found::Several(ages.values),
+    }
+}
+
+/// Whether a number is somebody's age.
+fn is_age(name: &str, property: &Value) -> bool {
+    named(name, property).contains("age")
+}
+
+/// The words of a property's name and description.
+fn named(name: &str, property: &Value) -> BTreeSet<String> {
+    let description = property["description"].as_str().unwrap_or_default();
+    words(&format!("{name} {description}"))
+}
+
+/// The numbers of a request that no property has yet, for those that are no ages.
+struct Numbers {
+    left: Vec<(i64, BTreeSet<String>)>,
+    /// The words of each property that wants one.
+    wanted: Vec<BTreeSet<String>>,
+}
+
+impl Numbers {
+    fn of(schema: &Value, request: &Request) -> Self {
+        let tokens = request.tokens();
+        let is_amount = |token: &&Token| {
+            let number = token.number.as_ref();
+            number.is_some_and(|number| number.before.is_empty() && number.behind.is_empty())
+        };
+        let left = tokens
+            .iter()
+            .enumerate()
+            .filter(|(_, token)| is_amount(token));
+        let left = left.filter_map(|(at, token)| {
+            let near = [at.checked_sub(1), Some(at + 1)];
+            let near = near.into_iter().flatten().filter_map(|at| tokens.get(at));
+            let near: Vec<&str> = near.map(|token| token.word.as_str()).collect();
+            Some((token.number.as_ref()?.value, words(&near.join(" "))))
+        });
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let is_number = |(name, property): &(&String, &Value)| {
+            let kind = property["type"].as_str();
+            matches!(kind, Some("integer" | "number")) && !is_age(name, property)
+        };
+        Self {
+            left: left.collect(),
+            wanted: properties
+                .filter(is_number)
+                .map(|(name, property)| named(name, property))
+                .collect(),
+        }
+    }
+
+    /// That beside which a word of the property stands, or else the next of those that stand beside no property's
+    /// where there are no more than are wanted.
+    fn next(&mut self, named: &BTreeSet<String>) -> Found {
+        let beside = self
+            .left
+            .iter()
+            .position(|(_, near)| !near.is_disjoint(named));
+        let is_free = |near: &BTreeSet<String>| self.wanted.iter().all(|one| one.is_disjoint(near));
+        let free = self
+            .left
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, near))| is_free(near));
+        let free: Vec<(usize, i64)> = free.map(|(at, (value, _))| (at, *value)).collect();
+        let is_clear = free.len() <= self.wanted.len();
+        let at = match (beside, free.first()) {
+            (Some(at), _) => at,
+            (None, None) => return Found::Nothing,
+            (None, Some((at, _))) if is_clear => *at,
+            (None, Some(_)) => return Found::Several(free.iter().map(|(_, one)| *one).collect()),
+        };
+        Found::Value {
+            value: json!(self.left.remove(at).0),
+            is_certain: false,
+        }
+    }
+}
+
+fn asked(name: &str, property: &Value) -> String {
+    match property["description"].as_str() {
+        Some(description) => format!("{name} ({description})"),
+        None => name.to_owned(),
+    }
+}
+
+fn which(asked: &str, values: &[i64]) -> String {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    format!(
+        "{asked}: {}? I can ask for one at a time",
+        values.join(" or ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_where_their_words_are() {
+        let schema = json!({"type": "object", "required": ["people"], "properties": {
+            "nights": {"type": "integer"}, "people": {"type": "integer"},
+        }});
+        for (text, expected) in [
+            (
+                "for 2 people and three nights",
+                Ok(json!({"people": 2, "nights": 3})),
+            ),
+            ("a room for 2 people", Ok(json!({"people": 2}))),
+            (
+                "2 or 3 or 4",
+                Err("nights: 2 or 3 or 4? I can ask for one at a time".to_owned()),
+            ),
+            ("a room", Err("people".to_owned())),
+        ] {
+            let told = told(&schema, &Request::of(text)).map(|told| Value::Object(told.values));
+            assert_eq!(told, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The words of a text with what stands between them, and the numbers among them.
+
+/// The words for numbers below twenty, in order from nought.
+const SMALL: [&str; 20] = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+];
+
+/// The words for tens, from twenty.
+const TENS: [&str; 8] = [
+    "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+];
+
+/// A run of letters and digits.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Token {
+    /// As it was written, without `'s`.
+    pub(super) raw: String,
+    /// The same in small letters.
+    pub(super) word: String,
+    /// What stands between it and the token before: spaces and marks.
+    pub(super) gap: String,
+    /// Whether `'s` or `'re` stood behind it: `he's 9`.
+    pub(super) is_form_of_be: bool,
+    /// The number that it says, and the letters that are one word with it.
+    pub(super) number: Option<Number>,
+}
+
+/// A number in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Number {
+    /// Its value.
+    pub(super) value: i64,
+    /// The letters right before its digits: `u` in `U10`.
+    pub(super) before: String,
+    /// The letters right behind them: `yo` in `10yo`.
+    pub(super) behind: String,
+    /// How it is written: `0161` is no amount.
+    pub(super) is_plain: bool,
+}
+
+impl Token {
+    /// Whether it begins a sentence.
+    pub(super) fn begins(&self) -> bool {
+        self.gap.contains(['.', '!', '?', '\n', ':', ';'])
+    }
+
+    /// Whether it is written with a capital in front.
+    pub(super) fn is_capital(&self) -> bool {
+        self.raw.starts_with(char::is_uppercase)
+    }
+
+    /// Whether its word is one of these.
+    pub(super) fn is(&self, words: &[&str]) -> bool {
+        words.contains(&self.word.as_str())
+    }
+}
+
+/// The tokens of a text. Tens and ones are one token: `twenty-one`.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut gap = "\n".to_owned();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if !first.is_alphanumeric() {
+            gap.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let end = rest.find(|c: char| !c.is_alphanumeric() && !is_apostrophe(c));
+        let (written, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let token = token(written, std::mem::take(&mut gap));
+        match tokens.last_mut().and_then(|last| joined(last, &token)) {
+            Some(number) => tokens.last_mut().into_iter().for_each(|last| {
+                last.number = Some(number.clone());
+            }),
+            None => tokens.push(token),
+        }
+        rest = after;
+    }
+    tokens
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}')
+}
+
+fn token(written: &str, gap: String) -> Token {
+    let mut pieces = written.splitn(2, is_apostrophe);
+    let raw = pieces.next().unwrap_or_default();
+    let ending = pieces.next().unwrap_or_default().to_lowercase();
+    let word = raw.to_lowercase();
+    Token {
+        raw: raw.to_owned(),
+        gap,
+        is_form_of_be: matches!(ending.as_str(), "s" | "re" | "m"),
+        number: number(&word),
+        word,
+    }
+}
+
+/// `twenty` and `one` as one number.
+fn joined(last: &Token, next: &Token) -> Option<Number> {
+    let (tens, ones) = (last.number.as_ref()?, next.number.as_ref()?);
+    let is_tens = TENS.contains(&last.word.as_str()) && tens.value % 10 == 0;
+    let is_ones = SMALL[1..10].contains(&next.word.as_str());
+    let fits = is_tens && is_ones && matches!(next.gap.as_str(), " " | "-");
+    fits.then(|| Number {
+        value: tens.value + ones.value,
+        ..tens.clone()
+    })
+}
+
+fn number(word: &str) -> Option<Number> {
+    let place = |words: &[&str], word: &str| words.iter().position(|one| *one == word);
+    let singular = word.strip_suffix('s').filter(|one| one.len() > 2);
+    let named = |word: &str| {
+        let small = place(&SMALL, word);
+        small.or_else(|| place(&TENS, word).map(|tens| 20 + 10 * tens))
+    };
+    // `twelves` as in "under twelves".
+    let plural = singular.and_then(|word| named(word).or_else(|| named(word.strip_suffix('e')?)));
+    if let Some(value) = named(word).or(plural) {
+        let plain = plain(i64::try_from(value).ok()?);
+        let behind = if named(word).is_some() { "" } else { "s" };
+        return Some(Number {
+            behind: behind.to_owned(),
+            ..plain
+        });
+    }
+    let begin = word.find(|c: char| c.is_ascii_digit())?;
+    let digits = &word[begin..];
+    let end = digits.find(|c: char| !c.is_ascii_digit());
+    let (digits, behind) = digits.split_at(end.unwrap_or(digits.len()));
+    Some(Number {
+        before: word[..begin].to_owned(),
+        behind: behind.to_owned(),
+        is_plain: digits.len() < 3 && !digits.starts_with('0'),
+        ..plain(digits.parse().unwrap_or(i64::MAX))
+    })
+}
+
+fn plain(value: i64) -> Number {
+    Number {
+        value,
+        before: String::new(),
+        behind: String::new(),
+        is_plain: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_in_words_and_digits() {
+        for (text, expected) in [
+            ("ten-year-old", vec![10]),
+            ("Twenty-one and forty two", vec![21, 42]),
+            ("under twelves, under sixes, U10s", vec![12, 6, 10]),
+            ("seven and 8yo", vec![7, 8]),
+            ("0161 is a phone, someone tends to often", vec![161]),
+            ("", vec![]),
+        ] {
+            let tokens = tokens(text);
+            let numbers = tokens.iter().filter_map(|one| one.number.as_ref());
+            let values: Vec<i64> = numbers.map(|number| number.value).collect();
+            assert_eq!(values, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn forms_of_be_and_sentences_are_known() {
+        let tokens = tokens("He\u{2019}s 9. Urmston's club");
+        assert!(tokens[0].is_form_of_be && tokens[0].begins() && !tokens[1].begins());
+        assert_eq!(
+            (tokens[2].raw.as_str(), tokens[2].begins()),
+            ("Urmston", true)
+        );
+    }
+}
