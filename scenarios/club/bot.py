@@ -2,9 +2,9 @@
 
 A call of its skill comes as the activity's `value`, {"skill_id": .., "parameters": {..}}; without one it reads
 the text. Each conversation ends with `endOfConversation`, whose `value` is the result, unless the bot has to
-ask how old the child is.
+ask how old the child is. With --wordless the result is all that it says.
 
-    python3 scenarios/club/bot.py --port 3979 [--database FILE]
+    python3 scenarios/club/bot.py --port 3979 [--database FILE] [--wordless]
 """
 
 import argparse
@@ -23,11 +23,11 @@ PATIENCE = 10  # seconds for the channel
 
 def ended(text, code="completedSuccessfully", value=None):
     """The last activity of a conversation."""
-    activity = {"type": "endOfConversation", "code": code, "text": text}
-    return activity | ({"value": value} if value is not None else {})
+    activity = {"type": "endOfConversation", "code": code, "text": text, "value": value}
+    return {name: said for name, said in activity.items() if said is not None}
 
 
-def answer(activity, database):
+def answer(activity, database, wordless=False):
     """What the bot says to a message."""
     call = activity.get("value")
     try:
@@ -44,7 +44,7 @@ def answer(activity, database):
         return ended(f"invalid parameters: {wrong}", "error")
     except sqlite3.Error:
         return ended("execution failed: the list of teams cannot be read", "error")
-    return ended(text, value=result)
+    return ended(None if wordless else text, value=result)
 
 
 class Bot(BaseHTTPRequestHandler):
@@ -59,7 +59,7 @@ class Bot(BaseHTTPRequestHandler):
         activity = json.loads(self.rfile.read(length))
         if activity.get("type") != "message":
             return self.reply(200)
-        said = answer(activity, self.server.database)
+        said = answer(activity, self.server.database, self.server.wordless)
         said |= {"from": activity["recipient"], "recipient": activity["from"], "replyToId": activity["id"]}
         said["conversation"] = activity["conversation"]
         if activity.get("deliveryMode") == "expectReplies":
@@ -93,10 +93,12 @@ def main():
     parser = argparse.ArgumentParser(description="The club's agent as a bot.")
     parser.add_argument("--port", type=int, default=3979)
     parser.add_argument("--database", help="the SQLite file of the teams; one of its own if left out")
+    parser.add_argument("--wordless", action="store_true", help="answer with the result alone, without words")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         server = ThreadingHTTPServer(("127.0.0.1", args.port), Bot)
         server.database = args.database or str(Path(folder, "teams.sqlite"))
+        server.wordless = args.wordless
         skills.open_teams(server.database)
         server.serve_forever()
 

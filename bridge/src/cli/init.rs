@@ -14,7 +14,7 @@ use bridge_protocol::{
     dialect::card,
     lint::{Level, lint},
 };
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::bot::url;
@@ -29,41 +29,80 @@ const ID: &str = "MESSAGE_ID";
 /// Where the agent is served.
 const PATH: &str = "/a2a/v1";
 
+/// What the agent is like, unless the other options say otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Template {
+    /// An assistant, with results as A2A 0.3 has them
+    Assistant,
+    /// UST A2A v0.1: a final task in `result.task`, with a flat state and artifacts; the token is X on this machine
+    Ust,
+}
+
 /// Begin an agent in a folder
 #[derive(Debug, Args)]
 pub(super) struct Init {
     /// The folder; it is made if it is not there
     #[arg(default_value = ".")]
     folder: PathBuf,
+    /// What the agent is like
+    #[arg(long, value_name = "NAME", default_value = "assistant")]
+    template: Template,
     /// The agent's name in paths
     #[arg(long, default_value = "assistant", value_parser = name)]
     name: AgentName,
     /// Its name for people
-    #[arg(long, default_value = "Assistant")]
+    #[arg(
+        long,
+        default_value = "Assistant",
+        default_value_if("template", "ust", "UST Hello Support")
+    )]
     title: String,
     /// What it does, in a line
-    #[arg(long, default_value = "Answers questions")]
+    #[arg(
+        long,
+        default_value = "Answers questions",
+        default_value_if("template", "ust", "Answers brief internal FAQs.")
+    )]
     description: String,
     /// The id of its first skill, such as faq.answer
     #[arg(
         long,
         value_name = "NAMESPACE.SKILL",
-        default_value = "assistant.answer"
+        default_value = "assistant.answer",
+        default_value_if("template", "ust", "faq.answer")
     )]
     skill: String,
     /// That skill's name for people
-    #[arg(long, default_value = "Answer questions")]
+    #[arg(
+        long,
+        default_value = "Answer questions",
+        default_value_if("template", "ust", "Answer short FAQs")
+    )]
     skill_name: String,
     /// What that skill does
-    #[arg(long, default_value = "Answers a question that is put in a sentence")]
+    #[arg(
+        long,
+        default_value = "Answers a question that is put in a sentence",
+        default_value_if("template", "ust", "Answers brief internal IT/HR FAQs.")
+    )]
     skill_description: String,
     /// Who runs it
-    #[arg(long, default_value = "Example")]
+    #[arg(
+        long,
+        default_value = "Example",
+        default_value_if("template", "ust", "UST")
+    )]
     organization: String,
     /// Their site
-    #[arg(long, value_name = "URL", default_value = "https://example.com", value_parser = url)]
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "https://example.com",
+        default_value_if("template", "ust", "https://ust.com"),
+        value_parser = url
+    )]
     organization_url: HttpUrl,
-    /// The running bot that answers, by the URL where it takes activities; an echo if absent
+    /// The running bot that answers, by the URL where it takes activities; one that repeats what is said if absent
     #[arg(long, value_name = "URL", value_parser = url)]
     bot: Option<HttpUrl>,
     /// Where to listen
@@ -85,7 +124,7 @@ impl Init {
                 serde_json::to_string_pretty(&card)? + "\n",
             ),
             ("bridge.toml", self.configuration()),
-            ("token", clock::new_secret() + "\n"),
+            ("token", self.token() + "\n"),
         ];
         let path = |name: &str| self.folder.join(name);
         if let Some((name, _)) = files.iter().find(|(name, _)| path(name).exists()) {
@@ -112,10 +151,10 @@ impl Init {
             "protocolVersion": "0.3.0",
             "name": self.title,
             "description": self.description,
-            "url": format!("http://{}{PATH}", self.listen),
+            "url": format!("http://{}{PATH}", self.place()),
             "preferredTransport": "JSONRPC",
             "version": "0.1.0",
-            "capabilities": {"streaming": true},
+            "capabilities": {"streaming": self.template == Template::Assistant},
             "defaultInputModes": ["text/plain"],
             "defaultOutputModes": ["text/plain"],
             "provider": {
@@ -137,7 +176,10 @@ impl Init {
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let agent = match &self.bot {
             Some(bot) => format!("bot = {}", quoted(bot.0.as_str())),
-            None => "builtin = \"echo\"                            # or bot = \"http://HOST/api/messages\"".to_owned(),
+            None => format!(
+                "builtin = {:<35}# or bot = \"http://HOST/api/messages\"",
+                quoted(self.builtin())
+            ),
         };
         format!(
             r#"# What the bridge hosts. `bridge check bridge.toml` says what is wrong with it and with the card,
@@ -151,7 +193,7 @@ name = "{name}"
 {agent}
 {turns}path = "{PATH}"
 card_file = "agent-card.json"
-# flat_results = true                       # for clients that look for result.task.state
+{results}
 
 # The callers that are let in, and the tokens that they show as Authorization: Bearer TOKEN.
 [agents.access.bearer.secrets]
@@ -160,7 +202,49 @@ me = {{ file = "token" }}
             listen = self.listen,
             name = self.name.0,
             turns = TurnsAre::explained(),
+            results = self.results(),
         )
+    }
+
+    /// The bot that answers if there is no other: results are final where it ends.
+    fn builtin(&self) -> &'static str {
+        match self.template {
+            Template::Assistant => "echo",
+            Template::Ust => "sample",
+        }
+    }
+
+    fn results(&self) -> &'static str {
+        match self.template {
+            Template::Assistant => {
+                "# flat_results = true                       # for clients that look for result.task.state"
+            }
+            Template::Ust => {
+                "flat_results = true                         # clients look for result.task.state\n\
+                 repeats = \"another\"                       # the document's line has one message id"
+            }
+        }
+    }
+
+    /// Where the agent is reached: the document of UST calls this machine by its name.
+    fn place(&self) -> String {
+        match self.is_printed() {
+            true => format!("localhost:{}", self.listen.port()),
+            false => self.listen.to_string(),
+        }
+    }
+
+    /// Nobody guesses it, unless it stands in the document and nobody else reaches the agent.
+    fn token(&self) -> String {
+        match self.is_printed() {
+            true => "X".to_owned(),
+            false => clock::new_secret(),
+        }
+    }
+
+    /// Whether the lines that the document of UST prints are to work as they are.
+    fn is_printed(&self) -> bool {
+        self.template == Template::Ust && self.listen.ip().is_loopback()
     }
 
     fn call(&self, token: &Path) -> String {
@@ -175,7 +259,7 @@ me = {{ file = "token" }}
         format!(
             "curl -s http://{}{PATH} -H 'Content-Type: application/json' \
              -H \"Authorization: Bearer $(cat {})\" -d '{message}'",
-            self.listen,
+            self.place(),
             token.display()
         )
     }

@@ -1,7 +1,7 @@
 //! The smallest surface of A2A 0.3, asked with the lines that its own document prints: a bot behind the
 //! bridge, at a path of its own, for whoever shows the token.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
 use axum::{Json, Router, routing::post};
 use bridge_client::{Client, Credentials, Options};
@@ -64,6 +64,69 @@ demo = "X"
     )
 }
 
+/// Runs lines, to which the bridge is at the address that the document prints.
+async fn in_shell(bridge: &Bridge, lines: &str) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let address = bridge.url().strip_prefix("http://").unwrap().to_owned();
+    // Whoever runs these tests may have something at that port.
+    let elsewhere = format!("connect-to = \"localhost:8080:{address}\"\nnoproxy = \"*\"\n");
+    fs::write(folder.path().join(".curlrc"), elsewhere).unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-euo", "pipefail", "-c", lines]);
+    command.env("CURL_HOME", folder.path());
+    run(&mut command, LIMIT).await
+}
+
+/// Runs the document's lines, and holds what they print against what the document shows.
+async fn hold(bridge: &Bridge, said_by_the_bot: &str) {
+    let (done, said) = in_shell(bridge, LINES).await;
+    let (name, answer) = said.split_once('\n').unwrap();
+    assert!(done && name == "\"UST Hello Support\"", "{said}");
+    let mut answer: Value = serde_json::from_str(answer).unwrap();
+    let task = &mut answer["result"]["task"];
+    assert_eq!(task["state"], "completed");
+    let parts = &task["artifacts"][0]["parts"];
+    assert_eq!(*parts, json!([{"kind": "text", "text": said_by_the_bot}]));
+    assert!(
+        task["id"].is_string() && task["history"].is_array(),
+        "{task}"
+    );
+}
+
+/// Only on this machine is the token of the document's lines the agent's.
+#[tokio::test]
+async fn what_init_writes_answers_the_printed_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let init = async |name: &str, listen: &str| {
+        let place = folder.path().join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+        command.arg("init").arg(&place);
+        command.args(["--template", "ust", "--listen", listen]);
+        let (done, said) = run(&mut command, LIMIT).await;
+        assert!(done, "{said}");
+        place
+    };
+    let place = init("here", "127.0.0.1:8080").await;
+    let card = fs::read_to_string(place.join("agent-card.json")).unwrap();
+    let card: Value = serde_json::from_str(&card).unwrap();
+    assert_eq!(card["url"], "http://localhost:8080/a2a/v1");
+    assert_eq!(
+        card["provider"],
+        json!({"organization": "UST", "url": "https://ust.com"})
+    );
+    let config = place.join("bridge.toml");
+    let bridge = Bridge::serve(&["--config", config.to_str().unwrap(), "--store", "memory"]);
+    hold(&bridge, "You said: vpn reset?").await;
+    // The printed line again, with another question: it has the same message id.
+    let other = LINES.replace("vpn reset?", "expense policy?");
+    let (done, said) = in_shell(&bridge, &other).await;
+    assert!(done && said.contains("You said: expense policy?"), "{said}");
+
+    let token = |place: &Path| fs::read_to_string(place.join("token")).unwrap();
+    assert_eq!(token(&place).trim(), "X");
+    assert!(token(&init("everywhere", "0.0.0.0:8080").await).len() > 20);
+}
+
 #[tokio::test]
 async fn the_printed_lines_work() {
     let folder = tempfile::tempdir().unwrap();
@@ -71,39 +134,14 @@ async fn the_printed_lines_work() {
     fs::write(&path, config(&bot().await)).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     let bridge = Bridge::serve(&["--config", path.to_str().unwrap()]);
-    let address = bridge.url().strip_prefix("http://").unwrap();
-    // Whoever runs these tests may have something at that port.
-    let elsewhere = format!("connect-to = \"localhost:8080:{address}\"\nnoproxy = \"*\"\n");
-    fs::write(folder.path().join(".curlrc"), elsewhere).unwrap();
-    let sh = |lines: &str| {
-        let mut command = Command::new("bash");
-        command.args(["-euo", "pipefail", "-c", lines]);
-        command.env("CURL_HOME", folder.path());
-        command
-    };
-
-    let (done, said) = run(&mut sh(LINES), LIMIT).await;
-    let (name, answer) = said.split_once('\n').unwrap();
-    assert!(done && name == "\"UST Hello Support\"", "{said}");
-    let mut answer: Value = serde_json::from_str(answer).unwrap();
-    let task = &mut answer["result"]["task"];
-    assert_eq!(task["state"], "completed");
-    assert_eq!(task["artifacts"][0]["parts"][0]["kind"], "text");
-    assert_eq!(
-        task["artifacts"][0]["parts"][0]["text"],
-        "Hi! How can I help?"
-    );
-    assert!(
-        task["id"].is_string() && task["history"].is_array(),
-        "{task}"
-    );
+    hold(&bridge, "Hi! How can I help?").await;
 
     let anonymous = LINES.replace("  -H 'Authorization: Bearer X' \\\n", "");
     let status = anonymous.replace(
         "curl -s http://localhost:8080/a2a",
         "curl -s -w '\\n%{http_code}' http://localhost:8080/a2a",
     );
-    let (_, said) = run(&mut sh(&status), LIMIT).await;
+    let (_, said) = in_shell(&bridge, &status).await;
     let lines: Vec<&str> = said.lines().collect();
     let [_, answer, status] = lines[..] else {
         panic!("{said}");

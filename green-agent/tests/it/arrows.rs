@@ -229,7 +229,7 @@ const MCP_TOOLS: Rooms = &[
         ],
     ),
     ("agents", &["connection", "secret"]),
-    ("sites", &[]),
+    ("sites", &["client"]),
     // What both have.
     ("arguments", &[]),
     (

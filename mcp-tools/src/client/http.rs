@@ -95,7 +95,7 @@ fn client(allowed: &Arc<Allowed>, limits: &Limits) -> Result<Client, Box<dyn Err
 
 /// TLS by ring with the roots that the rest of the workspace trusts. It is handed to the client, rather than
 /// installed for the whole process, which is not a library's to decide.
-fn tls() -> Result<ClientConfig, rustls::Error> {
+pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
     let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)

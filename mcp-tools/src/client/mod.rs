@@ -15,4 +15,5 @@ mod resolver;
 
 pub use connection::Connection;
 pub use error::{CallError, ConnectError};
+pub(crate) use http::tls;
 pub use options::{Lifecycle, Limits, Options};

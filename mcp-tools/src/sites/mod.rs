@@ -1,7 +1,9 @@
-//! An index of sites that is searched by words: a web search for machines without a web.
+//! Sites found by words: in an index of the operator's, and by a search engine.
 //!
-//! The index is a TOML or JSON file with a list `sites` of `url`, `title`, `description` and `keywords`.
+//! The index is a TOML or JSON file with a list `sites` of `url`, `title`, `description` and `keywords`: a web search
+//! for machines without a web. [`Engine`] asks an instance of SearXNG.
 
+mod engine;
 mod error;
 mod rank;
 
@@ -11,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
+pub use engine::{Engine, EngineError, Found};
 pub use error::SitesError;
 
 /// Sites in the order of their file.
@@ -80,12 +83,20 @@ impl Sites {
 impl Site {
     /// The site as a result: what a reader needs to choose.
     pub fn to_json(&self) -> Value {
-        json!({
-            "url": self.url.as_str().trim_end_matches('/'),
-            "title": self.title,
-            "description": self.description,
-        })
+        result(&self.url, &self.title, &self.description)
     }
+}
+
+impl Found {
+    /// What was found as a result, as those of an index are.
+    pub fn to_json(&self) -> Value {
+        result(&self.url, &self.title, &self.description)
+    }
+}
+
+fn result(url: &Url, title: &str, description: &str) -> Value {
+    let url = url.as_str().trim_end_matches('/');
+    json!({"url": url, "title": title, "description": description})
 }
 
 #[cfg(test)]

@@ -11,35 +11,65 @@ use super::{Tool, answer};
 use crate::{
     arguments::{Arguments, tool},
     context::AgentContext,
-    sites::Sites,
+    sites::{Engine, Found, Sites},
 };
 
 /// How many sites an answer has if nobody says, and at most.
 const USUAL: usize = 5;
 const MOST: usize = 20;
 
-/// Finds sites in an index of this machine.
+/// Finds sites in an index of this machine, by a search engine, or by both: what the index has comes first.
 #[derive(Debug)]
-pub struct WebSearch(Arc<Sites>);
+pub struct WebSearch {
+    index: Arc<Sites>,
+    engine: Option<Engine>,
+}
 
 impl WebSearch {
     /// The search in this index.
-    pub fn new(sites: Arc<Sites>) -> Self {
-        Self(sites)
+    pub fn new(index: Arc<Sites>) -> Self {
+        Self {
+            index,
+            engine: None,
+        }
     }
 
-    fn search(&self, arguments: JsonObject) -> Result<Value, FieldError> {
-        let mut arguments = Arguments::new(arguments);
-        let query: Option<String> = arguments.optional("query")?;
-        let limit = arguments.limit("limit", USUAL, MOST)?;
-        arguments.done()?;
-        let missing = || FieldError::new("words to look for", "nothing").inside("query");
-        let query = query.filter(|query| !query.trim().is_empty());
-        let query = query.ok_or_else(missing)?;
-        let found = self.0.search(&query, limit).into_iter();
-        let results: Vec<Value> = found.map(|site| site.to_json()).collect();
+    /// The same search, and behind it that of this engine.
+    #[must_use]
+    pub fn with_engine(self, engine: Engine) -> Self {
+        let engine = Some(engine);
+        Self { engine, ..self }
+    }
+
+    async fn search(&self, arguments: JsonObject) -> Result<Value, String> {
+        let (query, limit) = read(arguments).map_err(|error| error.to_string())?;
+        let indexed = self.index.search(&query, limit).into_iter();
+        let mut results: Vec<Value> = indexed.map(|site| site.to_json()).collect();
+        if let Some(engine) = self.engine.as_ref().filter(|_| results.len() < limit) {
+            let found = engine.search(&query).await;
+            let found = found.or_else(|error| match results.is_empty() {
+                true => Err(error.to_string()),
+                false => Ok(Vec::new()),
+            });
+            for one in found?.iter().map(Found::to_json) {
+                if results.len() < limit && results.iter().all(|known| known["url"] != one["url"]) {
+                    results.push(one);
+                }
+            }
+        }
         Ok(json!({"query": query, "results": results}))
     }
+}
+
+/// What to look for, and how many results are wanted.
+fn read(arguments: JsonObject) -> Result<(String, usize), FieldError> {
+    let mut arguments = Arguments::new(arguments);
+    let query: Option<String> = arguments.optional("query")?;
+    let limit = arguments.limit("limit", USUAL, MOST)?;
+    arguments.done()?;
+    let missing = || FieldError::new("words to look for", "nothing").inside("query");
+    let query = query.filter(|query| !query.trim().is_empty());
+    Ok((query.ok_or_else(missing)?, limit))
 }
 
 #[async_trait]
@@ -55,6 +85,6 @@ impl Tool for WebSearch {
     }
 
     async fn call(&self, _context: &AgentContext, arguments: JsonObject) -> CallToolResult {
-        answer(self.search(arguments).map_err(|error| error.to_string()))
+        answer(self.search(arguments).await)
     }
 }

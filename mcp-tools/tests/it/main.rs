@@ -38,3 +38,5 @@ mod stranger;
 #[path = "../../../bridge/tests/it/venv.rs"]
 #[expect(dead_code, reason = "the bridge alone tries what speaks 0.3")]
 mod venv;
+#[cfg(test)]
+mod web_search;

@@ -18,7 +18,7 @@ use crate::{
     context::{AgentContext, Settings},
     secret::Secret,
     server::ToolServer,
-    sites::Sites,
+    sites::{Engine, Sites},
     tools::{self, Tool, WebSearch},
 };
 
@@ -34,6 +34,9 @@ pub(super) struct ToolFlags {
     /// The index that web-search looks in: TOML or JSON, a list `sites` of url, title, description, keywords
     #[arg(long, value_name = "FILE")]
     sites: Option<PathBuf>,
+    /// The instance of SearXNG that web-search asks; it has to give JSON (search.formats in its settings.yml)
+    #[arg(long, value_name = "URL")]
+    searxng: Option<Url>,
     /// A site that is reached somewhere else, such as https://club.example=http://127.0.0.1:9020
     #[arg(long, value_name = "SITE=URL")]
     stand_in: Vec<StandIn>,
@@ -53,7 +56,7 @@ pub(super) struct ToolFlags {
 enum Tools {
     /// discover_a2a_agent_capabilities and invoke_a2a_agent_skill
     A2a,
-    /// web_search, in the index that --sites names
+    /// web_search, in the index that --sites names and by the search engine that --searxng names
     WebSearch,
 }
 
@@ -76,7 +79,7 @@ impl ToolFlags {
         for tools in &self.tools {
             match tools {
                 Tools::A2a => chosen.extend(tools::a2a(Agents::new(self.agents()?))),
-                Tools::WebSearch => chosen.push(Arc::new(WebSearch::new(self.index()?))),
+                Tools::WebSearch => chosen.push(Arc::new(self.search()?)),
             }
         }
         Ok(chosen)
@@ -93,10 +96,21 @@ impl ToolFlags {
         })
     }
 
-    fn index(&self) -> Result<Arc<Sites>, Box<dyn Error>> {
-        let file = self.sites.as_ref();
-        let file = file.ok_or("web-search needs an index of sites: name its file with --sites")?;
-        Ok(Arc::new(Sites::read(file)?))
+    fn search(&self) -> Result<WebSearch, Box<dyn Error>> {
+        let index = match (&self.sites, &self.searxng) {
+            (Some(file), _) => Sites::read(file)?,
+            (None, Some(_)) => Sites::default(),
+            (None, None) => {
+                return Err("web-search needs somewhere to look: name an index of sites with --sites, or an instance \
+                    of SearXNG with --searxng"
+                    .into());
+            }
+        };
+        let search = WebSearch::new(Arc::new(index));
+        Ok(match &self.searxng {
+            Some(instance) => search.with_engine(Engine::new(instance)?),
+            None => search,
+        })
     }
 }
 
