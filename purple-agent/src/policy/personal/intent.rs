@@ -210,7 +210,7 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     };
     let family = CLEAR
         .iter()
-        .find(|(_, words)| words.iter().any(|one| is_said(&one)));
+        .find(|(_, words)| words.iter().any(|one| is_said(one)));
     family.map(|(intent, _)| *intent)
 }
 
