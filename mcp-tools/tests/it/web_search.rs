@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::{
     Router,
-    extract::Query,
-    http::{StatusCode, header},
+    http::{StatusCode, Uri, header},
     routing::get,
 };
 use jiff::Timestamp;
@@ -27,8 +26,9 @@ async fn instance(status: u16, body: String) -> (Url, Asked) {
     let url = format!("http://{}/searx/", listener.local_addr().unwrap());
     let asked = Asked::default();
     let kept = asked.clone();
-    let answer = get(async move |Query(query): Query<Vec<(String, String)>>| {
-        kept.lock().unwrap().push(query);
+    let answer = get(async move |uri: Uri| {
+        let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        kept.lock().unwrap().push(query.into_owned().collect());
         let status = StatusCode::from_u16(status).unwrap();
         (status, [(header::CONTENT_TYPE, "application/json")], body)
     });

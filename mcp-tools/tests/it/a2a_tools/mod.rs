@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::{
     Json, Router,
-    http::HeaderMap,
+    http::{HeaderMap, StatusCode},
     routing::{get, post},
 };
 use jiff::Timestamp;
@@ -53,7 +53,10 @@ impl Agent {
                     if answer.get("jsonrpc").is_some() {
                         answer["id"] = id;
                     }
-                    Json(answer)
+                    // An answer of its own kind: no more than a status of HTTP.
+                    let status = answer["status"].as_u64().unwrap_or(200);
+                    let status = u16::try_from(status).unwrap();
+                    (StatusCode::from_u16(status).unwrap(), Json(answer))
                 },
             )
         };
