@@ -159,7 +159,7 @@ impl Init {
             "defaultOutputModes": ["text/plain"],
             "provider": {
                 "organization": self.organization,
-                "url": self.organization_url.0.as_str(),
+                "url": self.organization_url.0.as_str().trim_end_matches('/'),
             },
             "skills": [{
                 "id": self.skill,
