@@ -19,7 +19,7 @@
 //! use bridge::{host::Host, store::MemoryStore};
 //! use purple_agent::{agent::{AgentSettings, PurpleAgent}, policy};
 //!
-//! let policy = policy::builtin("heuristic", &serde_json::Value::Null)?;
+//! let policy = policy::builtin("sum-and-shop", &serde_json::Value::Null)?;
 //! let agent = PurpleAgent::new(policy, AgentSettings::default()).into_agent("purple");
 //! let host = Host::new(std::sync::Arc::new(MemoryStore::new()), [agent]);
 //! let app = host.router("http://127.0.0.1:9019").await?;

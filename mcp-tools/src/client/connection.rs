@@ -17,8 +17,8 @@ use super::{
     failure::{self, Failures},
     handler::Handler,
     http,
-    options::{Limits, Options},
-    program,
+    options::{Lifecycle, Limits, Options},
+    program, sse,
 };
 use crate::{
     allowed::Allowed,
@@ -173,10 +173,23 @@ async fn begin(
     let begun = match &details.transport {
         Transport::Http { url, headers } => {
             let headers = http::headers(headers).map_err(|bad| failures.header(bad))?;
-            let transport =
-                http::transport(url, headers, &Arc::new(allowed.clone()), &options.limits)
-                    .map_err(|error| failures.connect(error.as_ref()))?;
-            rmcp::service::serve_client_with_lifecycle(handler, transport, lifecycle).await
+            let client = http::client(&Arc::new(allowed.clone()), &options.limits)
+                .map_err(|error| failures.connect(error.as_ref()))?;
+            let transport = http::transport(url, headers.clone(), client.clone());
+            let begun =
+                rmcp::service::serve_client_with_lifecycle(handler.clone(), transport, lifecycle)
+                    .await;
+            match begun {
+                Err(error) if failure::is_of_no_post(&error) => {
+                    let Ok(transport) = sse::Sse::open(client, url, headers).await else {
+                        return Err(failures.begin(&error));
+                    };
+                    // That transport is older than any other way to begin.
+                    let lifecycle = Lifecycle::Initialize.mode();
+                    rmcp::service::serve_client_with_lifecycle(handler, transport, lifecycle).await
+                }
+                begun => begun,
+            }
         }
         Transport::Stdio {
             command,

@@ -178,6 +178,20 @@ fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
     }
 }
 
+/// Whether a server refuses to be posted to where a client begins, as those of the older HTTP+SSE do.
+pub(super) fn is_of_no_post(error: &ClientInitializeError) -> bool {
+    let refused = ["HTTP 400", "HTTP 404", "HTTP 405"];
+    let mut cause = transport(error).map(|error| error.error.as_ref() as &(dyn Error + 'static));
+    while let Some(error) = cause {
+        let words = link(error).0.unwrap_or_default();
+        if refused.iter().any(|status| words.contains(status)) {
+            return true;
+        }
+        cause = link(error).1;
+    }
+    false
+}
+
 /// 401 with the challenge that HTTP asks for has a type; without one only its words tell.
 fn is_unauthorized(error: &DynamicTransportError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());

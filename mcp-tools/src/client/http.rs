@@ -66,22 +66,20 @@ pub(super) fn headers(headers: &BTreeMap<String, Secret>) -> Result<Headers, Bad
 pub(super) fn transport(
     url: &Url,
     headers: Headers,
-    allowed: &Arc<Allowed>,
-    limits: &Limits,
-) -> Result<StreamableHttpClientTransport<Client>, Box<dyn Error>> {
+    client: Client,
+) -> StreamableHttpClientTransport<Client> {
     let mut retry = ExponentialBackoff::default();
     retry.max_times = Some(RESUMPTIONS);
     retry.base_duration = Duration::from_millis(200);
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .custom_headers(headers.into_iter().collect());
     config.retry_config = Arc::new(retry);
-    let client = client(allowed, limits)?;
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    StreamableHttpClientTransport::with_client(client, config)
 }
 
 /// A client that goes where it is sent and nowhere else: redirects and proxies would lead to hosts that were
 /// never judged.
-fn client(allowed: &Arc<Allowed>, limits: &Limits) -> Result<Client, Box<dyn Error>> {
+pub(super) fn client(allowed: &Arc<Allowed>, limits: &Limits) -> Result<Client, Box<dyn Error>> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls()?)
         .redirect(redirect::Policy::none())

@@ -12,6 +12,7 @@ mod http;
 mod options;
 mod program;
 mod resolver;
+mod sse;
 
 pub use connection::Connection;
 pub use error::{CallError, ConnectError};

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{
-    ConnectionDetails, DetailsError, merge,
+    ConnectionDetails, DetailsError, example,
+    finds::Finds,
+    merge, names,
     read::{self, Beside},
     text,
 };
@@ -14,81 +16,97 @@ const DEEPEST: usize = 64;
 /// The most details of one message; of more, the last count, since in a task they are the newest.
 pub const MOST_DETAILS: usize = 64;
 
-/// What was found at some place, with the way to it in errors.
-pub(super) type Found = Vec<Result<ConnectionDetails, DetailsError>>;
-
-/// All connection details in a message, a status, an artifact or a task of A2A 1.0 or 0.3, in the order in
-/// which they stand there, at most [`MOST_DETAILS`]. What is meant as details but cannot be read is an
-/// error with the way to the field.
+/// All connection details in a message, a status, an artifact or a task of A2A 1.0 or 0.3, at most
+/// [`MOST_DETAILS`]: those that are marked as examples first, then the others, each in the order in which they
+/// stand there. So the last are the ones to follow. What is meant as details but cannot be read is an error
+/// with the way to the field.
+///
+/// An example is what stands under a member with such a name (`example`, `old_server`), beside
+/// `"example": true`, after words such as "for example" or "the old server", or has a placeholder or a host
+/// of documents (RFC 2606) in it.
 ///
 /// The same server said in several shapes is one result, with all that they say of it.
 pub fn find(message: &Value) -> Vec<Result<ConnectionDetails, DetailsError>> {
-    let mut found = inside(message, DEEPEST);
+    let mut found = inside(message, DEEPEST).in_order();
     found.drain(..found.len().saturating_sub(MOST_DETAILS));
     merge::merged(found)
 }
 
-fn inside(value: &Value, depth: usize) -> Found {
+pub(super) fn inside(value: &Value, depth: usize) -> Finds {
     let Some(depth) = depth.checked_sub(1) else {
-        return Found::new();
+        return Finds::default();
     };
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => Found::new(),
-        Value::String(text) => in_text(text, depth),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Finds::default(),
+        Value::String(words) => text::finds(words, depth),
         Value::Array(items) => in_list(items, depth),
         Value::Object(members) => in_object(members, depth),
     }
 }
 
-fn in_text(text: &str, depth: usize) -> Found {
-    let mut found: Found = text::json_in(text)
-        .iter()
-        .flat_map(|value| inside(value, depth))
-        .collect();
-    found.extend(text::details_in(text));
-    found
-}
-
-fn in_list(items: &[Value], depth: usize) -> Found {
+fn in_list(items: &[Value], depth: usize) -> Finds {
     let items = items.iter().enumerate();
     items
-        .flat_map(|(index, item)| at(inside(item, depth), |error| error.at(index)))
+        .map(|(index, item)| inside(item, depth).at(|error| error.at(index)))
         .collect()
 }
 
-fn in_object(members: &Map<String, Value>, depth: usize) -> Found {
-    if read::is_details(members) {
-        return vec![read::details(members, &Beside::default())];
+fn in_object(members: &Map<String, Value>, depth: usize) -> Finds {
+    let finds = match read::is_details(members) {
+        true => one(members, &Beside::default()),
+        false => {
+            let beside = Beside::of(members);
+            let look = |(name, value): (&String, &Value)| member(name, value, &beside, depth);
+            members.iter().map(look).collect()
+        }
+    };
+    match members.get("example") {
+        Some(Value::Bool(true)) => finds.as_examples(),
+        _ => finds,
     }
-    let beside = Beside::of(members);
-    let look = |name: &str, value: &Value| match (name, value) {
-        ("mcpServers", Value::Null) | ("mcp_connection_details", Value::Null) => Found::new(),
-        ("mcpServers", servers) => read::servers(servers, &beside),
-        ("mcp_connection_details", details) => explicit(details, &beside, depth),
+}
+
+fn member(name: &str, value: &Value, beside: &Beside<'_>, depth: usize) -> Finds {
+    let finds = match (name, value) {
+        ("mcpServers", Value::Null) | ("mcp_connection_details", Value::Null) => Finds::default(),
+        ("mcpServers", servers) => read::servers(servers, beside).into(),
+        ("mcp_connection_details", details) => explicit(details, beside, depth),
+        (name, Value::Object(members)) if names::is_server(name) && read::has_place(members) => {
+            one(members, beside)
+        }
         (_, other) => inside(other, depth),
     };
-    members
-        .iter()
-        .flat_map(|(name, value)| at(look(name, value), |error| error.inside(name)))
-        .collect()
+    let finds = finds.at(|error| error.inside(name));
+    match example::is_name(name) {
+        true => finds.as_examples(),
+        false => finds,
+    }
+}
+
+/// Details that an object is.
+fn one(members: &Map<String, Value>, beside: &Beside<'_>) -> Finds {
+    let details = read::details(members, beside);
+    let is_example = details.as_ref().is_ok_and(example::is_placeholder);
+    let finds = Finds::from(details);
+    if is_example {
+        finds.as_examples()
+    } else {
+        finds
+    }
 }
 
 /// What stands under `mcp_connection_details`: details, several of them, or `mcpServers` once more.
-fn explicit(value: &Value, beside: &Beside<'_>, depth: usize) -> Found {
+fn explicit(value: &Value, beside: &Beside<'_>, depth: usize) -> Finds {
     match value {
         Value::Object(members) if members.contains_key("mcpServers") => in_object(members, depth),
         Value::Array(items) => {
             let items = items.iter().enumerate();
             items
-                .map(|(index, item)| read::explicit(item, beside).map_err(|error| error.at(index)))
+                .map(|(index, item)| {
+                    Finds::from(read::explicit(item, beside)).at(|error| error.at(index))
+                })
                 .collect()
         }
-        one => vec![read::explicit(one, beside)],
+        value => read::explicit(value, beside).into(),
     }
-}
-
-/// The same findings, with a further step of the way to the errors among them.
-fn at(found: Found, step: impl Fn(DetailsError) -> DetailsError) -> Found {
-    let found = found.into_iter();
-    found.map(|one| one.map_err(&step)).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::find;
+use super::{find, loose_headers, names};
 
 /// What stands in the place of a secret.
 const MASK: &str = "***";
@@ -12,7 +12,7 @@ const MASK: &str = "***";
 const SHORTEST: usize = 4;
 
 /// The message without the secrets of the connection details in it, so that people and language models
-/// can be shown it: the values of headers and environments, wherever they occur, and whatever follows
+/// can be shown it: the values of headers, tokens and environments, wherever they occur, and whatever follows
 /// `Bearer`.
 pub fn masked(message: &Value) -> Value {
     masked_of(message, &secrets_in([message]))
@@ -27,10 +27,15 @@ pub(crate) fn masked_of(message: &Value, secrets: &[String]) -> Value {
 
 /// The secrets of the connection details in these messages.
 pub(crate) fn secrets_in<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
-    let found = messages.into_iter().flat_map(find);
+    let messages: Vec<_> = messages.into_iter().collect();
+    let found = messages.iter().flat_map(|message| find(message));
     let details: Vec<_> = found.flatten().collect();
+    let loose = messages.iter().filter_map(|message| loose_headers(message));
+    let loose: Vec<_> = loose
+        .flat_map(std::collections::BTreeMap::into_values)
+        .collect();
     let values = details.iter().flat_map(|details| details.secrets());
-    searched(values.map(|secret| secret.expose()))
+    searched(values.chain(&loose).map(|secret| secret.expose()))
 }
 
 /// A text without these secrets and without bearer tokens.
@@ -62,6 +67,7 @@ fn mask(value: &mut Value, secrets: &[String]) {
             for (name, value) in members {
                 match name.as_str() {
                     "headers" | "env" => mask_values(value),
+                    name if names::is_token(name) => mask_values(value),
                     _ => mask(value, secrets),
                 }
             }

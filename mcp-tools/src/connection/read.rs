@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{ConnectionDetails, DEFAULT_NAME, DetailsError, Transport, find::Found};
+use super::{ConnectionDetails, DEFAULT_NAME, DetailsError, Transport, finds::Found, names};
 use crate::secret::Secret;
 
 /// What stands beside details, or among them, and holds for each of them.
@@ -26,8 +26,6 @@ const EXPIRY: [&str; 2] = ["expiresAt", "expires_at"];
 enum Named {
     Http,
     Stdio,
-    /// HTTP+SSE of 2024-11-05, which is not spoken.
-    Sse,
 }
 
 impl Named {
@@ -35,9 +33,9 @@ impl Named {
     fn of(name: &str) -> Option<Self> {
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         match name.to_ascii_lowercase().as_str() {
-            "http" | "https" | "streamablehttp" => Some(Self::Http),
+            // HTTP+SSE of 2024-11-05 is found out by the client, whatever the details call it.
+            "http" | "https" | "streamablehttp" | "sse" | "httpsse" => Some(Self::Http),
             "stdio" => Some(Self::Stdio),
-            "sse" | "httpsse" => Some(Self::Sse),
             _other_protocol => None,
         }
     }
@@ -48,12 +46,28 @@ pub(super) fn is_transport(name: &str) -> bool {
     Named::of(name).is_some()
 }
 
-/// Whether an object that nothing else marks is connection details: it has `url` or `command`, beside a
-/// `transport` of MCP.
+/// Whether an object that nothing else marks is connection details: it has a URL or `command` beside a
+/// transport of MCP, a URL beside headers or a token, or a URL under a name that only such a one has. A
+/// request that is described, with its `method`, is none.
 pub(super) fn is_details(members: &Map<String, Value>) -> bool {
-    let transport = members.get("transport").and_then(Value::as_str);
-    transport.is_some_and(is_transport)
-        && (is_there(members, "url") || is_there(members, "command"))
+    let is_named = ["transport", "type"].into_iter().any(|name| {
+        let name = members.get(name).and_then(Value::as_str);
+        name.is_some_and(is_transport)
+    });
+    let Some(url) = names::url(members) else {
+        return is_named && is_there(members, "command");
+    };
+    let text = members.get(url).and_then(Value::as_str).unwrap_or_default();
+    let is_http = ["http://", "https://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme));
+    let has_key = is_there(members, "headers") || names::token(members).is_some();
+    is_named || is_http && !is_there(members, "method") && (has_key || names::is_sure_url(url))
+}
+
+/// Whether an object says where a server is.
+pub(super) fn has_place(members: &Map<String, Value>) -> bool {
+    names::url(members).is_some() || is_there(members, "command")
 }
 
 impl<'a> Beside<'a> {
@@ -112,14 +126,10 @@ pub(super) fn details(
 }
 
 fn transport(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
-    let (url, command) = (is_there(members, "url"), is_there(members, "command"));
+    let (url, command) = (names::url(members).is_some(), is_there(members, "command"));
     match (named(members)?, url, command) {
         (Some(Named::Http), _, _) | (None, true, false) => http(members),
         (Some(Named::Stdio), _, _) | (None, false, true) => stdio(members),
-        (Some(Named::Sse), _, _) => {
-            let error = DetailsError::new("http or stdio", "sse, which this client does not speak");
-            Err(error.inside(named_by(members)))
-        }
         (None, true, true) => Err(DetailsError::new(
             "url or command, or a type that says which one counts",
             "both",
@@ -147,27 +157,45 @@ fn named_by(members: &Map<String, Value>) -> &'static str {
 }
 
 fn http(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
-    Ok(Transport::Http {
-        url: url(members)?,
-        headers: at("headers", members, named_secrets)?,
-    })
+    let (name, url) = url(members)?;
+    let mut headers = at("headers", members, named_secrets)?;
+    if let Some((_, token)) = names::token(members).filter(|(token, _)| *token != name) {
+        add_token(&mut headers, token);
+    }
+    Ok(Transport::Http { url, headers })
 }
 
-/// What was there is not shown in errors: it could hold a password.
-fn url(members: &Map<String, Value>) -> Result<Url, DetailsError> {
-    let text = required(members, "url", "an http or https URL")?;
-    let error = |expected, found| DetailsError::new(expected, found).inside("url");
-    let url =
-        Url::parse(&text).map_err(|reason| error("an http or https URL", reason.to_string()))?;
+/// Adds a token as `Authorization`, unless there is one. It may have its scheme before it.
+pub(super) fn add_token(headers: &mut BTreeMap<String, Secret>, token: &str) {
+    const NAME: &str = "Authorization";
+    if !headers.keys().any(|name| name.eq_ignore_ascii_case(NAME)) {
+        let value = match token.contains(' ') {
+            true => token.to_owned(),
+            false => format!("Bearer {token}"),
+        };
+        headers.insert(NAME.to_owned(), Secret::new(value));
+    }
+}
+
+/// The member that has the URL, and the URL. What was there is not shown in errors: it could hold a password.
+fn url(members: &Map<String, Value>) -> Result<(&str, Url), DetailsError> {
+    let name = names::url(members).unwrap_or("url");
+    let text = required(members, name, "an http or https URL")?;
+    parsed(&text)
+        .map(|url| (name, url))
+        .map_err(|error| error.inside(name))
+}
+
+fn parsed(text: &str) -> Result<Url, DetailsError> {
+    const EXPECTED: &str = "an http or https URL";
+    let url = Url::parse(text).map_err(|reason| DetailsError::new(EXPECTED, reason.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(error(
-            "an http or https URL",
-            format!("scheme {:?}", url.scheme()),
-        ));
+        let found = format!("scheme {:?}", url.scheme());
+        return Err(DetailsError::new(EXPECTED, found));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        let found = "a user or a password in the URL".to_owned();
-        return Err(error("credentials among the headers", found));
+        let found = "a user or a password in the URL";
+        return Err(DetailsError::new("credentials among the headers", found));
     }
     Ok(url)
 }
@@ -204,7 +232,7 @@ fn command_line(members: &Map<String, Value>) -> Result<(String, Vec<String>), D
 
 /// Headers or variables: an object of strings, or a list of `{name, value}` as the registry's `server.json`
 /// writes them.
-fn named_secrets(value: &Value) -> Result<BTreeMap<String, Secret>, DetailsError> {
+pub(super) fn named_secrets(value: &Value) -> Result<BTreeMap<String, Secret>, DetailsError> {
     let expected = "an object of strings, or a list of objects with name and value";
     match value {
         Value::Object(members) => members
@@ -241,10 +269,26 @@ fn id((member, value): (&str, &Value)) -> Result<String, DetailsError> {
     text.ok_or_else(|| unexpected("a string", value).inside(member))
 }
 
+/// A time as text, or as seconds or milliseconds since 1970, which the size tells apart.
 fn time((member, value): (&str, &Value)) -> Result<Timestamp, DetailsError> {
-    let time = value.as_str().and_then(|text| text.parse().ok());
-    let expected = "a time with its zone, such as 2026-01-31T12:00:00Z";
+    let expected = "a time with its zone, such as 2026-01-31T12:00:00Z, or seconds since 1970";
+    let time = match value {
+        Value::Number(number) => number.as_f64().and_then(since_1970),
+        Value::String(text) => text.parse().ok().or_else(|| since_1970(text.parse().ok()?)),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
     time.ok_or_else(|| DetailsError::unexpected(expected, value).inside(member))
+}
+
+fn since_1970(number: f64) -> Option<Timestamp> {
+    /// As seconds this is the year 5138, as milliseconds 1973.
+    const MILLISECONDS_FROM: f64 = 1e11;
+    let seconds = match number.abs() >= MILLISECONDS_FROM {
+        true => number / 1000.0,
+        false => number,
+    };
+    let duration = jiff::SignedDuration::try_from_secs_f64(seconds).ok()?;
+    Timestamp::from_duration(duration).ok()
 }
 
 fn strings(value: &Value) -> Result<Vec<String>, DetailsError> {

@@ -1,4 +1,4 @@
-//! Connection details in plain text: JSON in it, or lines of Markdown.
+//! Connection details in plain text: JSON in it, lines of Markdown, or a sentence with a URL (`prose`).
 //!
 //! ```text
 //! - **Transport**: http
@@ -10,41 +10,97 @@
 //! Further lines that are understood: `Command`, `Environment` (`NAME=value`), `Name`, `Episode ID`,
 //! `Expires At`. Details begin anew where a line comes a second time.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value, json};
 
 use super::{
-    ConnectionDetails, Transport,
-    find::Found,
+    ConnectionDetails, Transport, example,
+    find::inside,
+    finds::{Finds, Found},
+    prose,
     read::{self, Beside},
 };
 use crate::secret::Secret;
 
-/// The JSON objects in a text: the whole text, or what stands between fences.
-pub(super) fn json_in(text: &str) -> Vec<Value> {
-    let whole = object(text).map(|whole| vec![whole]);
-    whole.unwrap_or_else(|| {
-        let fenced = text.split("```").skip(1).step_by(2);
-        fenced
-            .filter_map(|block| object(unlabelled(block)))
-            .collect()
-    })
+/// Of a longer text only the beginning is looked through, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// All that a text says: in sentences, in lines of Markdown, and as JSON, in this order, since what is
+/// written for programs is meant most.
+pub(super) fn finds(text: &str, depth: usize) -> Finds {
+    let text = &text[..text.floor_char_boundary(LONGEST)];
+    let pieces = json_in(text);
+    let words = without(text, pieces.iter().map(|(range, _)| range.clone()));
+    let mut said: Vec<Finds> = pieces
+        .iter()
+        .map(|(range, value)| marked(&text[..range.start], inside(value, depth)))
+        .collect();
+    let lines = Finds::from(details_in(&words));
+    if lines.is_empty() {
+        said.insert(0, prose::finds(&words));
+    }
+    said.insert(0, lines);
+    said.into_iter().collect()
 }
 
-fn object(text: &str) -> Option<Value> {
-    let text = text.trim();
-    let looks_like_it = text.starts_with('{');
-    looks_like_it
-        .then(|| serde_json::from_str(text).ok())
-        .flatten()
+/// What was found after some words, which may say that it is an example.
+fn marked(before: &str, finds: Finds) -> Finds {
+    match example::is_lead(lead(before)) {
+        true => finds.as_examples(),
+        false => finds,
+    }
 }
 
-/// The content of a fenced block, whose first line may name a language.
-fn unlabelled(block: &str) -> &str {
-    block.trim_start_matches(|c: char| c.is_ascii_alphanumeric())
+/// The words that lead to what follows them: the last line that has words, from its last sentence on.
+fn lead(before: &str) -> &str {
+    let has_words = |line: &&str| line.chars().filter(|c| c.is_alphabetic()).count() > 1;
+    let unfenced = before
+        .lines()
+        .filter(|line| !line.trim().starts_with("```"));
+    let line = unfenced.filter(has_words).next_back().unwrap_or_default();
+    let sentences = prose::sentences(line);
+    let last = sentences
+        .into_iter()
+        .map(|range| &line[range])
+        .filter(has_words)
+        .next_back();
+    last.unwrap_or(line)
+}
+
+/// The JSON objects in a text, with their places: the whole text, between fences, or inside of a sentence.
+pub(super) fn json_in(text: &str) -> Vec<(Range<usize>, Value)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(start) = text[from..].find('{').map(|at| from + at) {
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        from = match values.next() {
+            Some(Ok(value)) => {
+                let end = start + values.byte_offset();
+                found.push((start..end, value));
+                end
+            }
+            Some(Err(_)) | None => start + 1,
+        };
+    }
+    found
+}
+
+/// A text with blanks in the place of some of its ranges.
+fn without(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
+    let mut words = String::new();
+    let mut from = 0;
+    for range in ranges {
+        words.push_str(&text[from..range.start]);
+        words.push(' ');
+        from = range.end;
+    }
+    words.push_str(&text[from..]);
+    words
 }
 
 /// The details that lines of Markdown say.
-pub(super) fn details_in(text: &str) -> Found {
+fn details_in(text: &str) -> Found {
     let mut found = Found::new();
     let mut members = Map::new();
     for (name, value) in text.lines().filter_map(line) {

@@ -1,32 +1,34 @@
 //! `connect_to_mcp_server`
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer};
+use super::{
+    Tool, answer,
+    candidates::{Candidate, candidates},
+};
 use crate::{
     arguments::{Arguments, tool},
     client::Connection,
-    connection::{self, ConnectionDetails, DetailsError},
+    connection::{ConnectionDetails, DetailsError},
     context::AgentContext,
 };
 
+/// The most connections that are tried in one call.
+const MOST_ATTEMPTS: usize = 16;
+
 /// Connects to the MCP server that the agent was told of.
 ///
-/// Details that were set beforehand come first, then those in `incoming_messages`, the newest first. Those
-/// that have expired, cannot be read or are not allowed are passed over and named in the result. The
-/// first that are left are followed: if that fails, older ones are not, since newer ones replace them.
+/// All details are tried until some lead to a connection: those that were set beforehand, then those in
+/// `incoming_messages`, the newest message first, in it the last that was not marked as an example. Those that
+/// have expired, cannot be read or are not allowed are passed over. The result says what came of each.
 #[derive(Debug)]
 pub struct ConnectToMcpServer;
 
-/// Details, and where they were found.
-struct Candidate {
-    source: String,
-    details: Result<ConnectionDetails, DetailsError>,
-}
-
-/// What was chosen, and in words what was passed over for it.
+/// Details that led to a connection, and in words what came of those before them.
 struct Choice {
     source: String,
     details: ConnectionDetails,
@@ -52,14 +54,50 @@ impl Tool for ConnectToMcpServer {
 
 async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value, String> {
     let server = server(arguments).map_err(|error| error.to_string())?;
-    let choice = choose(context, server.as_deref())?;
-    let connection = context.connect(&choice.details).await;
-    let connection = connection.map_err(|error| choice.failed(&error.to_string()))?;
+    let (mut passed_over, mut attempts) = (Vec::new(), 0);
+    for candidate in candidates(context) {
+        let shown = candidate.to_string();
+        let details = match usable(context, server.as_deref(), &candidate) {
+            Ok(details) => details,
+            Err(reason) => {
+                passed_over.push(format!("{shown}: {reason}"));
+                continue;
+            }
+        };
+        if attempts == MOST_ATTEMPTS {
+            passed_over.push(format!(
+                "{shown}, and older ones: not tried after {attempts} others"
+            ));
+            break;
+        }
+        attempts += 1;
+        match opened(context, details).await {
+            Ok((connection, tools)) => {
+                let choice = Choice {
+                    source: candidate.source.clone(),
+                    details: details.clone(),
+                    passed_over,
+                };
+                return Ok(choice.connected(&connection, &tools));
+            }
+            Err(reason) => passed_over.push(format!("{shown}: {reason}")),
+        }
+    }
+    Err(none(context, attempts, &passed_over))
+}
+
+/// A connection to a server that lists its tools.
+async fn opened(
+    context: &AgentContext,
+    details: &ConnectionDetails,
+) -> Result<(Arc<Connection>, Vec<rmcp::model::Tool>), String> {
+    let connection = context.connect(details).await;
+    let connection = connection.map_err(|error| error.to_string())?;
     match connection.tools().await {
-        Ok(tools) => Ok(choice.connected(&connection, &tools)),
+        Ok(tools) => Ok((connection, tools)),
         Err(error) => {
             context.disconnect().await;
-            Err(choice.failed(&error.to_string()))
+            Err(error.to_string())
         }
     }
 }
@@ -71,46 +109,12 @@ fn server(arguments: JsonObject) -> Result<Option<String>, DetailsError> {
     Ok(server)
 }
 
-fn choose(context: &AgentContext, server: Option<&str>) -> Result<Choice, String> {
-    let mut passed_over = Vec::new();
-    for Candidate { source, details } in candidates(context) {
-        match usable(context, server, details) {
-            Ok(details) => {
-                return Ok(Choice {
-                    source,
-                    details,
-                    passed_over,
-                });
-            }
-            Err(reason) => passed_over.push(format!("{source}: {reason}")),
-        }
-    }
-    Err(none(context, &passed_over))
-}
-
-/// The best first.
-fn candidates(context: &AgentContext) -> impl Iterator<Item = Candidate> {
-    let preset = context.mcp_connection_details().map(|details| Candidate {
-        source: "pre-set details".to_owned(),
-        details: Ok(details),
-    });
-    let messages = context.incoming_messages().history().into_iter().rev();
-    let told = messages.flat_map(|received| {
-        let source = format!("message {}", received.number);
-        let found = connection::find(&received.message).into_iter().rev();
-        found.map(move |details| Candidate {
-            source: source.clone(),
-            details,
-        })
-    });
-    preset.into_iter().chain(told)
-}
-
-fn usable(
+fn usable<'a>(
     context: &AgentContext,
     server: Option<&str>,
-    details: Result<ConnectionDetails, DetailsError>,
-) -> Result<ConnectionDetails, String> {
+    candidate: &'a Candidate,
+) -> Result<&'a ConnectionDetails, String> {
+    let details = candidate.details.as_ref();
     let details = details.map_err(|error| error.to_string())?;
     if server.is_some_and(|wanted| wanted != details.name) {
         return Err(format!("the details are of server {:?}", details.name));
@@ -123,12 +127,12 @@ fn usable(
     }
     context
         .allowed()
-        .check(&details)
+        .check(details)
         .map_err(|refused| refused.to_string())?;
     Ok(details)
 }
 
-fn none(context: &AgentContext, passed_over: &[String]) -> String {
+fn none(context: &AgentContext, attempts: usize, passed_over: &[String]) -> String {
     if passed_over.is_empty() {
         let count = context.incoming_messages().history().len();
         return format!(
@@ -137,17 +141,15 @@ fn none(context: &AgentContext, passed_over: &[String]) -> String {
         );
     }
     let reasons = passed_over.join("; ");
-    format!("no MCP connection details that can be used, ask for new ones; {reasons}")
+    match attempts {
+        0 => format!("no MCP connection details that can be used, ask for new ones; {reasons}"),
+        _tried => {
+            format!("no MCP connection details led to a connection, ask for new ones; {reasons}")
+        }
+    }
 }
 
 impl Choice {
-    fn failed(&self, reason: &str) -> String {
-        format!(
-            "the details of {} did not lead to a connection: {reason}",
-            self.source
-        )
-    }
-
     fn connected(&self, connection: &Connection, tools: &[rmcp::model::Tool]) -> Value {
         let details = &self.details;
         json!({

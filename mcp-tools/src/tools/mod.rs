@@ -7,6 +7,7 @@
 //! Their results are shown to language models, which are run by others: secrets in messages are masked.
 
 mod acknowledge_messages;
+mod candidates;
 mod connect_to_mcp_server;
 mod discover_a2a_agent_capabilities;
 mod invoke_a2a_agent_skill;

@@ -103,8 +103,6 @@ impl Submission {
 /// server, or the messages pause or end. Messages that come later go to the context all the same, as
 /// long as the [`Evaluation`] is kept.
 ///
-/// Details that a Green agent without streams answers with at once are set in the context beforehand, too.
-///
 /// # Errors
 /// If the Green agent cannot be spoken to, or says nothing.
 pub async fn submit_evaluation_request(
@@ -121,9 +119,6 @@ pub async fn submit_evaluation_request(
     }
     let request = request(&client, &settings.text);
     let events = say(&client, request, &heard).await?;
-    if let (None, Some(details)) = (&events, newest_details(context)) {
-        context.set_mcp_connection_details(details);
-    }
     let following = tokio::spawn(follow(client.clone(), events, heard.clone()));
     let evaluation = Evaluation::new(client, heard, following);
     first_messages(green, context, settings, &evaluation).await?;

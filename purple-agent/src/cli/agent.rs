@@ -11,14 +11,15 @@ use serde_json::{Map, Value};
 
 use crate::{
     agent::{AgentSettings, Limits, PurpleAgent},
-    policy::{self, BUILTINS},
+    policy,
 };
 
 #[derive(Debug, Args)]
 pub(super) struct AgentFlags {
-    /// Who chooses what is done: heuristic, scripted, llm, personal, never-connects, wrong-token, lies, never-stops
-    #[arg(long, value_name = "NAME", default_value = BUILTINS[0].0, env = "PURPLE_POLICY")]
-    policy: String,
+    /// Who chooses what is done: llm (the default where a model is set), sum-and-shop (which knows those two environments;
+    /// the default elsewhere), scripted, personal, never-connects, wrong-token, lies, never-stops
+    #[arg(long, value_name = "NAME", env = "PURPLE_POLICY")]
+    policy: Option<String>,
     /// The policy's settings, as a JSON object or as @FILE with one
     #[arg(long, value_name = "JSON", env = "PURPLE_SETTINGS")]
     settings: Option<String>,
@@ -45,7 +46,10 @@ pub(super) struct AgentFlags {
 impl AgentFlags {
     /// The agent, or what is wrong with its flags.
     pub(super) fn agent(&self) -> Result<PurpleAgent, String> {
-        let policy = policy::builtin(&self.policy, &self.policy_settings()?);
+        let settings = self.policy_settings()?;
+        let name = self.policy.as_deref();
+        let name = name.unwrap_or_else(|| policy::default_name(&settings));
+        let policy = policy::builtin(name, &settings);
         let policy = policy.map_err(|error| error.to_string())?;
         let settings = AgentSettings {
             limits: Limits {

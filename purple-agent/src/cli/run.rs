@@ -15,7 +15,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
-  purple-agent run --green http://127.0.0.1:9009 --policy heuristic
+  purple-agent run --green http://127.0.0.1:9009 --policy sum-and-shop
   purple-agent run --green http://127.0.0.1:9009 --policy llm --set provider=anthropic --set model=claude-sonnet-4-5
   purple-agent run --green http://127.0.0.1:9009 --json > report.json
 

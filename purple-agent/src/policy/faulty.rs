@@ -93,7 +93,8 @@ fn wrong_token(situation: &Situation<'_>) -> Action {
             situation
                 .context
                 .set_mcp_connection_details(spoiled(details));
-            Action::Call(vec![connect()])
+            let server = JsonObject::from_iter([("server".to_owned(), json!(SPOILED))]);
+            Action::Call(vec![ToolCall::new("connect_to_mcp_server", server)])
         }
         None => Action::Wait {
             missing: "MCP connection details".to_owned(),
@@ -110,12 +111,16 @@ fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
     context.mcp_connection_details().or(newest)
 }
 
+/// What details with a changed token are called, so that they can be asked for and no others are tried.
+const SPOILED: &str = "wrong-token";
+
 /// The same details with every secret changed, so that it is nobody's.
 fn spoiled(mut details: ConnectionDetails) -> ConnectionDetails {
     let secrets = match &mut details.transport {
         Transport::Http { headers, .. } => headers,
         Transport::Stdio { env, .. } => env,
     };
+    details.name = SPOILED.to_owned();
     for secret in secrets.values_mut() {
         *secret = Secret::new(format!("{}x", secret.expose()));
     }

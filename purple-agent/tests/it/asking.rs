@@ -31,8 +31,8 @@ use crate::{
     hosted::patient,
 };
 
-fn heuristic() -> PurpleAgent {
-    agent("heuristic", &Value::Null)
+fn solver() -> PurpleAgent {
+    agent("sum-and-shop", &Value::Null)
 }
 
 fn url_of(details: &ConnectionDetails) -> Value {
@@ -69,7 +69,7 @@ async fn details_are_found_in_every_shape_that_green_agents_send() {
             tell,
             ..Plan::of("sum", 4)
         };
-        let report = evaluated(&Green::start(plan).await, &heuristic()).await;
+        let report = evaluated(&Green::start(plan).await, &solver()).await;
         assert_eq!(report.verdict, Verdict::Passed, "shape {index}: {report:?}");
     }
 }
@@ -86,7 +86,7 @@ async fn details_may_come_while_the_policy_waits() {
     let notices = Arc::new(Mutex::new(Vec::new()));
     let told = notices.clone();
     let listener = Arc::new(move |notice: &Notice| told.lock().unwrap().push(notice.to_string()));
-    let report = run(&green.url, &heuristic(), &settings, listener)
+    let report = run(&green.url, &solver(), &settings, listener)
         .await
         .unwrap();
     assert_eq!(report.verdict, Verdict::Passed, "{report:?}");
@@ -107,7 +107,7 @@ async fn a_green_agent_without_streams_is_asked_again_and_again() {
         streams: false,
         ..Plan::of("shop", 4)
     };
-    let report = evaluated(&Green::start(plan).await, &heuristic()).await;
+    let report = evaluated(&Green::start(plan).await, &solver()).await;
     assert_eq!(report.verdict, Verdict::Passed, "{report:?}");
     assert_eq!(
         report.messages, 3,
@@ -122,7 +122,7 @@ async fn what_was_not_acknowledged_comes_again_and_is_kept_once() {
         ..Plan::of("sum", 4)
     };
     let green = Green::start(plan()).await;
-    let report = evaluated(&green, &heuristic()).await;
+    let report = evaluated(&green, &solver()).await;
     assert_eq!((report.verdict, report.messages), (Verdict::Passed, 3));
     assert_eq!(
         (
@@ -132,7 +132,7 @@ async fn what_was_not_acknowledged_comes_again_and_is_kept_once() {
         (2, 0)
     );
     let green = Green::start(plan()).await;
-    let silent = agent("heuristic", &json!({"acknowledge": false}));
+    let silent = agent("sum-and-shop", &json!({"acknowledge": false}));
     let report = evaluated(&green, &silent).await;
     assert_eq!((report.verdict, report.messages), (Verdict::Passed, 3));
     assert_eq!(
@@ -210,7 +210,7 @@ async fn a_synchronous_reply_that_carries_the_details_still_works() {
         Verdict::Unknown,
         "nobody said what it was worth"
     );
-    assert_eq!(report.outcome.unwrap().text, "pre-set details");
+    assert_eq!(report.outcome.unwrap().text, "message 1");
     assert!(green.agent.outcome(&opened).await.submitted());
 }
 
@@ -248,14 +248,9 @@ async fn a_green_agent_that_waits_for_an_answer_gets_one() {
             settings: TurnSettings::default(),
         })
         .await;
-        let report = run(
-            &url,
-            &heuristic(),
-            &RunSettings::default(),
-            Arc::new(|_| ()),
-        )
-        .await
-        .unwrap();
+        let report = run(&url, &solver(), &RunSettings::default(), Arc::new(|_| ()))
+            .await
+            .unwrap();
         // The result tells what was heard, not whether it was good.
         assert_eq!(report.verdict, Verdict::Unknown);
         assert_eq!(
@@ -284,14 +279,9 @@ async fn a_green_agent_that_refuses_is_not_worked_for() {
         settings: TurnSettings::default(),
     })
     .await;
-    let report = run(
-        &url,
-        &heuristic(),
-        &RunSettings::default(),
-        Arc::new(|_| ()),
-    )
-    .await
-    .unwrap();
+    let report = run(&url, &solver(), &RunSettings::default(), Arc::new(|_| ()))
+        .await
+        .unwrap();
     assert_eq!(report.verdict, Verdict::Failed);
     assert_eq!(report.said.as_deref(), Some("not today"));
     assert!(report.outcome.is_none());
@@ -324,7 +314,7 @@ async fn nobody_silence_and_a_missing_result_are_told_apart() {
             "gave no result within 100ms after the work had ended",
         ),
     ] {
-        let error: RunError = run(url, &heuristic(), &settings, Arc::new(|_| ()))
+        let error: RunError = run(url, &solver(), &settings, Arc::new(|_| ()))
             .await
             .unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
@@ -344,7 +334,7 @@ async fn what_is_not_allowed_is_not_connected_to() {
         },
         ..Plan::of("sum", 1)
     };
-    let policy = policy::builtin("heuristic", &Value::Null).unwrap();
+    let policy = policy::builtin("sum-and-shop", &Value::Null).unwrap();
     let agent = PurpleAgent::new(policy, AgentSettings::default());
     let report = evaluated(&Green::start(plan).await, &agent).await;
     assert_eq!(report.verdict, Verdict::Failed);

@@ -1,4 +1,4 @@
-//! The heuristic policy solves every built-in environment, over real sockets, from seeds 1 to 50.
+//! Policy `sum-and-shop` solves every built-in environment, over real sockets, from seeds 1 to 50.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ pub(crate) async fn evaluated(green: &Green, agent: &PurpleAgent) -> Report {
 }
 
 #[tokio::test]
-async fn the_heuristic_policy_solves_every_builtin_environment() {
+async fn sum_and_shop_solves_every_builtin_environment() {
     for (environment, _) in BUILTINS {
         let solved = stream::iter(1..=50).map(|seed| async move {
             let green = Green::start(Plan::of(environment, seed)).await;
-            let agent = agent("heuristic", &Value::Null);
+            let agent = agent("sum-and-shop", &Value::Null);
             let report = run(
                 &green.url,
                 &agent,

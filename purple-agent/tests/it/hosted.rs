@@ -88,7 +88,7 @@ async fn what_comes_in_several_messages_of_a_context_is_one_conversation() {
     for same_task in [true, false] {
         let green = Green::start(Plan::of("shop", 9)).await;
         let (opened, told) = green.agent.open();
-        let evaluator = Evaluator::of(agent("heuristic", &Value::Null)).await;
+        let evaluator = Evaluator::of(agent("sum-and-shop", &Value::Null)).await;
         let first = evaluator
             .send(evaluator.message(task_info(&told), None, false))
             .await;
@@ -237,7 +237,7 @@ async fn a_silent_mcp_server_does_not_hold_the_agent() {
     let url = format!("http://{}/mcp", silent.local_addr().unwrap());
     let mut settings = AgentSettings::default();
     settings.mcp.limits.connect = Duration::from_millis(100);
-    let policy = policy::builtin("heuristic", &Value::Null).unwrap();
+    let policy = policy::builtin("sum-and-shop", &Value::Null).unwrap();
     let evaluator = Evaluator::of(PurpleAgent::new(policy, settings)).await;
     let parts = vec![Part::data(
         json!({"mcp_connection_details": {"url": url, "transport": "http"}}),
@@ -255,7 +255,7 @@ async fn a_silent_mcp_server_does_not_hold_the_agent() {
 async fn an_evaluator_that_names_the_extension_gets_acknowledgements() {
     let green = Green::start(Plan::of("sum", 2)).await;
     let (_, told) = green.agent.open();
-    let evaluator = Evaluator::of(agent("heuristic", &Value::Null)).await;
+    let evaluator = Evaluator::of(agent("sum-and-shop", &Value::Null)).await;
     let mut message = evaluator.message(details(&told), None, false);
     message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
     let task = evaluator.send(message).await;

@@ -24,10 +24,18 @@ use crate::{
     model::{Answer, KEY, Model, Protocol, recorded, well},
 };
 
-const FIXTURES: [(Protocol, &str); 2] = [
+const FIXTURES: [(Protocol, &str); 4] = [
     (
         Protocol::OpenAi,
         include_str!("../fixtures/openai_sum.json"),
+    ),
+    (
+        Protocol::Responses,
+        include_str!("../fixtures/responses_sum.json"),
+    ),
+    (
+        Protocol::Gemini,
+        include_str!("../fixtures/gemini_sum.json"),
     ),
     (
         Protocol::Anthropic,
@@ -212,21 +220,169 @@ async fn a_call_that_cannot_be_read_is_given_back_to_the_model() {
 async fn a_model_that_hangs_or_is_not_there_is_given_up() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", silent.local_addr().unwrap());
-    let settings = json!({"model": "m", "base_url": base_url, "time_per_call": 0.05});
-    let error = ask(&mut *made(&settings)).await.unwrap_err().to_string();
+    let settings = json!({"model": "m", "base_url": base_url, "time_per_call": 0.05, "retries": 1,
+        "longest_pause": 0.01});
+    let error = ask(&mut *made(&settings)).await.unwrap_err();
+    let PolicyError::Model(model) = &error else {
+        panic!("{error}")
+    };
+    assert!(!model.is_the_agents());
     let expected = format!(
-        "the model at {base_url}/chat/completions gave no answer within {:?}",
+        "the model at {base_url}/chat/completions gave no answer within {:?}, tried 2 times",
         Duration::from_millis(50)
     );
-    assert_eq!(error, expected);
+    assert_eq!(error.to_string(), expected);
     drop(silent);
     let error = ask(&mut *made(&settings)).await.unwrap_err().to_string();
     assert!(
         error.starts_with(&format!(
-            "the model at {base_url}/chat/completions cannot be reached: "
+            "the model at {base_url}/chat/completions cannot be reached, tried 2 times: "
         )),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_tried_again() {
+    let flaky = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}", flaky.local_addr().unwrap());
+    let served = tokio::spawn(async move {
+        for _ in 0..2 {
+            drop(flaky.accept().await.unwrap());
+        }
+        let body = json!({"choices": [{"message": {"content": "done"}, "finish_reason": "stop"}]});
+        let answer = move || async move { axum::Json(body) };
+        let app = axum::Router::new().route("/chat/completions", axum::routing::post(answer));
+        axum::serve(flaky, app).await
+    });
+    let settings = json!({"model": "m", "base_url": base_url, "longest_pause": 0.01});
+    let action = ask(&mut *made(&settings)).await.unwrap();
+    assert_eq!(Ok(action), done());
+    served.abort();
+}
+
+#[tokio::test]
+async fn a_refused_name_of_the_limit_is_replaced_by_the_other() {
+    let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    let refused = json!({"error": {"message": message, "type": "invalid_request_error", "param": "max_tokens", "code": "unsupported_parameter"}});
+    let answers = vec![(400, Vec::new(), refused.to_string()), says("done", "stop")];
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    let action = ask(&mut *made(&model.settings())).await.unwrap();
+    assert_eq!(Ok(action), done());
+    let requests = model.requests();
+    assert_eq!(requests[0]["max_tokens"], 4096);
+    assert_eq!(requests[1]["max_completion_tokens"], 4096);
+    assert!(requests[1].get("max_tokens").is_none());
+}
+
+/// Asks a policy until it has finished, with a result of this size for each call.
+async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
+    let tools = [Offered {
+        tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
+        origin: Origin::Own,
+    }];
+    let (mut policy, mut steps, context) = (made(settings), Vec::new(), context());
+    loop {
+        let situation = Situation {
+            context: &context,
+            tools: &tools,
+            steps: &steps,
+            steps_left: 10,
+        };
+        match policy.next(&situation).await? {
+            Action::Call(calls) => {
+                let called = calls.into_iter().map(|call| {
+                    let text = rmcp::model::ContentBlock::text("x".repeat(size));
+                    let result = rmcp::model::CallToolResult::success(vec![text]);
+                    policy::Called { call, result }
+                });
+                steps.push(policy::Step {
+                    called: called.collect(),
+                });
+            }
+            Action::Wait { missing } => panic!("{missing}"),
+            Action::Finish { text, .. } => return Ok(text),
+        }
+    }
+}
+
+#[tokio::test]
+async fn thoughts_go_back_unless_they_are_refused() {
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    let thinks = json!({"role": "assistant", "content": null, "reasoning_content": "I look.", "tool_calls": [call("a"), call("b")]});
+    let thinks = well(&json!({"choices": [{"message": thinks, "finish_reason": "tool_calls"}]}));
+    let refused = json!({"error": {"message": "reasoning_content: extra fields not permitted"}});
+    let answers = vec![
+        thinks,
+        (400, Vec::new(), refused.to_string()),
+        says("done", "stop"),
+    ];
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    assert_eq!(worked(&model.settings(), 3).await.unwrap(), "done");
+    let thought = |request: &Value| request["messages"][2]["reasoning_content"].clone();
+    let requests = model.requests();
+    assert_eq!(thought(&requests[1]), "I look.");
+    assert_eq!(thought(&requests[2]), Value::Null);
+    let results: Vec<_> = requests[1]["messages"].as_array().unwrap()[3..]
+        .iter()
+        .map(|message| message["tool_call_id"].clone())
+        .collect();
+    assert_eq!(results, ["a", "b"], "calls that were asked for at once");
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_cut_with_a_note() {
+    let answers = vec![calls("{}"), says("done", "stop")];
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    let mut settings = model.settings();
+    settings["max_result_bytes"] = json!(1000);
+    assert_eq!(worked(&settings, 9000).await.unwrap(), "done");
+    let result = model.requests()[1]["messages"][3]["content"].clone();
+    let result = result.as_str().unwrap();
+    assert!(
+        result.len() < 1100 && result.contains("[.. 8000 bytes of this result were left out ..]"),
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn a_conversation_that_outgrows_the_context_is_made_shorter() {
+    let too_long = || {
+        let message = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.";
+        let refused = json!({"error": {"message": message, "code": "context_length_exceeded"}});
+        (400, Vec::new(), refused.to_string())
+    };
+    let mut answers: Vec<Answer> = (0..6).map(|_| calls("{}")).collect();
+    answers.extend([too_long(), too_long(), says("done", "stop")]);
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    assert_eq!(worked(&model.settings(), 4000).await.unwrap(), "done");
+    let sizes: Vec<usize> = model.requests()[6..]
+        .iter()
+        .map(|request| request["messages"].to_string().len())
+        .collect();
+    assert!(sizes[0] > sizes[1] && sizes[1] > sizes[2], "{sizes:?}");
+
+    let mut answers: Vec<Answer> = (0..6).map(|_| calls("{}")).collect();
+    answers.push(says("done", "stop"));
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    let mut settings = model.settings();
+    settings["context_tokens"] = json!(4096 + 4000);
+    assert_eq!(worked(&settings, 4000).await.unwrap(), "done");
+    let largest = model
+        .requests()
+        .iter()
+        .map(|one| one.to_string().len())
+        .max();
+    assert!(largest < Some(16_100), "{largest:?}");
+
+    let answers = vec![too_long(), too_long()];
+    let model = Model::start(Protocol::OpenAi, answers).await;
+    let error = worked(&model.settings(), 10).await.unwrap_err();
+    assert!(error.to_string().contains("maximum context length"));
+    let PolicyError::Model(error) = error else {
+        panic!("{error}")
+    };
+    assert!(error.is_the_agents());
 }
 
 /// What an assistant that was told this does first.
@@ -279,7 +435,7 @@ fn settings_are_checked_when_the_policy_is_made() {
         ),
         (
             json!({"model": "m", "provider": "x"}),
-            "settings of policy \"llm\": provider: expected openai or anthropic, found \"x\"",
+            "settings of policy \"llm\": provider: expected openai, openai-responses, anthropic or gemini, found \"x\"",
         ),
         (
             json!({"model": "m", "base_url": "file:///x"}),

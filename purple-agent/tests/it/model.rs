@@ -24,7 +24,30 @@ pub(crate) const KEY: &str = "sk-test-0123456789";
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Protocol {
     OpenAi,
+    Responses,
     Anthropic,
+    Gemini,
+}
+
+impl Protocol {
+    /// The setting that chooses it, where it is served, and what clients have as their base URL.
+    fn places(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::OpenAi => ("openai", "/v1/chat/completions", "/v1"),
+            Self::Responses => ("openai-responses", "/v1/responses", "/v1"),
+            Self::Anthropic => ("anthropic", "/v1/messages", "/"),
+            Self::Gemini => ("gemini", "/v1beta/models/test-model:generateContent", "/"),
+        }
+    }
+
+    fn check(self, headers: &HeaderMap, request: &Value) -> Checked {
+        match self {
+            Self::OpenAi => openai(headers, request),
+            Self::Responses => responses(headers, request),
+            Self::Anthropic => anthropic(headers, request),
+            Self::Gemini => gemini(headers, request),
+        }
+    }
 }
 
 /// One answer: status, headers, body.
@@ -49,28 +72,19 @@ impl Model {
             answers: Mutex::new(answers.into()),
             requests: Mutex::default(),
         });
-        let path = match protocol {
-            Protocol::OpenAi => "/v1/chat/completions",
-            Protocol::Anthropic => "/v1/messages",
-        };
+        let (_, path, base) = protocol.places();
         let app = Router::new()
             .route(path, post(answer))
             .with_state(state.clone());
         let url = serve(async |_| app).await;
-        let base_url = match protocol {
-            Protocol::OpenAi => url.join("/v1").unwrap(),
-            Protocol::Anthropic => url,
-        };
+        let base_url = url.join(base).unwrap();
         Self { base_url, state }
     }
 
     /// The settings with which the policy `llm` asks it. The key comes from a variable that every test
     /// has: what stands in it is the key that the stand-ins want.
     pub(crate) fn settings(&self) -> Value {
-        let provider = match self.state.protocol {
-            Protocol::OpenAi => "openai",
-            Protocol::Anthropic => "anthropic",
-        };
+        let (provider, _, _) = self.state.protocol.places();
         json!({"provider": provider, "base_url": self.base_url, "model": "test-model", "longest_pause": 0.02})
     }
 
@@ -96,11 +110,7 @@ pub(crate) fn well(answer: &Value) -> Answer {
 
 async fn answer(State(told): State<Arc<Told>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let refused = match told.protocol {
-        Protocol::OpenAi => openai(&headers, &request),
-        Protocol::Anthropic => anthropic(&headers, &request),
-    }
-    .err();
+    let refused = told.protocol.check(&headers, &request).err();
     told.requests.lock().unwrap().push(request);
     let (status, headers, body) = match refused {
         Some((status, message)) => {
@@ -135,22 +145,139 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn openai(headers: &HeaderMap, request: &Value) -> Checked {
+fn bearer(headers: &HeaderMap) -> Checked {
     let bearer = headers
         .get("authorization")
         .and_then(|value| value.to_str().ok());
-    if bearer.is_some_and(|bearer| bearer != format!("Bearer {KEY}")) {
+    match bearer.filter(|bearer| *bearer != format!("Bearer {KEY}")) {
+        Some(wrong) => Err((401, format!("Incorrect API key provided: {wrong}"))),
+        None => Ok(()),
+    }
+}
+
+/// Each call is answered once, and after it; a thought stands before what it led to.
+fn responses(headers: &HeaderMap, request: &Value) -> Checked {
+    bearer(headers)?;
+    check(request["model"].is_string(), "missing model")?;
+    check(request["instructions"].is_string(), "missing instructions")?;
+    check(
+        request["max_output_tokens"].as_u64() >= Some(16),
+        "max_output_tokens: expected 16 at least",
+    )?;
+    tools(list(request, "tools"), |tool| {
+        (tool["type"] == "function").then(|| (tool, &tool["parameters"]))
+    })?;
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    let input = list(request, "input");
+    for (index, item) in input.iter().enumerate() {
+        let at = |what: &str| format!("input[{index}]: {what}");
+        let kind = item["type"].as_str().unwrap_or("message");
+        match kind {
+            "function_call" => {
+                check(item["arguments"].is_string(), at("no arguments"))?;
+                open.insert(item["call_id"].as_str().unwrap_or_default());
+            }
+            "function_call_output" => {
+                let id = item["call_id"].as_str().unwrap_or_default();
+                check(
+                    open.remove(id),
+                    at("No tool call found for function call output"),
+                )?;
+                check(item["output"].is_string(), at("no output"))?;
+            }
+            "reasoning" => {
+                let stored = request["store"] != false;
+                check(
+                    stored || item["encrypted_content"].is_string(),
+                    at("not found. Items are not persisted when `store` is set to false"),
+                )?;
+                let next = input.get(index + 1).map(|next| &next["type"]);
+                let follows = next.is_some_and(|kind| kind == "function_call" || kind == "message");
+                check(follows, at("reasoning without its required following item"))?;
+            }
+            "message" => {
+                check(
+                    open.is_empty(),
+                    at("No tool output found for function call"),
+                )?;
+                let role = item["role"].as_str().unwrap_or_default();
+                check(["user", "assistant"].contains(&role), at("role"))?;
+            }
+            other => check(false, at(other))?,
+        }
+    }
+    check(
+        open.is_empty(),
+        format!("No tool output found for function call {open:?}"),
+    )
+}
+
+/// Roles take turns, and the calls of a model's content are answered in the next one, as many as there are.
+fn gemini(headers: &HeaderMap, request: &Value) -> Checked {
+    let key = headers.get("x-goog-api-key");
+    if key.is_some_and(|key| key != KEY) {
         return Err((
-            401,
-            format!("Incorrect API key provided: {}", bearer.unwrap()),
+            400,
+            "API key not valid. Please pass a valid API key.".to_owned(),
         ));
     }
+    const KNOWN: [&str; 4] = ["systemInstruction", "contents", "tools", "generationConfig"];
+    for name in request
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name)
+    {
+        let unknown = format!("Invalid JSON payload received. Unknown name {name:?}");
+        check(KNOWN.contains(&name.as_str()), unknown)?;
+    }
+    check(
+        request["generationConfig"]["maxOutputTokens"].as_u64() > Some(0),
+        "maxOutputTokens must be positive",
+    )?;
+    check(
+        request["systemInstruction"]["parts"][0]["text"].is_string(),
+        "systemInstruction has no parts",
+    )?;
+    let declared = list(&request["tools"][0], "functionDeclarations");
+    tools(declared, |tool| Some((tool, &tool["parametersJsonSchema"])))?;
+    let mut open: Vec<&Value> = Vec::new();
+    for (index, content) in list(request, "contents").iter().enumerate() {
+        let role = if index % 2 == 0 { "user" } else { "model" };
+        check(content["role"] == role, format!("contents[{index}]: role"))?;
+        let parts = list(content, "parts");
+        check(!parts.is_empty(), format!("contents[{index}].parts: empty"))?;
+        let answered = parts.iter().filter_map(|part| part.get("functionResponse"));
+        let answered: Vec<_> = answered.collect();
+        check(
+            answered.len() == open.len(),
+            "Please ensure that the number of function response parts is equal to the number of function call parts",
+        )?;
+        for (call, response) in open.iter().zip(&answered) {
+            let fits = call["name"] == response["name"]
+                && call.get("id") == response.get("id")
+                && response["response"].is_object();
+            check(
+                fits,
+                format!("contents[{index}]: {response} answers {call}"),
+            )?;
+        }
+        let calls = parts.iter().filter_map(|part| part.get("functionCall"));
+        open = calls.collect();
+    }
+    check(open.is_empty(), "function calls without responses")
+}
+
+fn openai(headers: &HeaderMap, request: &Value) -> Checked {
+    bearer(headers)?;
     check(
         request["model"].is_string(),
         "you must provide a model parameter",
     )?;
+    let limits = ["max_tokens", "max_completion_tokens"];
+    let limits = limits.map(|name| request[name].as_u64());
     check(
-        request["max_tokens"].as_u64() > Some(0),
+        limits.iter().flatten().count() == 1 && !limits.contains(&Some(0)),
         "max_tokens must be positive",
     )?;
     tools(list(request, "tools"), |tool| {

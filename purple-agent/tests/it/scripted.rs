@@ -106,7 +106,7 @@ fn a_bad_script_is_refused_before_it_begins() {
         (
             "clever",
             json!({}),
-            "there is no policy \"clever\"; there are heuristic, scripted, llm, personal, never-connects, wrong-token, lies, never-stops",
+            "there is no policy \"clever\"; there are sum-and-shop, scripted, llm, personal, never-connects, wrong-token, lies, never-stops",
         ),
     ] {
         let made = policy::builtin(name, &settings);

@@ -15,6 +15,7 @@ mod details;
 mod play;
 mod result;
 mod router;
+mod wish;
 
 use std::{
     fmt,
@@ -220,6 +221,7 @@ impl Evaluator for EpisodeEvaluator {
     }
 
     async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
+        wish::check(message, &self.settings.environment).map_err(AssessError::Rejected)?;
         let play = self.next(&self.settings, self.seed).await?;
         let asked = message
             .extensions

@@ -127,7 +127,7 @@ mod tests {
         tests::{errors_of, scenario_of},
     };
 
-    const HEAD: &str = "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'heuristic'\n\
+    const HEAD: &str = "[green_agent]\n[[participants]]\nrole = 'a'\npolicy = 'sum-and-shop'\n\
                         [config]\nevaluator = 'episode'\n";
 
     #[test]

@@ -1,7 +1,7 @@
 //! A participant that is one of the purple agent's own policies: `policy`, `settings` and `allow`.
 
 use mcp_tools::allowed::Allowed;
-use purple_agent::policy::{BUILTINS, SettingsError, builtin};
+use purple_agent::policy::{BUILTINS, SettingsError, builtin, builtin_name};
 use serde_json::{Map, Value};
 
 use crate::scenario::{
@@ -14,9 +14,7 @@ use crate::scenario::{
 pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy> {
     let names = BUILTINS.map(|(name, _)| name);
     let expected = format!("a built-in policy: {}", names.join(", "));
-    let name = chosen.read(&expected, |name| {
-        names.contains(&name).then(|| name.to_owned())
-    });
+    let name = chosen.read(&expected, |name| builtin_name(name).map(str::to_owned));
     let settings = table.get("settings");
     let allow = table.get("allow");
     let tools = table.text("tools").map(str::to_owned);
@@ -75,7 +73,10 @@ mod tests {
         let Start::Policy(policy) = &scenario.participants[0].start else {
             panic!("the participant is a policy");
         };
-        assert_eq!(policy.name, "heuristic");
+        assert_eq!(
+            policy.name, "sum-and-shop",
+            "which is what it is called now"
+        );
         assert!(policy.allow.loopback && policy.allow.commands.contains("mcp-tools"));
     }
 
@@ -84,7 +85,7 @@ mod tests {
         for (keys, expected) in [
             (
                 "policy = 'x'",
-                "a.toml:5:10: participants[0].policy: expected a built-in policy: heuristic, ",
+                "a.toml:5:10: participants[0].policy: expected a built-in policy: sum-and-shop, ",
             ),
             (
                 "policy = 'heuristic'\nendpoint = 'http://h'",

@@ -40,7 +40,7 @@ const UNKNOWN_KEYS_OF_EPISODES: &str = "
 [green_agent]
 [[participants]]
 role = 'a'
-policy = 'heuristic'
+policy = 'sum-and-shop'
 [config]
 evaluator = 'episode'
 environment = 'sum'

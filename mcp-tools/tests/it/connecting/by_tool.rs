@@ -11,7 +11,7 @@ use mcp_tools::{
 };
 use serde_json::{Value, json};
 
-use super::{arguments, short, troubled_http::TroubledHttp, works};
+use super::{arguments, old_http::OldHttp, short, troubled_http::TroubledHttp, works};
 
 fn now() -> Timestamp {
     "2026-01-31T12:00:00Z".parse().unwrap()
@@ -92,27 +92,136 @@ async fn the_newest_that_can_be_used_are_followed() {
         json!([
             "message 5: refused to start command \"rm\": add it to the allowed commands if it may be run",
             "message 4: parts[0].data.mcp_connection_details.url: expected a string, found a number",
-            "message 3: the details expired at 2026-01-31T12:00:00Z",
+            "message 3, server \"stranger\": the details expired at 2026-01-31T12:00:00Z",
         ])
     );
     assert!(!answer.to_string().contains("12345"), "{answer}");
 }
 
 #[tokio::test]
-async fn older_details_are_not_followed_when_newer_ones_fail() {
+async fn all_details_are_tried_and_what_came_of_each_is_said() {
     let server = TroubledHttp::start();
+    let dead = json!({"url": "http://127.0.0.1:1/mcp"});
     let context = context();
+    context.set_mcp_connection_details(server.details_with("preset-12345"));
     tell(&context, &server.details().to_mcp_servers());
     tell(
         &context,
         &server.details_with("wrong-12345").to_mcp_servers(),
     );
+    tell(&context, &json!({"mcpServers": {"zoo": dead}}));
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(answer["source"], "message 1");
+    let passed_over: Vec<&str> = answer["passed_over"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one.as_str().unwrap())
+        .collect();
+    for (said, expected) in passed_over.iter().zip([
+        "pre-set details, server \"stranger\": stranger (http://127.0.0.1",
+        "message 3, server \"zoo\": zoo (http://127.0.0.1:1/mcp)",
+        "message 2, server \"stranger\": stranger (http://127.0.0.1",
+    ]) {
+        assert!(said.starts_with(expected), "{said}");
+    }
+    assert_eq!(passed_over.len(), 3);
+    assert!(!answer.to_string().contains("12345"), "{answer}");
+    works(&context.connection().unwrap()).await;
+}
+
+#[tokio::test]
+async fn every_server_of_a_message_is_tried() {
+    let server = TroubledHttp::start();
+    let context = context();
+    let good = server.details().to_mcp_servers()["mcpServers"]["stranger"].clone();
+    let dead = json!({"url": "http://127.0.0.1:1/mcp"});
+    tell(&context, &json!({"mcpServers": {"a": good, "z": dead}}));
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(answer["server"], "a");
+}
+
+#[tokio::test]
+async fn an_example_after_the_details_is_tried_last() {
+    let server = TroubledHttp::start();
+    let context = context();
+    let good = server.details().to_mcp_servers();
+    let text = format!(
+        "Use {good} now. The old server was {}, for example.",
+        json!({"mcpServers": {"old": {"url": "http://127.0.0.1:1/mcp"}}})
+    );
+    context
+        .incoming_messages()
+        .receive("green", json!({"parts": [{"text": text}]}), now());
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(
+        (&answer["server"], &answer["passed_over"]),
+        (&json!("stranger"), &json!([]))
+    );
+}
+
+#[tokio::test]
+async fn headers_may_come_in_a_second_message() {
+    let server = TroubledHttp::start();
+    let context = context();
+    let details = server.details().to_mcp_connection_details()["mcp_connection_details"].clone();
+    tell(
+        &context,
+        &json!({"endpoint": details["url"], "transport": "http"}),
+    );
+    tell(&context, &json!({"headers": details["headers"]}));
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(answer["source"], "message 1 with the headers of message 2");
+    let shown = mcp_tools::connection::masked(&json!({"token": "tok-12345"})).to_string();
+    assert!(!shown.contains("12345"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_call_tries_so_many_and_no_more() {
+    let context = context();
+    for port in 1..=20 {
+        tell(
+            &context,
+            &json!({"url": format!("http://127.0.0.1:{port}/mcp"), "transport": "http"}),
+        );
+    }
     let said = connect(&context, None).await.unwrap_err();
     assert!(
-        said.contains("message 2") && said.contains("unauthorized"),
+        said.starts_with(
+            "no MCP connection details led to a connection, ask for new ones; message 20: "
+        ),
         "{said}"
     );
-    assert!(context.connection().is_none());
+    assert!(
+        said.ends_with("message 4, and older ones: not tried after 16 others"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn the_transport_before_streamable_http_is_spoken_too() {
+    let server = OldHttp::start().await;
+    let context = context();
+    tell(
+        &context,
+        &json!({"url": server.url(), "transport": "sse", "headers": {"Authorization": "Bearer tok-12345"}}),
+    );
+    let answer = connect(&context, None).await.unwrap();
+    assert_eq!(answer["tools"], json!(["echo"]));
+    let called = context
+        .connection()
+        .unwrap()
+        .call("echo", arguments([("text", json!("hello"))]))
+        .await
+        .unwrap();
+    assert_eq!(called.content[0].as_text().unwrap().text, "hello");
+    let refused = self::context();
+    tell(
+        &refused,
+        &json!({"url": server.url(), "transport": "sse", "headers": {"Authorization": "Bearer other"}}),
+    );
+    let said = connect(&refused, None).await.unwrap_err();
+    assert!(said.contains("unauthorized"), "{said}");
 }
 
 #[tokio::test]
@@ -130,7 +239,7 @@ async fn one_of_several_servers_is_chosen_by_name() {
     assert_eq!(answer["server"], "stranger");
     let said = connect(&context, Some("nobody")).await.unwrap_err();
     assert!(
-        said.contains("message 1: the details are of server \"zoo\""),
+        said.contains("message 1, server \"zoo\": the details are of server \"zoo\""),
         "{said}"
     );
 }
@@ -152,6 +261,6 @@ async fn without_details_it_says_what_is_missing() {
     let said = connect(&context, None).await.unwrap_err();
     assert_eq!(
         said,
-        "no MCP connection details that can be used, ask for new ones; message 2: the details expired at 2026-01-31T11:00:00Z"
+        "no MCP connection details that can be used, ask for new ones; message 2, server \"e\": the details expired at 2026-01-31T11:00:00Z"
     );
 }

@@ -2,6 +2,7 @@
 
 mod by_tool;
 mod http;
+mod old_http;
 mod stdio;
 mod troubled_http;
 

@@ -96,7 +96,10 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
         text: texts.join("\n"),
         calls,
         tokens: read.zip(written).map(|(read, written)| read + written),
-        cut: answer["stop_reason"] == "max_tokens",
+        cut: matches!(
+            answer["stop_reason"].as_str(),
+            Some("max_tokens" | "model_context_window_exceeded")
+        ),
         raw: Value::Array(content.clone()),
     })
 }
@@ -121,6 +124,7 @@ mod tests {
     fn what_is_said_in_a_row_is_one_message_with_results_first() {
         let result = ToolResult {
             id: "t1".into(),
+            name: "add".into(),
             text: "7".into(),
             failed: false,
         };

@@ -1,4 +1,4 @@
-//! A conversation with a model, as far as both protocols have it in common.
+//! A conversation with a model, as far as all protocols have it in common.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -22,6 +22,8 @@ pub(super) enum Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolResult {
     pub(super) id: String,
+    /// The tool's name, as the model knows it.
+    pub(super) name: String,
     pub(super) text: String,
     pub(super) failed: bool,
 }
@@ -81,7 +83,7 @@ fn description(offered: &Offered) -> String {
     }
 }
 
-/// Both protocols refuse a schema that does not say that it is an object's.
+/// The protocols refuse a schema that does not say that it is an object's.
 fn parameters(schema: &JsonObject) -> Value {
     let mut schema = schema.clone();
     schema.insert("type".to_owned(), json!("object"));

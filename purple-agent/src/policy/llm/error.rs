@@ -7,19 +7,23 @@ use bridge_protocol::wire::FieldError;
 /// Why a model gave no answer that can be used. The key never stands in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Nobody answered at the address.
-    #[error("the model at {url} cannot be reached: {cause}")]
+    /// Nobody answered at the address, or the connection broke, each time.
+    #[error("the model at {url} cannot be reached, tried {attempts} times: {cause}")]
     Unreachable {
         /// The address.
         url: String,
+        /// How often it was asked.
+        attempts: u32,
         /// What happened.
         cause: String,
     },
-    /// The answer took too long.
-    #[error("the model at {url} gave no answer within {limit:?}")]
+    /// The answer took too long each time.
+    #[error("the model at {url} gave no answer within {limit:?}, tried {attempts} times")]
     Timeout {
         /// The address.
         url: String,
+        /// How often it was asked.
+        attempts: u32,
         /// The limit, the setting `time_per_call`.
         limit: Duration,
     },
@@ -152,6 +156,7 @@ mod tests {
         }
         let unreachable = ModelError::Unreachable {
             url: "http://model".to_owned(),
+            attempts: 1,
             cause: "refused".to_owned(),
         };
         assert!(!unreachable.is_the_agents());

@@ -11,9 +11,12 @@ use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::{error::ModelError, settings::LlmSettings};
+use crate::clock;
 
 /// The first pause before a retry; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The share of a pause that is drawn by lot, so that agents that were refused together do not come back together.
+const SPREAD: f64 = 0.5;
 /// An answer of the longest allowed output is far smaller.
 const LARGEST: usize = 16 << 20;
 /// How much of a refusal is shown.
@@ -34,7 +37,17 @@ pub(super) struct Endpoint {
 enum Failure {
     Final(ModelError),
     /// Another attempt may help.
-    Passing {
+    Passing(Passing),
+}
+
+/// What may pass by itself.
+enum Passing {
+    /// The connection was refused or broke.
+    Broken { cause: String },
+    /// No answer in time.
+    Slow,
+    /// Overload, or the server's own failure; it may ask for a pause.
+    Status {
         status: u16,
         message: String,
         wanted: Option<Duration>,
@@ -58,6 +71,7 @@ impl Endpoint {
         };
         let unusable = |error: reqwest::Error| ModelError::Unreachable {
             url: url.to_string(),
+            attempts: 0,
             cause: error.to_string(),
         };
         Ok(Self {
@@ -71,65 +85,74 @@ impl Endpoint {
         })
     }
 
-    /// What is answered to this body. Overload (429) and the server's own failures (5xx) are tried
-    /// again after a pause: the one that the server asks for, else a growing one.
+    /// What is answered to this body. Overload (429), the server's own failures (5xx), timeouts and broken
+    /// connections are tried again after a pause: the one that the server asks for, else a growing one.
     pub(super) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
         let mut attempt = 1;
         loop {
             match self.attempt(body).await {
                 Ok(answer) => return Ok(answer),
                 Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Passing {
-                    status,
-                    message,
-                    wanted,
-                }) => {
-                    if attempt > self.retries {
-                        return Err(self.gave_up(attempt, status, message));
-                    }
-                    sleep(self.pause(attempt, status, wanted)?).await;
+                Err(Failure::Passing(passing)) if attempt > self.retries => {
+                    return Err(self.gave_up(attempt, passing));
                 }
+                Err(Failure::Passing(passing)) => sleep(self.pause(attempt, &passing)?).await,
             }
             attempt += 1;
         }
     }
 
-    fn gave_up(&self, attempts: u32, status: u16, message: String) -> ModelError {
-        ModelError::GaveUp {
-            url: self.url.to_string(),
-            attempts,
-            status,
-            message,
+    fn gave_up(&self, attempts: u32, passing: Passing) -> ModelError {
+        let url = self.url.to_string();
+        match passing {
+            Passing::Broken { cause } => ModelError::Unreachable {
+                url,
+                attempts,
+                cause,
+            },
+            Passing::Slow => ModelError::Timeout {
+                url,
+                attempts,
+                limit: self.time_per_call,
+            },
+            Passing::Status {
+                status, message, ..
+            } => ModelError::GaveUp {
+                url,
+                attempts,
+                status,
+                message,
+            },
         }
     }
 
-    fn pause(
-        &self,
-        attempt: u32,
-        status: u16,
-        wanted: Option<Duration>,
-    ) -> Result<Duration, ModelError> {
+    fn pause(&self, attempt: u32, passing: &Passing) -> Result<Duration, ModelError> {
         let limit = self.longest_pause;
-        match wanted {
-            Some(wanted) if wanted > limit => Err(ModelError::TooBusy {
-                url: self.url.to_string(),
+        match passing {
+            Passing::Status {
                 status,
-                wanted,
+                wanted: Some(wanted),
+                ..
+            } if *wanted > limit => Err(ModelError::TooBusy {
+                url: self.url.to_string(),
+                status: *status,
+                wanted: *wanted,
                 limit,
             }),
-            Some(wanted) => Ok(wanted),
-            None => Ok(FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(limit)),
+            Passing::Status {
+                wanted: Some(wanted),
+                ..
+            } => Ok(*wanted + wanted.mul_f64(SPREAD * clock::chance())),
+            Passing::Status { wanted: None, .. } | Passing::Broken { .. } | Passing::Slow => {
+                let pause = FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(limit);
+                Ok(pause.mul_f64(1.0 - SPREAD * clock::chance()))
+            }
         }
     }
 
     async fn attempt(&self, body: &Value) -> Result<Value, Failure> {
         let answered = timeout(self.time_per_call, self.exchange(body)).await;
-        answered.unwrap_or_else(|_| {
-            Err(Failure::Final(ModelError::Timeout {
-                url: self.url.to_string(),
-                limit: self.time_per_call,
-            }))
-        })
+        answered.unwrap_or(Err(Failure::Passing(Passing::Slow)))
     }
 
     async fn exchange(&self, body: &Value) -> Result<Value, Failure> {
@@ -142,10 +165,10 @@ impl Endpoint {
             .await
             .map_err(|error| self.unreachable(&error))?;
         let status = reply.status();
-        let wanted = retry_after(&reply);
+        let asked = retry_after(&reply);
         let bytes = self.read(reply).await?;
         if !status.is_success() {
-            return Err(self.refusal(status, wanted, &bytes));
+            return Err(self.refusal(status, asked.or_else(|| retry_delay(&bytes)), &bytes));
         }
         serde_json::from_slice(&bytes).map_err(|error| {
             Failure::Final(self.invalid(FieldError::new("JSON", error.to_string())))
@@ -172,14 +195,17 @@ impl Endpoint {
 
     fn refusal(&self, status: StatusCode, wanted: Option<Duration>, body: &[u8]) -> Failure {
         let message = self.masked(&said(body));
-        let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+        let passing = matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
+        ) || status.is_server_error();
         let status = status.as_u16();
         match passing {
-            true => Failure::Passing {
+            true => Failure::Passing(Passing::Status {
                 status,
                 message,
                 wanted,
-            },
+            }),
             false => Failure::Final(ModelError::Refused {
                 url: self.url.to_string(),
                 status,
@@ -205,8 +231,7 @@ impl Endpoint {
         while let Some(source) = inner.source() {
             inner = source;
         }
-        Failure::Final(ModelError::Unreachable {
-            url: self.url.to_string(),
+        Failure::Passing(Passing::Broken {
             cause: inner.to_string(),
         })
     }
@@ -220,7 +245,18 @@ impl Endpoint {
     }
 }
 
-/// What an error's body says: its `error.message` in both protocols, else its beginning.
+/// The pause that Gemini asks for, among the details of its error: `"retryDelay": "34s"`.
+fn retry_delay(body: &[u8]) -> Option<Duration> {
+    let parsed: Value = serde_json::from_slice(body).ok()?;
+    let details = parsed.pointer("/error/details")?.as_array()?;
+    let mut delays = details
+        .iter()
+        .filter_map(|one| one.get("retryDelay")?.as_str());
+    let seconds: f64 = delays.next()?.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// What an error's body says: its `error.message` in all protocols, else its beginning.
 fn said(body: &[u8]) -> String {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = parsed.pointer("/error/message").and_then(Value::as_str);

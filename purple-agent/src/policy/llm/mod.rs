@@ -1,21 +1,30 @@
 //! A language model chooses.
 //!
-//! The settings are `provider` (`openai` or `anthropic`), `model`, `base_url`, `key_env` (the environment
-//! variable that holds the key), `max_output_tokens` (a call), `max_total_tokens`, `time_per_call` and
-//! `longest_pause` (seconds), `retries`, `parameters` (further members of each request), `instructions`
-//! (put after this crate's own) and `system_file` (a file whose text is said in the place of this crate's own
-//! instructions: the agent is then an assistant, which is told what its user says, word for word, and is
-//! connected to the server that it knows beforehand without asking for it).
+//! The settings are `provider` (`openai`, `openai-responses`, `anthropic` or `gemini`), `model`, `base_url`, `key_env` (the
+//! environment variable that holds the key), `max_output_tokens` (a call), `limit_field` (its name in chat
+//! completions, `max_tokens` unless the server refuses that), `max_total_tokens`, `context_tokens` (how much the model
+//! takes; without it a conversation is made shorter when the model refuses it for its length), `max_result_bytes`
+//! (of a tool's result, 50,000), `time_per_call` and `longest_pause` (seconds), `retries`, `parameters` (further members
+//! of each request), `instructions` (put after this crate's own) and `system_file` (a file whose text is said in
+//! the place of this crate's own instructions: the agent is then an assistant, which is told what its user says,
+//! word for word, and is connected to the server that it knows beforehand without asking for it).
+//!
+//! A model may ask for several calls at once. They are made in its order, since one may change what the next one
+//! sees, and it gets all their results together.
 
 mod anthropic;
 mod chat;
+mod compact;
 mod error;
+mod gemini;
+mod habits;
 mod http;
 mod instructions;
 mod names;
 mod openai;
 mod pending;
 mod read;
+mod responses;
 mod settings;
 
 use std::sync::Arc;
@@ -28,6 +37,7 @@ pub use error::ModelError;
 
 use super::{Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall};
 use chat::{Entry, Reply, Shown, shown};
+use habits::{Habits, is_overflow};
 use http::Endpoint;
 use instructions::Brief;
 use names::ModelNames;
@@ -40,15 +50,24 @@ const UNREADABLE: u32 = 3;
 /// Tokens are estimated at so many bytes each where a server does not count them.
 const BYTES_PER_TOKEN: usize = 4;
 
+/// How often a conversation is made shorter for one answer.
+const COMPACTIONS: u32 = 8;
+
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let settings = LlmSettings::read(settings, &|name| std::env::var(name).ok())?;
     let key = settings.key.as_ref();
     let (path, headers) = match settings.provider {
-        Provider::OpenAi => (openai::PATH, openai::headers(key)),
-        Provider::Anthropic => (anthropic::PATH, anthropic::headers(key)),
+        Provider::OpenAi => (openai::PATH.to_owned(), openai::headers(key)),
+        Provider::Responses => (responses::PATH.to_owned(), openai::headers(key)),
+        Provider::Anthropic => (anthropic::PATH.to_owned(), anthropic::headers(key)),
+        Provider::Gemini => (gemini::path(&settings), gemini::headers(key)),
     };
-    let endpoint = Endpoint::new(&settings, path, headers).map_err(SettingsError::Model)?;
-    let model = Arc::new(Model { settings, endpoint });
+    let endpoint = Endpoint::new(&settings, &path, headers).map_err(SettingsError::Model)?;
+    let model = Arc::new(Model {
+        settings,
+        endpoint,
+        habits: Habits::default(),
+    });
     Ok(Arc::new(move || Box::new(Llm::new(model.clone()))))
 }
 
@@ -56,6 +75,7 @@ pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
 struct Model {
     settings: LlmSettings,
     endpoint: Endpoint,
+    habits: Habits,
 }
 
 /// The policy, in the middle of its conversation with the model.
@@ -87,7 +107,8 @@ impl Policy for Llm {
         tools.push(wait_tool());
         let (mut news, mut last) = (news, String::new());
         for _ in 0..UNREADABLE {
-            self.entries.extend(self.pending.results());
+            self.entries
+                .extend(self.pending.results(self.model.settings.max_result_bytes));
             self.entries.extend(news.take().map(Entry::Told));
             let reply = self.ask(&tools).await?;
             if reply.calls.is_empty() {
@@ -138,24 +159,70 @@ impl Llm {
         if spent >= limit {
             return Err(ModelError::TokensSpent { spent, limit });
         }
-        let request = self.request(tools);
-        let answer = model.endpoint.post(&request).await?;
+        let request = self.fitting_request(tools);
+        let (request, answer) = self.answered(request, tools).await?;
         let read = match model.settings.provider {
             Provider::OpenAi => openai::reply(&answer),
+            Provider::Responses => responses::reply(&answer),
             Provider::Anthropic => anthropic::reply(&answer),
+            Provider::Gemini => gemini::reply(&answer),
         };
         let reply = read.map_err(|error| model.endpoint.invalid(error))?;
-        let estimate = || (request.to_string().len() + answer.to_string().len()) / BYTES_PER_TOKEN;
-        self.spent += reply.tokens.unwrap_or_else(|| estimate() as u64);
+        let estimate = || estimate(&request) + estimate(&answer);
+        self.spent += reply.tokens.unwrap_or_else(estimate);
         Ok(reply)
     }
 
-    fn request(&self, tools: &[Shown]) -> Value {
+    /// The request that was taken, and its answer. A refusal that says how to ask is followed, and a conversation
+    /// that is too long is made shorter.
+    async fn answered(
+        &mut self,
+        mut request: Value,
+        tools: &[Shown],
+    ) -> Result<(Value, Value), ModelError> {
+        let (model, mut shortened) = (self.model.clone(), 0);
+        loop {
+            let error = match model.endpoint.post(&request).await {
+                Ok(answer) => return Ok((request, answer)),
+                Err(error) => error,
+            };
+            if is_overflow(&error) {
+                shortened += 1;
+                if shortened > COMPACTIONS || !compact::compact(&mut self.entries) {
+                    return Err(error);
+                }
+            } else if !model.habits.learn(&error, model.settings.limit_field) {
+                return Err(error);
+            }
+            request = self.request(tools);
+        }
+    }
+
+    /// The next request, made shorter if the model is known to take no more.
+    fn fitting_request(&mut self, tools: &[Shown]) -> Value {
         let settings = &self.model.settings;
-        let system = self.brief.as_ref().map_or("", Brief::system);
+        let room = settings
+            .context_tokens
+            .map(|tokens| tokens.saturating_sub(settings.max_output_tokens));
+        let mut request = self.request(tools);
+        while room.is_some_and(|room| estimate(&request) > room)
+            && compact::compact(&mut self.entries)
+        {
+            request = self.request(tools);
+        }
+        request
+    }
+
+    fn request(&self, tools: &[Shown]) -> Value {
+        let Model {
+            settings, habits, ..
+        } = &*self.model;
+        let (system, entries) = (self.brief.as_ref().map_or("", Brief::system), &self.entries);
         match settings.provider {
-            Provider::OpenAi => openai::request(settings, system, &self.entries, tools),
-            Provider::Anthropic => anthropic::request(settings, system, &self.entries, tools),
+            Provider::OpenAi => openai::request(settings, habits, system, entries, tools),
+            Provider::Responses => responses::request(settings, habits, system, entries, tools),
+            Provider::Anthropic => anthropic::request(settings, system, entries, tools),
+            Provider::Gemini => gemini::request(settings, system, entries, tools),
         }
     }
 
@@ -167,4 +234,9 @@ impl Llm {
         let (text, data) = (reply.text, None);
         Ok(Action::Finish { text, data })
     }
+}
+
+/// About how many tokens a body has.
+fn estimate(body: &Value) -> u64 {
+    (body.to_string().len() / BYTES_PER_TOKEN) as u64
 }

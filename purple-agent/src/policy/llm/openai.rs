@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     chat::{Asked, Entry, Reply, Shown, ToolResult},
+    habits::Habits,
     read::{list, member, string},
     settings::LlmSettings,
 };
@@ -25,14 +26,15 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
 /// The request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
+    habits: &Habits,
     system: &str,
     entries: &[Entry],
     tools: &[Shown],
 ) -> Value {
     let mut messages = vec![json!({"role": "system", "content": system})];
-    messages.extend(entries.iter().flat_map(messages_of));
+    messages.extend(entries.iter().flat_map(|entry| messages_of(entry, habits)));
     let mut body = json!({"model": settings.model, "messages": messages});
-    body[limit_field(settings)] = json!(settings.max_output_tokens);
+    body[habits.limit_field(settings.limit_field)] = json!(settings.max_output_tokens);
     if !tools.is_empty() {
         body["tools"] = tools.iter().map(function).collect();
     }
@@ -42,20 +44,25 @@ pub(super) fn request(
     body
 }
 
-/// OpenAI's newer models refuse the old name, and most other servers only know that one.
-fn limit_field(settings: &LlmSettings) -> &'static str {
-    match settings.base_url.host_str() {
-        Some("api.openai.com") => "max_completion_tokens",
-        _ => "max_tokens",
+fn messages_of(entry: &Entry, habits: &Habits) -> Vec<Value> {
+    match entry {
+        Entry::Told(text) => vec![json!({"role": "user", "content": text})],
+        Entry::Answered(raw) => vec![answer_of(raw, habits)],
+        Entry::Results(results) => results.iter().map(tool_message).collect(),
     }
 }
 
-fn messages_of(entry: &Entry) -> Vec<Value> {
-    match entry {
-        Entry::Told(text) => vec![json!({"role": "user", "content": text})],
-        Entry::Answered(raw) => vec![raw.clone()],
-        Entry::Results(results) => results.iter().map(tool_message).collect(),
+/// Models that think between calls want their thoughts back; servers that take none say so.
+const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning_details"];
+
+fn answer_of(raw: &Value, habits: &Habits) -> Value {
+    let mut answer = raw.clone();
+    if let Value::Object(members) = &mut answer
+        && !habits.takes_reasoning()
+    {
+        members.retain(|name, _| !THOUGHTS.contains(&name.as_str()));
     }
+    answer
 }
 
 /// The protocol has no field for failure, so the text says it.
@@ -105,7 +112,8 @@ fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
 fn sent_back(raw: &Value) -> Value {
     const KNOWN: [&str; 4] = ["role", "content", "refusal", "tool_calls"];
     let members = raw.as_object().into_iter().flatten();
-    let known = members.filter(|(name, value)| KNOWN.contains(&name.as_str()) && !value.is_null());
+    let is_known = |name: &str| KNOWN.contains(&name) || THOUGHTS.contains(&name);
+    let known = members.filter(|(name, value)| is_known(name) && !value.is_null());
     let mut kept: JsonObject = known
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
@@ -131,7 +139,7 @@ fn read_call(call: &Value) -> Result<Asked, FieldError> {
 }
 
 /// The arguments are text that the model wrote, so they may be anything.
-fn arguments(text: &str) -> Result<JsonObject, String> {
+pub(super) fn arguments(text: &str) -> Result<JsonObject, String> {
     if text.trim().is_empty() {
         return Ok(JsonObject::new());
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     chat::{Asked, Entry, Shown, ToolResult},
+    compact::within,
     names::ModelNames,
 };
 use crate::policy::{Action, Called, Step, ToolCall};
@@ -18,6 +19,7 @@ pub(super) struct Pending(Vec<Slot>);
 #[derive(Debug)]
 struct Slot {
     id: String,
+    name: String,
     result: Option<(String, bool)>,
 }
 
@@ -47,7 +49,7 @@ impl Pending {
     pub(super) fn take(&mut self, calls: Vec<Asked>, names: &ModelNames) -> Result<Action, String> {
         let (mut carried, mut missing, mut wrong) = (Vec::new(), None, String::new());
         for call in calls {
-            let id = call.id.clone();
+            let (id, name) = (call.id.clone(), call.name.clone());
             let result = match fate(call, names) {
                 Fate::Carried(call) => {
                     carried.push(call);
@@ -65,7 +67,7 @@ impl Pending {
                     Some((why, true))
                 }
             };
-            self.0.push(Slot { id, result });
+            self.0.push(Slot { id, name, result });
         }
         match (carried.is_empty(), missing) {
             (false, _) => Ok(Action::Call(carried)),
@@ -84,9 +86,10 @@ impl Pending {
         }
     }
 
-    /// The results for the model, if it waits for any.
-    pub(super) fn results(&mut self) -> Option<Entry> {
-        let results: Vec<ToolResult> = self.0.drain(..).map(Slot::into_result).collect();
+    /// The results for the model, if it waits for any, each within a limit of bytes.
+    pub(super) fn results(&mut self, limit: usize) -> Option<Entry> {
+        let results = self.0.drain(..).map(Slot::into_result);
+        let results: Vec<ToolResult> = results.map(|result| within(result, limit)).collect();
         (!results.is_empty()).then_some(Entry::Results(results))
     }
 }
@@ -97,6 +100,7 @@ impl Slot {
         let (text, failed) = self.result.unwrap_or_else(undone);
         ToolResult {
             id: self.id,
+            name: self.name,
             text,
             failed,
         }
@@ -152,9 +156,14 @@ mod tests {
         }
     }
 
-    fn result(id: &str, text: &str, failed: bool) -> ToolResult {
-        let (id, text) = (id.to_owned(), text.to_owned());
-        ToolResult { id, text, failed }
+    fn result(id: &str, name: &str, text: &str, failed: bool) -> ToolResult {
+        let [id, name, text] = [id, name, text].map(str::to_owned);
+        ToolResult {
+            id,
+            name,
+            text,
+            failed,
+        }
     }
 
     #[test]
@@ -173,17 +182,18 @@ mod tests {
         assert_eq!(carried.len(), 2);
         pending.hear(Some(&step("b", "seen")));
         let expected = vec![
-            result("a", "no object", true),
-            result("b", "seen", false),
+            result("a", "look", "no object", true),
+            result("b", "look", "seen", false),
             result(
                 "c",
+                WAIT,
                 "messages may have come in; read them with message_history",
                 false,
             ),
-            result("d", "this call was not carried out", true),
+            result("d", "look", "this call was not carried out", true),
         ];
-        assert_eq!(pending.results(), Some(Entry::Results(expected)));
-        assert_eq!(pending.results(), None);
+        assert_eq!(pending.results(1000), Some(Entry::Results(expected)));
+        assert_eq!(pending.results(1000), None);
     }
 
     #[test]

@@ -17,8 +17,63 @@ pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub(super) enum Provider {
     /// Chat completions, as OpenAI and many others serve them.
     OpenAi,
+    /// Responses, as OpenAI serves them.
+    Responses,
     /// Messages, as Anthropic serves them.
     Anthropic,
+    /// `generateContent`, as Google serves it.
+    Gemini,
+}
+
+/// The member of a chat completion that limits its output: OpenAI's newer models refuse the old name, and some
+/// other servers know no other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LimitField {
+    #[default]
+    MaxTokens,
+    MaxCompletionTokens,
+}
+
+impl LimitField {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::MaxTokens => "max_tokens",
+            Self::MaxCompletionTokens => "max_completion_tokens",
+        }
+    }
+
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::MaxTokens => Self::MaxCompletionTokens,
+            Self::MaxCompletionTokens => Self::MaxTokens,
+        }
+    }
+}
+
+impl Provider {
+    /// Where its clients look for an address, and its own.
+    fn addresses(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::OpenAi | Self::Responses => (
+                &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
+                "https://api.openai.com/v1",
+            ),
+            Self::Anthropic => (&["ANTHROPIC_BASE_URL"], "https://api.anthropic.com"),
+            Self::Gemini => (
+                &["GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"],
+                "https://generativelanguage.googleapis.com",
+            ),
+        }
+    }
+
+    /// Where its clients look for a key.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenAi | Self::Responses => &["OPENAI_API_KEY"],
+            Self::Anthropic => &["ANTHROPIC_API_KEY"],
+            Self::Gemini => &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        }
+    }
 }
 
 /// Which model is asked, and within which limits.
@@ -30,7 +85,12 @@ pub(super) struct LlmSettings {
     /// Absent for servers that want none.
     pub(super) key: Option<Secret>,
     pub(super) max_output_tokens: u64,
+    pub(super) limit_field: LimitField,
     pub(super) max_total_tokens: u64,
+    /// How much the model takes; what is longer is shortened before it is asked. Absent where only its refusals tell.
+    pub(super) context_tokens: Option<u64>,
+    /// Of a longer result of a tool the middle is left out.
+    pub(super) max_result_bytes: usize,
     pub(super) time_per_call: Duration,
     /// How often a call is tried again.
     pub(super) retries: u32,
@@ -71,6 +131,13 @@ impl LlmSettings {
             model: settings.required_string("model")?,
             key: None,
             max_output_tokens: settings.count("max_output_tokens")?.unwrap_or(4096),
+            limit_field: limit_field(&mut settings)?,
+            context_tokens: settings.count("context_tokens")?,
+            max_result_bytes: settings
+                .count("max_result_bytes")?
+                .map_or(MAX_RESULT, |bytes| {
+                    usize::try_from(bytes).unwrap_or(usize::MAX)
+                }),
             max_total_tokens: settings.count("max_total_tokens")?.unwrap_or(500_000),
             time_per_call: seconds(&mut settings, "time_per_call", 120)?,
             retries: retries(&mut settings)?,
@@ -84,13 +151,29 @@ impl LlmSettings {
     }
 }
 
+/// A long file, and a small share of any model's context.
+const MAX_RESULT: usize = 50_000;
+
 fn provider(settings: &mut Settings) -> Result<Provider, FieldError> {
     match settings.string("provider")?.as_deref() {
         None | Some("openai") => Ok(Provider::OpenAi),
+        Some("openai-responses") => Ok(Provider::Responses),
         Some("anthropic") => Ok(Provider::Anthropic),
+        Some("gemini") => Ok(Provider::Gemini),
         Some(other) => {
-            let found = format!("{other:?}");
-            Err(FieldError::new("openai or anthropic", found).inside("provider"))
+            let expected = "openai, openai-responses, anthropic or gemini";
+            Err(FieldError::new(expected, format!("{other:?}")).inside("provider"))
+        }
+    }
+}
+
+fn limit_field(settings: &mut Settings) -> Result<LimitField, FieldError> {
+    match settings.string("limit_field")?.as_deref() {
+        None | Some("max_tokens") => Ok(LimitField::MaxTokens),
+        Some("max_completion_tokens") => Ok(LimitField::MaxCompletionTokens),
+        Some(other) => {
+            let expected = "max_tokens or max_completion_tokens";
+            Err(FieldError::new(expected, format!("{other:?}")).inside("limit_field"))
         }
     }
 }
@@ -101,13 +184,7 @@ fn base_url(
     provider: Provider,
     variables: Lookup<'_>,
 ) -> Result<Url, FieldError> {
-    let (names, default): (&[&str], _) = match provider {
-        Provider::OpenAi => (
-            &["OPENAI_BASE_URL", "OPENAI_API_BASE"],
-            "https://api.openai.com/v1",
-        ),
-        Provider::Anthropic => (&["ANTHROPIC_BASE_URL"], "https://api.anthropic.com"),
-    };
+    let (names, default) = provider.addresses();
     let variable = || names.iter().find_map(|name| variables(name));
     let text = settings.string("base_url")?.or_else(variable);
     let text = text.as_deref().unwrap_or(default);
@@ -124,13 +201,16 @@ fn key_of(
     base_url: &Url,
     variables: Lookup<'_>,
 ) -> Result<Option<Secret>, SettingsError> {
-    let (default, host) = match provider {
-        Provider::OpenAi => ("OPENAI_API_KEY", "api.openai.com"),
-        Provider::Anthropic => ("ANTHROPIC_API_KEY", "api.anthropic.com"),
+    let own = Url::parse(provider.addresses().1).ok();
+    let is_own = own.is_some_and(|own| own.host_str() == base_url.host_str());
+    let needed = named.is_some() || is_own;
+    let names: Vec<&str> = match &named {
+        Some(named) => vec![named],
+        None => provider.keys().to_vec(),
     };
-    let needed = named.is_some() || base_url.host_str() == Some(host);
-    let variable = named.unwrap_or_else(|| default.to_owned());
-    let key = variables(&variable).filter(|key| !key.is_empty());
+    let mut keys = names.iter().filter_map(|name| variables(name));
+    let key = keys.find(|key| !key.is_empty());
+    let variable = names.join(" or ");
     match key {
         None if needed => Err(SettingsError::NoKey { variable }),
         key => Ok(key.map(Secret::new)),

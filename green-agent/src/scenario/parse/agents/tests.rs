@@ -124,7 +124,7 @@ fn what_is_wrong_with_an_agent_is_said_at_its_key() {
 fn a_server_is_used_by_others() {
     let scenario = scenario_of(
         "[green_agent]\nendpoint = 'http://h'\n\
-         [[participants]]\nrole = 'a'\npolicy = 'heuristic'\ntools = 'b'\n\
+         [[participants]]\nrole = 'a'\npolicy = 'sum-and-shop'\ntools = 'b'\n\
          [[participants]]\nrole = 'b'\nserver = 'http://127.0.0.1:9/mcp'\ncmd = 'x --to {c} --port 9'\n\
          [[participants]]\nrole = 'c'\nendpoint = 'http://127.0.0.1:7'\nenv = { A = '{c} ${b}' }\n",
     );
@@ -147,11 +147,11 @@ fn what_is_wrong_with_a_server_is_said_at_its_key() {
             "a.toml:6:9: participants[0].tools: expected it only beside policy",
         ),
         (
-            "role = 'a'\npolicy = 'heuristic'\ntools = 'b'",
+            "role = 'a'\npolicy = 'sum-and-shop'\ntools = 'b'",
             "a.toml:6:9: participants[0].tools: nobody has the role \"b\"",
         ),
         (
-            "role = 'a'\npolicy = 'heuristic'\ntools = 'a'",
+            "role = 'a'\npolicy = 'sum-and-shop'\ntools = 'a'",
             "a.toml:6:9: participants[0].tools: expected the role of a participant with server",
         ),
     ] {

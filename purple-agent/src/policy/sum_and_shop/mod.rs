@@ -1,5 +1,5 @@
-//! Solves the built-in environments from what it observes: it knows which tools they have, and nothing
-//! of the worlds behind them.
+//! Solves two environments, `sum` and `shop`, from what it observes in them. It recognises them by the names of
+//! their tools, and has nothing to offer anywhere else; it knows nothing of the worlds behind them.
 //!
 //! Its one setting is `acknowledge` (true unless it says otherwise): whether it tells a peer that wants
 //! to know which messages have arrived.
@@ -56,11 +56,11 @@ const SOLVERS: [Solver; 2] = [
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let acknowledges = read(settings).map_err(|source| SettingsError::Setting {
-        policy: "heuristic",
+        policy: "sum-and-shop",
         source,
     })?;
     Ok(Arc::new(move || {
-        Box::new(Heuristic {
+        Box::new(SumAndShop {
             acknowledges,
             waited: false,
         })
@@ -74,16 +74,16 @@ fn read(settings: &Value) -> Result<bool, FieldError> {
 }
 
 /// The policy. All else that it knows stands in the situation.
-struct Heuristic {
+struct SumAndShop {
     acknowledges: bool,
     /// Whether it waited since it failed to connect.
     waited: bool,
 }
 
 #[async_trait]
-impl Policy for Heuristic {
+impl Policy for SumAndShop {
     fn name(&self) -> &str {
-        "heuristic"
+        "sum-and-shop"
     }
 
     async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
@@ -98,7 +98,7 @@ impl Policy for Heuristic {
     }
 }
 
-impl Heuristic {
+impl SumAndShop {
     /// Connects; after a failure not before another message has come.
     fn connect(&mut self, seen: Seen<'_>) -> Action {
         let failed = seen.last_of(CONNECT).filter(|_| !self.waited);
@@ -140,7 +140,7 @@ fn choose(situation: &Situation<'_>, seen: Seen<'_>) -> Action {
         .iter()
         .find(|solver| situation.has_tool(solver.known_by));
     let Some(solver) = solver else {
-        return finish("this environment is not one that I can solve".to_owned());
+        return finish("this environment is neither sum nor shop, the ones that I can solve; policy llm works in any".to_owned());
     };
     match (solver.next)(seen) {
         Move::Call(tool, arguments) => call(tool, arguments),

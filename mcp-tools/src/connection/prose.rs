@@ -1,0 +1,224 @@
+//! Connection details in a sentence: a URL that is said to be an MCP server's, and the token that goes with it.
+//!
+//! `The MCP server is at http://127.0.0.1:9009/mcp, use the bearer token "tok-123".`
+
+use std::{collections::BTreeMap, ops::Range, sync::LazyLock};
+
+use regex::Regex;
+use serde_json::{Map, json};
+
+use super::{
+    example,
+    finds::Finds,
+    read::{self, Beside},
+};
+use crate::secret::Secret;
+
+/// A URL up to where the sentence goes on.
+static URL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"https?://[^\s"'`<>()\[\]{}|\\]+"#).ok());
+
+/// The word that says that a server of MCP is meant.
+static MCP: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\bmcp\b|\bmodel context protocol\b").ok());
+
+/// `Authorization: Bearer abc`, `bearer token "abc"`, `token: abc-123`. A bare word needs a digit, which words of
+/// the language do not have.
+static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let quoted = r#"["'`](?P<quoted>[A-Za-z0-9._~+/=-]{4,})["'`]"#;
+    let bare = r"(?P<bare>[A-Za-z0-9._~+/=-]{4,})";
+    Regex::new(&format!(
+        r"(?i)\b(?:bearer|token)\b(?:\s+token\b)?\s*(?:is\b|:|=)?\s*(?:{quoted}|{bare})"
+    ))
+    .ok()
+});
+
+/// The details in the sentences of a text. Each URL has the tokens up to the next one.
+pub(super) fn finds(text: &str) -> Finds {
+    let sentences = sentences(text);
+    let urls: Vec<(Range<usize>, &str)> = urls(text)
+        .into_iter()
+        .filter_map(|url| {
+            let around = sentences.iter().find(|range| range.contains(&url.start))?;
+            let is_meant = is_mcp(&text[around.clone()]) || has_path(&text[url.clone()]);
+            is_meant.then(|| (url.clone(), &text[around.start..url.start]))
+        })
+        .collect();
+    let ends = urls.iter().skip(1).map(|(next, _)| next.start);
+    let ends = ends.chain([text.len()]);
+    urls.iter()
+        .zip(ends)
+        .map(|((url, lead), end)| one(&text[url.clone()], lead, &text[url.end..end]))
+        .collect()
+}
+
+fn one(url: &str, lead: &str, after: &str) -> Finds {
+    let mut members = Map::from_iter([("url".to_owned(), json!(url))]);
+    let token = token_in(after).or_else(|| token_in(lead));
+    members.extend(token.map(|token| ("token".to_owned(), json!(token))));
+    let Ok(details) = read::details(&members, &Beside::default()) else {
+        // A sentence is no form to be filled in: what cannot be read was not meant.
+        return Finds::default();
+    };
+    let is_example = example::is_lead(lead) || example::is_placeholder(&details);
+    let finds = Finds::from(Ok(details));
+    if is_example {
+        finds.as_examples()
+    } else {
+        finds
+    }
+}
+
+fn urls(text: &str) -> Vec<Range<usize>> {
+    let Some(url) = &*URL else {
+        return Vec::new();
+    };
+    let found = url.find_iter(text);
+    found
+        .map(|found| {
+            let end = found
+                .as_str()
+                .trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']);
+            found.start()..found.start() + end.len()
+        })
+        .collect()
+}
+
+fn is_mcp(sentence: &str) -> bool {
+    MCP.as_ref().is_some_and(|mcp| mcp.is_match(sentence))
+}
+
+/// Whether a URL's path ends as those of MCP servers do.
+fn has_path(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let last = path.trim_end_matches('/').rsplit('/').next();
+    matches!(last, Some("mcp" | "sse"))
+}
+
+/// The first bearer token in a text.
+fn token_in(text: &str) -> Option<&str> {
+    let token = TOKEN.as_ref()?;
+    let mut found = token.captures_iter(text).filter_map(|found| {
+        let quoted = found.name("quoted");
+        let bare = found.name("bare").filter(|bare| has_digit(bare.as_str()));
+        Some(quoted.or(bare)?.as_str().trim_end_matches(['.', ',']))
+    });
+    found.next()
+}
+
+fn has_digit(word: &str) -> bool {
+    word.chars().any(|c| c.is_ascii_digit())
+}
+
+/// The headers that a text without a URL gives for one that stands elsewhere.
+pub(super) fn headers(text: &str) -> Option<BTreeMap<String, Secret>> {
+    let mut headers = BTreeMap::new();
+    read::add_token(&mut headers, token_in(text)?);
+    Some(headers)
+}
+
+/// Where the sentences of a text are: up to a full stop before a blank, or an empty line.
+pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map(|(_, c)| *c);
+        let ends = match c {
+            '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
+            ';' => next.is_none_or(char::is_whitespace),
+            '\n' => next == Some('\n'),
+            _inside => false,
+        };
+        let abbreviated = ["e.g", "i.e"]
+            .iter()
+            .any(|word| text[start..at].ends_with(word));
+        if ends && !abbreviated {
+            sentences.push(start..at + c.len_utf8());
+            start = at + c.len_utf8();
+        }
+    }
+    sentences.push(start..text.len());
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::connection::{ConnectionDetails, find};
+
+    fn found(text: &str) -> Vec<ConnectionDetails> {
+        find(&Value::from(text))
+            .into_iter()
+            .map(Result::unwrap)
+            .collect()
+    }
+
+    #[test]
+    fn a_server_in_a_sentence() {
+        let url = || "http://127.0.0.1:9009/mcp".parse().unwrap();
+        let plain = ConnectionDetails::http("environment", url());
+        let open = plain.clone().with_bearer(&Secret::new("tok-123"));
+        for (text, expected) in [
+            (
+                "Please connect to the MCP server at http://127.0.0.1:9009/mcp.",
+                &plain,
+            ),
+            ("Tools are at http://127.0.0.1:9009/mcp!", &plain),
+            (
+                "The MCP server is at <http://127.0.0.1:9009/mcp>. Use the bearer token `tok-123`.",
+                &open,
+            ),
+            (
+                "MCP: http://127.0.0.1:9009/mcp (Authorization: Bearer tok-123)",
+                &open,
+            ),
+            (
+                "With token tok-123 you reach the MCP server http://127.0.0.1:9009/mcp",
+                &open,
+            ),
+            (
+                "Use a bearer token for access to http://127.0.0.1:9009/mcp, which is an MCP server",
+                &plain,
+            ),
+        ] {
+            assert_eq!(found(text), [expected.clone()], "{text}");
+        }
+    }
+
+    #[test]
+    fn other_urls_are_left_alone() {
+        for text in [
+            "See http://localhost/docs for the rules. MCP is used here.",
+            "The URL: http://localhost/ is nice",
+            "mcp, they say",
+            "",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn examples_come_first_wherever_they_stand() {
+        let urls = |text: &str| -> Vec<String> {
+            found(text).iter().map(ConnectionDetails::place).collect()
+        };
+        let (good, old) = ("http://localhost:1/mcp", "http://localhost:2/mcp");
+        for text in [
+            format!("The MCP server is at {good}. The old MCP server was at {old}."),
+            format!(
+                "For example, an MCP server may be at {old}. Yours is the MCP server at {good}."
+            ),
+            format!(
+                "Connect to {good}\n\nExample:\n```json\n{{\"url\": \"{old}\", \"transport\": \"http\"}}\n```"
+            ),
+            format!(
+                "{{\"mcp\": {{\"url\": \"{good}\"}}, \"example\": {{\"url\": \"{old}\", \"transport\": \"http\"}}}}"
+            ),
+        ] {
+            assert_eq!(urls(&text), [old, good], "{text}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Gemini's `generateContent`, with function calls. <https://ai.google.dev/api/generate-content>
+
+use bridge_protocol::wire::FieldError;
+use mcp_tools::secret::Secret;
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Asked, Entry, Reply, Shown, ToolResult},
+    read::{list, string},
+    settings::LlmSettings,
+};
+
+/// The resource of a model, below a base URL that may name the version already.
+pub(super) fn path(settings: &LlmSettings) -> String {
+    let model = settings.model.trim_start_matches("models/");
+    let base = settings.base_url.path().trim_end_matches('/');
+    match base.rsplit('/').next() {
+        Some("v1" | "v1alpha" | "v1beta") => format!("models/{model}:generateContent"),
+        Some(_) | None => format!("v1beta/models/{model}:generateContent"),
+    }
+}
+
+pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
+    key.map(|key| ("x-goog-api-key", key.clone()))
+        .into_iter()
+        .collect()
+}
+
+/// The request that continues this conversation.
+pub(super) fn request(
+    settings: &LlmSettings,
+    system: &str,
+    entries: &[Entry],
+    tools: &[Shown],
+) -> Value {
+    let mut body = json!({
+        "systemInstruction": {"parts": [{"text": system}]},
+        "contents": contents(entries),
+        "generationConfig": {"maxOutputTokens": settings.max_output_tokens},
+    });
+    if !tools.is_empty() {
+        let declarations: Value = tools.iter().map(declaration).collect();
+        body["tools"] = json!([{"functionDeclarations": declarations}]);
+    }
+    for (name, value) in &settings.parameters {
+        match (body.get_mut(name).and_then(Value::as_object_mut), value) {
+            (Some(present), Value::Object(further)) => present.extend(further.clone()),
+            (Some(_) | None, _) => body[name] = value.clone(),
+        }
+    }
+    body
+}
+
+/// What one role says in a row is one content.
+fn contents(entries: &[Entry]) -> Vec<Value> {
+    let mut contents: Vec<Value> = Vec::new();
+    for entry in entries {
+        let (role, parts) = match entry {
+            Entry::Told(text) => ("user", vec![json!({"text": text})]),
+            Entry::Answered(raw) => ("model", raw.as_array().cloned().unwrap_or_default()),
+            Entry::Results(results) => ("user", results.iter().map(response).collect()),
+        };
+        let last = contents.last_mut().filter(|last| last["role"] == role);
+        match last.and_then(|last| last["parts"].as_array_mut()) {
+            Some(present) => present.extend(parts),
+            None => contents.push(json!({"role": role, "parts": parts})),
+        }
+    }
+    contents
+}
+
+/// A call without an id is answered without one, by its name and place.
+fn response(result: &ToolResult) -> Value {
+    let key = if result.failed { "error" } else { "output" };
+    let mut response = json!({"name": result.name, "response": {key: result.text}});
+    if !result.id.starts_with(OWN_ID) {
+        response["id"] = json!(result.id);
+    }
+    json!({ "functionResponse": response })
+}
+
+fn declaration(tool: &Shown) -> Value {
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parametersJsonSchema": tool.parameters,
+    })
+}
+
+/// Begins the ids of calls that have none of their own.
+const OWN_ID: &str = "unnamed-call-";
+
+/// What an answer says.
+pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
+    let Some(candidates) = answer.get("candidates").and_then(Value::as_array) else {
+        return Err(blocked(answer));
+    };
+    let candidate = candidates
+        .first()
+        .ok_or_else(|| FieldError::new("one candidate at least", "none").inside("candidates"))?;
+    read_candidate(candidate, answer).map_err(|error| error.at(0).inside("candidates"))
+}
+
+fn blocked(answer: &Value) -> FieldError {
+    match answer.pointer("/promptFeedback/blockReason") {
+        Some(reason) => {
+            let error = FieldError::new("an answer", format!("the prompt blocked: {reason}"));
+            error.inside("blockReason").inside("promptFeedback")
+        }
+        None => FieldError::new("a list", "nothing").inside("candidates"),
+    }
+}
+
+fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError> {
+    let reason = candidate["finishReason"].as_str().unwrap_or("STOP");
+    let content = candidate.get("content").unwrap_or(&Value::Null);
+    let parts = match content.get("parts") {
+        // Output that thinking used up, and an empty last word.
+        None if matches!(reason, "STOP" | "MAX_TOKENS") => Vec::new(),
+        None => {
+            let found = format!("the end {reason}");
+            return Err(FieldError::new("content", found).inside("finishReason"));
+        }
+        Some(_) => list(content, "parts")
+            .map_err(|error| error.inside("content"))?
+            .clone(),
+    };
+    let (mut texts, mut calls) = (Vec::new(), Vec::new());
+    for (index, part) in parts.iter().enumerate() {
+        if let Some(call) = part.get("functionCall") {
+            let placed = |error: FieldError| error.at(index).inside("parts").inside("content");
+            calls.push(read_call(call, index).map_err(placed)?);
+        } else if part["thought"] != true {
+            texts.extend(part["text"].as_str());
+        }
+    }
+    Ok(Reply {
+        text: texts.concat(),
+        calls,
+        tokens: answer
+            .pointer("/usageMetadata/totalTokenCount")
+            .and_then(Value::as_u64),
+        cut: reason == "MAX_TOKENS",
+        raw: Value::Array(parts),
+    })
+}
+
+fn read_call(call: &Value, index: usize) -> Result<Asked, FieldError> {
+    let arguments = match call.get("args") {
+        None | Some(Value::Null) => Ok(Default::default()),
+        Some(Value::Object(arguments)) => Ok(arguments.clone()),
+        Some(_) => Err("the args are no JSON object".to_owned()),
+    };
+    let id = call.get("id").and_then(Value::as_str);
+    Ok(Asked {
+        id: id.map_or_else(|| format!("{OWN_ID}{index}"), str::to_owned),
+        name: string(call, "name").map_err(|error| error.inside("functionCall"))?,
+        arguments,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_with_and_without_ids_are_answered_as_they_were_asked() {
+        let answer = json!({"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
+            {"text": "hm", "thought": true},
+            {"text": "I look."},
+            {"functionCall": {"name": "look", "args": {"at": 1}}, "thoughtSignature": "c2ln"},
+            {"functionCall": {"id": "c-2", "name": "look"}},
+        ]}}]});
+        let reply = reply(&answer).unwrap();
+        assert_eq!((reply.text.as_str(), reply.cut), ("I look.", false));
+        let results = reply.calls.iter().map(|call| ToolResult {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            text: "seen".to_owned(),
+            failed: call.id == "c-2",
+        });
+        let entries = [
+            Entry::Told("begin".to_owned()),
+            Entry::Answered(reply.raw.clone()),
+            Entry::Results(results.collect()),
+            Entry::Told("go on".to_owned()),
+        ];
+        let contents = contents(&entries);
+        assert_eq!(contents[1], answer["candidates"][0]["content"]);
+        assert_eq!(
+            contents[2]["parts"],
+            json!([
+                {"functionResponse": {"name": "look", "response": {"output": "seen"}}},
+                {"functionResponse": {"id": "c-2", "name": "look", "response": {"error": "seen"}}},
+                {"text": "go on"},
+            ])
+        );
+    }
+
+    #[test]
+    fn a_bad_answer_names_the_field() {
+        for (answer, error) in [
+            (json!({}), "candidates: expected a list, found nothing"),
+            (
+                json!({"promptFeedback": {"blockReason": "SAFETY"}}),
+                "promptFeedback.blockReason: expected an answer, found the prompt blocked: \"SAFETY\"",
+            ),
+            (
+                json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}),
+                "candidates[0].finishReason: expected content, found the end MALFORMED_FUNCTION_CALL",
+            ),
+            (
+                json!({"candidates": [{"content": {"parts": [{"functionCall": {}}]}}]}),
+                "candidates[0].content.parts[0].functionCall.name: expected a string, found nothing",
+            ),
+        ] {
+            assert_eq!(reply(&answer).unwrap_err().to_string(), error);
+        }
+        let cut = reply(&json!({"candidates": [{"finishReason": "MAX_TOKENS"}]})).unwrap();
+        assert!(cut.cut && cut.calls.is_empty());
+    }
+}

@@ -1,0 +1,136 @@
+//! What a server turned out to want: servers of one protocol differ, and their refusals say in what.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::{error::ModelError, settings::LimitField};
+
+/// What was learnt from refusals, for all conversations with the same server.
+#[derive(Debug, Default)]
+pub(super) struct Habits {
+    other_limit: AtomicBool,
+    no_reasoning: AtomicBool,
+    no_encrypted: AtomicBool,
+}
+
+impl Habits {
+    /// The member that limits the output of chat completions: the one of the settings, unless that was refused.
+    pub(super) fn limit_field(&self, set: LimitField) -> &'static str {
+        match self.other_limit.load(Relaxed) {
+            true => set.other().name(),
+            false => set.name(),
+        }
+    }
+
+    /// Whether a model's thoughts may be sent back in chat completions.
+    pub(super) fn takes_reasoning(&self) -> bool {
+        !self.no_reasoning.load(Relaxed)
+    }
+
+    /// Whether thoughts can be had encrypted from responses.
+    pub(super) fn gives_encrypted_reasoning(&self) -> bool {
+        !self.no_encrypted.load(Relaxed)
+    }
+
+    /// Learns from a refusal; says whether there was something new to learn, so that asking again may help.
+    pub(super) fn learn(&self, error: &ModelError, set: LimitField) -> bool {
+        let ModelError::Refused {
+            status: 400 | 422,
+            message,
+            ..
+        } = error
+        else {
+            return false;
+        };
+        let message = message.to_ascii_lowercase();
+        let is_new = |known: &AtomicBool| !known.swap(true, Relaxed);
+        if message.contains(self.limit_field(set)) && is_unknown(&message) {
+            return is_new(&self.other_limit);
+        }
+        if message.contains("reasoning_content") {
+            return is_new(&self.no_reasoning);
+        }
+        message.contains("encrypted") && is_new(&self.no_encrypted)
+    }
+}
+
+/// Whether a refusal is about a member as such, and not about its value.
+fn is_unknown(message: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "unsupported parameter",
+        "not supported",
+        "unrecognized",
+        "unknown",
+        "extra inputs",
+        "instead",
+    ];
+    WORDS.iter().any(|word| message.contains(word))
+}
+
+/// Whether a refusal means that the conversation is larger than the model's context.
+pub(super) fn is_overflow(error: &ModelError) -> bool {
+    const WORDS: [&str; 9] = [
+        "context length",
+        "context window",
+        "context size",
+        "context limit",
+        "context_length",
+        "prompt is too long",
+        "input token count",
+        "too many tokens",
+        "input is too long",
+    ];
+    match error {
+        ModelError::Refused { status: 413, .. } => true,
+        ModelError::Refused {
+            status: 400 | 422,
+            message,
+            ..
+        } => {
+            let message = message.to_ascii_lowercase();
+            WORDS.iter().any(|word| message.contains(word))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(message: &str) -> ModelError {
+        ModelError::Refused {
+            url: "http://model".to_owned(),
+            status: 400,
+            message: message.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_the_limits_name_is_learnt_once() {
+        let habits = Habits::default();
+        let set = LimitField::MaxTokens;
+        let too_large =
+            refused("max_tokens is too large: 9. This model allows 5 completion tokens");
+        assert!(!habits.learn(&too_large, set));
+        let wrong = refused(
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        );
+        assert_eq!(habits.limit_field(set), "max_tokens");
+        assert!(habits.learn(&wrong, set));
+        assert_eq!(habits.limit_field(set), "max_completion_tokens");
+        assert!(!habits.learn(&refused("max_completion_tokens: unknown"), set));
+    }
+
+    #[test]
+    fn a_context_that_is_too_small_is_told_from_other_refusals() {
+        for message in [
+            "This model's maximum context length is 8192 tokens.",
+            "prompt is too long: 210000 tokens > 200000 maximum",
+            "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576).",
+            "Your input exceeds the context window of this model.",
+        ] {
+            assert!(is_overflow(&refused(message)), "{message}");
+        }
+        assert!(!is_overflow(&refused("invalid tool schema")));
+    }
+}

@@ -1,0 +1,162 @@
+//! OpenAI's responses, with function calls; nothing is kept by the server.
+//!
+//! <https://platform.openai.com/docs/api-reference/responses>
+
+use bridge_protocol::wire::FieldError;
+use serde_json::{Value, json};
+
+use super::{
+    chat::{Asked, Entry, Reply, Shown, ToolResult},
+    habits::Habits,
+    openai::arguments,
+    read::{list, string},
+    settings::LlmSettings,
+};
+
+pub(super) const PATH: &str = "responses";
+
+/// The request that continues this conversation.
+pub(super) fn request(
+    settings: &LlmSettings,
+    habits: &Habits,
+    system: &str,
+    entries: &[Entry],
+    tools: &[Shown],
+) -> Value {
+    let encrypted = habits.gives_encrypted_reasoning();
+    let input: Vec<Value> = entries
+        .iter()
+        .flat_map(|entry| items(entry, encrypted))
+        .collect();
+    let mut body = json!({
+        "model": settings.model,
+        "instructions": system,
+        "input": input,
+        "max_output_tokens": settings.max_output_tokens,
+        "store": false,
+    });
+    if encrypted {
+        body["include"] = json!(["reasoning.encrypted_content"]);
+    }
+    if !tools.is_empty() {
+        body["tools"] = tools.iter().map(function).collect();
+    }
+    for (name, value) in &settings.parameters {
+        body[name] = value.clone();
+    }
+    body
+}
+
+fn items(entry: &Entry, encrypted: bool) -> Vec<Value> {
+    match entry {
+        Entry::Told(text) => vec![json!({"role": "user", "content": text})],
+        Entry::Answered(raw) => {
+            let items = raw.as_array().into_iter().flatten();
+            items
+                .filter(|item| can_be_sent_back(item, encrypted))
+                .cloned()
+                .collect()
+        }
+        Entry::Results(results) => results.iter().map(output).collect(),
+    }
+}
+
+/// A server that keeps nothing knows a thought only by what is encrypted in it.
+fn can_be_sent_back(item: &Value, encrypted: bool) -> bool {
+    item["type"] != "reasoning" || encrypted && item["encrypted_content"].is_string()
+}
+
+/// The protocol has no field for failure, so the text says it.
+fn output(result: &ToolResult) -> Value {
+    let output = match result.failed {
+        true => format!("error: {}", result.text),
+        false => result.text.clone(),
+    };
+    json!({"type": "function_call_output", "call_id": result.id, "output": output})
+}
+
+/// Schemas of others are not of the kind that `strict` demands.
+fn function(tool: &Shown) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": false,
+    })
+}
+
+/// What an answer says.
+pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
+    if let Some(error) = answer.get("error").filter(|error| error.is_object()) {
+        let found = error["message"].as_str().unwrap_or("an error");
+        return Err(FieldError::new("an answer", found).inside("error"));
+    }
+    let output = list(answer, "output")?;
+    let (mut texts, mut calls) = (Vec::new(), Vec::new());
+    for (index, item) in output.iter().enumerate() {
+        match item["type"].as_str() {
+            Some("message") => {
+                let content = item["content"].as_array().into_iter().flatten();
+                texts.extend(content.filter_map(|part| part["text"].as_str()));
+            }
+            Some("function_call") => {
+                let call = read_call(item);
+                calls.push(call.map_err(|error| error.at(index).inside("output"))?);
+            }
+            // Reasoning and whatever else comes is sent back as it is and means nothing here.
+            Some(_) | None => {}
+        }
+    }
+    let reason = answer.pointer("/incomplete_details/reason");
+    Ok(Reply {
+        text: texts.join("\n"),
+        calls,
+        tokens: answer
+            .pointer("/usage/total_tokens")
+            .and_then(Value::as_u64),
+        cut: reason.is_some_and(|reason| reason == "max_output_tokens"),
+        raw: Value::Array(output.clone()),
+    })
+}
+
+fn read_call(item: &Value) -> Result<Asked, FieldError> {
+    Ok(Asked {
+        id: string(item, "call_id")?,
+        name: string(item, "name")?,
+        arguments: arguments(&string(item, "arguments")?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thought_goes_back_only_where_it_can_be_read() {
+        let thought = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+        let mut sealed = thought.clone();
+        sealed["encrypted_content"] = json!("c2VhbGVk");
+        let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": "{}"});
+        let entry = Entry::Answered(json!([thought, sealed, call]));
+        assert_eq!(items(&entry, true), [sealed, call.clone()]);
+        assert_eq!(items(&entry, false), [call]);
+    }
+
+    #[test]
+    fn a_bad_answer_names_the_field() {
+        for (answer, error) in [
+            (json!({}), "output: expected a list, found nothing"),
+            (
+                json!({"error": {"message": "no"}, "output": []}),
+                "error: expected an answer, found no",
+            ),
+            (
+                json!({"output": [{"type": "function_call", "id": "fc"}]}),
+                "output[0].call_id: expected a string, found nothing",
+            ),
+        ] {
+            assert_eq!(reply(&answer).unwrap_err().to_string(), error);
+        }
+    }
+}
