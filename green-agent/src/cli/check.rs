@@ -1,30 +1,55 @@
 //! `green-agent check`: reads scenarios and says what is wrong with them.
 
-use super::{Paths, complain};
-use crate::scenario::{files::Found, parse};
-use bridge_program::{Exit, outln};
+use clap::Args;
 
-pub(super) fn execute(paths: &Paths) -> Exit {
-    let found = match paths.collect() {
-        Ok(found) => found,
-        Err(exit) => return exit,
-    };
-    let wrong = found.iter().filter(|one| !check(one)).count();
-    outln!("{} scenarios read, {wrong} with errors", found.len());
-    match wrong {
-        0 => Exit::Passed,
-        _ => Exit::Unreadable,
+use super::{Agents, Paths, complain};
+use crate::{
+    install,
+    scenario::{
+        files::Found,
+        model::Scenario,
+        parse,
+        supplied::{self, Supplied},
+    },
+};
+use bridge_program::{Exit, errln, outln};
+
+/// Read scenarios and say what is wrong with them, without running anything
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    #[command(flatten)]
+    paths: Paths,
+    #[command(flatten)]
+    agents: Agents,
+}
+
+impl Check {
+    pub(super) fn execute(&self) -> Exit {
+        let found = match self.paths.collect() {
+            Ok(found) => found,
+            Err(exit) => return exit,
+        };
+        let supplied = match self.agents.supplied() {
+            Ok(supplied) => supplied,
+            Err(exit) => return exit,
+        };
+        let wrong = found.iter().filter(|one| !check(one, &supplied)).count();
+        outln!("{} scenarios read, {wrong} with errors", found.len());
+        match wrong {
+            0 => Exit::Passed,
+            _ => Exit::Unreadable,
+        }
     }
 }
 
 /// A scenario whose sidecar says that it cannot be read is right as it is.
-fn check(found: &Found) -> bool {
+fn check(found: &Found, supplied: &Supplied) -> bool {
     let must_fail = found
         .sidecar
         .as_ref()
         .filter(|it| it.exit == u8::from(Exit::Unreadable));
     match (parse::read(&found.path), must_fail) {
-        (Ok(_), None) => true,
+        (Ok(scenario), None) => is_complete(found, scenario, supplied),
         (Ok(_), Some(_)) => {
             complain(&format!(
                 "{}: its sidecar says that it cannot be read",
@@ -38,4 +63,20 @@ fn check(found: &Found) -> bool {
             false
         }
     }
+}
+
+/// A file that leaves it to others how its agents are started is right; what is still to be said is said here.
+fn is_complete(found: &Found, mut scenario: Scenario, supplied: &Supplied) -> bool {
+    let path = found.path.display();
+    if let Err(error) = supplied.apply(&mut scenario) {
+        complain(&format!("{path}: {error}"));
+        return false;
+    }
+    if let Some(engine) = install::engine() {
+        supplied::contain(&mut scenario, engine);
+    }
+    for unknown in supplied::unknown(&scenario) {
+        errln!("note: {path}: {unknown}");
+    }
+    true
 }

@@ -18,7 +18,10 @@ use bridge_program::{
 use clap::{Args, Parser, Subcommand};
 use tracing::Level;
 
-use crate::scenario::files::{CollectError, Found, collect};
+use crate::scenario::{
+    files::{CollectError, Found, collect},
+    supplied::{Supplied, SuppliedError},
+};
 
 /// Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A,
 /// records every hop, compares with snapshots, and exits with a code that tells the truth.
@@ -54,7 +57,7 @@ enum Command {
     /// Be a green agent over A2A: evaluate whoever asks for it, or lead others through a pipeline
     Serve(Box<serve::Serve>),
     /// Read scenarios and say what is wrong with them, without running anything
-    Check(Paths),
+    Check(check::Check),
     /// List scenarios with their agents, requirements and snapshots
     List(Paths),
     /// Write a scenario to begin with
@@ -73,6 +76,31 @@ struct Paths {
     filter: Option<String>,
 }
 
+/// How agents are started that files only name.
+#[derive(Debug, Args)]
+struct Agents {
+    /// How the agent in a role is started, or where it runs, in the place of what the file says; green is the
+    /// evaluator's role, and {port} becomes a free port
+    #[arg(long = "agent", value_name = "ROLE=CMD|URL")]
+    agents: Vec<String>,
+    /// A file of the form of a scenario that says it for several agents: role, cmd, endpoint, env, policy
+    #[arg(long, value_name = "FILE")]
+    overlay: Option<PathBuf>,
+}
+
+impl Agents {
+    /// What was said, or the exit code when it cannot be read.
+    fn supplied(&self) -> Result<Supplied, Exit> {
+        Supplied::new(self.overlay.as_deref(), &self.agents).map_err(|error| {
+            complain(&error);
+            match error {
+                SuppliedError::Overlay(_) => Exit::Unreadable,
+                SuppliedError::Flag { .. } | SuppliedError::NoSuchRole { .. } => Exit::Usage,
+            }
+        })
+    }
+}
+
 /// What the program does, from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -80,7 +108,7 @@ pub fn main() -> ExitCode {
     match cli.command {
         Command::Run(command) => command.execute(),
         Command::Serve(command) => command.execute(),
-        Command::Check(paths) => check::execute(&paths),
+        Command::Check(command) => command.execute(),
         Command::List(paths) => list::execute(&paths),
         Command::New(command) => command.execute(),
         Command::Schema => {

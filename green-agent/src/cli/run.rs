@@ -4,13 +4,13 @@ use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::{Paths, complain, stop};
+use super::{Agents, Paths, complain, stop};
 use crate::{
     install::{self, Installer},
     participant::{Keeper, ports::PortPool},
     report::{json, terminal::Terminal},
     run::{self, RunOptions, RunReport},
-    scenario::{files::Found, parse},
+    scenario::{files::Found, parse, supplied::Supplied},
     snapshot::SnapshotMode,
 };
 use bridge_program::Exit;
@@ -20,7 +20,8 @@ Examples:
   green-agent run scenarios/ --install --jobs 4
   green-agent run debate.toml --show-logs --snapshots off
   green-agent run debate.toml --snapshots accept     keep what this run shows
-  green-agent run debate.toml --serve-only           only start its agents";
+  green-agent run debate.toml --serve-only           only start its agents
+  green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009";
 
 /// Run scenarios and judge them
 #[derive(Debug, Args)]
@@ -40,6 +41,8 @@ pub(super) struct Run {
     /// The seed, whatever the scenarios say
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    #[command(flatten)]
+    agents: Agents,
     /// Install what scenarios require, into a cache folder that is used again
     #[arg(long)]
     install: bool,
@@ -93,7 +96,11 @@ impl Run {
 
     async fn run(&self, found: &[Found]) -> std::io::Result<Exit> {
         let terminal = Arc::new(Terminal::default());
-        let options = self.options(terminal.clone())?;
+        let supplied = match self.agents.supplied() {
+            Ok(supplied) => supplied,
+            Err(exit) => return Ok(exit),
+        };
+        let options = self.options(supplied, terminal.clone())?;
         let ticking = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -108,13 +115,14 @@ impl Run {
         Ok(exit)
     }
 
-    fn options(&self, terminal: Arc<Terminal>) -> std::io::Result<RunOptions> {
+    fn options(&self, supplied: Supplied, terminal: Arc<Terminal>) -> std::io::Result<RunOptions> {
         let working_dir = std::env::current_dir()?;
         let keeper = Keeper::current_exe()?;
         let cache = self.cache.clone().or_else(install::default_cache);
         let installer = Installer {
             // Without a home there is no better place that outlives the run.
             cache: working_dir.join(cache.unwrap_or_else(|| ".green-agent-cache".into())),
+            working_dir: working_dir.clone(),
             keeper: keeper.clone(),
         };
         Ok(RunOptions {
@@ -126,6 +134,8 @@ impl Run {
             show_logs: self.show_logs || self.serve_only,
             folder: self.runs.join(stamp()),
             working_dir,
+            supplied,
+            engine: install::engine(),
             installer,
             keeper,
             ports: PortPool::default(),

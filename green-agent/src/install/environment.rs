@@ -10,6 +10,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::interpreter::USUAL;
+
 /// The file that is written last: a folder without it was left behind by an interrupted installation.
 const MARKER: &str = "ready.json";
 
@@ -29,8 +31,65 @@ pub struct EnvSpec {
     pub manager: Manager,
     /// The packages in the manager's words, sorted.
     pub packages: Vec<String>,
+    /// Checkouts whose needs are installed too.
+    pub checkouts: Vec<Checkout>,
+    /// The interpreter, of Python's packages.
+    pub python: String,
     /// Where they go; its name follows from manager and packages.
     pub folder: PathBuf,
+}
+
+/// A folder with a Python project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    /// An absolute path.
+    pub folder: PathBuf,
+    /// Whether `uv.lock` says which versions are installed.
+    pub locked: bool,
+    /// Changes with what it asks for.
+    digest: u64,
+}
+
+impl Checkout {
+    /// What the folder asks for now.
+    pub fn of(folder: PathBuf) -> Self {
+        let read = |name: &str| std::fs::read(folder.join(name)).unwrap_or_default();
+        let lock = read("uv.lock");
+        let digest = fnv1a(&[read("pyproject.toml"), lock.clone()].concat());
+        Self {
+            locked: !lock.is_empty(),
+            digest,
+            folder,
+        }
+    }
+
+    /// The checkout in the marker and in the folder's name.
+    fn key(&self) -> String {
+        format!("{}#{:016x}", self.folder.display(), self.digest)
+    }
+
+    /// With a lock, what that says, without writing to the checkout; else what its project asks for now.
+    fn command(&self) -> Vec<String> {
+        let folder = self.folder.to_string_lossy();
+        match self.locked {
+            true => words(&[
+                "bin/uv",
+                "sync",
+                "--frozen",
+                "--inexact",
+                "--project",
+                &folder,
+            ]),
+            false => words(&[
+                "bin/uv",
+                "pip",
+                "install",
+                "--python",
+                "bin/python",
+                &folder,
+            ]),
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -61,7 +120,7 @@ impl fmt::Display for EnvSpec {
             f,
             "{} packages {}",
             self.manager.name(),
-            self.packages.join(", ")
+            self.named().join(", ")
         )
     }
 }
@@ -78,8 +137,46 @@ impl EnvSpec {
         Self {
             manager,
             packages,
+            checkouts: Vec::new(),
+            python: USUAL.to_owned(),
             folder,
         }
+    }
+
+    /// Packages of Python for this interpreter, with what checkouts need.
+    pub fn python(
+        cache: &Path,
+        packages: &BTreeSet<&str>,
+        checkouts: Vec<Checkout>,
+        python: String,
+    ) -> Self {
+        let plain = Self::new(cache, Manager::Python, packages);
+        if checkouts.is_empty() && python == USUAL {
+            return plain;
+        }
+        let spec = Self {
+            checkouts,
+            python,
+            ..plain
+        };
+        let hash = fnv1a(spec.content().join("\n").as_bytes());
+        let folder = cache.join(format!("python-{hash:016x}"));
+        Self { folder, ..spec }
+    }
+
+    /// All that decides what is in the folder.
+    fn content(&self) -> Vec<String> {
+        let checkouts = self.checkouts.iter().map(Checkout::key);
+        let python = (self.python != USUAL).then(|| self.python.clone());
+        let packages = self.packages.iter().cloned();
+        packages.chain(checkouts).chain(python).collect()
+    }
+
+    /// What is installed, for people.
+    fn named(&self) -> Vec<String> {
+        let folders = self.checkouts.iter();
+        let folders = folders.map(|one| one.folder.display().to_string());
+        self.packages.iter().cloned().chain(folders).collect()
     }
 
     /// Whether an installation came to its end here, and what it leans on is still there.
@@ -91,13 +188,13 @@ impl EnvSpec {
             Manager::Python => self.folder.join("bin/python"),
             Manager::Npm => self.folder.join("node_modules"),
         };
-        marker.is_some_and(|marker| marker.packages == self.packages) && leans_on.exists()
+        marker.is_some_and(|marker| marker.packages == self.content()) && leans_on.exists()
     }
 
     /// Says that the folder is complete, in a way that a power cut cannot turn into half a truth.
     pub fn mark_ready(&self) -> io::Result<()> {
         let marker = Marker {
-            packages: self.packages.clone(),
+            packages: self.content(),
         };
         let draft = self.folder.join("ready.json.new");
         let mut file = File::create(&draft)?;
@@ -132,7 +229,7 @@ impl EnvSpec {
     /// What is run, one after the other, in the empty folder.
     pub fn commands(&self) -> Vec<Vec<String>> {
         // Isolated, so that a PYTHONPATH of the caller does not pass for what is installed.
-        let venv = ["python3", "-I", "-m", "venv", "."];
+        let venv = [&self.python, "-I", "-m", "venv", "."];
         let pip = [
             "bin/python",
             "-I",
@@ -152,7 +249,14 @@ impl EnvSpec {
             "--ignore-scripts",
         ];
         match self.manager {
-            Manager::Python => vec![words(&venv), self.with_packages(&pip)],
+            Manager::Python => {
+                let uv =
+                    (!self.checkouts.is_empty()).then(|| [words(&pip), words(&["uv"])].concat());
+                let packages = (!self.packages.is_empty()).then(|| self.with_packages(&pip));
+                let checkouts = self.checkouts.iter().map(Checkout::command);
+                let steps = uv.into_iter().chain(checkouts).chain(packages);
+                std::iter::once(words(&venv)).chain(steps).collect()
+            }
             Manager::Npm => vec![self.with_packages(&npm)],
         }
     }
@@ -163,6 +267,16 @@ impl EnvSpec {
         words.push("--".to_owned());
         words.extend(self.packages.iter().cloned());
         words
+    }
+
+    /// What the commands find in their environment.
+    pub fn while_filling(&self) -> BTreeMap<String, String> {
+        let folder = self.folder.to_string_lossy().into_owned();
+        match self.checkouts.is_empty() {
+            true => BTreeMap::new(),
+            // uv would make an environment inside of the checkout.
+            false => BTreeMap::from([("UV_PROJECT_ENVIRONMENT".to_owned(), folder)]),
+        }
     }
 
     /// Makes the folder anew and empty, but for what the manager needs to know that it ends here.
@@ -240,6 +354,53 @@ mod tests {
         assert!(!spec.is_ready(), "hollow");
         spec.clear().unwrap();
         assert!(!spec.folder.join(MARKER).exists());
+    }
+
+    #[test]
+    fn a_checkout_is_installed_by_its_lock_and_never_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("pyproject.toml"), "[project]").unwrap();
+        let spec = || {
+            let checkout = Checkout::of(dir.path().to_owned());
+            let packages = BTreeSet::from(["a"]);
+            EnvSpec::python(
+                Path::new("/cache"),
+                &packages,
+                vec![checkout],
+                "python3.12".to_owned(),
+            )
+        };
+        let loose = spec();
+        let shown: Vec<_> = loose
+            .commands()
+            .iter()
+            .map(|words| words.join(" "))
+            .collect();
+        let folder = dir.path().display();
+        assert_eq!(shown[0], "python3.12 -I -m venv .");
+        assert!(
+            shown[1].ends_with("install --disable-pip-version-check -q uv"),
+            "{}",
+            shown[1]
+        );
+        assert_eq!(
+            shown[2],
+            format!("bin/uv pip install --python bin/python {folder}")
+        );
+        assert!(shown[3].ends_with("-- a"), "{}", shown[3]);
+        std::fs::write(dir.path().join("uv.lock"), "version = 1").unwrap();
+        let locked = spec();
+        let shown = locked.commands()[2].join(" ");
+        assert_eq!(
+            shown,
+            format!("bin/uv sync --frozen --inexact --project {folder}")
+        );
+        assert!(
+            locked
+                .while_filling()
+                .contains_key("UV_PROJECT_ENVIRONMENT")
+        );
+        assert_ne!(loose.folder, locked.folder, "the lock says something else");
     }
 
     #[test]

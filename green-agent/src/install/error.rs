@@ -2,22 +2,28 @@
 
 use std::{collections::BTreeSet, fmt, io, path::PathBuf, time::Duration};
 
+use super::interpreter::NoPython;
 use crate::{participant::StartError, scenario::model::Requirement};
 
 /// Requirements that are not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Missing {
-    /// At least one.
+    /// At least one, unless the interpreter is.
     pub requirements: BTreeSet<Requirement>,
+    /// Why there is no Python of the version that is asked for.
+    pub python: Option<NoPython>,
 }
 
 impl Missing {
     /// Whether `Installer::install` can bring all of them.
     pub fn is_installable(&self) -> bool {
-        self.requirements
-            .iter()
-            .all(|requirement| match requirement {
-                Requirement::Python(_) | Requirement::Npm(_) => true,
+        let mut requirements = self.requirements.iter();
+        self.python.is_none()
+            && requirements.all(|requirement| match requirement {
+                Requirement::Python(_)
+                | Requirement::Checkout(_)
+                | Requirement::Interpreter(_)
+                | Requirement::Npm(_) => true,
                 Requirement::Command(_) => false,
             })
     }
@@ -30,12 +36,19 @@ impl fmt::Display for Missing {
             .iter()
             .map(|requirement| match requirement {
                 Requirement::Python(package) => format!("python:{package} is not installed"),
+                Requirement::Checkout(folder) => {
+                    format!("what the checkout {folder} needs is not installed")
+                }
+                Requirement::Interpreter(version) => {
+                    format!("no environment with Python {version} is made yet")
+                }
                 Requirement::Npm(package) => format!("npm:{package} is not installed"),
                 Requirement::Command(name) => {
                     format!("the command `{name}` is not on the PATH, {}", hint(name))
                 }
             });
-        f.write_str(&each.collect::<Vec<_>>().join("; "))
+        let python = self.python.iter().map(ToString::to_string);
+        f.write_str(&python.chain(each).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -61,7 +74,7 @@ pub enum InstallError {
         /// What should be installed.
         what: String,
         /// `python3` or `npm`.
-        program: &'static str,
+        program: String,
     },
     /// The cache cannot be written.
     #[error("{what} cannot be installed: cannot write {}; make it writable or set XDG_CACHE_HOME", path.display())]

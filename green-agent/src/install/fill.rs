@@ -1,7 +1,6 @@
 //! Filling one folder: alone, within a limit, by programs that end with the runner.
 
 use std::{
-    collections::BTreeMap,
     fs::{File, TryLockError},
     io,
     path::{Path, PathBuf},
@@ -11,7 +10,11 @@ use std::{
 
 use tokio::time::{sleep, timeout};
 
-use super::{environment::EnvSpec, error::InstallError, event::InstallEvent};
+use super::{
+    environment::{EnvSpec, Manager},
+    error::InstallError,
+    event::InstallEvent,
+};
 use crate::participant::{AgentExit, AgentProcess, Keeper, Launch, path};
 
 /// How long one folder may take.
@@ -68,11 +71,14 @@ fn names(spec: &EnvSpec) -> (String, PathBuf) {
 }
 
 async fn fill(spec: &EnvSpec, keeper: &Keeper) -> Result<(), InstallError> {
-    let program = spec.manager.program();
+    let program = match spec.manager {
+        Manager::Python => spec.python.as_str(),
+        Manager::Npm => spec.manager.program(),
+    };
     if !is_on_path(program) {
         return Err(InstallError::NoManager {
             what: spec.to_string(),
-            program,
+            program: program.to_owned(),
         });
     }
     spec.clear().map_err(cache_error(spec, &spec.folder))?;
@@ -110,7 +116,7 @@ fn launch(spec: &EnvSpec, keeper: &Keeper, argv: Vec<String>) -> Launch {
     Launch {
         role: "install".to_owned(),
         argv,
-        env: BTreeMap::new(),
+        env: spec.while_filling(),
         path_prepend: Vec::new(),
         working_dir: spec.folder.clone(),
         log: spec.beside("log"),

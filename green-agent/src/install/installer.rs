@@ -2,22 +2,28 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use super::{
-    environment::{EnvSpec, Manager},
+    environment::{Checkout, EnvSpec, Manager},
     error::{InstallError, Missing},
     event::InstallEvent,
     fill::{complete, is_on_path},
+    interpreter::{NoPython, Wanted},
 };
-use crate::{participant::Keeper, scenario::model::Requirement};
+use crate::{
+    participant::Keeper,
+    scenario::{container::Engine, model::Requirement},
+};
 
 /// Checks and installs requirements below one cache folder, which any number of runs may share.
 #[derive(Clone, Debug)]
 pub struct Installer {
     /// The folder that holds the environments, an absolute path.
     pub cache: PathBuf,
+    /// The folder in which those of checkouts begin.
+    pub working_dir: PathBuf,
     /// Ends pip and npm when the runner ends.
     pub keeper: Keeper,
 }
@@ -42,31 +48,61 @@ pub fn default_cache() -> Option<PathBuf> {
     Some(base.join("green-agent"))
 }
 
+/// Who runs containers on this machine.
+pub fn engine() -> Option<Engine> {
+    Engine::ALL
+        .into_iter()
+        .find(|engine| is_on_path(engine.program()))
+}
+
 impl Installer {
     /// The folders that these requirements need; commands need none.
-    pub fn plan(&self, requirements: &BTreeSet<Requirement>) -> Vec<EnvSpec> {
+    ///
+    /// # Errors
+    /// If there is no Python of the version that they ask for.
+    pub fn plan(&self, requirements: &BTreeSet<Requirement>) -> Result<Vec<EnvSpec>, NoPython> {
         let (mut python, mut npm) = (BTreeSet::new(), BTreeSet::new());
+        let (mut checkouts, mut version) = (Vec::new(), None);
         for requirement in requirements {
             match requirement {
                 Requirement::Python(package) => _ = python.insert(package.as_str()),
+                Requirement::Checkout(folder) => {
+                    checkouts.push(Checkout::of(normal(&self.working_dir.join(folder))));
+                }
+                Requirement::Interpreter(wanted) => version = Some(wanted.as_str()),
                 Requirement::Npm(package) => _ = npm.insert(package.as_str()),
                 Requirement::Command(_) => {}
             }
         }
-        [(Manager::Python, python), (Manager::Npm, npm)]
-            .into_iter()
-            .filter(|(_, packages)| !packages.is_empty())
-            .map(|(manager, packages)| EnvSpec::new(&self.cache, manager, &packages))
-            .collect()
+        let mut plan = Vec::new();
+        if !python.is_empty() || !checkouts.is_empty() || version.is_some() {
+            let checkout = checkouts.first().map(|one| one.folder.as_path());
+            let interpreter = Wanted::of(version, checkout).find()?;
+            plan.push(EnvSpec::python(
+                &self.cache,
+                &python,
+                checkouts,
+                interpreter,
+            ));
+        }
+        if !npm.is_empty() {
+            plan.push(EnvSpec::new(&self.cache, Manager::Npm, &npm));
+        }
+        Ok(plan)
     }
 
     /// Whether all of them are there, and then what agents need to find them. Installs nothing.
     pub fn check(&self, requirements: &BTreeSet<Requirement>) -> Result<Prepared, Missing> {
-        let plan = self.plan(requirements);
+        let plan = self.plan(requirements).map_err(|python| Missing {
+            requirements: BTreeSet::new(),
+            python: Some(python),
+        })?;
         let ready = plan.iter().filter(|spec| spec.is_ready());
         let ready: BTreeSet<Manager> = ready.map(|spec| spec.manager).collect();
         let is_missing = |requirement: &&Requirement| match requirement {
-            Requirement::Python(_) => !ready.contains(&Manager::Python),
+            Requirement::Python(_) | Requirement::Checkout(_) | Requirement::Interpreter(_) => {
+                !ready.contains(&Manager::Python)
+            }
             Requirement::Npm(_) => !ready.contains(&Manager::Npm),
             Requirement::Command(name) => !is_on_path(name),
         };
@@ -74,7 +110,11 @@ impl Installer {
         if requirements.is_empty() {
             Ok(prepared(&plan))
         } else {
-            Err(Missing { requirements })
+            let python = None;
+            Err(Missing {
+                requirements,
+                python,
+            })
         }
     }
 
@@ -85,11 +125,20 @@ impl Installer {
         requirements: &BTreeSet<Requirement>,
         progress: &(dyn Fn(InstallEvent) + Sync),
     ) -> Result<Prepared, InstallError> {
-        for spec in self.plan(requirements) {
+        let plan = self.plan(requirements).map_err(|python| Missing {
+            requirements: BTreeSet::new(),
+            python: Some(python),
+        })?;
+        for spec in plan {
             complete(&spec, &self.keeper, progress).await?;
         }
         Ok(self.check(requirements)?)
     }
+}
+
+/// A path without `.` in it, so that a folder is the same however it is written.
+fn normal(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn prepared(plan: &[EnvSpec]) -> Prepared {
@@ -102,7 +151,6 @@ fn prepared(plan: &[EnvSpec]) -> Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     fn installer(cache: &Path) -> Installer {
         let keeper = Keeper {
@@ -110,6 +158,7 @@ mod tests {
         };
         Installer {
             cache: cache.to_owned(),
+            working_dir: cache.to_owned(),
             keeper,
         }
     }
@@ -129,9 +178,10 @@ mod tests {
     #[test]
     fn there_is_a_folder_for_each_manager_that_is_needed() {
         let installer = installer(Path::new("/cache"));
-        assert_eq!(installer.plan(&set(&[command("sh")])), []);
+        assert_eq!(installer.plan(&set(&[command("sh")])), Ok(Vec::new()));
         let npm = Requirement::Npm("c@3".to_owned());
-        let plan = installer.plan(&set(&[npm, python("b==2"), python("a==1"), command("sh")]));
+        let wanted = set(&[npm, python("b==2"), python("a==1"), command("sh")]);
+        let plan = installer.plan(&wanted).unwrap();
         let shown: Vec<_> = plan.iter().map(EnvSpec::to_string).collect();
         assert_eq!(shown, ["python packages a==1, b==2", "npm packages c@3"]);
     }
@@ -161,11 +211,21 @@ mod tests {
     }
 
     #[test]
+    fn a_python_that_is_not_there_is_told_before_anything_is_installed() {
+        let installer = installer(Path::new("/cache"));
+        let wanted = set(&[python("a==1"), Requirement::Interpreter("3.99".to_owned())]);
+        let missing = installer.check(&wanted).unwrap_err();
+        assert!(!missing.is_installable());
+        let said = missing.to_string();
+        assert!(said.starts_with("Python 3.99 is not there: "), "{said}");
+    }
+
+    #[test]
     fn what_is_ready_says_how_it_is_found() {
         let dir = tempfile::tempdir().unwrap();
         let installer = installer(dir.path());
         let wanted = set(&[Requirement::Npm("c@3".to_owned())]);
-        let spec = installer.plan(&wanted).remove(0);
+        let spec = installer.plan(&wanted).unwrap().remove(0);
         spec.clear().unwrap();
         let modules = spec.folder.join("node_modules");
         std::fs::create_dir(&modules).unwrap();

@@ -5,6 +5,7 @@
 //!
 //! - [`environment`]: one such folder, what belongs into it, and whether it is complete
 //! - [`installer`]: checking and installing a scenario's requirements
+//! - [`interpreter`]: which Python is there
 //! - [`error`]: what is missing, and why it could not be installed
 //! - [`event`]: what is told while installing
 
@@ -13,8 +14,10 @@ pub mod error;
 pub mod event;
 mod fill;
 pub mod installer;
+pub mod interpreter;
 
 pub use environment::{EnvSpec, Manager};
 pub use error::{InstallError, Missing};
 pub use event::InstallEvent;
-pub use installer::{Installer, Prepared, default_cache};
+pub use installer::{Installer, Prepared, default_cache, engine};
+pub use interpreter::NoPython;

@@ -28,6 +28,7 @@ use crate::{
     scenario::{
         episode::Direction,
         model::{Agent, Evaluator, Green, Listens, Policy, Ports, Scenario, Start},
+        supplied::PORT,
     },
     transcript::Hop,
 };
@@ -179,6 +180,7 @@ struct Stage<'a> {
 impl Stage<'_> {
     fn player(&self, agent: &Agent, env: Resolved) -> Result<Player, Problem> {
         let (endpoint, part) = match &agent.start {
+            Start::Absent { .. } => return Err(absent(agent)),
             Start::Running { endpoint } => (Some(endpoint.clone()), Part::None),
             Start::Builtin { name } => hosted(Hosted::Bot(name.clone()))?,
             Start::Bot { .. } => hosted(Hosted::Remote(Remote::default()))?,
@@ -260,6 +262,14 @@ impl Stage<'_> {
         endpoint: &Url,
         argv: &mut [String],
     ) -> Result<(Url, Option<PortLease>), Problem> {
+        if endpoint.port() == Some(0) {
+            let lease = self.options.ports.lease();
+            let lease = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
+            for word in argv {
+                *word = word.replace(PORT, &lease.port().to_string());
+            }
+            return Ok((with_port(endpoint, lease.port()), Some(lease)));
+        }
         let from = endpoint.port_or_known_default().unwrap_or_default();
         if self.scenario.harness.ports == Ports::Fixed {
             return match is_free(from) {
@@ -274,6 +284,11 @@ impl Stage<'_> {
             _ => Ok((with_port(endpoint, lease.port()), Some(lease))),
         }
     }
+}
+
+/// Runs are refused before they come to this.
+fn absent(agent: &Agent) -> Problem {
+    ProblemKind::NotStarted.because(format!("{}: nobody says how it is started", agent.role))
 }
 
 fn hosted(agent: Hosted) -> Result<(Option<Url>, Part), Problem> {

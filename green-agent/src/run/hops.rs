@@ -126,7 +126,8 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
         Green::Agent(agent) => {
             let named = match &agent.start {
                 Start::Program { cmd, .. } => cmd.iter().any(|word| word.contains(ENVIRONMENT)),
-                Start::Running { .. }
+                Start::Absent { .. }
+                | Start::Running { .. }
                 | Start::Builtin { .. }
                 | Start::Bot { .. }
                 | Start::Policy(_)

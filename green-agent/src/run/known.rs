@@ -35,7 +35,8 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
         .iter()
         .filter_map(|agent| match &agent.start {
             Start::Policy(policy) => policy.tools.clone(),
-            Start::Running { .. }
+            Start::Absent { .. }
+            | Start::Running { .. }
             | Start::Program { .. }
             | Start::Builtin { .. }
             | Start::Bot { .. }

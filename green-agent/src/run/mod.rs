@@ -39,7 +39,7 @@ pub use serve::{ServeError, serve};
 use crate::{
     install::Installer,
     participant::{Keeper, ports::PortPool},
-    scenario::files::Found,
+    scenario::{container::Engine, files::Found, supplied::Supplied},
     snapshot::SnapshotMode,
 };
 
@@ -64,6 +64,10 @@ pub struct RunOptions {
     pub folder: PathBuf,
     /// The folder that agents run in, and whose `.env` they get.
     pub working_dir: PathBuf,
+    /// How agents are started that files only name.
+    pub supplied: Supplied,
+    /// Who runs the images that files name.
+    pub engine: Option<Engine>,
     /// Installs what scenarios require.
     pub installer: Installer,
     /// Makes sure that agents end.

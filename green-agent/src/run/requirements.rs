@@ -24,9 +24,11 @@ pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requi
             .chain(&agent.requires)
             .cloned()
             .collect(),
-        Start::Running { .. } | Start::Builtin { .. } | Start::Bot { .. } | Start::Policy(_) => {
-            BTreeSet::new()
-        }
+        Start::Absent { .. }
+        | Start::Running { .. }
+        | Start::Builtin { .. }
+        | Start::Bot { .. }
+        | Start::Policy(_) => BTreeSet::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     requirements::prepare,
     trial,
 };
-use crate::scenario::{expected::ExpectedFailure, files::Found, parse};
+use crate::scenario::{expected::ExpectedFailure, files::Found, model::Scenario, parse, supplied};
 use bridge_program::Exit;
 
 /// Runs one scenario to its report. Each of its trials, and what it requires, waits for one of the places.
@@ -24,10 +24,13 @@ pub(super) async fn run(found: &Found, options: &RunOptions, places: &Semaphore)
 
 async fn trials(found: &Found, options: &RunOptions, places: &Semaphore) -> Vec<TrialReport> {
     let not_begun = |problem| vec![TrialReport::not_begun(problem)];
-    let scenario = match parse::read(&found.path) {
+    let mut scenario = match parse::read(&found.path) {
         Ok(scenario) => scenario,
         Err(errors) => return not_begun(ProblemKind::Unreadable.because(errors)),
     };
+    if let Err(problem) = supply(&mut scenario, options) {
+        return not_begun(problem);
+    }
     let prepared = match place(options, places).await {
         Ok(_place) => prepare(&scenario, options).await,
         Err(problem) => Err(problem),
@@ -45,6 +48,21 @@ async fn trials(found: &Found, options: &RunOptions, places: &Semaphore) -> Vec<
         },
     });
     join_all(trials).await
+}
+
+/// Completes a scenario that does not say how its agents are started.
+pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<(), Problem> {
+    let applied = options.supplied.apply(scenario);
+    applied.map_err(|error| ProblemKind::NotStarted.because(error))?;
+    if let Some(engine) = options.engine {
+        supplied::contain(scenario, engine);
+    }
+    let unknown = supplied::unknown(scenario);
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+    Err(ProblemKind::NotStarted.because(lines.join("\n")))
 }
 
 /// A place to run in. A run that was ended gives none: nothing is started any more.

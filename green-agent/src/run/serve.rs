@@ -3,7 +3,9 @@
 use super::{
     Owner, Problem, RunEvent, RunOptions,
     cast::{Cast, Player},
-    hops, requirements, trial, watch,
+    hops, requirements,
+    scenario::supply,
+    trial, watch,
 };
 use crate::{participant::ready::wait_ready, scenario::model::Scenario};
 
@@ -17,6 +19,9 @@ pub struct ServeError(pub Problem);
 /// # Errors
 /// If an agent cannot be started or does not become ready, or ends by itself.
 pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), ServeError> {
+    let mut scenario = scenario.clone();
+    supply(&mut scenario, options).map_err(ServeError)?;
+    let scenario = &scenario;
     let installed = requirements::prepare(scenario, options)
         .await
         .map_err(ServeError)?;

@@ -54,6 +54,12 @@ pub enum Problem {
         /// What the operating system said.
         error: String,
     },
+    /// The text is not JSON5, or says nothing that is understood.
+    #[error("{error}")]
+    Manifest {
+        /// What is wrong with it.
+        error: String,
+    },
     /// The text is not TOML.
     #[error("not TOML: {error}")]
     Syntax {
@@ -144,12 +150,6 @@ pub enum Problem {
         "a secret found in the file; expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}, for others can read this one"
     )]
     SecretInFile,
-    /// An agent that is only known as an image or by its id.
-    #[error(
-        "only an image or agentbeats_id found, and images are not started here; \
-         expected endpoint (the agent runs already), or endpoint and cmd (it is started)"
-    )]
-    ImageOnly,
     /// A program of which nobody knows where it listens.
     #[error("cmd found without endpoint; expected the URL at which the program will listen")]
     CmdWithoutEndpoint,

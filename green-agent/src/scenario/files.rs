@@ -131,6 +131,9 @@ fn is_wanted(entry: &DirEntry) -> bool {
 }
 
 fn is_scenario(path: &Path) -> bool {
+    if path.file_name() == Some(OsStr::new("scenario.json5")) {
+        return true;
+    }
     // A file that cannot be read counts, so that the run says so.
     path.extension() == Some(OsStr::new("toml"))
         && fs::read(path).map_or(true, |bytes| looks_like_scenario(&bytes))

@@ -8,9 +8,11 @@
 //! - [`files`]: from paths on the command line to files
 //! - [`expected`]: the sidecars of files that must fail
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
+//! - [`supplied`], [`container`]: how agents are started that a file only names
 //! - [`placeholder`]: `{ROLE}`, by which participants are told of each other
 //! - [`template`]: what `green-agent new` writes
 
+pub mod container;
 mod duration;
 pub mod episode;
 pub mod error;
@@ -23,6 +25,7 @@ pub mod pipeline;
 pub mod placeholder;
 mod reader;
 pub mod schema;
+pub mod supplied;
 pub mod template;
 
 pub use duration::parse as parse_duration;

@@ -41,6 +41,15 @@ impl Scenario {
         self.participants.iter().chain(green)
     }
 
+    /// The same agents, to be changed.
+    pub fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
+        let green = match &mut self.green {
+            Green::Agent(agent) => Some(agent),
+            Green::Builtin(_) => None,
+        };
+        self.participants.iter_mut().chain(green)
+    }
+
     /// Whether the evaluator is told by name to ask the participant in this role, be it an agent or not.
     pub fn asks(&self, role: &str) -> bool {
         let named = |place: &Place| matches!(place, Place::Role(named) if named == role);
@@ -92,6 +101,11 @@ pub struct Agent {
 /// How an agent comes to listen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
+    /// The file does not say it, as those of leaderboards do not: whoever runs it does.
+    Absent {
+        /// The container image that the file names.
+        image: Option<String>,
+    },
     /// It runs already.
     Running {
         /// Where it listens.
@@ -163,7 +177,8 @@ impl Agent {
     pub fn knows(&self, role: &str) -> bool {
         let words: &[String] = match &self.start {
             Start::Program { cmd, .. } | Start::Client { cmd } => cmd,
-            Start::Running { .. }
+            Start::Absent { .. }
+            | Start::Running { .. }
             | Start::Builtin { .. }
             | Start::Bot { .. }
             | Start::Policy(_) => &[],
@@ -182,7 +197,8 @@ impl Start {
                     || placeholder::stands_in(&policy.settings, role)
             }
             Self::Bot { role: bot } => bot == role,
-            Self::Running { .. }
+            Self::Absent { .. }
+            | Self::Running { .. }
             | Self::Program { .. }
             | Self::Builtin { .. }
             | Self::Client { .. } => false,
@@ -198,7 +214,11 @@ impl Start {
     pub fn words(&self) -> &[String] {
         match self {
             Self::Program { cmd, .. } | Self::Client { cmd } => cmd,
-            Self::Running { .. } | Self::Builtin { .. } | Self::Bot { .. } | Self::Policy(_) => &[],
+            Self::Absent { .. }
+            | Self::Running { .. }
+            | Self::Builtin { .. }
+            | Self::Bot { .. }
+            | Self::Policy(_) => &[],
         }
     }
 }
@@ -258,6 +278,10 @@ pub enum ProtocolBinding {
 pub enum Requirement {
     /// `python:REQUIREMENT`, in pip's words, such as `python:a2a-sdk==0.3.26`.
     Python(String),
+    /// `python:.` or another folder, told by its first letter: a checkout with a `pyproject.toml`, and perhaps a lock.
+    Checkout(String),
+    /// `python = "3.12"`: the version of the interpreter.
+    Interpreter(String),
     /// `npm:PACKAGE@VERSION`
     Npm(String),
     /// `command:NAME`: a program on the PATH.
@@ -268,7 +292,8 @@ impl fmt::Display for Requirement {
     /// As it stands in the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Python(package) => write!(f, "python:{package}"),
+            Self::Python(package) | Self::Checkout(package) => write!(f, "python:{package}"),
+            Self::Interpreter(version) => write!(f, "python {version}"),
             Self::Npm(package) => write!(f, "npm:{package}"),
             Self::Command(name) => write!(f, "command:{name}"),
         }

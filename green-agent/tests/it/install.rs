@@ -12,6 +12,7 @@ use super::support::keeper;
 fn installer(cache: &Path) -> Installer {
     Installer {
         cache: cache.to_owned(),
+        working_dir: cache.to_owned(),
         keeper: keeper(),
     }
 }
@@ -46,7 +47,7 @@ async fn a_python_package_is_installed_once_even_by_two_at_a_time() {
     assert!(installer.check(&wanted).unwrap_err().is_installable());
 
     // What an interrupted installation left behind is no installation.
-    let folder = installer.plan(&wanted).remove(0).folder;
+    let folder = installer.plan(&wanted).unwrap().remove(0).folder;
     std::fs::create_dir_all(folder.join("bin")).unwrap();
 
     let (one, two) = tokio::join!(steps(&installer, &wanted), steps(&installer, &wanted));

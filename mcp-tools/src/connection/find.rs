@@ -61,7 +61,7 @@ fn in_object(members: &Map<String, Value>, depth: usize) -> Finds {
         }
     };
     match members.get("example") {
-        Some(Value::Bool(true)) => finds.as_examples(),
+        Some(Value::Bool(true)) => finds.into_examples(),
         _ => finds,
     }
 }
@@ -78,7 +78,7 @@ fn member(name: &str, value: &Value, beside: &Beside<'_>, depth: usize) -> Finds
     };
     let finds = finds.at(|error| error.inside(name));
     match example::is_name(name) {
-        true => finds.as_examples(),
+        true => finds.into_examples(),
         false => finds,
     }
 }
@@ -89,7 +89,7 @@ fn one(members: &Map<String, Value>, beside: &Beside<'_>) -> Finds {
     let is_example = details.as_ref().is_ok_and(example::is_placeholder);
     let finds = Finds::from(details);
     if is_example {
-        finds.as_examples()
+        finds.into_examples()
     } else {
         finds
     }

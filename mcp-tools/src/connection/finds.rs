@@ -14,7 +14,7 @@ pub(super) struct Finds {
 
 impl Finds {
     /// The same, all marked as examples.
-    pub(super) fn as_examples(mut self) -> Self {
+    pub(super) fn into_examples(mut self) -> Self {
         self.examples.append(&mut self.meant);
         self
     }

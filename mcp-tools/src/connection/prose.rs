@@ -63,7 +63,7 @@ fn one(url: &str, lead: &str, after: &str) -> Finds {
     let is_example = example::is_lead(lead) || example::is_placeholder(&details);
     let finds = Finds::from(Ok(details));
     if is_example {
-        finds.as_examples()
+        finds.into_examples()
     } else {
         finds
     }
@@ -184,7 +184,7 @@ mod tests {
                 &plain,
             ),
         ] {
-            assert_eq!(found(text), [expected.clone()], "{text}");
+            assert_eq!(found(text), std::slice::from_ref(expected), "{text}");
         }
     }
 

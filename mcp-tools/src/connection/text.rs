@@ -29,7 +29,7 @@ const LONGEST: usize = 1 << 20;
 /// All that a text says: in sentences, in lines of Markdown, and as JSON, in this order, since what is
 /// written for programs is meant most.
 pub(super) fn finds(text: &str, depth: usize) -> Finds {
-    let text = &text[..text.floor_char_boundary(LONGEST)];
+    let text = &text[..boundary(text, LONGEST)];
     let pieces = json_in(text);
     let words = without(text, pieces.iter().map(|(range, _)| range.clone()));
     let mut said: Vec<Finds> = pieces
@@ -44,10 +44,18 @@ pub(super) fn finds(text: &str, depth: usize) -> Finds {
     said.into_iter().collect()
 }
 
+/// The last place at or before `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut places = (0..=at.min(text.len())).rev();
+    places
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or_default()
+}
+
 /// What was found after some words, which may say that it is an example.
 fn marked(before: &str, finds: Finds) -> Finds {
     match example::is_lead(lead(before)) {
-        true => finds.as_examples(),
+        true => finds.into_examples(),
         false => finds,
     }
 }
@@ -55,16 +63,15 @@ fn marked(before: &str, finds: Finds) -> Finds {
 /// The words that lead to what follows them: the last line that has words, from its last sentence on.
 fn lead(before: &str) -> &str {
     let has_words = |line: &&str| line.chars().filter(|c| c.is_alphabetic()).count() > 1;
-    let unfenced = before
+    let mut unfenced = before
         .lines()
         .filter(|line| !line.trim().starts_with("```"));
-    let line = unfenced.filter(has_words).next_back().unwrap_or_default();
+    let line = unfenced.rfind(has_words).unwrap_or_default();
     let sentences = prose::sentences(line);
     let last = sentences
         .into_iter()
         .map(|range| &line[range])
-        .filter(has_words)
-        .next_back();
+        .rfind(has_words);
     last.unwrap_or(line)
 }
 

@@ -18,15 +18,24 @@ pub(super) fn green(
     let names_agent = ["endpoint", "cmd", "image", "agentbeats_id"]
         .into_iter()
         .any(|name| is_filled(&mut table, name));
+    // The template of leaderboards leaves the id to be filled in.
+    let is_template = table.get("agentbeats_id").is_some() || table.get("image").is_some();
+    let is_builtin = config
+        .as_ref()
+        .is_some_and(|config| config.has("evaluator"));
+    let names_agent = names_agent || is_template && !is_builtin;
     if names_agent {
         check_environment(&mut table, cast);
         let green = agent(&mut table, "green".to_owned())?;
         return match green.start {
-            Start::Running { .. } | Start::Program { .. } if green.listens == Listens::Agent => {
+            Start::Absent { .. } | Start::Running { .. } | Start::Program { .. }
+                if green.listens == Listens::Agent =>
+            {
                 Some(Green::Agent(green))
             }
             // These are ways of being a participant.
-            Start::Running { .. }
+            Start::Absent { .. }
+            | Start::Running { .. }
             | Start::Program { .. }
             | Start::Builtin { .. }
             | Start::Bot { .. }

@@ -5,6 +5,7 @@
 //! that never ran.
 
 mod agents;
+mod amber;
 mod bot;
 mod cast;
 mod check;
@@ -12,6 +13,7 @@ mod credential;
 mod episode;
 mod evaluator;
 mod expect;
+mod first;
 mod green;
 mod harness;
 mod part;
@@ -34,7 +36,7 @@ pub(super) use self::{
 
 use super::{
     error::{Problem, ScenarioError, ScenarioErrors},
-    model::Scenario,
+    model::{Agent, Scenario},
     reader::{Table, document},
 };
 
@@ -57,7 +59,27 @@ pub fn read(path: &Path) -> Result<Scenario, ScenarioErrors> {
 /// # Errors
 /// Everything that is wrong with it, in the file's order.
 pub fn parse(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
-    document(path, text, |root| scenario(path, root))
+    match path.extension().is_some_and(|ending| ending == "json5") {
+        true => amber::scenario(path, text),
+        false => document(path, text, |root| scenario(path, root)),
+    }
+}
+
+/// Reads an overlay: the agents of a file of the same form, which may leave out everything else.
+///
+/// # Errors
+/// Everything that is wrong with it, an unreadable file included.
+pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    document(path, &text, |root| {
+        let cast = agents::participants(root);
+        let whole = !cast.has_mistakes();
+        let green = match root.table("green_agent") {
+            Some(mut table) => Some(agents::agent(&mut table, "green".to_owned())?),
+            None => None,
+        };
+        whole.then(|| cast.agents.into_iter().chain(green).collect())
+    })
 }
 
 /// A scenario's name: its path below the nearest folder called `scenarios`, without `.toml`; elsewhere
@@ -93,6 +115,9 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ScenarioErrors 
 }
 
 fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
+    if !root.has("green_agent") && root.has("agents") {
+        return first::scenario(path, root);
+    }
     let cast = agents::participants(root);
     let mut config = root.table("config");
     let green = green::green(root, config.as_mut(), &cast);

@@ -55,9 +55,17 @@ pub(super) fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<S
             endpoint: endpoint(table)?,
             cmd,
         }),
-        None => Some(Start::Running {
-            endpoint: endpoint(table)?,
-        }),
+        None => match is_left_out(table) {
+            true => Some(Start::Absent {
+                image: table
+                    .text("image")
+                    .filter(|image| !image.trim().is_empty())
+                    .map(str::to_owned),
+            }),
+            false => Some(Start::Running {
+                endpoint: endpoint(table)?,
+            }),
+        },
     }
 }
 
@@ -82,6 +90,12 @@ fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> O
     Some(())
 }
 
+/// Whether an agent is known only as an image or by its id, which the template leaves to be filled in.
+fn is_left_out(table: &mut Table<'_>) -> bool {
+    let mut has = |names: &[&'static str]| names.iter().any(|name| table.get(name).is_some());
+    !has(&["endpoint", "server", "bot"]) && has(&["image", "agentbeats_id"])
+}
+
 /// Reads `endpoint`, `server` or `bot`, or says what to do without any of them.
 fn endpoint(table: &mut Table<'_>) -> Option<Url> {
     for name in ["server", "bot"] {
@@ -94,8 +108,6 @@ fn endpoint(table: &mut Table<'_>) -> Option<Url> {
     }
     if let Some(cmd) = table.get("cmd").filter(|cmd| !cmd.is_blank()) {
         cmd.report(Problem::CmdWithoutEndpoint);
-    } else if is_filled(table, "image") || is_filled(table, "agentbeats_id") {
-        table.report(Problem::ImageOnly);
     } else {
         let expected = "the URL at which the agent listens, such as \"http://127.0.0.1:9009\"";
         return table.missing("endpoint", expected);

@@ -46,17 +46,30 @@ pub(super) fn limit(node: &Node<'_>) -> Option<Duration> {
     })
 }
 
-/// The table's `requires`.
+/// The table's `requires`, and `python`, the version of the interpreter.
 pub(super) fn requires(table: &mut Table<'_>) -> Vec<Requirement> {
-    table
+    let python = table.get("python").and_then(|node| {
+        let expected = "a version of Python such as \"3.12\"";
+        node.read(expected, |text| {
+            is_python(text).then(|| Requirement::Interpreter(text.to_owned()))
+        })
+    });
+    let listed = table
         .get("requires")
         .and_then(|list| list.list_of(requirement))
-        .unwrap_or_default()
+        .unwrap_or_default();
+    listed.into_iter().chain(python).collect()
+}
+
+/// Whether a text is `3.MINOR`.
+fn is_python(text: &str) -> bool {
+    let minor = text.strip_prefix("3.");
+    minor.is_some_and(|minor| minor.parse::<u8>().is_ok())
 }
 
 fn requirement(node: &Node<'_>) -> Option<Requirement> {
     node.read(
-        "python:REQUIREMENT, npm:PACKAGE@VERSION or command:NAME",
+        "python:REQUIREMENT, python:FOLDER such as python:., npm:PACKAGE@VERSION or command:NAME",
         parse_requirement,
     )
 }
@@ -65,6 +78,7 @@ fn parse_requirement(text: &str) -> Option<Requirement> {
     let (kind, rest) = text.split_once(':')?;
     let rest = rest.trim();
     let make = match kind {
+        "python" if rest.starts_with(['.', '/']) => Requirement::Checkout,
         "python" => Requirement::Python,
         "npm" => Requirement::Npm,
         "command" => Requirement::Command,
@@ -95,6 +109,14 @@ mod tests {
         assert_eq!(parse_requirement("python:a2a-sdk==0.3.26"), Some(python));
         let npm = Requirement::Npm("@a2a-js/sdk@0.3.5".to_owned());
         assert_eq!(parse_requirement("npm:@a2a-js/sdk@0.3.5"), Some(npm));
+        for folder in [".", "./agents/judge", "/opt/agent", ".."] {
+            let checkout = Requirement::Checkout(folder.to_owned());
+            assert_eq!(
+                parse_requirement(&format!("python:{folder}")),
+                Some(checkout)
+            );
+        }
+        assert!(is_python("3.12") && !is_python("3") && !is_python("3.x") && !is_python("2.7"));
         for wrong in ["uv", "command:", "command: ", "pip:x", ":x", ""] {
             assert_eq!(parse_requirement(wrong), None, "{wrong:?}");
         }

@@ -59,6 +59,11 @@ impl<'a> Table<'a> {
         None
     }
 
+    /// Whether it has a key, without asking what stands there.
+    pub(in crate::scenario) fn has(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
     /// The value of a key.
     pub(in crate::scenario) fn get(&mut self, name: &'static str) -> Option<Node<'a>> {
         self.asked.push(name);

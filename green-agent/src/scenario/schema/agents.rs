@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use super::harness::Requirement;
+use super::harness::{Python, Requirement};
 
 /// Whether a command is that of an agent which calls the green one.
 const NAMES_GREEN: &str = r"\{green\}";
@@ -23,12 +23,14 @@ pub(super) struct GreenAgent {
     cmd: Option<String>,
     /// Its id on agentbeats.org.
     agentbeats_id: Option<String>,
-    /// Its container image. Images are not started here: give endpoint, or endpoint and cmd.
+    /// Its container image, which docker or podman runs unless endpoint, --agent or --overlay say otherwise.
     image: Option<String>,
     /// Environment variables for cmd; ${NAME} is replaced from the caller's environment.
     env: Option<BTreeMap<String, String>>,
     /// What this agent needs on this machine, beside what the whole scenario needs.
     requires: Option<Vec<Requirement>>,
+    /// The version of Python that it runs with, such as 3.12.
+    python: Option<Python>,
 }
 
 /// An agent that is evaluated.
@@ -39,6 +41,10 @@ pub(super) struct GreenAgent {
         {"required": ["endpoint"], "not": {"properties": {"cmd": {"pattern": NAMES_GREEN}}, "required": ["cmd"]}},
         {"required": ["server"]},
         {"required": ["bot"]},
+        {
+            "anyOf": [{"required": ["image"]}, {"required": ["agentbeats_id"]}],
+            "not": {"anyOf": STARTS.map(|name| serde_json::json!({"required": [name]}))},
+        },
         {"required": ["builtin"], "not": {"required": ["cmd"]}},
         {"required": ["policy"], "not": {"required": ["cmd"]}},
         {
@@ -83,12 +89,14 @@ pub(super) struct Participant {
     cmd: Option<String>,
     /// Its id on agentbeats.org, which stands in the results file.
     agentbeats_id: Option<String>,
-    /// Its container image. Images are not started here: give endpoint, or endpoint and cmd.
+    /// Its container image, which docker or podman runs unless endpoint, --agent or --overlay say otherwise.
     image: Option<String>,
     /// Environment variables for cmd; ${NAME} is replaced from the caller's environment.
     env: Option<BTreeMap<String, String>>,
     /// What this agent needs on this machine, beside what the whole scenario needs.
     requires: Option<Vec<Requirement>>,
+    /// The version of Python that it runs with, such as 3.12.
+    python: Option<Python>,
 }
 
 /// Which hosts and commands an agent may connect to, whoever tells it to.
@@ -116,9 +124,11 @@ struct Endpoint(#[schemars(regex(pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"))] Stri
 #[expect(dead_code, reason = "only its shape is used")]
 struct Role(#[schemars(regex(pattern = r"^[^\s./\\]([^/\\]*[^\s/\\])?$"))] String);
 
+/// The keys by one of which an agent comes to be there.
+const STARTS: [&str; 6] = ["endpoint", "server", "bot", "builtin", "policy", "cmd"];
+
 /// Whether a key is filled in that only an agent of its own has.
 fn names_an_agent() -> Value {
     let filled = |name: &str| json!({"required": [name], "properties": {name: {"pattern": r"\S"}}});
-    let any = ["cmd", "agentbeats_id", "image"].map(filled);
-    json!({"anyOf": any})
+    filled("cmd")
 }

@@ -21,6 +21,8 @@ pub(super) struct Harness {
     seed: Option<i64>,
     /// What every agent of the scenario needs; what is missing is reported as not run, never as passed.
     requires: Option<Vec<Requirement>>,
+    /// The version of Python that the agents run with, such as 3.12.
+    python: Option<Python>,
     /// auto puts free ports in the place of the file's, in endpoint and cmd.
     #[schemars(extend("default" = "fixed"))]
     ports: Option<Ports>,
@@ -48,7 +50,13 @@ enum AgentErrors {
     Infrastructure,
 }
 
-/// What is needed on this machine: python:REQUIREMENT in pip's words, npm:PACKAGE@VERSION, command:NAME.
+/// A version of Python.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+pub(super) struct Python(#[schemars(regex(pattern = r"^3\.[0-9]+$"))] String);
+
+/// What is needed on this machine: python:REQUIREMENT in pip's words, python:FOLDER for a checkout with a pyproject.toml (and
+/// uv.lock), which begins with a dot or a slash, npm:PACKAGE@VERSION, command:NAME.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Requirement(#[schemars(regex(pattern = r"^(python|npm|command):\s*\S"))] String);

@@ -186,7 +186,7 @@ fn typical_mistakes_are_not() {
         ("/config/turn/0", "state", json!("done")),
         ("/config/turn/0", "after", json!("")),
         ("/config/turn/0", "version", json!(1.0)),
-        ("/green_agent", "image", json!("ghcr.io/x/y")),
+        ("/harness", "python", json!("3")),
     ] {
         let mut file = valid.clone();
         file.pointer_mut(pointer).unwrap()[key] = value;

@@ -108,14 +108,22 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(limit / 4 * 3);
-    let tail = text.ceil_char_boundary(text.len() - limit / 4);
+    let head = boundary(text, limit / 4 * 3);
+    let tail = boundary(text, text.len() - limit / 4);
     let missing = tail - head;
     format!(
         "{}\n[.. {missing} bytes of this result were left out ..]\n{}",
         &text[..head],
         &text[tail..]
     )
+}
+
+/// The last place at or before `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut places = (0..=at.min(text.len())).rev();
+    places
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or_default()
 }
 
 /// A result within a limit of bytes.

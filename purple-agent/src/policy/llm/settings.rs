@@ -110,7 +110,12 @@ impl LlmSettings {
             policy: "llm",
             source,
         })?;
-        read.key = key_of(variable, read.provider, &read.base_url, variables)?;
+        read.key = key_of(
+            variable.as_deref(),
+            read.provider,
+            &read.base_url,
+            variables,
+        )?;
         Ok(read)
     }
 
@@ -196,7 +201,7 @@ fn base_url(
 
 /// The key. Only the providers' own addresses cannot do without; a named variable has to be there.
 fn key_of(
-    named: Option<String>,
+    named: Option<&str>,
     provider: Provider,
     base_url: &Url,
     variables: Lookup<'_>,
@@ -204,7 +209,7 @@ fn key_of(
     let own = Url::parse(provider.addresses().1).ok();
     let is_own = own.is_some_and(|own| own.host_str() == base_url.host_str());
     let needed = named.is_some() || is_own;
-    let names: Vec<&str> = match &named {
+    let names = match named {
         Some(named) => vec![named],
         None => provider.keys().to_vec(),
     };

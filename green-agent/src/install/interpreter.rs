@@ -1,0 +1,214 @@
+//! Which Python there is for what is required: found before anything is installed, so that a wrong one is told as such and
+//! not by the agent's own syntax errors.
+
+use std::{
+    fmt, fs,
+    io::Read as _,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How long an interpreter may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The interpreter that is taken where nothing is said.
+pub const USUAL: &str = "python3";
+
+/// The minor versions of Python 3 that are looked for by name.
+const MINORS: std::ops::RangeInclusive<u8> = 8..=20;
+
+/// Which versions will do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Any.
+    Any,
+    /// `3.N` and no other.
+    Exactly(u8),
+    /// `3.N` and later ones.
+    From(u8),
+}
+
+/// There is no Python of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPython {
+    wanted: Wanted,
+    /// What the programs said that could have been it: its name, and its version or why it has none.
+    seen: Vec<(String, String)>,
+}
+
+impl fmt::Display for NoPython {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = match self.wanted {
+            Wanted::Any => "3".to_owned(),
+            Wanted::Exactly(minor) => format!("3.{minor}"),
+            Wanted::From(minor) => format!("3.{minor} or later"),
+        };
+        write!(f, "Python {version} is not there: ")?;
+        let seen: Vec<String> = self
+            .seen
+            .iter()
+            .map(|(name, said)| format!("`{name}` is {said}"))
+            .collect();
+        match seen.is_empty() {
+            true => f.write_str("there is no Python on the PATH")?,
+            false => f.write_str(&seen.join(", "))?,
+        }
+        let install = match self.wanted {
+            Wanted::Any => 12,
+            Wanted::Exactly(minor) | Wanted::From(minor) => minor,
+        };
+        write!(
+            f,
+            "; install it, with `uv python install 3.{install}` for instance, and put it on the PATH"
+        )
+    }
+}
+
+impl Wanted {
+    /// What a version says (`3.12`), else what the `requires-python` of a checkout does, as far as it names the
+    /// least version.
+    pub fn of(version: Option<&str>, checkout: Option<&Path>) -> Self {
+        if let Some(minor) = version.and_then(minor) {
+            return Self::Exactly(minor);
+        }
+        let least = checkout.and_then(|folder| {
+            let text = fs::read_to_string(folder.join("pyproject.toml")).ok()?;
+            let document: toml::Table = text.parse().ok()?;
+            let requires = document.get("project")?.get("requires-python")?.as_str()?;
+            let mut least = requires
+                .split(',')
+                .filter_map(|one| one.trim().strip_prefix(">="));
+            minor(least.next()?.trim())
+        });
+        least.map_or(Self::Any, Self::From)
+    }
+
+    fn fits(self, minor: u8) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exactly(wanted) => minor == wanted,
+            Self::From(least) => minor >= least,
+        }
+    }
+
+    /// The programs that could be it, the usual one first.
+    fn programs(self) -> Vec<String> {
+        let named = MINORS.filter(|minor| self.fits(*minor));
+        let named = named.map(|minor| format!("python3.{minor}"));
+        let others = match self {
+            Self::Any => Vec::new(),
+            Self::Exactly(_) | Self::From(_) => named.collect(),
+        };
+        std::iter::once(USUAL.to_owned()).chain(others).collect()
+    }
+
+    /// The program to use.
+    ///
+    /// # Errors
+    /// Says what is there instead.
+    pub fn find(self) -> Result<String, NoPython> {
+        self.find_by(&version)
+    }
+
+    fn find_by(
+        self,
+        version: &dyn Fn(&str) -> Option<Result<u8, String>>,
+    ) -> Result<String, NoPython> {
+        if self == Self::Any {
+            return Ok(USUAL.to_owned());
+        }
+        let mut seen = Vec::new();
+        for program in self.programs() {
+            match version(&program) {
+                None => {}
+                Some(Ok(minor)) if self.fits(minor) => return Ok(program),
+                Some(Ok(minor)) => seen.push((program, format!("3.{minor}"))),
+                Some(Err(said)) => seen.push((program, said)),
+            }
+        }
+        let wanted = self;
+        Err(NoPython { wanted, seen })
+    }
+}
+
+fn minor(version: &str) -> Option<u8> {
+    let rest = version.strip_prefix("3.")?;
+    rest.split('.').next()?.parse().ok()
+}
+
+/// The minor version of a program, or why it says none, as the stand-ins of version managers do; nothing if there is no
+/// such program.
+fn version(program: &str) -> Option<Result<u8, String>> {
+    let mut child = Command::new(program)
+        .args(["-I", "-c", "import sys; print(sys.version_info[1])"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let begun = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if begun.elapsed() > PATIENCE {
+            // It is gone already if this fails.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Some(Err("a program that does not answer".to_owned()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut said = String::new();
+    // What cannot be read is no version.
+    let _ = child.stdout.take()?.take(64).read_to_string(&mut said);
+    let minor = said.trim().parse();
+    Some(minor.map_err(|_| "a program that does not run".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(program: &str) -> Option<Result<u8, String>> {
+        match program {
+            "python3" => Some(Ok(11)),
+            "python3.13" => Some(Ok(13)),
+            "python3.12" => Some(Err("a program that does not run".to_owned())),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn an_interpreter_is_found_by_its_version() {
+        for (wanted, expected) in [
+            (Wanted::Any, "python3"),
+            (Wanted::Exactly(11), "python3"),
+            (Wanted::From(10), "python3"),
+            (Wanted::From(12), "python3.13"),
+        ] {
+            assert_eq!(wanted.find_by(&machine).as_deref(), Ok(expected));
+        }
+        let missing = Wanted::Exactly(12).find_by(&machine).unwrap_err();
+        assert_eq!(
+            missing.to_string(),
+            "Python 3.12 is not there: `python3` is 3.11, `python3.12` is a program that does not run; install it, with `uv \
+             python install 3.12` for instance, and put it on the PATH"
+        );
+    }
+
+    #[test]
+    fn a_checkout_says_what_it_needs() {
+        let folder = tempfile::tempdir().unwrap();
+        let needs = |line: &str| {
+            let text = format!("[project]\nname = 'a'\n{line}");
+            fs::write(folder.path().join("pyproject.toml"), text).unwrap();
+            Wanted::of(None, Some(folder.path()))
+        };
+        assert_eq!(needs("requires-python = '>=3.13,<4'"), Wanted::From(13));
+        assert_eq!(needs("requires-python = '>=3.11.4'"), Wanted::From(11));
+        assert_eq!(needs(""), Wanted::Any);
+        assert_eq!(
+            Wanted::of(Some("3.12"), Some(folder.path())),
+            Wanted::Exactly(12)
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! The command line that runs an agent's image, as AgentBeats runs it: the image takes `--host`, `--port` and
+//! `--card-url`.
+
+use super::supplied::PORT;
+
+/// Who runs containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// `docker`
+    Docker,
+    /// `podman`
+    Podman,
+}
+
+impl Engine {
+    /// Both, the one that is looked for first at the front.
+    pub const ALL: [Self; 2] = [Self::Docker, Self::Podman];
+
+    /// Its program.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Docker => "docker",
+            Self::Podman => "podman",
+        }
+    }
+}
+
+/// The words that run an image. It shares the network of this machine, so that it reaches the others, and they
+/// it, at the addresses that everybody is told. Of its variables only the names stand here: other users of the
+/// machine can read command lines.
+pub fn command<'a>(
+    engine: Engine,
+    image: &str,
+    variables: impl Iterator<Item = &'a str>,
+) -> Vec<String> {
+    let mut words = vec![engine.program(), "run", "--rm", "--init", "--network=host"];
+    words.extend(variables.flat_map(|name| ["-e", name]));
+    let card_url = format!("http://127.0.0.1:{PORT}/");
+    words.extend([
+        image,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        PORT,
+        "--card-url",
+        &card_url,
+    ]);
+    words.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_run_with_its_port_and_without_secrets_on_the_command_line() {
+        let words = command(
+            Engine::Podman,
+            "ghcr.io/x/y:1",
+            ["API_KEY", "LEVEL"].into_iter(),
+        );
+        assert_eq!(
+            words.join(" "),
+            "podman run --rm --init --network=host -e API_KEY -e LEVEL ghcr.io/x/y:1 \
+             --host 127.0.0.1 --port {port} --card-url http://127.0.0.1:{port}/"
+        );
+        assert_eq!(command(Engine::Docker, "i", [].into_iter())[0], "docker");
+    }
+}

@@ -1,0 +1,284 @@
+//! How agents are started that a file only names, as those of leaderboards do: said on the command line, in an
+//! overlay file, or by the image that the file names.
+
+use std::{collections::BTreeMap, fmt, path::Path};
+
+use url::Url;
+
+use super::{
+    container::{self, Engine},
+    error::ScenarioErrors,
+    model::{Agent, GREEN, Scenario, Start},
+    parse,
+};
+
+/// Stands in a `cmd` for a free port, at which the agent is to listen.
+pub const PORT: &str = "{port}";
+
+/// How agents are started, by role.
+#[derive(Clone, Debug, Default)]
+pub struct Supplied {
+    agents: BTreeMap<String, Given>,
+}
+
+/// What is said of one agent.
+#[derive(Clone, Debug)]
+struct Given {
+    start: Start,
+    env: BTreeMap<String, String>,
+}
+
+/// Why agents cannot be started as somebody said.
+#[derive(Debug, thiserror::Error)]
+pub enum SuppliedError {
+    /// A flag that cannot be read.
+    #[error("--agent {flag}: expected {expected}")]
+    Flag {
+        /// The flag's value.
+        flag: String,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// The overlay cannot be read.
+    #[error(transparent)]
+    Overlay(#[from] ScenarioErrors),
+    /// Nobody has the role.
+    #[error("--agent or overlay: nobody has the role {role:?}; expected one of: {}", known.join(", "))]
+    NoSuchRole {
+        /// The role.
+        role: String,
+        /// The roles that there are.
+        known: Vec<String>,
+    },
+}
+
+impl Supplied {
+    /// From an overlay file and flags; a flag counts more.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn new(overlay: Option<&Path>, flags: &[String]) -> Result<Self, SuppliedError> {
+        let mut agents = BTreeMap::new();
+        if let Some(path) = overlay {
+            let given = parse::overlay(path)?.into_iter().map(|agent| {
+                let (start, env) = (agent.start, agent.env);
+                (agent.role, Given { start, env })
+            });
+            agents.extend(given);
+        }
+        for flag in flags {
+            let (role, start) = read(flag).map_err(|expected| SuppliedError::Flag {
+                flag: flag.clone(),
+                expected,
+            })?;
+            let env = BTreeMap::new();
+            agents.insert(role, Given { start, env });
+        }
+        Ok(Self { agents })
+    }
+
+    /// Puts into a scenario what was said of its agents.
+    ///
+    /// # Errors
+    /// If a role is nobody's there.
+    pub fn apply(&self, scenario: &mut Scenario) -> Result<(), SuppliedError> {
+        let known: Vec<String> = scenario.agents().map(|one| one.role.clone()).collect();
+        let stranger = self.agents.keys().find(|role| !known.contains(role));
+        if let Some(role) = stranger {
+            let role = role.clone();
+            return Err(SuppliedError::NoSuchRole { role, known });
+        }
+        for agent in scenario.agents_mut() {
+            if let Some(given) = self.agents.get(&agent.role) {
+                agent.start = given.start.clone();
+                agent.env.extend(given.env.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An agent that nobody knows how to start.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unknown {
+    role: String,
+    image: Option<String>,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let role = match self.role.contains(' ') {
+            true => format!("'{}'", self.role),
+            false => self.role.clone(),
+        };
+        write!(f, "{}: the file does not say how it is started", self.role)?;
+        if let Some(image) = &self.image {
+            write!(
+                f,
+                ", but for the image {image}, and neither docker nor podman is installed"
+            )?;
+        }
+        write!(
+            f,
+            "; say it with --agent {role}=\"CMD --port {PORT}\" or --agent {role}=URL, or in an --overlay file"
+        )
+    }
+}
+
+/// The agents of which nobody knows how they are started.
+pub fn unknown(scenario: &Scenario) -> Vec<Unknown> {
+    let absent = scenario.agents().filter_map(|agent| match &agent.start {
+        Start::Absent { image } => Some(Unknown {
+            role: agent.role.clone(),
+            image: image.clone(),
+        }),
+        _known => None,
+    });
+    absent.collect()
+}
+
+/// Has images run that nobody said anything else of.
+pub fn contain(scenario: &mut Scenario, engine: Engine) {
+    for agent in scenario.agents_mut() {
+        let started = match &agent.start {
+            Start::Absent { image: Some(image) } => contained(agent, image, engine),
+            _other => continue,
+        };
+        agent.start = started;
+    }
+}
+
+fn contained(agent: &Agent, image: &str, engine: Engine) -> Start {
+    Start::Program {
+        endpoint: anywhere(),
+        cmd: container::command(engine, image, agent.env.keys().map(String::as_str)),
+    }
+}
+
+/// `ROLE=URL` or `ROLE=CMD`.
+fn read(flag: &str) -> Result<(String, Start), &'static str> {
+    const EXPECTED: &str = "ROLE=URL or ROLE=\"CMD\"";
+    let (role, how) = flag.split_once('=').ok_or(EXPECTED)?;
+    let (role, how) = (role.trim().to_owned(), how.trim());
+    if role.is_empty() || how.is_empty() {
+        return Err(EXPECTED);
+    }
+    if how.starts_with("http://") || how.starts_with("https://") {
+        let endpoint = Url::parse(how).ok().filter(Url::has_host);
+        let endpoint = endpoint.ok_or("a URL with a host after ROLE=")?;
+        return Ok((role, Start::Running { endpoint }));
+    }
+    let cmd = shlex::split(how).filter(|words| !words.is_empty());
+    let cmd = cmd.ok_or("a command whose quotes are balanced after ROLE=")?;
+    Ok((role, program(cmd)?))
+}
+
+/// A program listens where its own words say.
+fn program(cmd: Vec<String>) -> Result<Start, &'static str> {
+    if cmd.iter().any(|word| word.contains(GREEN)) {
+        return Ok(Start::Client { cmd });
+    }
+    if cmd.iter().any(|word| word.contains(PORT)) {
+        let endpoint = anywhere();
+        return Ok(Start::Program { endpoint, cmd });
+    }
+    let port = named_port(&cmd).ok_or(
+        "the port in CMD, at which the agent will listen: --port {port} for a free one, or --port N",
+    )?;
+    let mut endpoint = anywhere();
+    // This URL has a host, so it takes a port.
+    let _ = endpoint.set_port(Some(port));
+    Ok(Start::Program { endpoint, cmd })
+}
+
+fn named_port(cmd: &[String]) -> Option<u16> {
+    let joined = cmd
+        .iter()
+        .find_map(|word| word.strip_prefix("--port=")?.parse().ok());
+    let after = || {
+        let at = cmd
+            .iter()
+            .position(|word| word == "--port" || word == "-p")?;
+        cmd.get(at + 1)?.parse().ok()
+    };
+    joined.or_else(after)
+}
+
+/// This machine, at the free port that [`PORT`] becomes.
+#[expect(clippy::unwrap_used, reason = "the text is a URL")]
+fn anywhere() -> Url {
+    Url::parse("http://127.0.0.1:0/").unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::tests::scenario_of;
+
+    const FILE: &str = "[green_agent]\nagentbeats_id = ''\nenv = { A = 'b' }\n[[participants]]\nname = 'purple'\nimage = 'ghcr.io/x/y:1'\nenv = { KEY = '${KEY}' }\n";
+
+    fn supplied(flags: &[&str]) -> Result<Supplied, String> {
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        Supplied::new(None, &flags).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_the_file_leaves_out_is_said_by_flags() {
+        let mut scenario = scenario_of(FILE);
+        let unknown = unknown(&scenario);
+        assert_eq!(unknown.len(), 2);
+        assert_eq!(
+            unknown[0].to_string(),
+            "purple: the file does not say how it is started, but for the image ghcr.io/x/y:1, and neither docker nor \
+             podman is installed; say it with --agent purple=\"CMD --port {port}\" or --agent purple=URL, or in an \
+             --overlay file"
+        );
+        let supplied = supplied(&["green=http://127.0.0.1:9", "purple=x --port {port}"]).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        assert!(super::unknown(&scenario).is_empty());
+        let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
+        assert!(
+            matches!(&starts[0], Start::Program { endpoint, cmd } if endpoint.port() == Some(0) && cmd[0] == "x")
+        );
+        assert!(matches!(&starts[1], Start::Running { endpoint } if endpoint.port() == Some(9)));
+        assert_eq!(scenario.participants[0].env["KEY"], "${KEY}");
+    }
+
+    #[test]
+    fn an_overlay_has_the_same_form_as_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local.toml");
+        let text = "[green_agent]\ncmd = 'judge --port 9009'\nendpoint = 'http://127.0.0.1:9009'\n\
+                    [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\n";
+        std::fs::write(&path, text).unwrap();
+        let mut scenario = scenario_of(FILE);
+        let flags = ["green=other --port=9010".to_owned()];
+        let supplied = Supplied::new(Some(&path), &flags).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
+        assert!(matches!(&starts[0], Start::Policy(_)));
+        assert!(
+            matches!(&starts[1], Start::Program { endpoint, .. } if endpoint.port() == Some(9010))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told() {
+        for (flag, expected) in [
+            ("purple", "--agent purple: expected ROLE=URL or ROLE"),
+            ("purple=x", "--agent purple=x: expected the port in CMD"),
+            ("purple=http://", "--agent purple=http://: expected a URL"),
+            ("purple='x", "--agent purple='x: expected a command"),
+        ] {
+            let error = supplied(&[flag]).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let nobody = supplied(&["red=http://h"]).unwrap();
+        let error = nobody.apply(&mut scenario_of(FILE)).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("nobody has the role \"red\"; expected one of: purple, green")
+        );
+    }
+}
