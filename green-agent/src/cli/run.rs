@@ -43,6 +43,9 @@ pub(super) struct Run {
     seed: Option<u64>,
     #[command(flatten)]
     agents: Agents,
+    /// Rewrite all addresses in agent cards, where a card names another one than its agent is reached at
+    #[arg(long)]
+    rewrite_cards: bool,
     /// Install what scenarios require, into a cache folder that is used again
     #[arg(long)]
     install: bool,
@@ -135,6 +138,7 @@ impl Run {
             folder: self.runs.join(stamp()),
             working_dir,
             supplied,
+            rewrite_cards: self.rewrite_cards,
             engine: install::engine(),
             installer,
             keeper,

@@ -77,7 +77,7 @@ fn follow(
     let Some(Value::String(url)) = members.get_mut(name) else {
         return;
     };
-    match origins.follow(url) {
+    match origins.follow_card(url) {
         Leads::Upstream(on_recorder) if !grpc => {
             rewritten.changed |= *url != on_recorder;
             *url = on_recorder;

@@ -75,6 +75,8 @@ pub struct RecorderOptions {
     pub connect: Duration,
     /// How long [`Recorder::stop`] lets open exchanges go on before it breaks them off.
     pub drain: Duration,
+    /// Whether all addresses in an agent's card are taken for that agent's, wherever they lead.
+    pub rewrite_cards: bool,
 }
 
 impl Default for RecorderOptions {
@@ -85,6 +87,7 @@ impl Default for RecorderOptions {
             exchanges: 1024,
             connect: Duration::from_secs(5),
             drain: Duration::from_secs(2),
+            rewrite_cards: false,
         }
     }
 }
@@ -161,7 +164,7 @@ impl Recorder {
         for (hop, listener, origins) in standing {
             let proxy = Proxy {
                 book: Arc::new(recorder.book(hop, &transcript, &masker)),
-                origins: origins.among(ours.clone()),
+                origins: origins.among(ours.clone()).trusting(options.rewrite_cards),
                 client: client.clone(),
                 permits: Arc::new(Semaphore::new(options.exchanges)),
                 body_limit: options.body_limit,

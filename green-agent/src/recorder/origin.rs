@@ -16,6 +16,8 @@ pub(super) struct Origins {
     recorder: Url,
     /// The origins of the recorder on all hops.
     ours: Arc<BTreeSet<String>>,
+    /// Whether all addresses in a card are taken for the upstream's.
+    trusted: bool,
 }
 
 /// Where a URL leads, seen from a caller that reaches the upstream through the recorder.
@@ -44,12 +46,33 @@ impl Origins {
             upstream: upstream.clone(),
             recorder,
             ours: Arc::default(),
+            trusted: false,
         })
     }
 
     /// Among the recorder's origins on all hops, this one included.
     pub(super) fn among(self, ours: Arc<BTreeSet<String>>) -> Self {
         Self { ours, ..self }
+    }
+
+    /// Whether a card that names other addresses, such as a container's, means the upstream all the same.
+    pub(super) fn trusting(self, trusted: bool) -> Self {
+        Self { trusted, ..self }
+    }
+
+    /// Where a URL of a card leads.
+    pub(super) fn follow_card(&self, url: &str) -> Leads {
+        match (self.follow(url), Url::parse(url)) {
+            (Leads::Elsewhere, Ok(parsed)) if self.trusted && parsed.has_host() => {
+                self.on_recorder(&parsed)
+            }
+            (leads, _) => leads,
+        }
+    }
+
+    fn on_recorder(&self, url: &Url) -> Leads {
+        let origin = &self.recorder[..Position::BeforePath];
+        Leads::Upstream(format!("{origin}{}", &url[Position::BeforePath..]))
     }
 
     /// The recorder's address for the upstream's endpoint, with the endpoint's path and query.
@@ -85,8 +108,7 @@ impl Origins {
             Some(host) == self.upstream.host_str() || THIS_MACHINE.contains(&host)
         });
         if same_port && same_host {
-            let origin = &self.recorder[..Position::BeforePath];
-            Leads::Upstream(format!("{origin}{}", &url[Position::BeforePath..]))
+            self.on_recorder(&url)
         } else {
             Leads::Elsewhere
         }
@@ -102,6 +124,21 @@ fn is_path(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cards_other_address_is_followed_only_when_that_is_asked_for() {
+        let plain = origins("http://127.0.0.1:9009/");
+        let other = "http://agent:80/a2a";
+        assert_eq!(plain.follow_card(other), Leads::Elsewhere);
+        let trusting = plain.trusting(true);
+        let here = Leads::Upstream("http://127.0.0.1:4000/a2a".to_owned());
+        assert_eq!(trusting.follow_card(other), here);
+        assert_eq!(
+            trusting.follow(other),
+            Leads::Elsewhere,
+            "a redirect stays one"
+        );
+    }
 
     fn origins(upstream: &str) -> Origins {
         Origins::new(&upstream.parse().unwrap(), 4000).unwrap()

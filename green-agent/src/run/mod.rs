@@ -66,6 +66,8 @@ pub struct RunOptions {
     pub working_dir: PathBuf,
     /// How agents are started that files only name.
     pub supplied: Supplied,
+    /// Take all addresses in agents' cards for those agents', wherever they lead.
+    pub rewrite_cards: bool,
     /// Who runs the images that files name.
     pub engine: Option<Engine>,
     /// Installs what scenarios require.

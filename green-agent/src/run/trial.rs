@@ -122,7 +122,10 @@ impl Trial<'_> {
             hops::hops(self.scenario, &cast),
             transcript.clone(),
             cast.masker.clone(),
-            RecorderOptions::default(),
+            RecorderOptions {
+                rewrite_cards: self.options.rewrite_cards,
+                ..RecorderOptions::default()
+            },
         );
         let mut recorder = recorder
             .await

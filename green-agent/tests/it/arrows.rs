@@ -225,6 +225,7 @@ const MCP_TOOLS: Rooms = &[
             "connection",
             "context",
             "inbox",
+            "secret",
             "sites",
         ],
     ),
@@ -251,7 +252,7 @@ const PURPLE: Rooms = &[
     ("a2a_client", &["agent", "clock"]),
     ("hosted", &["agent", "clock"]),
     ("agent", &["clock", "policy", "toolbox"]),
-    ("policy", &["toolbox"]),
+    ("policy", &["clock", "toolbox"]),
     ("toolbox", &[]),
     ("clock", &[]),
 ];

@@ -24,7 +24,7 @@ use crate::{
     model::{Answer, KEY, Model, Protocol, recorded, well},
 };
 
-const FIXTURES: [(Protocol, &str); 4] = [
+pub(crate) const FIXTURES: [(Protocol, &str); 4] = [
     (
         Protocol::OpenAi,
         include_str!("../fixtures/openai_sum.json"),

@@ -20,3 +20,5 @@ mod model;
 mod program;
 #[cfg(test)]
 mod scripted;
+#[cfg(test)]
+mod sdk;

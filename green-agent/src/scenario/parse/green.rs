@@ -84,7 +84,8 @@ fn reject_process_keys(table: &mut Table<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::tests::errors_of;
+    use super::*;
+    use crate::scenario::tests::{errors_of, scenario_of};
 
     #[test]
     fn the_built_in_evaluator_needs_nothing() {
@@ -104,11 +105,16 @@ mod tests {
     }
 
     #[test]
-    fn a_green_agent_that_is_only_an_image_is_not_the_built_in_one() {
-        let errors = errors_of("[green_agent]\nimage = 'ghcr.io/x/y'\n");
-        assert!(
-            errors.starts_with("a.toml:1:1: green_agent: only an image"),
-            "{errors}"
-        );
+    fn a_green_agent_that_is_only_named_is_not_the_built_in_one() {
+        for text in [
+            "image = 'ghcr.io/x/y'",
+            "agentbeats_id = ''\nenv = { A = 'b' }",
+        ] {
+            let scenario = scenario_of(&format!("[green_agent]\n{text}\n"));
+            let Green::Agent(green) = scenario.green else {
+                panic!("{text}");
+            };
+            assert!(matches!(green.start, Start::Absent { .. }), "{text}");
+        }
     }
 }

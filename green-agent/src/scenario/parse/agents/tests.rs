@@ -78,10 +78,6 @@ fn what_is_wrong_with_an_agent_is_said_at_its_key() {
             "a.toml:5:7: participants[0].cmd: cmd found without",
         ),
         (
-            "role = 'a'\nimage = 'x'",
-            "a.toml:3:1: participants[0]: only an image",
-        ),
-        (
             "role = 'a'\nbuiltin = 'x'",
             "a.toml:5:11: participants[0].builtin: expected a built-in bot: sample, ",
         ),

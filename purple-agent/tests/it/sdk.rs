@@ -1,0 +1,42 @@
+//! The stand-ins for models are held to what the vendors' own SDKs understand: those ask them, and are let in only
+//! with a request as the stand-ins want it from us.
+//!
+//! Runs where `PURPLE_SDK_PYTHON` names a Python that has `openai`, `anthropic` and `google-genai`; elsewhere there
+//! is nothing to ask with.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::{
+    llm::FIXTURES,
+    model::{KEY, Model, recorded},
+};
+
+#[tokio::test]
+async fn the_vendors_sdks_understand_the_stand_ins() {
+    let Ok(python) = std::env::var("PURPLE_SDK_PYTHON") else {
+        return;
+    };
+    for (protocol, fixture) in FIXTURES {
+        let model = Model::start(protocol, recorded(fixture, 7)).await;
+        let provider = model.settings()["provider"].clone();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk/talk.py");
+        let base_url = model.base_url.as_str().trim_end_matches('/');
+        let talk = Command::new(&python)
+            .args([script, provider.as_str().unwrap(), base_url, KEY])
+            .stderr(Stdio::piped())
+            .output();
+        let output = talk.await.unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{protocol:?}: {said}");
+        let understood: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let tokens = understood[1].as_u64().unwrap();
+        assert_eq!(
+            understood[0],
+            json!(["message_history", "connect_to_mcp_server"])
+        );
+        assert!((900..1000).contains(&tokens), "{protocol:?}: {tokens}");
+    }
+}
