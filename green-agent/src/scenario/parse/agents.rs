@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::{
     bot,
     cast::Cast,
@@ -104,12 +106,24 @@ pub(super) fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
 
 fn env(node: &Node<'_>) -> BTreeMap<String, String> {
     let entries = node.table().into_iter().flat_map(|table| {
-        let texts = table.entries().map(|(name, value)| (name, value.text()));
+        let texts = table.entries().map(|(name, value)| (name, text_of(&value)));
         texts.collect::<Vec<_>>()
     });
     entries
-        .filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())))
+        .filter_map(|(name, text)| Some((name.to_owned(), text?)))
         .collect()
+}
+
+/// A variable's value: numbers, true and false stand in public files too.
+fn text_of(node: &Node<'_>) -> Option<String> {
+    match node.json()? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => {
+            node.expected("text, a number, true or false")
+        }
+    }
 }
 
 #[cfg(test)]

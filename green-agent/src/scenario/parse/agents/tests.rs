@@ -52,13 +52,14 @@ fn the_leaderboards_dialect_is_read_too() {
         name = "debater"
         image = "ghcr.io/x/y"
         endpoint = "http://127.0.0.1:9019/a2a"
-        env = { KEY = "${SECRET}" }
+        env = { KEY = "${SECRET}", TEMPERATURE = 1.0 }
         requires = ["command:uv"]
         "#,
     );
     let debater = &scenario.participants[0];
     assert_eq!(debater.role, "debater");
     assert_eq!(debater.env["KEY"], "${SECRET}");
+    assert_eq!(debater.env["TEMPERATURE"], "1.0");
     assert_eq!(debater.requires.len(), 1);
 }
 
@@ -106,8 +107,8 @@ fn what_is_wrong_with_an_agent_is_said_at_its_key() {
             "a.toml:4:8: participants[0].role: expected a role",
         ),
         (
-            "role = 'a'\nendpoint = 'http://h'\nenv = { A = 1 }",
-            "a.toml:6:13: participants[0].env.A: expected text, found 1",
+            "role = 'a'\nendpoint = 'http://h'\nenv = { A = [] }",
+            "a.toml:6:13: participants[0].env.A: expected text, a number, true or false, found a list",
         ),
     ] {
         let errors = errors_of(&format!("{GREEN}[[participants]]\n{participant}\n"));
