@@ -240,7 +240,11 @@ fn gemini(headers: &HeaderMap, request: &Value) -> Checked {
         "systemInstruction has no parts",
     )?;
     let declared = list(&request["tools"][0], "functionDeclarations");
-    tools(declared, |tool| Some((tool, &tool["parametersJsonSchema"])))?;
+    // ProtoJSON takes both spellings, and the vendor's SDK sends the second.
+    tools(declared, |tool| {
+        let schema = tool.get("parametersJsonSchema");
+        Some((tool, schema.or(tool.get("parameters_json_schema"))?))
+    })?;
     let mut open: Vec<&Value> = Vec::new();
     for (index, content) in list(request, "contents").iter().enumerate() {
         let role = if index % 2 == 0 { "user" } else { "model" };

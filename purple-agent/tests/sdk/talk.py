@@ -55,7 +55,7 @@ def gemini():
     from google import genai
     from google.genai import types
 
-    client = genai.Client(api_key=key, http_options=types.HttpOptions(base_url=base_url))
+    client = genai.Client(api_key=key, http_options=types.HttpOptions(base_url=base_url, api_version="v1beta"))
     look = types.FunctionDeclaration(name="look", description="Looks", parameters_json_schema=SCHEMA)
     answer = client.models.generate_content(
         model="test-model",
