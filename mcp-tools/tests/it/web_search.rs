@@ -46,7 +46,7 @@ fn result(url: &str, title: &str) -> Value {
     })
 }
 
-fn page(results: Value, unresponsive: Value) -> String {
+fn page(results: &Value, unresponsive: &Value) -> String {
     let page = json!({
         "query": "q", "number_of_results": 0, "results": results, "answers": [], "corrections": [], "infoboxes": [],
         "suggestions": ["urmston"], "unresponsive_engines": unresponsive,
@@ -81,7 +81,7 @@ async fn sites_are_found_by_an_instance_of_searxng() {
         {"title": "no address"},
         result("https://league.example/u10", "The league"),
     ]);
-    let (url, asked) = instance(200, page(results, json!([["google", "timeout"]]))).await;
+    let (url, asked) = instance(200, page(&results, &json!([["google", "timeout"]]))).await;
     let query = json!({"query": "Urmston Town & juniors"});
     let found = search(&by(&url, Sites::default()), query).await.unwrap();
     let sites = json!([
@@ -107,7 +107,7 @@ async fn what_the_index_has_comes_first_and_once() {
         result("https://other.example/", "Another"),
         result("https://third.example/", "A third"),
     ]);
-    let (url, asked) = instance(200, page(results, json!([]))).await;
+    let (url, asked) = instance(200, page(&results, &json!([]))).await;
     let index = || {
         Sites::new([Site {
             url: "https://club.example".parse().unwrap(),
@@ -153,8 +153,8 @@ async fn that_the_engine_cannot_help_is_told() {
         (
             200,
             page(
-                json!([]),
-                json!([["google", "Suspended: CAPTCHA"], ["brave", "timeout"]]),
+                &json!([]),
+                &json!([["google", "Suspended: CAPTCHA"], ["brave", "timeout"]]),
             ),
             "google (Suspended: CAPTCHA), brave (timeout)",
         ),
@@ -170,7 +170,7 @@ async fn that_the_engine_cannot_help_is_told() {
     let nobody = "http://127.0.0.1:9/".parse().unwrap();
     let told = search(&by(&nobody, Sites::default()), json!({"query": "club"})).await;
     assert!(told.unwrap_err().contains("cannot be reached"));
-    let (url, _) = instance(200, page(json!([]), json!([]))).await;
+    let (url, _) = instance(200, page(&json!([]), &json!([]))).await;
     let found = search(&by(&url, Sites::default()), json!({"query": "club"})).await;
     assert_eq!(found.unwrap()["results"], json!([]));
 }

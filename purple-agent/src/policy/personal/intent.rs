@@ -208,9 +208,7 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
         Some(whole) => token.word == whole,
         None => token.word.starts_with(said),
     };
-    let family = CLEAR
-        .iter()
-        .find(|(_, words)| words.iter().any(|one| is_said(one)));
+    let family = CLEAR.iter().find(|(_, words)| words.iter().any(is_said));
     family.map(|(intent, _)| *intent)
 }
 
