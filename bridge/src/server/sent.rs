@@ -14,6 +14,8 @@ pub(super) async fn called(
     context: &Context,
     call: Call,
 ) -> Result<(Reply, Option<Room>), Error> {
+    // Before anything else, so that nothing is held meanwhile.
+    service.await_news(context, &call).await;
     let Some(name) = read(&call) else {
         let reply = service.call(context, call).await?;
         let size = reply.size();

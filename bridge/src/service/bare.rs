@@ -37,7 +37,9 @@ impl Plain {
         if !is_done || !is_one_message(task) {
             return None;
         }
-        let mut message = said(task).next().cloned()?;
+        let answers = task.artifacts.iter().filter_map(answer::message);
+        let mut message = answers.chain(said(task).cloned()).next()?;
+        message.context_id.clone_from(&task.context_id);
         message.task_id = None;
         for (key, value) in task.metadata.iter().flatten() {
             let is_asked = |asked: &Metadata| asked.get(key) == Some(value);
@@ -92,13 +94,13 @@ fn is_at_work(task: &Task) -> bool {
 /// Whether the task has, beside the message that it began with, at most one of the agent's, and nothing
 /// else.
 fn is_one_message(task: &Task) -> bool {
-    let id = said(task).next().map(|message| message.message_id.clone());
-    let is_said = |artifact| answer::message_id(artifact) == id && id.is_some();
+    let answers = |artifact| answer::message_id(artifact).is_some();
     let heard = task.history.iter().filter(|one| one.role == Role::User);
-    task.artifacts.iter().all(is_said) && said(task).count() <= 1 && heard.count() == 1
+    let count = task.artifacts.len() + said(task).count();
+    task.artifacts.iter().all(answers) && count <= 1 && heard.count() == 1
 }
 
-/// What the agent said.
+/// What the agent said and did not make an artifact.
 fn said(task: &Task) -> impl Iterator<Item = &Message> {
     let all = task.history.iter().chain(&task.status.message);
     all.filter(|one| one.role != Role::User)

@@ -10,7 +10,7 @@ use bridge_protocol::{
     dialect::Version,
 };
 
-use super::{Context, Service};
+use super::{Context, Service, sequence};
 
 /// What agents say to those they know, by their names.
 pub(super) type ExtendedCards = Arc<RwLock<BTreeMap<String, AgentCard>>>;
@@ -22,6 +22,7 @@ impl Service {
         if self.extended(agent).is_some() {
             card.capabilities.extended_agent_card = Some(true);
         }
+        offer(&mut card);
         Some(card)
     }
 
@@ -39,6 +40,7 @@ impl Service {
             return Err(Error::new(ErrorKind::UnsupportedOperation, message));
         }
         card.capabilities.extended_agent_card = Some(true);
+        offer(&mut card);
         Ok(card)
     }
 
@@ -65,5 +67,13 @@ impl Service {
     fn extended(&self, agent: &str) -> Option<AgentCard> {
         let cards = self.extended.read().unwrap_or_else(PoisonError::into_inner);
         cards.get(agent).cloned()
+    }
+}
+
+/// What the service itself offers, unless the card says so.
+fn offer(card: &mut AgentCard) {
+    let offered = &mut card.capabilities.extensions;
+    if offered.iter().all(|one| one.uri != sequence::EXTENSION) {
+        offered.push(sequence::offer());
     }
 }

@@ -6,7 +6,7 @@ use bridge_program::{Room, outgoing};
 use bridge_protocol::a2a::{Error, StreamResponse, Task};
 use futures_util::{StreamExt as _, stream};
 
-use super::{Context, Item, Items, Position, Service, error, history::with_history};
+use super::{Context, Item, Items, Position, Service, error, history::with_history, sequence};
 use crate::{
     caller::Caller,
     store::{Event, Seq, Store, StoreError, Stored, size},
@@ -63,6 +63,8 @@ struct Reader {
     /// The last event that was read, or is not to be shown because the client has it.
     position: Position,
     bounds: Option<Bounds>,
+    /// Whether the client wants the items numbered.
+    is_numbered: bool,
     /// The stream's turn has not begun yet, as far as was read.
     is_behind: bool,
     end: End,
@@ -109,6 +111,7 @@ impl Reader {
             caller,
             position,
             bounds: None,
+            is_numbered: sequence::is_wanted(context),
             is_behind: matches!(end, End::Turn { .. }),
             end,
         }
@@ -117,10 +120,19 @@ impl Reader {
     /// The task as it stood. It is shared with others until there is room to send it.
     async fn first(&mut self, task: Arc<Task>) -> Item {
         self.room = outgoing().room(size::task(&task)).await;
+        let task = StreamResponse::Task(Arc::unwrap_or_clone(task));
+        self.item(task, false)
+    }
+
+    /// An item that stands where was read last.
+    fn item(&self, mut response: StreamResponse, is_behind: bool) -> Item {
+        if self.is_numbered {
+            sequence::number_item(&mut response, self.position.seq);
+        }
         Item {
-            response: StreamResponse::Task(Arc::unwrap_or_clone(task)),
             position: self.position.clone(),
-            is_behind: false,
+            response,
+            is_behind,
         }
     }
 
@@ -152,12 +164,7 @@ impl Reader {
             self.position.seq = seq;
             let ends = matches!(&event, Event::Status { status, .. } if status.state.is_terminal());
             if let Some(response) = self.shown.of(seq, event, &bounds.context_id).await? {
-                let item = Item {
-                    position: self.position.clone(),
-                    response,
-                    is_behind: self.is_behind,
-                };
-                return Ok(Some((item, ends)));
+                return Ok(Some((self.item(response, self.is_behind), ends)));
             }
         }
         Ok(None)

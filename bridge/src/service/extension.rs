@@ -7,7 +7,7 @@ use bridge_protocol::{
     translate::whole,
 };
 
-use super::{Context, Service};
+use super::{Context, Service, sequence};
 
 impl Service {
     /// The extensions that are in use for a request: those that its client asks for and its agent offers.
@@ -17,8 +17,11 @@ impl Service {
             return BTreeSet::new();
         };
         let offered = agent.card.capabilities.extensions.iter();
-        let wanted = offered.filter(|offer| context.extensions.contains(&offer.uri));
-        wanted.map(|offer| offer.uri.clone()).collect()
+        let offered = offered.map(|offer| offer.uri.as_str());
+        let wanted = offered
+            .chain([sequence::EXTENSION])
+            .filter(|uri| context.extensions.contains(*uri));
+        wanted.map(str::to_owned).collect()
     }
 
     /// Notes on a message that its client asked for activities, where the agent offers them whole: what is

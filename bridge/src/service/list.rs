@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use bridge_protocol::{
-    a2a::{Error, ListTasksRequest, ListTasksResponse, Metadata, Task, TaskState},
+    a2a::{Error, ListTasksRequest, ListTasksResponse, Metadata, TaskState},
     wire::FieldError,
 };
 use jiff::Timestamp;
 
-use super::{
-    Context, Service, error,
-    history::{self, with_history},
-};
+use super::{Context, Service, error, history, sequence};
 use crate::store::{ListQuery, Snapshot};
 
 const LARGEST_PAGE: i32 = 100;
 const USUAL_PAGE: i32 = 50;
+
+/// How large a page is at most, in bytes, but for one task that is larger: half of what clients over gRPC take by
+/// default.
+const PAGE_BYTES: usize = 2 << 20;
 
 impl Service {
     /// The caller's tasks with this agent, newest status first.
@@ -33,11 +34,18 @@ impl Service {
             after: after(request.status_timestamp_after.as_deref())?,
             page_token: request.page_token.unwrap_or_default(),
             page_size: page_size.unsigned_abs() as usize,
+            page_bytes: PAGE_BYTES,
+            artifacts: request.include_artifacts.unwrap_or(false),
+            history: request
+                .history_length
+                .and_then(|length| usize::try_from(length).ok()),
         };
         let page = self.turns.store().list(&context.caller, &query).await;
         let page = page.map_err(error::of_store)?;
-        let artifacts = request.include_artifacts.unwrap_or(false);
-        let shown = |one: Snapshot| shown(one, artifacts, request.history_length);
+        let shown = |Snapshot { task, seq }| {
+            let task = sequence::numbered(context, query.wanted(task), seq);
+            Arc::unwrap_or_clone(task)
+        };
         Ok(ListTasksResponse {
             tasks: page.tasks.into_iter().map(shown).collect(),
             next_page_token: page.next,
@@ -46,14 +54,6 @@ impl Service {
             extra: Metadata::new(),
         })
     }
-}
-
-fn shown(snapshot: Snapshot, artifacts: bool, history: Option<i32>) -> Task {
-    let mut task = Arc::unwrap_or_clone(with_history(snapshot.task, history));
-    if !artifacts {
-        task.artifacts.clear();
-    }
-    task
 }
 
 fn page_size(wanted: Option<i32>) -> Result<i32, Error> {

@@ -13,6 +13,7 @@ mod list;
 mod modes;
 mod push;
 mod send;
+pub mod sequence;
 mod settle;
 mod task;
 mod tenant;

@@ -11,10 +11,11 @@ use tokio::time::timeout;
 use super::{
     Context, Items, Position, Service, bare, error, events,
     history::{self, with_history},
+    sequence,
 };
 use crate::{
     carried::carried,
-    store::{Event, Head, Seq, Turn, TurnState},
+    store::{Event, Head, Seq, Snapshot, Turn, TurnState},
     turns::{Incoming, Submitted},
 };
 
@@ -56,11 +57,12 @@ impl Service {
                 store.task(&context.caller, &submitted.task).await
             }
         };
-        let task = snapshot.map_err(error::of_store)?.task;
+        let Snapshot { task, seq } = snapshot.map_err(error::of_store)?;
         if let Some(message) = plain.and_then(|plain| plain.answer(&task)) {
             return Ok(SendMessageResponse::Message(message));
         }
-        Ok(SendMessageResponse::Task(with_history(task, history)))
+        let task = sequence::numbered(context, with_history(task, history), seq);
+        Ok(SendMessageResponse::Task(task))
     }
 
     /// Says something and shows the task's changes until its turn has ended. A turn that waits behind

@@ -9,7 +9,7 @@ use bridge_protocol::a2a::{
 use super::{
     Context, Items, Position, Service, error, events,
     history::{self, with_history},
-    tenant,
+    sequence, tenant,
 };
 use crate::{carried::carried, store::Head, turns::TurnError};
 
@@ -27,7 +27,8 @@ impl Service {
             .task(&context.caller, &head.task)
             .await
             .map_err(error::of_store)?;
-        Ok(with_history(snapshot.task, request.history_length))
+        let task = with_history(snapshot.task, request.history_length);
+        Ok(sequence::numbered(context, task, snapshot.seq))
     }
 
     /// Ends a task at once; its agent is told afterwards.
@@ -41,7 +42,7 @@ impl Service {
         let caller = context.caller.clone();
         let canceling = async move { turns.cancel(&agent, &caller, &head.task).await };
         match carried(canceling).await {
-            Ok(snapshot) => Ok(snapshot.task),
+            Ok(snapshot) => Ok(sequence::numbered(context, snapshot.task, snapshot.seq)),
             Err(TurnError::Ended { task }) => {
                 let message = format!("task {task} has ended already");
                 Err(Error::new(ErrorKind::TaskNotCancelable, message))

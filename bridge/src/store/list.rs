@@ -1,9 +1,11 @@
 //! Lists of tasks: what is asked for, and where a page begins.
 
-use bridge_protocol::a2a::TaskState;
+use std::sync::Arc;
+
+use bridge_protocol::a2a::{Task, TaskState};
 use jiff::Timestamp;
 
-use super::{Head, Snapshot, StoreError};
+use super::{Head, Snapshot, StoreError, size};
 
 /// Which tasks, and which page of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,12 @@ pub struct ListQuery {
     pub page_token: String,
     /// At most so many tasks, at least one.
     pub page_size: usize,
+    /// At most about so many bytes of what is wanted of the tasks, but at least one task.
+    pub page_bytes: usize,
+    /// Whether their artifacts are wanted.
+    pub artifacts: bool,
+    /// How many of the latest messages of their histories are wanted; all of them if nobody says how many.
+    pub history: Option<usize>,
 }
 
 impl ListQuery {
@@ -32,7 +40,70 @@ impl ListQuery {
             after: None,
             page_token: String::new(),
             page_size: 50,
+            page_bytes: usize::MAX,
+            artifacts: true,
+            history: None,
         }
+    }
+
+    /// What is wanted of a task: a page need not hold more of it.
+    pub fn wanted(&self, task: Arc<Task>) -> Arc<Task> {
+        let skipped = self.skipped(&task);
+        let is_whole = skipped == 0 && (self.artifacts || task.artifacts.is_empty());
+        if is_whole {
+            return task;
+        }
+        let artifacts = task.artifacts.iter().filter(|_| self.artifacts);
+        Arc::new(Task {
+            id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            status: task.status.clone(),
+            artifacts: artifacts.cloned().collect(),
+            history: task.history[skipped..].to_vec(),
+            metadata: task.metadata.clone(),
+            extra: task.extra.clone(),
+        })
+    }
+
+    /// The tasks of a page at these positions, as far as its bytes go, and the token of the next page, which is `next` if
+    /// all of them fit. A position of which `load` gives nothing, such as that of a damaged task, is passed over.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub fn fill(
+        &self,
+        positions: Vec<Position>,
+        next: String,
+        load: impl Fn(&Position) -> Result<Option<Snapshot>, StoreError>,
+    ) -> Result<(Vec<Snapshot>, String), StoreError> {
+        let (mut tasks, mut left) = (Vec::with_capacity(positions.len()), self.page_bytes);
+        let mut last: Option<Position> = None;
+        for position in positions {
+            if let Some(snapshot) = load(&position)? {
+                let size = self.size(&snapshot.task);
+                if let Some(last) = last.filter(|_| size > left && !tasks.is_empty()) {
+                    return Ok((tasks, last.token()));
+                }
+                left = left.saturating_sub(size);
+                tasks.push(snapshot);
+            }
+            last = Some(position);
+        }
+        Ok((tasks, next))
+    }
+
+    /// About how large what is wanted of a task is, in bytes.
+    fn size(&self, task: &Task) -> usize {
+        let skipped = task.history[..self.skipped(task)].iter();
+        let artifacts = task.artifacts.iter().filter(|_| !self.artifacts);
+        let left_out = skipped.map(size::message).sum::<usize>()
+            + artifacts.map(size::artifact).sum::<usize>();
+        size::task(task).saturating_sub(left_out)
+    }
+
+    fn skipped(&self, task: &Task) -> usize {
+        let length = task.history.len();
+        length.saturating_sub(self.history.unwrap_or(length))
     }
 
     /// The position after which the page begins; `None` for the first page. `is_own` says whether the caller has the
@@ -82,7 +153,7 @@ impl ListQuery {
 /// Tasks, newest status first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
-    /// As they stand.
+    /// As they stand, perhaps with more of them than is wanted.
     pub tasks: Vec<Snapshot>,
     /// Asks for the next page; empty at the end.
     pub next: String,

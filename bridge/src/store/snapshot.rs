@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::a2a::{Message, Metadata, Task, TaskState, TaskStatus};
+use bridge_protocol::{
+    a2a::{Message, Metadata, Task, TaskState, TaskStatus},
+    translate::answer,
+};
 
 use super::{Event, Head, Revised, Seq, Stored};
 
@@ -57,7 +60,9 @@ impl Snapshot {
                 {
                     task.revise(message_id, message.as_ref());
                 }
-                task.metadata.get_or_insert_default().extend(metadata);
+                if !metadata.is_empty() {
+                    task.metadata.get_or_insert_default().extend(metadata);
+                }
             }
             Event::TurnQueued { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => {}
             shown @ (Event::Status { .. } | Event::Artifact { .. }) => show(task, shown),
@@ -65,8 +70,12 @@ impl Snapshot {
     }
 }
 
-/// What streams show changes the task as it changes the copies of those who watch them.
+/// What streams show changes the task as it changes the copies of those who watch them. A message that became an
+/// artifact is an artifact only.
 fn show(task: &mut Task, event: Event) {
+    if let Event::Artifact { artifact, .. } = &event {
+        answer::replaces(artifact, task);
+    }
     let context_id = task.context_id.clone().unwrap_or_default();
     let shown = event.into_stream_response(task.id.clone(), context_id, &task.status);
     if let Some(update) = shown {
@@ -88,4 +97,73 @@ fn hear(task: &mut Task, message: Message) {
         task.history.reserve_exact(1);
     }
     task.history.push(message);
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{
+        a2a::{Part, Role},
+        translate::Output,
+    };
+
+    use super::*;
+    use crate::store::testing::Sample;
+
+    fn message(id: &str) -> Message {
+        Message::new(id, Role::Agent, vec![Part::text(id)])
+    }
+
+    fn answer(id: &str) -> Event {
+        let Some(Output::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata,
+        }) = answer::output(&message(id))
+        else {
+            panic!("{id} is an answer");
+        };
+        Event::Artifact {
+            artifact,
+            append,
+            last_chunk,
+            metadata,
+        }
+    }
+
+    #[test]
+    fn what_became_an_artifact_stands_nowhere_else() {
+        let told = |state, message| Event::Status {
+            status: TaskStatus {
+                message,
+                ..TaskStatus::new(state)
+            },
+            metadata: None,
+        };
+        let sample = Sample::new("t");
+        let events = vec![
+            sample.created(),
+            Event::Said(message("untold")),
+            told(TaskState::Working, Some(message("told"))),
+            Event::Said(message("note")),
+            Event::Said(message("last")),
+            answer("told"),
+            answer("last"),
+            told(TaskState::Completed, None),
+        ];
+        let append = sample.append(0, 1, events);
+        let head = Head::after(None, &sample.caller, &append).unwrap();
+        let mut snapshot = Snapshot::empty(&head);
+        append
+            .into_stored()
+            .for_each(|stored| snapshot.apply(stored));
+        let ids = |all: &[Message]| -> Vec<String> {
+            all.iter().map(|one| one.message_id.clone()).collect()
+        };
+        assert_eq!(ids(&snapshot.task.history), ["untold", "note"]);
+        assert_eq!(snapshot.task.status.message, None);
+        let artifacts = snapshot.task.artifacts.iter();
+        let texts: Vec<_> = artifacts.filter_map(|one| one.parts[0].as_text()).collect();
+        assert_eq!(texts, ["told", "last"]);
+    }
 }

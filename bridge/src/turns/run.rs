@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use tokio::{
     sync::watch,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 use super::{
@@ -23,6 +23,9 @@ use crate::{
     executor::{EmitError, Inbox, TaskHandle, Turn, Update},
     store::{Event, Head, StoreError, TurnState},
 };
+
+/// How long an agent may go on with a turn whose task was canceled.
+const CLEANING: Duration = Duration::from_secs(5);
 
 /// A turn that has the conversation.
 pub(super) struct Begun {
@@ -253,6 +256,7 @@ impl Turns {
             handle: handle.clone(),
             inbox: Inbox::new(canceled),
         };
+        let inbox = turn.inbox.clone();
         // In a task of its own, so that an agent that blocks its thread cannot keep the clock from us.
         let executor = agent.executor.clone();
         let begun = Instant::now();
@@ -266,15 +270,24 @@ impl Turns {
         let limit = until.map_or(agent.settings.limit, |until| {
             left(until).unwrap_or_default()
         });
-        let (outcome, last) = match timeout(limit, &mut executing).await {
-            Ok(Ok(updates)) => ("answered", updates),
-            Ok(Err(_)) => {
+        let executed = tokio::select! {
+            executed = timeout(limit, &mut executing) => Some(executed),
+            () = overstays(inbox) => None,
+        };
+        let (outcome, last) = match executed {
+            Some(Ok(Ok(updates))) => ("answered", updates),
+            Some(Ok(Err(_))) => {
                 let text = "The agent broke down while it worked on this message.";
                 ("panicked", failed(job, text))
             }
-            Err(_) => {
+            Some(Err(_)) => {
                 executing.abort();
                 ("timed_out", failed(job, &late(agent, until.is_some())))
+            }
+            // The task has ended, so there is nothing to say of it.
+            None => {
+                executing.abort();
+                ("canceled", Vec::new())
             }
         };
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
@@ -287,6 +300,13 @@ impl Turns {
             }
         }
     }
+}
+
+/// Comes when a canceled turn has had its time to clean up. An agent that does not listen must not keep its
+/// conversation from the next message until its limit.
+async fn overstays(mut inbox: Inbox) {
+    inbox.canceled().await;
+    sleep(CLEANING).await;
 }
 
 /// What the agent is told of a turn, and how it may answer.

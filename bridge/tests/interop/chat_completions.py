@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 from checks import run
-from shown import SAID, card, once
+from shown import ASKING, agents_shown, card, each, once
 
 
 def free_port():
@@ -20,8 +20,8 @@ def free_port():
         return listener.getsockname()[1]
 
 
-async def ask(http, said, stream):
-    body = {"model": "remote", "stream": stream, "messages": [{"role": "user", "content": said}]}
+async def ask(http, agent, said, stream):
+    body = {"model": agent, "stream": stream, "messages": [{"role": "user", "content": said}]}
     reply = await http.post("/v1/chat/completions", json=body)
     if not stream:
         return reply.json()["choices"][0]["message"]["content"]
@@ -43,7 +43,8 @@ async def talk(checks):
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "agents.yml"
-        file.write_text(f'agents:\n  - id: remote\n    card_url: {card()}\nstore: "memory://"\n')
+        agents = "".join(f"  - id: {name}\n    card_url: {card(name)}\n" for name in agents_shown())
+        file.write_text(f'agents:\n{agents}store: "memory://"\n')
         settings = {"CONFIG": str(file), "HOST": "127.0.0.1", "PORT": str(port)}
         settings = {f"A2A_BRIDGE_{key}": value for key, value in settings.items()}
         server = await asyncio.create_subprocess_exec(
@@ -52,9 +53,15 @@ async def talk(checks):
         try:
             async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
                 await listening(http)
-                for said, answer in SAID:
-                    for way, stream in (("waiting", False), ("streaming", True)):
-                        once(checks, way, answer, await ask(http, said, stream))
+
+                async def to(name, said):
+                    for text, answer in said:
+                        for way, stream in (("waiting", False), ("streaming", True)):
+                            shown = await ask(http, name, text, stream)
+                            once(checks, f"{name}, {way}", answer, shown)
+
+                # It shows no question.
+                await each(to, without=[ASKING])
         finally:
             server.kill()
             await server.wait()

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from checks import agent, run
-from shown import SAID, once
+from shown import ASKING, each, once
 
 PROGRAMS = Path(sys.executable).parent
 
@@ -25,14 +25,21 @@ async def printed(program, *arguments):
 
 
 async def talk(checks):
-    url = agent("sample")
-    said, answer = SAID[0]
-    for way, command in (("waiting", ("send", "-q")), ("streaming", ("stream",))):
-        shown = await printed("a2a", *command, "-a", url, said)
-        once(checks, f"conductor, {way}", answer, shown)
-    for way, command in (("waiting", "send"), ("streaming", "stream")):
-        shown = await printed("handler", "message", command, "--url", url, "--text", said)
-        once(checks, f"handler, {way}", answer, shown)
+    async def to(name, said):
+        url = agent(name)
+        text, answer = said[0]
+        for way, command in (("waiting", ("send", "-q")), ("streaming", ("stream",))):
+            if name == ASKING:
+                continue  # It shows no question.
+            shown = await printed("a2a", *command, "-a", url, text)
+            once(checks, f"{name}, conductor, {way}", answer, shown)
+        for way, command in (("waiting", "send"), ("streaming", "stream")):
+            if (name, way) == (ASKING, "waiting"):
+                continue  # It shows no question that it has waited for.
+            shown = await printed("handler", "message", command, "--url", url, "--text", text)
+            once(checks, f"{name}, handler, {way}", answer, shown)
+
+    await each(to)
 
 
 run(talk)

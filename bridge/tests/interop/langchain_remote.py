@@ -4,22 +4,25 @@ from langchain_core.messages import HumanMessage
 from langchain_remote_a2a_agent import RemoteAgent
 
 from checks import run
-from shown import SAID, card, once
+from shown import card, each, once
 
 
 async def talk(checks):
-    remote = RemoteAgent(
-        name="remote", description="answers", agent_card_url=card(), timeout=30.0
-    )
-    thread = {"configurable": {"thread_id": "one"}}
-    for said, answer in SAID:
-        messages = {"messages": [HumanMessage(said)]}
-        seen = await remote.ainvoke(messages, thread)
-        once(checks, "waiting", answer, seen["messages"][-1].content)
-        pieces = ""
-        async for state in remote.astream(messages, thread):
-            pieces += "".join(one.content for one in state.get("messages", [])[-1:])
-        once(checks, "streaming", answer, pieces)
+    async def to(name, said):
+        remote = RemoteAgent(
+            name="remote", description="answers", agent_card_url=card(name), timeout=30.0
+        )
+        thread = {"configurable": {"thread_id": name}}
+        for text, answer in said:
+            messages = {"messages": [HumanMessage(text)]}
+            seen = await remote.ainvoke(messages, thread)
+            once(checks, f"{name}, waiting", answer, seen["messages"][-1].content)
+            pieces = ""
+            async for state in remote.astream(messages, thread):
+                pieces += "".join(one.content for one in state.get("messages", [])[-1:])
+            once(checks, f"{name}, streaming", answer, pieces)
+
+    await each(to)
 
 
 run(talk)

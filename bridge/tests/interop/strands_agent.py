@@ -3,15 +3,18 @@
 from strands.agent.a2a_agent import A2AAgent
 
 from checks import agent, run
-from shown import SAID, once
+from shown import each, once
 
 
 async def talk(checks):
-    remote = A2AAgent(endpoint=agent("sample"))
-    for said, answer in SAID:
-        seen = await remote.invoke_async(said)
-        shown = "".join(part.get("text", "") for part in seen.message["content"])
-        once(checks, "streaming", answer, shown)
+    async def to(name, said):
+        remote = A2AAgent(endpoint=agent(name))
+        for text, answer in said:
+            seen = await remote.invoke_async(text)
+            shown = "".join(part.get("text", "") for part in seen.message["content"])
+            once(checks, f"{name}, streaming", answer, shown)
+
+    await each(to)
 
 
 run(talk)

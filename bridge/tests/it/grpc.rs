@@ -40,13 +40,13 @@ impl Answered {
         protobuf::read::<P, T>(&self.messages[0]).unwrap()
     }
 
-    fn items(&self) -> Vec<StreamResponse> {
+    pub(crate) fn items(&self) -> Vec<StreamResponse> {
         let read = |message: &Bytes| protobuf::read::<v1::StreamResponse, _>(message).unwrap();
         self.messages.iter().map(read).collect()
     }
 }
 
-async fn app(names: &[&str], grpc: Grpc) -> Router {
+pub(crate) async fn app(names: &[&str], grpc: Grpc) -> Router {
     let host = Host::new(
         Arc::new(MemoryStore::new()),
         names.iter().map(|name| agent(name)),

@@ -69,6 +69,9 @@ mod official;
 mod openapi;
 #[cfg(test)]
 mod own_store;
+#[cfg(feature = "grpc")]
+#[cfg(test)]
+mod pages;
 #[cfg(test)]
 mod placeholders;
 #[cfg(test)]
@@ -89,6 +92,9 @@ mod repeats;
 mod rest;
 #[cfg(test)]
 mod running;
+#[cfg(feature = "grpc")]
+#[cfg(test)]
+mod sequence;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

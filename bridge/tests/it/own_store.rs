@@ -123,10 +123,8 @@ impl Kept {
             false => String::new(),
         };
         ours.truncate(query.page_size);
-        let tasks = ours
-            .iter()
-            .map(|position| self.snapshot(heads[position.task.as_str()]))
-            .collect();
+        let load = |position: &Position| Ok(Some(self.snapshot(heads[position.task.as_str()])));
+        let (tasks, next) = query.fill(ours, next, load)?;
         Ok(Page { tasks, next, total })
     }
 }

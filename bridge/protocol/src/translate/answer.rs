@@ -1,9 +1,13 @@
 //! The answer of a completed task, in the form in which most clients show it exactly once.
 //!
 //! Clients that want a result look for artifacts (specification 3.7), and some of those that show statuses show
-//! artifacts too. So what a bot said last is the artifact of a task that completes, and no message of a status
-//! that streams show: there it would be shown twice. It stands in the task's history. A task that waits for its
-//! user has a question and no answer, and that is the message of its status alone.
+//! artifacts too, or the history. So what a bot said last is the artifact of a task that completes, and stands
+//! neither in a status that streams show nor in the task's history: some clients would show it twice. The log
+//! keeps what was said. A task that waits for its user has a question and no answer, and that is the message of
+//! its status alone.
+//!
+//! Only a message that streams have shown in a status already, because the bot was silent for a while after it,
+//! may come once more as the artifact: if nothing else is said, half of the clients look for it there alone.
 
 use alloc::{
     format,
@@ -11,7 +15,7 @@ use alloc::{
 };
 
 use super::Output;
-use crate::a2a::{Artifact, Message, Metadata};
+use crate::a2a::{Artifact, Message, Metadata, Role, Task};
 
 /// What the id of an answer's artifact has behind the id of its message.
 const SUFFIX: &str = ".answer";
@@ -35,6 +39,23 @@ pub fn artifact(message: &Message) -> Option<Artifact> {
 pub fn message_id(artifact: &Artifact) -> Option<String> {
     let id = artifact.artifact_id.strip_suffix(SUFFIX)?;
     artifact.name.is_none().then(|| id.to_string())
+}
+
+/// The message that the artifact is the answer of, if it is one, as the agent said it.
+pub fn message(artifact: &Artifact) -> Option<Message> {
+    let id = message_id(artifact)?;
+    Some(Message {
+        metadata: artifact.metadata.clone(),
+        extensions: artifact.extensions.clone(),
+        ..Message::new(id, Role::Agent, artifact.parts.clone())
+    })
+}
+
+/// Takes the message that became the artifact out of the task, which shows each answer once.
+pub fn replaces(artifact: &Artifact, task: &mut Task) {
+    if let Some(id) = message_id(artifact) {
+        task.revise(&id, None);
+    }
 }
 
 /// What is logged of an answer, before the status that completes the task.

@@ -6,10 +6,13 @@ use bridge_protocol::{
     activity::{ActivityType, EndOfConversationCode},
     translate::SilentEnd,
 };
-use tokio::time::{Duration, sleep};
+use tokio::time::{Duration, Instant, sleep};
 
 use super::*;
-use crate::bot::{BotSettings, Echo};
+use crate::{
+    agent::Conversation,
+    bot::{BotSettings, Echo},
+};
 
 #[tokio::test(start_paused = true)]
 async fn troubled_bots_leave_truthful_tasks() {
@@ -199,4 +202,30 @@ async fn a_canceled_task_stays_canceled_and_its_bot_is_told() {
     heard.sort();
     let ended = format!("task {} has ended: nothing more can be said in it", task.id);
     assert_eq!(heard, ["endOfConversation".to_owned(), ended]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_canceled_turn_of_a_bot_that_does_not_listen_leaves_the_conversation() {
+    let settings = BotSettings {
+        conversation: Conversation::Context,
+        ..BotSettings::new("hanging")
+    };
+    let mut chat = Chat::hosted(builtin("hanging").unwrap(), settings);
+    chat.in_context("context");
+    chat.begin("hi").await.unwrap();
+    chat.cancel().await.unwrap();
+    let begun = Instant::now();
+    // It waits for the turn before it.
+    chat.begin("again").await.unwrap();
+    let mut next = chat.follow().unwrap();
+    loop {
+        let stored = next.next().await.unwrap().unwrap();
+        if matches!(stored.event, Event::TurnStarted { .. }) {
+            break;
+        }
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(60),
+        "it waits for the limit of a turn"
+    );
 }

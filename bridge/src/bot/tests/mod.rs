@@ -58,6 +58,8 @@ fn line(event: &Event) -> Option<String> {
         Event::Created(_) | Event::TurnQueued { .. } | Event::TurnStarted { .. } => None,
         // Who follows the task is told of it by what comes later.
         Event::Said(_) => None,
+        // A stream says it.
+        Event::Metadata { metadata, .. } if metadata.is_empty() => None,
         Event::TurnEnded { turn } => Some(format!("end of turn {turn}")),
         Event::Message(message) => Some(format!("user: {}", message.text())),
         Event::Status { status, .. } => Some(match &status.message {

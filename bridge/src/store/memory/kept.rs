@@ -113,9 +113,13 @@ impl Kept {
         let later = list.range((start, Bound::Unbounded));
         let page = later.filter(|one| self.matches(query, one)).cloned();
         let (positions, next) = cut(page.take(query.page_size + 1).collect(), query.page_size);
-        let tasks = positions.iter().filter_map(|one| self.tasks.get(&one.task));
+        let load = |one: &Position| {
+            let entry = self.tasks.get(&one.task);
+            Ok(entry.map(|entry| entry.snapshot.clone()))
+        };
+        let (tasks, next) = query.fill(positions, next, load)?;
         Ok(Page {
-            tasks: tasks.map(|entry| entry.snapshot.clone()).collect(),
+            tasks,
             next,
             total: match query.is_narrow() {
                 true => list.iter().filter(|one| self.matches(query, one)).count(),

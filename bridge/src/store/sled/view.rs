@@ -13,7 +13,11 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    store::{Head, Page, Seq, Snapshot, StoreError, Stored, cache::Cached, list::ListQuery},
+    store::{
+        Head, Page, Seq, Snapshot, StoreError, Stored,
+        cache::Cached,
+        list::{ListQuery, Position},
+    },
 };
 
 /// How many events are read at once when a task is computed.
@@ -87,18 +91,22 @@ impl View {
 
     fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let places = self.reader.places(caller, query)?;
-        let mut tasks = Vec::with_capacity(places.tasks.len());
-        for place in &places.tasks {
+        let load = |place: &Position| {
             let tip = owned(self.reader.find(&place.task)?, caller, &place.task);
             match tip.and_then(|tip| self.compute(&tip)) {
-                Ok(snapshot) => tasks.push(snapshot),
-                Err(StoreError::Damaged { .. }) => {}
-                Err(error) => return Err(error),
+                // What is not wanted is not held by the page.
+                Ok(Snapshot { task, seq }) => Ok(Some(Snapshot {
+                    task: query.wanted(task),
+                    seq,
+                })),
+                Err(StoreError::Damaged { .. }) => Ok(None),
+                Err(error) => Err(error),
             }
-        }
+        };
+        let (tasks, next) = query.fill(places.tasks, places.next, load)?;
         Ok(Page {
             tasks,
-            next: places.next,
+            next,
             total: places.total,
         })
     }

@@ -1,10 +1,10 @@
 //! Lists: order, filters, pages.
 
-use bridge_protocol::a2a::TaskState;
+use bridge_protocol::a2a::{Part, TaskState};
 
 use super::{
     Backend,
-    sample::{AGENT, Sample, at, status},
+    sample::{AGENT, Sample, artifact, at, status},
 };
 use crate::{
     caller::Caller,
@@ -124,6 +124,56 @@ pub async fn pages_are_stable_under_updates(backend: &impl Backend) {
             .await;
     }
     assert_eq!(seen, ["t0 t1 t2", "t3 t4 t5", "t6 t7 t9"]);
+}
+
+/// A page ends early where its bytes do. One task that is larger comes alone, and what is not wanted of a task does
+/// not count.
+pub async fn pages_have_a_bound_in_bytes(backend: &impl Backend) {
+    let store = backend.open();
+    for (millis, task, size) in [
+        (1, "e", 10),
+        (2, "d", 10),
+        (3, "c", 5_000),
+        (4, "b", 500),
+        (5, "a", 500),
+    ] {
+        let sample = Sample::new(task);
+        sample.create(&*store, millis).await;
+        let part = Part::text("x".repeat(size));
+        sample
+            .then(&*store, millis, artifact("made", part, false))
+            .await;
+    }
+    let whole = ListQuery {
+        page_bytes: 2_000,
+        ..ListQuery::of(AGENT)
+    };
+    let small = ListQuery {
+        artifacts: false,
+        history: Some(0),
+        ..whole.clone()
+    };
+    let short = ListQuery {
+        page_size: 2,
+        ..small.clone()
+    };
+    for (query, expected) in [
+        (whole, vec!["a b", "c", "d e"]),
+        (small, vec!["a b c d e"]),
+        (short, vec!["a b", "c d", "e"]),
+    ] {
+        let (mut query, mut pages) = (query, Vec::new());
+        loop {
+            let page = list(&*store, &query).await;
+            assert_eq!(page.total, 5);
+            pages.push(names(&page));
+            if page.next.is_empty() {
+                break;
+            }
+            query.page_token = page.next;
+        }
+        assert_eq!(pages, expected);
+    }
 }
 
 async fn list(store: &dyn Store, query: &ListQuery) -> Page {

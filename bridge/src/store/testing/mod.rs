@@ -24,6 +24,7 @@ pub use feed::watching_loses_nothing;
 pub use ids::{client_tasks_are_found, messages_are_stored_once};
 pub use list::{
     filters_narrow_the_list, page_tokens_are_of_one_list, pages_are_stable_under_updates,
+    pages_have_a_bound_in_bytes,
 };
 pub use log::{
     callers_do_not_see_each_other, conflicts_tell_the_number, ended_tasks_take_nothing,
@@ -66,6 +67,7 @@ macro_rules! store_tests {
             filters_narrow_the_list,
             page_tokens_are_of_one_list,
             pages_are_stable_under_updates,
+            pages_have_a_bound_in_bytes,
             watching_loses_nothing,
             small_records_come_back,
             open_tasks_are_those_to_look_at,

@@ -1,10 +1,18 @@
 //! Clients that show answers to people or to models: each answer stands in what they show once, wherever they look
 //! for it.
 
-use tokio::process::Command;
+use std::{
+    fs,
+    sync::{Arc, Weak},
+};
+
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+use tokio::{process::Command, sync::Mutex};
 
 use super::{LIMIT, interop};
 use crate::{
+    bots::{AGENTS_SDK, on_node},
     node,
     program::{Bridge, run},
     venv,
@@ -56,9 +64,68 @@ async fn python(client: &str, packages: &[&str]) {
     show(command).await;
 }
 
-/// Lets a client talk to a bridge whose card is as it is by default; its checks are this test's.
+/// What the agents say before they repeat what is said: both built-in ones, and a bot of another SDK in Python and in
+/// JavaScript each.
+const SAY: [(&str, &str); 4] = [
+    ("sample", "You said: "),
+    ("echo", "Echo: "),
+    ("python", "Echo: "),
+    ("javascript", "Echo: "),
+];
+
+/// A bridge whose cards are as they are by default, and the bots behind it.
+struct Stage {
+    bridge: Bridge,
+    _bots: [Bridge; 2],
+    _folder: TempDir,
+}
+
+/// The stage of the clients that run now: those that run at once share it.
+static STAGE: Mutex<Weak<Stage>> = Mutex::const_new(Weak::new());
+
+async fn stage() -> Arc<Stage> {
+    let mut shared = STAGE.lock().await;
+    if let Some(stage) = shared.upgrade() {
+        return stage;
+    }
+    let (python, javascript) = (
+        AGENTS_SDK.start().await,
+        on_node("bot_framework.js", &[]).await,
+    );
+    let remote = |name: &str, bot: &Bridge| {
+        format!(
+            "[[agents]]\nname = '{name}'\nbot = '{}/api/messages'\n",
+            bot.url()
+        )
+    };
+    let builtin = |name: &str| format!("[[agents]]\nname = '{name}'\nbuiltin = '{name}'\n");
+    let config = [
+        "store = 'memory'\n".to_owned(),
+        builtin("sample"),
+        builtin("echo"),
+        remote("python", &python),
+        remote("javascript", &javascript),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bridge.toml");
+    fs::write(&file, config.concat()).unwrap();
+    let stage = Arc::new(Stage {
+        bridge: Bridge::serve(&["--config", file.to_str().unwrap()]),
+        _bots: [python, javascript],
+        _folder: folder,
+    });
+    *shared = Arc::downgrade(&stage);
+    stage
+}
+
+/// Lets a client talk to all agents; its checks are this test's.
 async fn show(mut client: Command) {
-    let bridge = Bridge::serve(&["--store", "memory", "--builtin", "sample"]);
-    let (passed, said) = run(client.arg(bridge.url()), LIMIT).await;
+    let stage = stage().await;
+    let say: Map<String, Value> = SAY
+        .map(|(name, before)| (name.into(), before.into()))
+        .into_iter()
+        .collect();
+    client.env("SHOWN", Value::Object(say).to_string());
+    let (passed, said) = run(client.arg(stage.bridge.url()), LIMIT).await;
     assert!(passed, "it does not show each answer once:\n{said}");
 }

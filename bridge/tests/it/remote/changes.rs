@@ -7,7 +7,7 @@ use bridge_protocol::translate::SilentEnd;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::{StandIn, World, all_said, eventually, quick, said, standin::Post, state};
+use super::{StandIn, World, all_said, answered, eventually, quick, said, standin::Post, state};
 
 /// Opens a stream of a task in this version.
 async fn follow(world: &World, version: &str, method: &str, params: Value) -> Response {
@@ -143,7 +143,8 @@ fn said_id(task: &Value) -> &str {
     let history = task["history"].as_array().into_iter().flatten();
     let mut all = history.chain([&task["status"]["message"]]);
     let own = all.find(|message| message["role"] == "ROLE_AGENT");
-    own.unwrap()["messageId"].as_str().unwrap()
+    let id = own.and_then(|message| message["messageId"].as_str());
+    id.or_else(|| answered(&task["artifacts"][0])).unwrap()
 }
 
 #[tokio::test]

@@ -204,19 +204,20 @@ fn said(task: &Value) -> &str {
     texts.next().unwrap_or_default()
 }
 
-/// All that the agent has said, in order.
+/// All that the agent has said, wherever it stands: the history, the status, the answers.
 fn all_said(task: &Value) -> Vec<String> {
-    let history = task["history"].as_array().into_iter().flatten();
-    let own = history.filter(|message| message["role"] == "ROLE_AGENT");
+    let list = |name: &str| task[name].as_array().into_iter().flatten();
+    let own = list("history").filter(|message| message["role"] == "ROLE_AGENT");
     let last = Some(&task["status"]["message"]).filter(|message| !message.is_null());
-    let mut seen = Vec::new();
-    let messages = own.chain(last).filter(|message| {
-        let is_new = !seen.contains(&message["messageId"]);
-        seen.push(message["messageId"].clone());
-        is_new
-    });
+    let answers = list("artifacts").filter(|artifact| answered(artifact).is_some());
+    let said = own.chain(last).chain(answers);
     let text = |message: &Value| message["parts"][0]["text"].as_str().map(String::from);
-    messages.filter_map(text).collect()
+    said.filter_map(text).collect()
+}
+
+/// The id of the message that an artifact is the answer of.
+fn answered(artifact: &Value) -> Option<&str> {
+    artifact["artifactId"].as_str()?.strip_suffix(".answer")
 }
 
 /// Looks until something is there.

@@ -86,14 +86,26 @@ impl Turn {
         let last = last.filter(|_| held.is_empty() && !self.is_streamed);
         for message in held.iter().chain(&last) {
             let is_text = message.parts.iter().all(|part| part.as_text().is_some());
-            if !(is_text && self.streams.have_sent(&message.text())) {
-                self.outputs.extend(answer::output(message));
-            }
+            let output = match is_text && self.streams.have_sent(&message.text()) {
+                true => Some(unsaid(message)),
+                false => answer::output(message),
+            };
+            self.outputs.extend(output);
         }
     }
 
     fn finish(&mut self) {
         self.has_ended = true;
         self.outputs.push_back(Output::Ended);
+    }
+}
+
+/// A stream has said the message too: the task shows what was said once, in the artifact of the stream.
+fn unsaid(message: &Message) -> Output {
+    Output::Revised {
+        message_id: id(message),
+        message: None,
+        metadata: Metadata::new(),
+        is_quiet: true,
     }
 }

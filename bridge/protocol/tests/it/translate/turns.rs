@@ -4,7 +4,7 @@ use bridge_protocol::{
     a2a::{Artifact, TaskStatusUpdateEvent},
     a2a::{Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus},
     activity::Activity,
-    translate::{Input, Output, SilentEnd, Turn},
+    translate::{Input, Output, SilentEnd, Turn, answer},
     wire::{Wire, to_value},
 };
 use serde_json::{Value, json};
@@ -148,6 +148,7 @@ fn apply(task: &mut Task, output: Output) {
             last_chunk,
             metadata,
         } => {
+            answer::replaces(&artifact, task);
             let update = TaskArtifactUpdateEvent {
                 task_id,
                 context_id,
