@@ -95,7 +95,7 @@ pub(super) async fn answer(
     };
     let client_id = context.client_id.as_deref();
     let write = || reply::reply(endpoint, version, id, shape(reply), client_id);
-    let response = within(room, write);
+    let response = within(room, write).await;
     extensions::naming(response, version, endpoint.service.activated(&context))
 }
 

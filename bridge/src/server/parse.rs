@@ -1,6 +1,6 @@
 //! Where large bodies are parsed and written.
 
-use bridge_program::LARGE;
+use bridge_program::{LARGE, outgoing};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Does what takes as long as a body of this size is large: apart from what others wait for, if it is.
@@ -13,4 +13,10 @@ pub(super) fn apart<T>(size: usize, work: impl FnOnce() -> T) -> T {
         true => tokio::task::block_in_place(work),
         false => work(),
     }
+}
+
+/// Writes an answer of such a size: few large ones at once, for each takes several times its size meanwhile.
+pub(super) async fn written<T>(size: usize, write: impl FnOnce() -> T) -> T {
+    let _making = outgoing().making(size).await;
+    apart(size, write)
 }

@@ -4,7 +4,7 @@ use axum::response::Response;
 use bridge_program::{LARGE, Room, outgoing};
 use bridge_protocol::{a2a::Error, dialect::Call};
 
-use super::parse::apart;
+use super::parse::written;
 use crate::service::{Context, Reply, Service};
 
 /// What comes of a call, with the room to send it, if it is large. What only reads is read again once there is
@@ -59,9 +59,9 @@ fn read(call: &Call) -> Option<String> {
 }
 
 /// The response that is written, with the room that is kept until it was sent; a large one apart.
-pub(super) fn within(room: Option<Room>, write: impl FnOnce() -> Response) -> Response {
+pub(super) async fn within(room: Option<Room>, write: impl FnOnce() -> Response) -> Response {
     let size = if room.is_some() { LARGE } else { 0 };
-    let mut response = apart(size, write);
+    let mut response = written(size, write).await;
     if let Some(room) = room {
         response.extensions_mut().insert(room);
     }

@@ -1,19 +1,20 @@
 //! Streams as server-sent events, each with its place in the log as id.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::response::{
     IntoResponse as _, Response,
     sse::{Event, KeepAlive, Sse},
 };
 use bridge_protocol::{
+    a2a::Error,
     dialect::Version,
     jsonrpc::{Id, Response as RpcResponse, RpcError},
 };
 use futures_util::{Stream, StreamExt as _};
 
-use super::{parse::apart, render};
-use crate::service::Items;
+use super::{parse::written, render};
+use crate::service::{Item, Items};
 
 /// How often a silent stream shows that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -25,21 +26,30 @@ pub(super) fn stream(
     items: Items,
     client_id: Option<String>,
 ) -> Response {
-    let events = items.map(move |item| match item {
-        Ok(item) => Event::default()
-            .id(item.position.to_string())
-            .data(apart(item.size(), || {
-                render::item(version, &id, item, client_id.as_deref())
-            })),
+    let client = Arc::new((id, client_id));
+    let events = items.then(move |item| event(version, client.clone(), item));
+    response(events)
+}
+
+async fn event(
+    version: Version,
+    client: Arc<(Id, Option<String>)>,
+    item: Result<Item, Error>,
+) -> Event {
+    let (id, client_id) = &*client;
+    match item {
+        Ok(item) => {
+            let event = Event::default().id(item.position.to_string());
+            let size = item.size();
+            let write = || event.data(render::item(version, id, item, client_id.as_deref()));
+            written(size, write).await
+        }
         Err(error) => {
             let outcome: Result<(), RpcError> = Err(error.into());
-            Event::default().data(render::text(&RpcResponse {
-                id: id.clone(),
-                outcome,
-            }))
+            let id = id.clone();
+            Event::default().data(render::text(&RpcResponse { id, outcome }))
         }
-    });
-    response(events)
+    }
 }
 
 /// A stream that shows that it lives.

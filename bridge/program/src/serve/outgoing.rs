@@ -14,11 +14,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 /// From how many bytes on an answer is large.
 pub const LARGE: usize = 128 << 10;
 
-/// What all large answers have together, in bytes.
-const ALL: usize = 64 << 20;
+/// What all large answers have together, in bytes. While one of them is made it takes some four times as much.
+const ALL: usize = 32 << 20;
 
-/// How many readers read at once what was large before.
-const READING: usize = 2;
+/// How many large ones are read or written at once.
+const MADE: usize = 2;
 
 /// Of how many it is remembered that they were large.
 const REMEMBERED: usize = 256;
@@ -30,7 +30,7 @@ const UNIT: usize = 1 << 10;
 pub fn outgoing() -> &'static Outgoing {
     static OUTGOING: LazyLock<Outgoing> = LazyLock::new(|| Outgoing {
         bytes: Arc::new(Semaphore::new(ALL / UNIT)),
-        reading: Semaphore::new(READING),
+        made: Semaphore::new(MADE),
         large: Mutex::default(),
         waiting: AtomicUsize::new(0),
     });
@@ -41,7 +41,7 @@ pub fn outgoing() -> &'static Outgoing {
 #[derive(Debug)]
 pub struct Outgoing {
     bytes: Arc<Semaphore>,
-    reading: Semaphore,
+    made: Semaphore,
     large: Mutex<VecDeque<String>>,
     waiting: AtomicUsize,
 }
@@ -71,9 +71,14 @@ impl Outgoing {
     /// them. All else is just read.
     pub async fn reading(&self, name: &str) -> Option<SemaphorePermit<'_>> {
         let is_large = self.large().iter().any(|large| large == name);
-        match is_large {
-            true => self.reading.acquire().await.ok(),
-            false => None,
+        self.making(if is_large { LARGE } else { 0 }).await
+    }
+
+    /// Leave to make something of so many bytes; what is not large needs none. Whoever has it waits for no reader.
+    pub async fn making(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        match bytes {
+            0..LARGE => None,
+            LARGE.. => self.made.acquire().await.ok(),
         }
     }
 
@@ -132,7 +137,7 @@ mod tests {
     async fn large_answers_wait_for_each_other_and_small_ones_do_not() {
         let outgoing = Outgoing {
             bytes: Arc::new(Semaphore::new(ALL / UNIT)),
-            reading: Semaphore::new(READING),
+            made: Semaphore::new(MADE),
             large: Mutex::default(),
             waiting: AtomicUsize::new(0),
         };
@@ -155,7 +160,7 @@ mod tests {
     async fn only_what_was_large_is_read_by_few() {
         let outgoing = Outgoing {
             bytes: Arc::new(Semaphore::new(ALL / UNIT)),
-            reading: Semaphore::new(1),
+            made: Semaphore::new(1),
             large: Mutex::default(),
             waiting: AtomicUsize::new(0),
         };

@@ -20,7 +20,13 @@ use tower::service_fn;
 
 use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
 use crate::{
-    server::{Endpoint, extensions, parse::apart, permit::Asker, preamble::Preamble, sent::called},
+    server::{
+        Endpoint, extensions,
+        parse::{apart, written},
+        permit::Asker,
+        preamble::Preamble,
+        sent::called,
+    },
     service::{Context, Reply},
 };
 
@@ -92,9 +98,9 @@ impl Asked {
 
     async fn one(self: Arc<Self>, message: Bytes) -> Result<tonic::Response<Bytes>, Status> {
         let (reply, room) = self.deadline.bound(self.reply(&message)).await??;
-        let written = apart(reply.size(), || self.written(reply));
-        let written = written.map_err(|error| status::of(&error))?;
-        let mut response = tonic::Response::new(written);
+        let message = written(reply.size(), || self.message(reply)).await;
+        let message = message.map_err(|error| status::of(&error))?;
+        let mut response = tonic::Response::new(message);
         if let Some(room) = room {
             response.extensions_mut().insert(room);
         }
@@ -106,14 +112,14 @@ impl Asked {
         let Reply::Stream(items) = reply else {
             return Err(status::of(&ErrorKind::Internal.into()));
         };
-        let items = items.map(|item| match item {
+        let items = items.then(async |item| match item {
             Ok(item) => {
-                let written = || write::<v1::StreamResponse, _>(&item.response);
-                Ok(apart(item.size(), written).into())
+                let message = || write::<v1::StreamResponse, _>(&item.response);
+                Ok(written(item.size(), message).await.into())
             }
             Err(error) => Err(status::of(&error)),
         });
-        let stream = self.deadline.bound_stream(items).boxed();
+        let stream = self.deadline.bound_stream(items.boxed()).boxed();
         Ok(tonic::Response::new(stream))
     }
 
@@ -137,7 +143,7 @@ impl Asked {
     }
 
     /// A reply that is one message.
-    fn written(&self, reply: Reply) -> Result<Bytes, Error> {
+    fn message(&self, reply: Reply) -> Result<Bytes, Error> {
         let bytes = match reply {
             Reply::Message(answer) => write::<v1::SendMessageResponse, _>(&answer),
             Reply::Task(task) => write::<v1::Task, _>(task.as_ref()),

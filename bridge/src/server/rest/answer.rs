@@ -8,12 +8,13 @@ use axum::{
     },
     response::{Response, sse::Event},
 };
+use bridge_protocol::a2a::Error;
 use futures_util::StreamExt as _;
 
 use super::{refusal::Refusal, spoken::Spoken};
 use crate::{
-    server::{Endpoint, parse::apart, render, sse},
-    service::{Items, Reply},
+    server::{Endpoint, parse::written, render, sse},
+    service::{Item, Items, Reply},
 };
 
 /// How a request is answered.
@@ -55,17 +56,21 @@ impl Style {
     /// Answers with a stream of bare objects, each with its place in the log as id. An error that ends it
     /// is an event of that name.
     pub(super) fn stream(self, items: Items) -> Response {
-        sse::response(items.map(move |item| match item {
+        sse::response(items.then(move |item| self.event(item)))
+    }
+
+    async fn event(self, item: Result<Item, Error>) -> Event {
+        match item {
             Ok(item) => {
-                let id = item.position.to_string();
-                let text = apart(item.size(), || self.spoken.item_text(&item));
-                Event::default().id(id).data(text)
+                let event = Event::default().id(item.position.to_string());
+                let write = || event.data(self.spoken.item_text(&item));
+                written(item.size(), write).await
             }
             Err(error) => {
                 let text = Refusal::from(error).body(self.spoken).to_string();
                 Event::default().event("error").data(text)
             }
-        }))
+        }
     }
 
     /// Answers with an error.

@@ -123,7 +123,7 @@ impl Mount {
         let style = style.speaking(spoken);
         let response = match reply {
             Reply::Stream(items) => style.stream(items),
-            other => within(room, || style.reply(endpoint, other)),
+            other => within(room, || style.reply(endpoint, other)).await,
         };
         let active = endpoint.service.activated(&context);
         Ok(extensions::naming(response, routed.version, active))
