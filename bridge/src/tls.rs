@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use axum::{Router, http::Extensions};
-use bridge_program::{Door, Limits, serve_within};
+use axum::http::Extensions;
+use bridge_program::{App, Door, Limits, serve_within};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -149,7 +149,7 @@ pub async fn serve(
     limits: Limits,
     listener: TcpListener,
     certificate: Certificate,
-    app: Router,
+    app: impl Into<App>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     serve_within(limits, listener, certificate, app, stop).await

@@ -4,6 +4,7 @@
 //!
 //! - [`log`]: where a program writes its own log
 //! - [`listen`], [`serve()`]: connections are taken and kept in one way, within [`Limits`]
+//! - [`Flight`]: a request that is being answered, and what it takes
 //! - [`outgoing()`]: large answers that are being sent, of which there are not too many at once
 //! - [`stop_signal`], [`serve_until`]: Ctrl-C and SIGTERM end it in good order
 //! - [`Exit`]: what it tells its caller
@@ -17,6 +18,7 @@ pub mod terminal;
 
 pub use exit::Exit;
 pub use serve::{
-    Door, LARGE, Limits, ListenError, Outgoing, Plain, Room, listen, outgoing, serve, serve_within,
+    App, Door, FULL, Flight, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, listen,
+    outgoing, serve, serve_within,
 };
 pub use stop::{StopFuture, serve_until, stop_signal};

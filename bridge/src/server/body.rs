@@ -10,9 +10,16 @@ use axum::{
         header::{CONTENT_LENGTH, CONTENT_TYPE, ORIGIN},
     },
 };
-use bridge_protocol::a2a::{Error, ErrorKind};
+use bridge_program::{Flight, Trouble};
+use bridge_protocol::{
+    a2a::{Error, ErrorKind},
+    wire::weight::weigh,
+};
 
 use super::Endpoint;
+
+/// After how many seconds one may ask again for whose request there was no room.
+pub(super) const AGAIN: u32 = 1;
 
 /// A body, or why it was not read: whoever takes it says so in the words of its binding.
 pub(super) struct Received(pub(super) Result<Bytes, Unread>);
@@ -24,6 +31,10 @@ pub(super) enum Unread {
     TooLarge(usize),
     /// It broke off.
     Broken,
+    /// It did not come on.
+    Late,
+    /// What it would take in memory is more than there is at present.
+    Full,
 }
 
 impl Unread {
@@ -31,6 +42,8 @@ impl Unread {
         match self {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Broken => StatusCode::BAD_REQUEST,
+            Self::Late => Trouble::Late.status(),
+            Self::Full => Trouble::Full.status(),
         }
     }
 
@@ -38,14 +51,21 @@ impl Unread {
         let message = match self {
             Self::TooLarge(limit) => format!("expected a body of at most {limit} bytes"),
             Self::Broken => "the body could not be read to its end".to_owned(),
+            Self::Late => "the body did not come on".to_owned(),
+            Self::Full => {
+                return Error::unavailable("there is no room for the body at present", AGAIN);
+            }
         };
         Error::new(ErrorKind::InvalidRequest, message)
     }
 
     fn of(rejection: &BytesRejection, limit: usize) -> Self {
-        match rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            true => Self::TooLarge(limit),
-            false => Self::Broken,
+        let is_too_large = rejection.status() == StatusCode::PAYLOAD_TOO_LARGE;
+        match Flight::current().and_then(|flight| flight.trouble()) {
+            Some(Trouble::Late) => Self::Late,
+            Some(Trouble::Full) => Self::Full,
+            None if is_too_large => Self::TooLarge(limit),
+            None => Self::Broken,
         }
     }
 }
@@ -66,9 +86,24 @@ where
             return Ok(Self(Err(Unread::TooLarge(limit))));
         }
         let read = Bytes::from_request(request, state).await;
-        Ok(Self(
-            read.map_err(|rejection| Unread::of(&rejection, limit)),
-        ))
+        let body = match read {
+            Ok(body) => body,
+            Err(rejection) => return Ok(Self(Err(Unread::of(&rejection, limit)))),
+        };
+        Ok(Self(match has_room(weigh(&body)).await {
+            true => Ok(body),
+            false => Err(Unread::Full),
+        }))
+    }
+}
+
+/// Whether there is room for what a body will take once it is read, beside its own bytes. It is kept until the
+/// request is answered.
+pub(super) async fn has_room(weight: usize) -> bool {
+    match Flight::current() {
+        Some(flight) => flight.room(weight).await,
+        // Whoever serves the routes in another way has limits of its own.
+        None => true,
     }
 }
 

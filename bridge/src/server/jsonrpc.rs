@@ -3,8 +3,9 @@
 use std::{future::ready, sync::Arc};
 
 use axum::{
+    body::Bytes,
     extract::State,
-    http::{HeaderMap, Uri},
+    http::{HeaderMap, StatusCode, Uri, header::RETRY_AFTER},
     response::Response,
 };
 use bridge_protocol::{
@@ -41,7 +42,7 @@ pub(super) async fn post(
 ) -> Response {
     let shape = std::convert::identity;
     match body {
-        Ok(body) => answer(&endpoint, &asker, &headers, &uri, &body, shape).await,
+        Ok(body) => answer(&endpoint, &asker, &headers, &uri, body, shape).await,
         Err(unread) => self::unread(&endpoint, unread),
     }
 }
@@ -50,8 +51,17 @@ pub(super) async fn post(
 pub(super) fn unread(endpoint: &Endpoint, unread: Unread) -> Response {
     let error = unread.error();
     endpoint.service.refused(&endpoint.agent, &error);
+    refused(unread.status(), error)
+}
+
+/// An error that HTTP tells too, in answer to nobody knows which request.
+pub(super) fn refused(status: StatusCode, error: Error) -> Response {
+    let again = error.retry_after();
     let mut response = render::error(Id::Null, error);
-    *response.status_mut() = unread.status();
+    *response.status_mut() = status;
+    if let Some(seconds) = again {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
     response
 }
 
@@ -61,7 +71,7 @@ pub(super) async fn answer(
     asker: &Asker,
     headers: &HeaderMap,
     uri: &Uri,
-    body: &[u8],
+    body: Bytes,
     shape: fn(Reply) -> Reply,
 ) -> Response {
     let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
@@ -69,7 +79,10 @@ pub(super) async fn answer(
         endpoint.service.refused(&endpoint.agent, &error);
         render::error(id, error)
     };
-    let Request { id, method, params } = match apart(body.len(), || Request::from_slice(body)) {
+    let request = apart(body.len(), || Request::from_slice(&body));
+    // It would be kept for as long as the answer takes.
+    drop(body);
+    let Request { id, method, params } = match request {
         Ok(request) => request,
         Err(BadRequest { id, error }) => return refused(id, of_content(headers, error)),
     };

@@ -58,7 +58,7 @@ pub(super) async fn call(
     Received(body): Received,
 ) -> Response {
     match body {
-        Ok(body) => jsonrpc::answer(&endpoint, &asker, &headers, &uri, &body, with_answer).await,
+        Ok(body) => jsonrpc::answer(&endpoint, &asker, &headers, &uri, body, with_answer).await,
         Err(unread) => jsonrpc::unread(&endpoint, unread),
     }
 }

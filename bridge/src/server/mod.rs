@@ -21,6 +21,7 @@ mod parse;
 mod permit;
 mod preamble;
 mod readiness;
+mod refused;
 mod render;
 mod reply;
 mod rest;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 pub use health::health;
 pub use openapi::openapi;
 pub use readiness::Readiness;
+pub use refused::refuse;
 
 use axum::{
     Router,

@@ -11,7 +11,7 @@ use std::{
 
 use super::{Append, Head, Seq, Snapshot};
 
-/// Bounded by the bytes that the tasks have in the log. There are two generations: when the young one
+/// Bounded by the bytes that the tasks take, which are told from what they are in the log. There are two generations: when the young one
 /// has half of those bytes it becomes the old one, and the old one goes. What is asked for in time is
 /// young again.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Held {
     bytes: usize,
 }
 
-/// A task and the bytes that it has in the log.
+/// A task and about how many bytes it takes.
 #[derive(Clone, Debug)]
 pub(crate) struct Cached {
     pub(crate) snapshot: Snapshot,
@@ -72,7 +72,7 @@ impl Cache {
         }
     }
 
-    /// Tells of an append of so many bytes that led to `head`. A new task comes here, one that is here
+    /// Tells of an append that takes so many bytes and led to `head`. A new task comes here, one that is here
     /// goes along.
     pub(crate) fn advance(&self, head: &Head, append: Append, bytes: usize) {
         let mut held = self.lock();

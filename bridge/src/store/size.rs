@@ -1,6 +1,9 @@
-//! About how large something is as JSON, in bytes: told by its texts, without writing it.
+//! About how large something is, in bytes: as JSON, or in memory where that is more. It is told without writing it.
 
-use bridge_protocol::a2a::{Artifact, Content, Message, Part, Task};
+use bridge_protocol::{
+    a2a::{Artifact, Content, Message, Part, Task},
+    wire::weight::{OBJECT, VALUE},
+};
 use serde_json::{Map, Value};
 
 use super::Event;
@@ -61,14 +64,15 @@ fn free(metadata: Option<&Map<String, Value>>) -> usize {
 
 fn object(fields: &Map<String, Value>) -> usize {
     let field = |(name, held): (&String, &Value)| name.len() + value(held);
-    fields.iter().map(field).sum()
+    let own = if fields.is_empty() { 0 } else { OBJECT };
+    own + fields.iter().map(field).sum::<usize>()
 }
 
 fn value(held: &Value) -> usize {
     match held {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => 2 + text.len(),
-        Value::Array(items) => 2 + items.iter().map(value).sum::<usize>(),
-        Value::Object(fields) => 2 + object(fields),
+        Value::Null | Value::Bool(_) | Value::Number(_) => VALUE,
+        Value::String(text) => VALUE + text.len(),
+        Value::Array(items) => VALUE + items.iter().map(value).sum::<usize>(),
+        Value::Object(fields) => VALUE + object(fields),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use bridge_program::Flight;
 use bridge_protocol::a2a::{Message, Metadata};
 use tokio::sync::oneshot;
 
@@ -65,8 +66,14 @@ impl Turns {
         self.keep_pulse();
         let turns = self.clone();
         let (answer, answered) = oneshot::channel();
+        let flight = Flight::current();
         let carrying = tokio::spawn(async move {
             let done = turns.carry_through(&incoming).await;
+            // The turn reads the message from the log, and may take long.
+            drop(incoming);
+            if let Some(flight) = flight {
+                flight.land();
+            }
             let (submitted, begun) = done.map_or_else(
                 |error| (Err(error), None),
                 |(submitted, begun)| (Ok(submitted), begun),

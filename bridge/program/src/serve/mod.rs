@@ -8,12 +8,14 @@
 //! - `watched`: the bytes of a connection, which tell its activity
 //! - `gate`: how many requests there are, and the bytes of their bodies
 //! - `question`, `answer`: bodies, of requests and of responses
+//! - `flight`: a request while it is answered
 //! - `service`: one request and its answer
 //! - `outgoing`: large answers that are being sent
 
 mod activity;
 mod answer;
 mod connections;
+mod flight;
 mod gate;
 mod limits;
 mod listen;
@@ -26,7 +28,7 @@ mod watched;
 
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::{Router, http::Extensions};
+use axum::http::Extensions;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto::Builder,
@@ -38,9 +40,12 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+pub use flight::Flight;
 pub use limits::Limits;
 pub use listen::{ListenError, listen};
 pub use outgoing::{LARGE, Outgoing, Room, outgoing};
+pub use question::Trouble;
+pub use service::{App, FULL};
 
 use activity::Activity;
 use connections::Connections;
@@ -104,7 +109,7 @@ impl Door for Plain {
 /// None at present.
 pub async fn serve(
     listener: TcpListener,
-    app: Router,
+    app: impl Into<App>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     serve_within(Limits::default(), listener, Plain, app, stop).await
@@ -118,14 +123,14 @@ pub async fn serve_within<D: Door>(
     limits: Limits,
     listener: TcpListener,
     door: D,
-    app: Router,
+    app: impl Into<App>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let (stopping, stopped) = watch::channel(false);
     let (open, mut closed) = watch::channel(());
     let house = House {
         limits,
-        app,
+        app: app.into(),
         door,
         gate: Arc::new(Gate::new(&limits)),
         connections: Arc::new(Connections::new(listen::room(limits.connections))),
@@ -155,7 +160,7 @@ pub async fn serve_within<D: Door>(
 #[derive(Clone)]
 struct House<D> {
     limits: Limits,
-    app: Router,
+    app: App,
     door: D,
     gate: Arc<Gate>,
     connections: Arc<Connections>,

@@ -3,17 +3,13 @@
 use std::{
     io,
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU8, Ordering},
-    },
     task::{Context, Poll, ready},
     time::Duration,
 };
 
 use axum::{
     body::Bytes,
-    http::{HeaderMap, Version, header::EXPECT},
+    http::{HeaderMap, StatusCode, Version, header::EXPECT},
 };
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -22,10 +18,7 @@ use tokio::{
     time::{Instant, Sleep, sleep_until, timeout},
 };
 
-use super::{
-    Limits,
-    gate::{Held, Share},
-};
+use super::{Limits, flight::Flight, gate::Held};
 
 /// What any body may have without asking, in bytes.
 const FREE: u64 = 16 << 10;
@@ -40,42 +33,19 @@ const AWAY_TIME: Duration = Duration::from_secs(10);
 
 /// Why a body was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub enum Trouble {
     /// It did not come on.
     Late,
     /// Others' bodies have all the room.
     Full,
 }
 
-/// What a request holds until it is answered.
-#[derive(Debug, Default)]
-pub(super) struct Account {
-    held: Mutex<Vec<Held>>,
-    trouble: AtomicU8,
-}
-
-impl Account {
-    fn keep(&self, held: Held) {
-        self.held
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(held);
-    }
-
-    fn note(&self, trouble: Trouble) {
-        let code = match trouble {
-            Trouble::Late => 1,
-            Trouble::Full => 2,
-        };
-        self.trouble.store(code, Ordering::Relaxed);
-    }
-
-    /// Why the request's body was not read to its end, if it was not.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        match self.trouble.load(Ordering::Relaxed) {
-            1 => Some(Trouble::Late),
-            2 => Some(Trouble::Full),
-            _ => None,
+impl Trouble {
+    /// How HTTP tells it.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::Late => StatusCode::REQUEST_TIMEOUT,
+            Self::Full => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
@@ -84,8 +54,7 @@ impl Account {
 pub(super) struct Question {
     /// Absent once it was read to its end, or given up.
     inner: Option<Incoming>,
-    account: Arc<Account>,
-    share: Arc<Share>,
+    flight: Flight,
     limit: Duration,
     begun: Instant,
     /// When the last bytes came.
@@ -103,14 +72,12 @@ impl Question {
     pub(super) fn new(
         inner: Incoming,
         (version, headers): (Version, &HeaderMap),
-        account: Arc<Account>,
-        share: Arc<Share>,
+        flight: Flight,
         limits: &Limits,
     ) -> Self {
         Self {
             inner: Some(inner),
-            account,
-            share,
+            flight,
             limit: limits.body,
             begun: Instant::now(),
             moved: Instant::now(),
@@ -140,7 +107,7 @@ impl Question {
             return Poll::Ready(Ok(()));
         }
         if self.asking.is_none() {
-            let share = self.share.clone();
+            let share = self.flight.share().clone();
             self.step = wanted;
             self.asking = Some(Box::pin(async move { share.bytes(wanted).await }));
         }
@@ -154,7 +121,7 @@ impl Question {
         self.moved = self.begun;
         Poll::Ready(match held {
             Some(held) => {
-                self.account.keep(held);
+                self.flight.keep(held);
                 self.allowed = self.received + self.step;
                 Ok(())
             }
@@ -176,7 +143,7 @@ impl Question {
     }
 
     fn give_up(&mut self, trouble: Trouble) -> io::Error {
-        self.account.note(trouble);
+        self.flight.note(trouble);
         if trouble == Trouble::Late {
             // It would not come on to be read away either.
             self.inner = None;

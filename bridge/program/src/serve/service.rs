@@ -9,6 +9,7 @@ use axum::{
     http::{
         Extensions, HeaderValue, Request, Response, StatusCode, Version,
         header::{CONNECTION, RETRY_AFTER},
+        request::Parts,
     },
 };
 use hyper::{
@@ -21,14 +22,42 @@ use super::{
     Limits,
     activity::Activity,
     answer::{Answer, Asking},
+    flight::Flight,
     gate::Share,
     outgoing::Room,
-    question::{Account, Question, Trouble},
+    question::{Question, Trouble},
 };
+
+/// What is served, and how those are told who are not.
+#[derive(Clone, Debug)]
+pub struct App {
+    router: Router,
+    refuse: fn(&Parts) -> Response<Body>,
+}
+
+impl From<Router> for App {
+    /// Those who are not served are told so in plain text.
+    fn from(router: Router) -> Self {
+        let refuse = |_: &Parts| later(FULL);
+        Self { router, refuse }
+    }
+}
+
+impl App {
+    /// The same where a request for which there is no place is answered in this way: in the form that its
+    /// clients read. What was no HTTP request yet gets no form: a connection too many, a head too large.
+    #[must_use]
+    pub fn refusing(self, refuse: fn(&Parts) -> Response<Body>) -> Self {
+        Self { refuse, ..self }
+    }
+}
+
+/// What is said to a request for which there is no place.
+pub const FULL: &str = "there are too many requests at once";
 
 /// The app as one connection has it.
 pub(super) struct Asked {
-    pub(super) app: Router,
+    pub(super) app: App,
     pub(super) peer: SocketAddr,
     /// What is known of the client.
     pub(super) known: Extensions,
@@ -46,22 +75,22 @@ impl Service<Request<Incoming>> for Asked {
         let place = self.share.request();
         let is_full = place.is_none();
         let asking = Asking::new(self.activity.clone(), place);
-        let account = Arc::new(Account::default());
+        let flight = Flight::new(self.share.clone());
         let version = request.version();
-        let request = self.opened(request, &account);
-        let app = self.app.clone();
+        let request = self.opened(request, &flight);
+        let App { router, refuse } = self.app.clone();
         Box::pin(async move {
             let response = match is_full {
                 // The request goes with its body, which is read away.
-                true => full(request),
-                false => match app.oneshot(request).await {
+                true => refuse(&request.into_parts().0),
+                false => match flight.clone().during(router.oneshot(request)).await {
                     Ok(response) => response,
                     Err(never) => match never {},
                 },
             };
-            let mut response = match account.trouble() {
+            let mut response = match flight.trouble() {
                 None => response,
-                Some(trouble) => troubled(trouble, version),
+                Some(trouble) => troubled(trouble, response, version),
             };
             let room = response.extensions_mut().remove::<Room>();
             let is_http2 = version == Version::HTTP_2;
@@ -72,7 +101,7 @@ impl Service<Request<Incoming>> for Asked {
 
 impl Asked {
     /// The request as the app gets it.
-    fn opened(&self, request: Request<Incoming>, account: &Arc<Account>) -> Request<Body> {
+    fn opened(&self, request: Request<Incoming>, flight: &Flight) -> Request<Body> {
         let (mut parts, body) = request.into_parts();
         parts.extensions.extend(self.known.clone());
         parts.extensions.insert(ConnectInfo(self.peer));
@@ -80,18 +109,11 @@ impl Asked {
             true => Body::empty(),
             false => {
                 let head = (parts.version, &parts.headers);
-                let (account, share) = (account.clone(), self.share.clone());
-                Body::new(Question::new(body, head, account, share, &self.limits))
+                Body::new(Question::new(body, head, flight.clone(), &self.limits))
             }
         };
         Request::from_parts(parts, body)
     }
-}
-
-/// The answer to one for whom there is no place.
-fn full(request: Request<Body>) -> Response<Body> {
-    drop(request);
-    later("there are too many requests at once")
 }
 
 fn later(why: &'static str) -> Response<Body> {
@@ -102,17 +124,21 @@ fn later(why: &'static str) -> Response<Body> {
     response
 }
 
-fn troubled(trouble: Trouble, version: Version) -> Response<Body> {
-    match trouble {
+/// The answer to a body that was not read to its end: the handler's own, if it knew of that.
+fn troubled(trouble: Trouble, response: Response<Body>, version: Version) -> Response<Body> {
+    let is_known = response.status() == trouble.status();
+    let mut response = match trouble {
+        _ if is_known => response,
         Trouble::Full => later("there is no room for the body at present"),
         Trouble::Late => {
             let mut response = Response::new(Body::from("the body did not come on"));
-            *response.status_mut() = StatusCode::REQUEST_TIMEOUT;
-            if version < Version::HTTP_2 {
-                let close = HeaderValue::from_static("close");
-                response.headers_mut().insert(CONNECTION, close);
-            }
+            *response.status_mut() = trouble.status();
             response
         }
+    };
+    if trouble == Trouble::Late && version < Version::HTTP_2 {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
     }
+    response
 }

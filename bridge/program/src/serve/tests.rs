@@ -3,6 +3,7 @@
 use std::{convert::Infallible, future::pending};
 
 use axum::{
+    Router,
     body::{Body, Bytes},
     routing::{get, post},
 };

@@ -93,7 +93,7 @@ pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> 
 }
 
 /// The message that carries the parameters of an operation.
-fn message(operation: Operation) -> &'static str {
+pub(super) fn message(operation: Operation) -> &'static str {
     match operation {
         Operation::SendMessage | Operation::SendStreamingMessage => "SendMessageRequest",
         Operation::GetTask => "GetTaskRequest",

@@ -36,6 +36,7 @@ mod properties;
 pub use call::{ReadError, read, read_call, write, write_call};
 pub use field::Proto;
 pub use tenant::tenant;
+pub use weight::Scales;
 
 /// `google.protobuf.FileDescriptorSet` of `a2a.proto` and what it imports, without annotations.
 pub const DESCRIPTOR: &[u8] = include_bytes!("../../proto/a2a.binpb");

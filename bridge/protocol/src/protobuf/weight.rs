@@ -10,8 +10,11 @@ use prost::{
 };
 use prost_types::{DescriptorProto, FileDescriptorSet};
 
-use super::DESCRIPTOR;
-use crate::wire::weight::{DEEPEST, MOST, OBJECT, SMALL, TooMuch, VALUE};
+use super::{DESCRIPTOR, call::message};
+use crate::{
+    a2a::Operation,
+    wire::weight::{DEEPEST, MOST, OBJECT, SMALL, TooMuch, VALUE},
+};
 
 /// What a message takes beside what is in it, in bytes.
 const MESSAGE: usize = 512;
@@ -24,23 +27,47 @@ type Messages = BTreeMap<String, BTreeMap<u32, String>>;
 /// # Errors
 /// If it would take too much.
 pub(super) fn check(name: &str, bytes: &[u8]) -> Result<(), TooMuch> {
-    // Made anew each time: only large messages are looked at.
-    if bytes.len() <= SMALL {
-        return Ok(());
+    match bytes.len() {
+        0..=SMALL => Ok(()),
+        _ => weigh(&messages(), name, bytes).map(drop),
     }
-    let mut scale = Scale {
-        messages: messages(),
-        weight: 0,
-    };
-    scale.message(&format!(".{}.{name}", super::PACKAGE), bytes, 0)
 }
 
-struct Scale {
-    messages: Messages,
+fn weigh(messages: &Messages, name: &str, bytes: &[u8]) -> Result<usize, TooMuch> {
+    let mut scale = Scale {
+        messages,
+        weight: 0,
+    };
+    scale.message(&format!(".{}.{name}", super::PACKAGE), bytes, 0)?;
+    Ok(scale.weight)
+}
+
+/// Tells what the parameters of an operation weigh. It is made once, for that takes a while.
+#[derive(Debug)]
+pub struct Scales(Messages);
+
+impl Scales {
+    /// For all operations.
+    #[expect(clippy::new_without_default, reason = "it is no value to begin with")]
+    pub fn new() -> Self {
+        Self(messages())
+    }
+
+    /// How much the structure of the parameters takes in memory, in bytes.
+    ///
+    /// # Errors
+    /// If that is more than one request may.
+    pub fn weigh(&self, operation: Operation, bytes: &[u8]) -> Result<usize, TooMuch> {
+        weigh(&self.0, message(operation), bytes)
+    }
+}
+
+struct Scale<'m> {
+    messages: &'m Messages,
     weight: usize,
 }
 
-impl Scale {
+impl Scale<'_> {
     fn message(&mut self, name: &str, mut bytes: &[u8], depth: usize) -> Result<(), TooMuch> {
         if depth > DEEPEST {
             return Err(TooMuch::Depth);

@@ -7,12 +7,13 @@
 use core::fmt;
 
 /// What a value takes beside its text, such as an item of a list or the member of an object, in bytes.
-pub(crate) const VALUE: usize = 64;
+pub const VALUE: usize = 64;
 
 /// What an object takes that has a member.
-pub(crate) const OBJECT: usize = 640;
+pub const OBJECT: usize = 640;
 
-/// A body of less than this cannot weigh too much, and is not looked at.
+/// A body of less than this weighs less than what is too much for one. Many of them can weigh too much together:
+/// whoever keeps many asks what each of them [weighs](weigh).
 pub(crate) const SMALL: usize = 16 << 10;
 
 /// How much all structure of a body may weigh, in bytes: some 6,000 objects or 65,000 numbers.
@@ -56,9 +57,19 @@ impl core::error::Error for TooMuch {}
 /// # Errors
 /// If it would take too much.
 pub fn json(body: &[u8]) -> Result<(), TooMuch> {
-    if body.len() <= SMALL {
-        return Ok(());
+    match body.len() {
+        0..=SMALL => Ok(()),
+        _ => scan(body, DEEPEST, MOST).map(drop),
     }
+}
+
+/// How much the structure of JSON weighs, in bytes: what it takes in memory beside its texts.
+pub fn weigh(body: &[u8]) -> usize {
+    scan(body, usize::MAX, usize::MAX).unwrap_or(usize::MAX)
+}
+
+/// The same, if it is not more than this, nor deeper.
+fn scan(body: &[u8], deepest: usize, most: usize) -> Result<usize, TooMuch> {
     let mut weight = 0;
     let (mut depth, mut in_text, mut is_escaped, mut is_object) = (0_usize, false, false, false);
     for byte in body {
@@ -87,14 +98,14 @@ pub fn json(body: &[u8]) -> Result<(), TooMuch> {
             b',' => weight += VALUE,
             _ => {}
         }
-        if depth > DEEPEST {
+        if depth > deepest {
             return Err(TooMuch::Depth);
         }
-        if weight > MOST {
+        if weight > most {
             return Err(TooMuch::Values);
         }
     }
-    Ok(())
+    Ok(weight)
 }
 
 #[cfg(test)]
@@ -128,6 +139,14 @@ mod tests {
             assert_eq!(json(&list(item, most)), Ok(()), "{item}");
             assert_eq!(json(&list(item, 2 * most)), Err(TooMuch::Values), "{item}");
         }
+    }
+
+    #[test]
+    fn what_is_small_weighs_too() {
+        let objects = list("{\"\":0}", 1_000);
+        assert!(objects.len() < SMALL);
+        assert_eq!(weigh(&objects), 1_000 * (OBJECT + 2 * VALUE));
+        assert_eq!(weigh(b"\"[{,\""), 0);
     }
 
     #[test]

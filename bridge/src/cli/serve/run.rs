@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{place::Encryption, reload::Reload};
-use bridge_program::{Limits, Plain, serve_until, serve_within};
+use bridge_program::{App, Limits, Plain, serve_until, serve_within};
 
 /// Where requests come in.
 pub(super) struct Doors {
@@ -82,8 +82,10 @@ pub(in crate::cli) async fn listen(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     match encryption {
-        None => serve_within(limits, listener, Plain, app, stop).await,
-        Some(certificate) => crate::tls::serve(limits, listener, certificate, app, stop).await,
+        None => serve_within(limits, listener, Plain, told(app), stop).await,
+        Some(certificate) => {
+            crate::tls::serve(limits, listener, certificate, told(app), stop).await
+        }
     }
 }
 
@@ -97,9 +99,14 @@ pub(in crate::cli) async fn listen(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     match encryption {
-        None => serve_within(limits, listener, Plain, app, stop).await,
+        None => serve_within(limits, listener, Plain, told(app), stop).await,
         Some(never) => match never {},
     }
+}
+
+/// Those for whom there is no place are told so in the words of their binding.
+fn told(app: Router) -> App {
+    App::from(app).refusing(crate::server::refuse)
 }
 
 /// Reads the configuration again whenever the program is asked to.

@@ -1,6 +1,9 @@
 //! One request and its answer.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, LazyLock},
+};
 
 use axum::{
     body::{Body, Bytes},
@@ -12,7 +15,7 @@ use bridge_program::Room;
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::Version,
-    protobuf::{read_call, v1, write},
+    protobuf::{Scales, read_call, v1, write},
 };
 use futures_util::{StreamExt as _, stream::BoxStream};
 use tonic::{Status, server::Grpc};
@@ -21,7 +24,9 @@ use tower::service_fn;
 use super::{agents, codec::Whole, deadline::Deadline, is_grpc, no_grpc, status};
 use crate::{
     server::{
-        Endpoint, extensions,
+        Endpoint,
+        body::{Unread, has_room},
+        extensions,
         parse::{apart, written},
         permit::Asker,
         preamble::Preamble,
@@ -29,6 +34,8 @@ use crate::{
     },
     service::{Context, Reply},
 };
+
+static SCALES: LazyLock<Scales> = LazyLock::new(Scales::new);
 
 /// Takes a request of any operation and answers it.
 pub(super) async fn handle(
@@ -130,6 +137,11 @@ impl Asked {
             status::of(&error)
         };
         let mut context = self.context.clone().map_err(refused)?;
+        // What cannot be weighed is refused when it is read.
+        let weight = SCALES.weigh(self.operation, message).unwrap_or(0);
+        if !has_room(weight).await {
+            return Err(refused(Unread::Full.error()));
+        }
         let call = apart(message.len(), || read_call(self.operation, message));
         let call = call.map_err(Error::from);
         let mut call = call.map_err(refused)?;

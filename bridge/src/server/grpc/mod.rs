@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    body::Body,
     extract::Request,
     http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
     middleware::{Next, from_fn},
@@ -29,7 +30,7 @@ use axum::{
     routing::post,
 };
 use bridge_protocol::{
-    a2a::Binding,
+    a2a::{Binding, Error},
     protobuf::{DESCRIPTOR, SERVICE},
 };
 
@@ -63,8 +64,13 @@ pub fn alone(app: Router) -> Router {
     ))
 }
 
+/// The answer to a request that is not looked at.
+pub(super) fn refused(error: &Error) -> Response {
+    status::of(error).into_http::<Body>()
+}
+
 /// Whether a request speaks gRPC, by its content type.
-fn is_grpc(headers: &HeaderMap) -> bool {
+pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE);
     content_type.is_some_and(|value| value.as_bytes().starts_with(GRPC))
 }

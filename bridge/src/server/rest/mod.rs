@@ -32,7 +32,7 @@ use axum::{
 };
 use bridge_protocol::{
     a2a::{Binding, Error, ErrorKind},
-    dialect::{Call, places},
+    dialect::{Call, Version, places},
 };
 
 use self::{
@@ -91,7 +91,7 @@ pub(super) async fn handle(
                 uri,
                 body,
             };
-            mount.carry_out(&asker, &asked, style).await
+            mount.carry_out(&asker, asked, style).await
         }
         Err(unread) => Err(self::unread(unread)),
     };
@@ -102,7 +102,7 @@ impl Mount {
     async fn carry_out(
         &self,
         asker: &Asker,
-        asked: &Asked,
+        asked: Asked,
         style: Style,
     ) -> Result<Response, Refusal> {
         let endpoint = &self.endpoint;
@@ -114,10 +114,13 @@ impl Mount {
             .route(&asked.method, asked.uri.path())
             .map_err(refused)?;
         let mut context = Context::new(endpoint.agent.clone(), asker.caller.clone());
-        let understood = understand(&mut context, &routed, asked);
+        let understood = understand(&mut context, &routed, &asked);
+        let headers = asked.headers;
+        // It would be kept for as long as the answer takes.
+        drop(asked.body);
         let (call, spoken) = understood.map_err(|error| refused(error.into()))?;
         if let Err(refusal) = endpoint.permit(asker, &call) {
-            return Ok(refusal.response(Binding::HttpJson, &asked.headers, None));
+            return Ok(refusal.response(Binding::HttpJson, &headers, None));
         }
         let (reply, room) = called(&endpoint.service, &context, call).await?;
         let style = style.speaking(spoken);
@@ -191,6 +194,15 @@ fn understand(
 /// An error, to whom asked for a document that is no operation's, such as a card.
 pub(super) fn refused(headers: &HeaderMap, error: Error) -> Response {
     Style::wanted(headers, Spoken::V1_0).refusal(&error.into())
+}
+
+/// The same to a request at a path of this binding.
+pub(super) fn refused_at(path: &str, headers: &HeaderMap, error: Error) -> Response {
+    let version = match path.contains("/v1/") {
+        true => Version::V0_3,
+        false => Version::V1_0,
+    };
+    Style::wanted(headers, Spoken::without_body(version)).refusal(&error.into())
 }
 
 fn unread(unread: Unread) -> Refusal {

@@ -24,6 +24,7 @@
 
 use std::fmt::Display;
 
+use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
@@ -180,6 +181,11 @@ impl<'r> Appended<'r> {
     /// The head after it.
     pub(super) fn head(&self) -> Result<Head, StoreError> {
         read_json(self.head, "the head of a task")
+    }
+
+    /// How much the structure of its events takes in memory.
+    pub(super) fn weight(&self) -> usize {
+        weigh(self.events)
     }
 
     /// Its events.

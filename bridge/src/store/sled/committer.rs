@@ -310,7 +310,7 @@ impl Staged {
             Self::Append(result, prepared, reply) => {
                 let result = settle(result, outcome);
                 if let Ok(head) = &result {
-                    let bytes = prepared.json.len();
+                    let bytes = prepared.json.len() + prepared.weight;
                     told.cache.advance(head, prepared.append, bytes);
                     told.feed.publish(head);
                 }

@@ -32,6 +32,8 @@ pub(super) struct Prepared {
     pub(super) caller: Caller,
     pub(super) append: Append,
     pub(super) json: Vec<u8>,
+    /// How much the structure of the events takes in memory.
+    pub(super) weight: usize,
 }
 
 impl<'a> Draft<'a> {

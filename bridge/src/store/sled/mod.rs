@@ -44,6 +44,7 @@ pub use open::SledSettings;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bridge_protocol::wire::weight::weigh;
 
 use self::{
     committer::{Committer, Told},
@@ -132,10 +133,10 @@ impl SledStore {
                 limit: LIMIT,
             });
         }
-        let caller = caller.clone();
         Ok(Prepared {
-            caller,
+            caller: caller.clone(),
             append,
+            weight: weigh(&json),
             json,
         })
     }

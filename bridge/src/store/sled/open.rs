@@ -40,17 +40,17 @@ pub struct SledSettings {
     pub folder: PathBuf,
     /// The bytes that sled keeps of the index.
     pub page_cache: u64,
-    /// The bytes of events, as they are in the log, whose tasks are kept ready to be shown.
+    /// The bytes that tasks may take, about, which are kept ready to be shown.
     pub task_cache: usize,
 }
 
 impl SledSettings {
-    /// The settings that suit most: 64 MiB of the index, 32 MiB of tasks.
+    /// The settings that suit most: 64 MiB of the index, 64 MiB of tasks.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
             page_cache: 64 << 20,
-            task_cache: 32 << 20,
+            task_cache: 64 << 20,
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Reader {
     pub(super) _lock: Arc<File>,
 }
 
-/// Events of a task, and the bytes that they have in the log.
+/// Events of a task, and about how many bytes they take in memory.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     pub(super) events: Vec<Stored>,
@@ -137,7 +137,7 @@ impl Reader {
                 return Err(missing(&tip.head, append.first()));
             }
             if append.first() <= wanted {
-                part.bytes += record.len();
+                part.bytes += record.len() + append.weight();
                 appends.push(append.events()?);
             }
             covered = Some(append.first());

@@ -138,15 +138,19 @@ impl Writer {
             return Ok(());
         }
         let ahead = end + (end - self.base).clamp(AHEAD.0, AHEAD.1);
-        let zeros = vec![0; (ahead - self.filled) as usize];
         let failed = |error| StoreError::io("making room in the log", error);
-        let offset = self.filled - self.base;
-        if let Err(error) = self.disk.write(&self.file, &zeros, offset) {
-            // Some of the zeros may be there, and would take the room that others wait for.
-            self.is_torn = true;
-            return Err(failed(error));
+        let zeros = vec![0; (ahead - self.filled).min(AHEAD.1) as usize];
+        while self.filled < ahead {
+            let length = (ahead - self.filled).min(AHEAD.1);
+            let offset = self.filled - self.base;
+            let zeros = &zeros[..length as usize];
+            if let Err(error) = self.disk.write(&self.file, zeros, offset) {
+                // Some of the zeros may be there, and would take the room that others wait for.
+                self.is_torn = true;
+                return Err(failed(error));
+            }
+            self.filled += length;
         }
-        self.filled = ahead;
         Ok(())
     }
 

@@ -1,0 +1,99 @@
+//! The request that is being answered, as its handler and what goes on after it know it.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU8, Ordering},
+};
+
+use tokio::task_local;
+
+use super::{
+    gate::{Held, Share},
+    question::Trouble,
+};
+
+task_local! {
+    static FLIGHT: Flight;
+}
+
+/// How much any request may take beside its body without asking, in bytes.
+const FREE: usize = 16 << 10;
+
+/// A request that is being answered. What it holds of the bytes that all requests have together is let go with
+/// the last clone: whoever carries on what the client asked keeps one.
+#[derive(Clone, Debug)]
+pub struct Flight(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    share: Arc<Share>,
+    held: Mutex<Vec<Held>>,
+    trouble: AtomicU8,
+}
+
+impl Flight {
+    pub(super) fn new(share: Arc<Share>) -> Self {
+        Self(Arc::new(Inner {
+            share,
+            held: Mutex::default(),
+            trouble: AtomicU8::new(0),
+        }))
+    }
+
+    /// The request whose handler this is, if it is served as everything here is.
+    pub fn current() -> Option<Self> {
+        FLIGHT.try_with(Clone::clone).ok()
+    }
+
+    pub(super) async fn during<T>(self, answering: impl Future<Output = T>) -> T {
+        FLIGHT.scope(self, answering).await
+    }
+
+    /// Room for what the body will take once it is read, beside its own bytes: whether there is some soon.
+    pub async fn room(&self, bytes: usize) -> bool {
+        if bytes <= FREE {
+            return true;
+        }
+        match self.0.share.bytes(bytes as u64).await {
+            Some(held) => {
+                self.keep(held);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Lets go of all that is held, once it is kept elsewhere: a client may wait long for the answer.
+    pub fn land(&self) {
+        self.held().clear();
+    }
+
+    pub(super) fn share(&self) -> &Arc<Share> {
+        &self.0.share
+    }
+
+    pub(super) fn keep(&self, held: Held) {
+        self.held().push(held);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn note(&self, trouble: Trouble) {
+        let code = match trouble {
+            Trouble::Late => 1,
+            Trouble::Full => 2,
+        };
+        self.0.trouble.store(code, Ordering::Relaxed);
+    }
+
+    /// Why the body was not read to its end, if it was not.
+    pub fn trouble(&self) -> Option<Trouble> {
+        match self.0.trouble.load(Ordering::Relaxed) {
+            1 => Some(Trouble::Late),
+            2 => Some(Trouble::Full),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Requests for which there is no place, and which are therefore not looked at: they are told so in the words of
+//! the binding, as far as path and headers tell which that is.
+//!
+//! Nothing can be told of the binding before there is a request: a connection too many is answered with 503 and
+//! `Retry-After` alone, and a head that is too large (431) or comes too slowly with what HTTP itself has.
+
+use axum::{
+    body::Body,
+    http::{
+        HeaderValue, Method, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+        request::Parts,
+    },
+    response::Response,
+};
+use bridge_program::FULL;
+use bridge_protocol::a2a::Error;
+
+use super::{body::AGAIN, jsonrpc, rest};
+
+/// The answer to a request for which there is no place.
+pub fn refuse(head: &Parts) -> Response<Body> {
+    let error = Error::unavailable(FULL, AGAIN);
+    let path = head.uri.path();
+    match binding(head, path) {
+        #[cfg(feature = "grpc")]
+        Spoken::Grpc => super::grpc::refused(&error),
+        Spoken::HttpJson => rest::refused_at(path, &head.headers, error),
+        Spoken::JsonRpc => jsonrpc::refused(StatusCode::SERVICE_UNAVAILABLE, error),
+        Spoken::Unknown => plain(),
+    }
+}
+
+enum Spoken {
+    #[cfg(feature = "grpc")]
+    Grpc,
+    HttpJson,
+    JsonRpc,
+    Unknown,
+}
+
+fn binding(head: &Parts, path: &str) -> Spoken {
+    #[cfg(feature = "grpc")]
+    if super::grpc::is_grpc(&head.headers) {
+        return Spoken::Grpc;
+    }
+    let is_rest = |segment: &str| {
+        segment.starts_with("message:") || matches!(segment, "tasks" | "extendedAgentCard" | "card")
+    };
+    let is_legacy = ["/tasks/send", "/tasks/get", "/tasks/cancel"];
+    let is_legacy = is_legacy.iter().any(|place| path.ends_with(place));
+    match head.method == Method::POST {
+        _ if !is_legacy && path.split('/').any(is_rest) => Spoken::HttpJson,
+        true => Spoken::JsonRpc,
+        false => Spoken::Unknown,
+    }
+}
+
+fn plain() -> Response<Body> {
+    let mut response = Response::new(Body::from(FULL));
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    let headers = response.headers_mut();
+    headers.insert(RETRY_AFTER, AGAIN.into());
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{body::to_bytes, http::Request};
+    use serde_json::Value;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_is_not_served_reads_it_in_its_own_words() {
+        for (method, path, media_type, expected) in [
+            ("POST", "/a2a", "application/json", "application/json"),
+            ("POST", "/a2a/echo", "application/json", "application/json"),
+            (
+                "POST",
+                "/tasks/send",
+                "application/json",
+                "application/json",
+            ),
+            (
+                "POST",
+                "/a2a/echo/message:send",
+                "application/json",
+                "application/a2a+json",
+            ),
+            ("GET", "/a2a/echo/tasks/1", "", "application/a2a+json"),
+            ("GET", "/a2a/echo/v1/tasks/1", "", "application/json"),
+            ("GET", "/.well-known/agent-card.json", "", "text/plain"),
+            ("GET", "/healthz", "", "text/plain"),
+        ] {
+            let request = Request::builder().method(method).uri(path);
+            let request = request.header(CONTENT_TYPE, media_type).body(()).unwrap();
+            let response = refuse(&request.into_parts().0);
+            assert_eq!(response.status(), 503, "{path}");
+            assert_eq!(response.headers()[RETRY_AFTER], "1", "{path}");
+            assert_eq!(response.headers()[CONTENT_TYPE], expected, "{path}");
+            let body = to_bytes(response.into_body(), 1 << 16).await.unwrap();
+            let error = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+            let is_told = error["error"]["message"] == FULL;
+            assert_eq!(is_told, expected != "text/plain", "{path}: {error}");
+        }
+    }
+
+    #[cfg(feature = "grpc")]
+    #[test]
+    fn grpc_has_a_code_for_it() {
+        let request = Request::post("/lf.a2a.v1.A2AService/GetTask");
+        let request = request
+            .header(CONTENT_TYPE, "application/grpc")
+            .body(())
+            .unwrap();
+        let response = refuse(&request.into_parts().0);
+        assert_eq!(response.headers()["grpc-status"], "14");
+    }
+}
