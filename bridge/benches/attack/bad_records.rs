@@ -7,15 +7,16 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::time::sleep;
 
 use crate::frame::{Failed, Others, Program, Scene, ask};
 
-/// A file, and what was in it.
+/// A file of the store's folder, and what was in it.
 type Kept = (PathBuf, Vec<u8>);
 
 pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
-    let flips = scene.pick(150, 8);
+    let flips = scene.flips();
     let program = Program::start(&[])?;
     Others::of(&program)
         .watch(sleep(Duration::from_millis(500)))
@@ -24,59 +25,135 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
     sleep(Duration::from_secs(3)).await;
     let client = reqwest::Client::builder().no_proxy().build()?;
     let ids = listed(&client, &program).await?;
-    let mut folder = program.kill()?;
+    let folder = program.kill()?;
     let data = folder.path().join("data");
-    let kept = files(&data)?;
-    let (mut damaged, mut lot) = (0, 1_u64);
+    let mut kept = files(&data)?;
+    for (path, _) in &mut kept {
+        *path = path.strip_prefix(&data)?.to_owned();
+    }
+    let mut victim = Victim {
+        folder: Some(folder),
+        client,
+        ids,
+        kept,
+        damaged: 0,
+        failed: 0,
+    };
+    let mut lot = 1_u64;
     for number in 0..flips {
         lot = lot.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        let is_log = |kept: &&Kept| {
-            kept.0.extension().is_some_and(|name| name == "log") == (number % 2 == 0)
-        };
-        let chosen: Vec<&Kept> = kept
-            .iter()
-            .filter(is_log)
-            .filter(|kept| !kept.1.is_empty())
-            .collect();
-        let (path, bytes) = chosen[(lot >> 50) as usize % chosen.len()];
-        let at = 16 + (lot >> 17) as usize % (bytes.len() - 16).max(1);
-        restore(&data, &kept)?;
-        let mut changed = bytes.clone();
+        let (path, at) = victim.place(number % 2 == 0, lot);
+        let what = format!("{} at byte {at}", path.display());
+        victim.restore()?;
+        let path = victim.data().join(path);
+        let mut changed = fs::read(&path)?;
         if let Some(byte) = changed.get_mut(at) {
             *byte ^= 1 << ((lot >> 60) % 8);
         }
-        fs::write(path, changed)?;
-        let what = format!("{} at byte {at}", path.display());
+        fs::write(&path, changed)?;
+        if let Some(lost) = victim.look(scene, &what).await? {
+            let promise = format_args!("one task is lost at most, with {what}: {lost}");
+            scene.must(lost <= 1, promise);
+        }
+    }
+    scene.note(format_args!(
+        "{flips} bytes flipped, {} tasks looked at each time: {} starts failed, {} tasks damaged",
+        victim.ids.len(),
+        victim.failed,
+        victim.damaged
+    ));
+    remove_each(scene, &mut victim).await
+}
+
+/// Removes each file in turn.
+async fn remove_each(scene: &mut Scene, victim: &mut Victim) -> Result<(), Failed> {
+    let most = scene.pick(usize::MAX, 3);
+    let paths: Vec<PathBuf> = victim.kept.iter().map(|kept| kept.0.clone()).collect();
+    for path in paths.iter().take(most) {
+        victim.restore()?;
+        fs::remove_file(victim.data().join(path))?;
+        let what = format!("{} removed", path.display());
+        if let Some(lost) = victim.look(scene, &what).await? {
+            scene.note(format_args!("{what}: {lost} tasks are lost"));
+        }
+    }
+    Ok(())
+}
+
+/// What is damaged again and again.
+struct Victim {
+    folder: Option<TempDir>,
+    client: reqwest::Client,
+    ids: Vec<String>,
+    kept: Vec<Kept>,
+    damaged: usize,
+    failed: usize,
+}
+
+impl Victim {
+    fn data(&self) -> PathBuf {
+        let folder = self.folder.as_ref().map(TempDir::path);
+        folder.unwrap_or(Path::new("")).join("data")
+    }
+
+    /// A file of the log, or another one, and a byte of it.
+    fn place(&self, is_log: bool, lot: u64) -> (PathBuf, usize) {
+        let has_kind = |kept: &&Kept| {
+            kept.0.extension().is_some_and(|name| name == "log") == is_log && !kept.1.is_empty()
+        };
+        let chosen: Vec<&Kept> = self.kept.iter().filter(has_kind).collect();
+        let (path, bytes) = chosen[(lot >> 50) as usize % chosen.len()];
+        let at = 16 + (lot >> 17) as usize % (bytes.len() - 16).max(1);
+        (path.clone(), at)
+    }
+
+    /// As it was before.
+    fn restore(&self) -> Result<(), Failed> {
+        let data = self.data();
+        if data.exists() {
+            fs::remove_dir_all(&data)?;
+        }
+        for (path, bytes) in &self.kept {
+            let path = data.join(path);
+            fs::create_dir_all(path.parent().ok_or("a file is in a folder")?)?;
+            fs::write(path, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the program on what is there, and looks at what it shows: how many of the tasks it does not, or
+    /// nothing if it does not start.
+    async fn look(&mut self, scene: &mut Scene, what: &str) -> Result<Option<usize>, Failed> {
+        let folder = self.folder.take().ok_or("there is no folder")?;
         let program = match Program::again(folder, &[]) {
             Ok(program) => program,
             Err(error) => {
-                scene.must(
-                    false,
-                    format_args!("it starts with {what} changed: {error}"),
-                );
-                return Ok(());
+                self.failed += 1;
+                scene.must(false, format_args!("it starts with {what}: {error}"));
+                self.folder = Some(tempfile::tempdir()?);
+                return Ok(None);
             }
         };
-        let unreadable = unreadable(&client, &program, &ids).await?;
-        scene.must(
-            unreadable <= 1,
-            format_args!("one task is lost at most, with {what}: {unreadable}"),
-        );
-        damaged += unreadable;
+        let lost = unreadable(&self.client, &program, &self.ids).await?;
+        self.damaged += lost.len();
         let others = Others::of(&program);
         let (_, waited) = others.watch(sleep(Duration::from_millis(50))).await;
         scene.must(
             !waited.times.is_empty() && waited.failed == 0,
             format_args!("others are served, with {what}"),
         );
-        listed(&client, &program).await?;
-        folder = program.kill()?;
+        listed(&self.client, &program).await?;
+        let folder = program.kill()?;
+        if let [one] = &lost[..] {
+            let said = Program::check(folder.path())?;
+            scene.must(
+                said.contains(one.as_str()),
+                format_args!("the check lists task {one}, with {what}: {said}"),
+            );
+        }
+        self.folder = Some(folder);
+        Ok(Some(lost.len()))
     }
-    scene.note(format_args!(
-        "{flips} bytes flipped, {} tasks looked at each time, {damaged} damaged",
-        ids.len()
-    ));
-    Ok(())
 }
 
 /// The ids of the newest tasks.
@@ -92,16 +169,19 @@ async fn listed(client: &reqwest::Client, program: &Program) -> Result<Vec<Strin
     Ok(tasks.iter().filter_map(id).collect())
 }
 
+/// Those that are not shown.
 async fn unreadable(
     client: &reqwest::Client,
     program: &Program,
     ids: &[String],
-) -> Result<usize, Failed> {
+) -> Result<Vec<String>, Failed> {
     let url = format!("{}/a2a", program.url());
-    let mut unreadable = 0;
+    let mut unreadable = Vec::new();
     for id in ids {
         let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}});
-        unreadable += usize::from(ask(client, &url, &asked).await?["result"]["id"] != **id);
+        if ask(client, &url, &asked).await?["result"]["id"] != **id {
+            unreadable.push(id.clone());
+        }
     }
     Ok(unreadable)
 }
@@ -116,13 +196,4 @@ fn files(folder: &Path) -> Result<Vec<Kept>, Failed> {
     }
     files.sort();
     Ok(files)
-}
-
-fn restore(data: &Path, kept: &[Kept]) -> Result<(), Failed> {
-    fs::remove_dir_all(data)?;
-    for (path, bytes) in kept {
-        fs::create_dir_all(path.parent().ok_or("a file is in a folder")?)?;
-        fs::write(path, bytes)?;
-    }
-    Ok(())
 }

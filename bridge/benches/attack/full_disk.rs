@@ -10,6 +10,8 @@ use crate::frame::{Failed, Program, Scene, ask};
 const LARGE: usize = 200_000;
 /// How large a file may become, in MiB.
 const ROOM: u64 = 12;
+/// What is freed on a disk that was given, in bytes.
+const BALLAST: usize = 3 << 20;
 /// How long it may take until it is noticed that there is room again.
 const NOTICE: Duration = Duration::from_secs(30);
 /// More than the program has with a full log and all that was refused at once, in MiB.
@@ -17,7 +19,16 @@ const MEMORY: u64 = 300;
 
 pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
     let refusals = scene.pick(600, 100);
-    let program = Program::with_small_files(ROOM, &[])?;
+    let disk = scene.disk.clone();
+    let ballast = disk.as_deref().map(|disk| disk.join("ballast"));
+    let program = match &disk {
+        None => Program::with_small_files(ROOM, &[])?,
+        Some(disk) => {
+            let folder = tempfile::tempdir_in(disk)?;
+            std::fs::write(disk.join("ballast"), vec![b'x'; BALLAST])?;
+            Program::again(folder, &[])?
+        }
+    };
     let client = reqwest::Client::builder().no_proxy().build()?;
     let url = format!("{}/a2a", program.url());
     let ready = format!("{}/readyz", program.url());
@@ -39,7 +50,10 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
         read["result"]["id"] == first,
         format_args!("reads go on: {read}"),
     );
-    program.lift()?;
+    match ballast {
+        None => program.lift()?,
+        Some(ballast) => std::fs::remove_file(ballast)?,
+    }
     let begun = Instant::now();
     while !client.get(&ready).send().await?.status().is_success() && begun.elapsed() < NOTICE {
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,6 +1,8 @@
 //! Attacks the program `bridge` and prints how it holds: `cargo bench --workspace --bench attack`.
 //!
-//! `-- NAME...` runs only the attacks of these names, `--short` all of them with less. Every attack starts a
+//! `-- NAME...` runs only the attacks of these names, `--short` all of them with less. `--flips=500` says how many
+//! bytes `bad_records` flips, `--disk=FOLDER` names a small file system of its own for `full_disk`, such as a tmpfs
+//! of 12 MB. Every attack starts a
 //! program of its own with a store of its own, on loopback, and is bounded in time. The exit code is 1 when a
 //! promise is broken that is no wall time: memory beyond its bound, an acknowledged message that is lost, a
 //! service that is gone. How much longer others waited is printed, and never judged.
@@ -19,12 +21,13 @@ mod reload;
 mod silent;
 mod webhooks;
 
-use std::{pin::Pin, process::ExitCode, time::Duration};
+use std::{path::PathBuf, pin::Pin, process::ExitCode, time::Duration};
 
 use frame::Scene;
 
-/// How long an attack may take, with all that is looked at after it.
+/// How long an attack may take, with all that is looked at after it, and for each byte that is flipped.
 const LIMIT: Duration = Duration::from_secs(180);
+const FLIP: Duration = Duration::from_secs(3);
 
 /// An attack, or why it could not be carried out.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<(), frame::Failed>> + 'a>>;
@@ -120,6 +123,12 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     }
+    let option = |name: &str| {
+        let value = |argument: &String| argument.strip_prefix(name).map(str::to_owned);
+        arguments.iter().find_map(value)
+    };
+    let flips = option("--flips=").and_then(|flips| flips.parse().ok());
+    let disk = option("--disk=").map(PathBuf::from);
     frame::raise_descriptors();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
     let is_chosen =
@@ -127,7 +136,8 @@ fn main() -> ExitCode {
     let mut broken = Vec::new();
     for attack in ATTACKS.iter().filter(is_chosen) {
         println!("\n== {}: {}", attack.name, attack.what);
-        let found = runtime.block_on(carry_out(attack, is_short));
+        let scene = Scene::new(is_short, flips, disk.clone());
+        let found = runtime.block_on(carry_out(attack, scene));
         broken.extend(found.into_iter().map(|what| (attack.name, what)));
     }
     println!();
@@ -138,14 +148,14 @@ fn main() -> ExitCode {
 }
 
 /// The promises that an attack broke.
-async fn carry_out(attack: &Attack, is_short: bool) -> Vec<String> {
-    let mut scene = Scene::new(is_short);
-    let ended = tokio::time::timeout(LIMIT, (attack.run)(&mut scene)).await;
+async fn carry_out(attack: &Attack, mut scene: Scene) -> Vec<String> {
+    let limit = LIMIT + FLIP * u32::try_from(scene.flips()).unwrap_or(0);
+    let ended = tokio::time::timeout(limit, (attack.run)(&mut scene)).await;
     let mut broken = scene.into_broken();
     match ended {
         Ok(Ok(())) => {}
         Ok(Err(failed)) => broken.push(format!("it could not be carried out: {failed}")),
-        Err(_) => broken.push(format!("it was not over after {LIMIT:?}")),
+        Err(_) => broken.push(format!("it was not over after {limit:?}")),
     }
     broken
 }

@@ -101,7 +101,8 @@ where
 /// request is answered.
 pub(super) async fn has_room(weight: usize) -> bool {
     match Flight::current() {
-        Some(flight) => flight.room(weight).await,
+        // What is read is copied at least once, to be kept and to be handed on.
+        Some(flight) => flight.room(2 * weight).await,
         // Whoever serves the routes in another way has limits of its own.
         None => true,
     }

@@ -17,7 +17,7 @@ pub(crate) use hook::Hook;
 pub(crate) use others::{Others, Waited, ask};
 pub(crate) use program::{Program, raise_descriptors};
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use tokio::time::{interval, sleep};
 
@@ -35,6 +35,9 @@ const SAMPLE: Duration = Duration::from_millis(20);
 pub(crate) struct Scene {
     /// Whether less is wanted.
     pub(crate) is_short: bool,
+    flips: Option<usize>,
+    /// A small file system of its own.
+    pub(crate) disk: Option<PathBuf>,
     broken: Vec<String>,
 }
 
@@ -47,15 +50,22 @@ pub(crate) struct Memory {
 }
 
 impl Scene {
-    pub(crate) fn new(is_short: bool) -> Self {
+    pub(crate) fn new(is_short: bool, flips: Option<usize>, disk: Option<PathBuf>) -> Self {
         Self {
             is_short,
+            flips,
+            disk,
             broken: Vec::new(),
         }
     }
 
     pub(crate) fn into_broken(self) -> Vec<String> {
         self.broken
+    }
+
+    /// How many bytes are flipped.
+    pub(crate) fn flips(&self) -> usize {
+        self.flips.unwrap_or(self.pick(150, 8))
     }
 
     /// One of two sizes.

@@ -114,6 +114,16 @@ impl Program {
         Self::within(folder, None, arguments)
     }
 
+    /// What `bridge store check` says of the store in such a folder.
+    pub(crate) fn check(folder: &Path) -> Result<String, Failed> {
+        let store = format!("sled:{}", folder.join("data").display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bridge"));
+        let found = command
+            .args(["store", "check", "--store", &store])
+            .output()?;
+        Ok(String::from_utf8_lossy(&[found.stdout, found.stderr].concat()).into_owned())
+    }
+
     /// Has it read its configuration again.
     pub(crate) fn hang_up(&self) -> Result<(), Failed> {
         Ok(kill(
