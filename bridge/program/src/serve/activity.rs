@@ -165,6 +165,11 @@ impl Activity {
         }
     }
 
+    /// Whether the connection is to be closed as it is now.
+    pub(super) fn is_over(&self, limits: &Limits) -> bool {
+        self.is_evicted.load(Ordering::Acquire) || self.due(limits).is_err()
+    }
+
     /// How long it is not too late yet, or why it is.
     fn due(&self, limits: &Limits) -> Result<Duration, &'static str> {
         let left = |since: u64, limit: Duration| {

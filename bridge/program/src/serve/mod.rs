@@ -26,7 +26,13 @@ mod service;
 mod tests;
 mod watched;
 
-use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::http::Extensions;
 use hyper_util::{
@@ -55,6 +61,9 @@ use watched::Watched;
 
 /// How long a connection that is to be closed may still take for it.
 const CLOSING: Duration = Duration::from_secs(1);
+
+/// How long a connection that is to be closed is still read.
+const LAST_LOOK: Duration = Duration::from_millis(10);
 
 /// How long nobody is accepted when there is no file left for it.
 const NO_FILE: Duration = Duration::from_millis(20);
@@ -231,8 +240,14 @@ impl<D: Door> House<D> {
                     return;
                 }
                 why = activity.over(&self.limits) => {
-                    tracing::debug!(%peer, why, "a connection is closed");
-                    break;
+                    match last_look(connection.as_mut(), activity, &self.limits).await {
+                        Seen::Request => {}
+                        Seen::End => return,
+                        Seen::Nothing => {
+                            tracing::debug!(%peer, why, "a connection is closed");
+                            break;
+                        }
+                    }
                 }
                 _ = stopped.wait_for(|stopped| *stopped), if !is_stopping => {
                     is_stopping = true;
@@ -260,6 +275,33 @@ impl<D: Door> House<D> {
             self.connections.evict();
             sleep(NO_FILE).await;
         }
+    }
+}
+
+/// What is seen of a connection that is about to be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Something was asked after all.
+    Request,
+    /// The client has closed it.
+    End,
+    Nothing,
+}
+
+/// Reads what came just when the connection was found to be over. Closed with something unread, it would take a
+/// client's request with it that came in time.
+async fn last_look(
+    connection: Pin<&mut impl Future>,
+    activity: &Activity,
+    limits: &Limits,
+) -> Seen {
+    if activity.is_stuck() {
+        return Seen::Nothing;
+    }
+    match timeout(LAST_LOOK, connection).await {
+        Ok(_) => Seen::End,
+        Err(_) if activity.is_over(limits) => Seen::Nothing,
+        Err(_) => Seen::Request,
     }
 }
 

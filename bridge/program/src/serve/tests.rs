@@ -266,3 +266,63 @@ async fn a_stop_waits_for_open_requests() {
     assert!(all(&mut connection).await.ends_with("done"));
     timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
 }
+
+/// A connection on which a request is read when it is looked at again.
+#[tokio::test]
+async fn what_is_asked_at_the_last_moment_is_read() {
+    let limits = Limits {
+        idle: Duration::ZERO,
+        ..Limits::default()
+    };
+    for (is_asked, expected) in [(true, Seen::Request), (false, Seen::Nothing)] {
+        let activity = Activity::new();
+        activity.asked();
+        activity.answered();
+        assert_eq!(activity.over(&limits).await, "nothing is asked");
+        let reading = async {
+            if is_asked {
+                activity.asked();
+            }
+            pending::<()>().await;
+        };
+        assert_eq!(last_look(pin!(reading), &activity, &limits).await, expected);
+        let gone = pin!(std::future::ready(()));
+        assert_eq!(last_look(gone, &activity, &limits).await, Seen::End);
+    }
+}
+
+/// Requests that come when their connection has been idle for as long as it may be, within a few milliseconds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "it measures a race, and takes a while"]
+async fn who_asks_at_the_last_moment() {
+    let idle = Duration::from_millis(100);
+    let limits = Limits {
+        idle,
+        ..Limits::default()
+    };
+    let address = served(app(), limits).await;
+    let asked = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let (mut lost, mut told, mut answered) = (0, 0, 0);
+    for round in 0..40 {
+        let one = async |number: u64| {
+            let mut connection = connected(address, asked).await;
+            until(&mut connection, "well").await;
+            let jitter = Duration::from_micros((number * 7919 + round * 31) % 20_000);
+            sleep(idle - Duration::from_millis(5) + jitter).await;
+            if connection.try_read(&mut [0]).is_ok() {
+                return None;
+            }
+            let sent = connection.write_all(asked.as_bytes()).await;
+            let read = connection.read(&mut [0; 512]).await;
+            Some(sent.is_ok() && matches!(read, Ok(1..)))
+        };
+        for outcome in futures_util::future::join_all((0..50).map(one)).await {
+            match outcome {
+                None => told += 1,
+                Some(true) => answered += 1,
+                Some(false) => lost += 1,
+            }
+        }
+    }
+    println!("{answered} answered, {told} knew that it was closed, {lost} lost");
+}
