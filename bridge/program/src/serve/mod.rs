@@ -232,26 +232,26 @@ impl<D: Door> House<D> {
         let mut connection = pin!(builder.serve_connection(io, service));
         let (mut stopped, mut is_stopping) = (self.stopped.clone(), false);
         loop {
-            tokio::select! {
+            let why = tokio::select! {
                 served = connection.as_mut() => {
                     if let Err(error) = served {
                         tracing::debug!(%peer, %error, "a connection ended in disorder");
                     }
                     return;
                 }
-                why = activity.over(&self.limits) => {
-                    match last_look(connection.as_mut(), activity, &self.limits).await {
-                        Seen::Request => {}
-                        Seen::End => return,
-                        Seen::Nothing => {
-                            tracing::debug!(%peer, why, "a connection is closed");
-                            break;
-                        }
-                    }
-                }
+                why = activity.over(&self.limits) => why,
                 _ = stopped.wait_for(|stopped| *stopped), if !is_stopping => {
                     is_stopping = true;
                     connection.as_mut().graceful_shutdown();
+                    continue;
+                }
+            };
+            match last_look(connection.as_mut(), activity, &self.limits).await {
+                Seen::Request => {}
+                Seen::End => return,
+                Seen::Nothing => {
+                    tracing::debug!(%peer, why, "a connection is closed");
+                    break;
                 }
             }
         }
