@@ -36,6 +36,11 @@ impl Preamble {
         })
     }
 
+    /// The version that is spoken: whoever names none speaks 0.3 (3.6.2).
+    pub(super) fn version(&self) -> Version {
+        self.named.unwrap_or(Version::V0_3)
+    }
+
     /// Puts it where the service looks for it.
     pub(super) fn fill(self, context: &mut Context) {
         context.extensions = self.extensions;

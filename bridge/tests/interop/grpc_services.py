@@ -4,6 +4,7 @@ It ends when the bridge does: it says `watching` when it waits for that.
 """
 
 import sys
+from functools import partial
 from urllib.parse import urlsplit
 
 import grpc
@@ -72,6 +73,7 @@ def reflection(checks, channel):
     call = channel.unary_unary(
         f"/{A2A}/GetTask", request_serializer=ask.SerializeToString, response_deserializer=task.FromString
     )
+    call = partial(call, metadata=(("a2a-version", "1.0"),))
     checks.equal("so it can be called by that alone", "NOT_FOUND", refusal(call, ask(id="unknown")))
     seen = refusal(database.FindFileContainingSymbol, "lf.a2a.v1.Nothing")
     checks.equal("what is not described is not found", "NOT_FOUND", seen)

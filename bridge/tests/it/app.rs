@@ -9,7 +9,7 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    http::{Request, Response, StatusCode},
+    http::{Request, Response, StatusCode, request},
 };
 use bridge::{
     agent::{Agent, TurnSettings},
@@ -60,10 +60,25 @@ pub(crate) async fn get(app: &Router, path: &str, header: Option<(&str, &str)>) 
     if let Some((name, value)) = header {
         request = request.header(name, value);
     }
-    app.clone()
-        .oneshot(request.body(Body::empty()).unwrap())
-        .await
-        .unwrap()
+    let request = named(request).body(Body::empty()).unwrap();
+    app.clone().oneshot(request).await.unwrap()
+}
+
+/// A request that names 1.0 where HTTP+JSON has to (3.6.2), unless it says something else.
+pub(crate) fn named(request: request::Builder) -> request::Builder {
+    let path = request.uri_ref().unwrap().to_string();
+    // 0.3 has paths of its own, and 0.1 those of its methods.
+    let of_0_1 = ["/tasks/send", "/tasks/get", "/tasks/cancel"];
+    let is_rest = ["/message:", "/tasks", "/extendedAgentCard"];
+    let needs_it = is_rest.iter().any(|one| path.contains(one))
+        && !path.contains("/v1/")
+        && !path.contains("A2A-Version")
+        && !of_0_1.iter().any(|one| path.ends_with(one))
+        && !request.headers_ref().unwrap().contains_key("a2a-version");
+    match needs_it {
+        true => request.header("a2a-version", "1.0"),
+        false => request,
+    }
 }
 
 pub(crate) async fn text(response: Response<Body>) -> String {
@@ -83,8 +98,8 @@ pub(crate) async fn post(
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Body::from(body.to_string())).unwrap();
-    app.clone().oneshot(request).await.unwrap()
+    let request = named(request).body(Body::from(body.to_string()));
+    app.clone().oneshot(request.unwrap()).await.unwrap()
 }
 
 pub(crate) async fn rpc(app: &Router, version: Option<&str>, method: &str, params: Value) -> Value {

@@ -9,7 +9,7 @@ use bridge::host::Front;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::app::{app, app_with_card, get, post, rpc, text};
+use crate::app::{app, app_with_card, get, named, post, rpc, text};
 
 fn said(fields: &Value) -> Value {
     let mut message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
@@ -142,8 +142,8 @@ async fn page(app: &Router, path: &str, headers: &[(&str, &str)], body: &Value) 
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Body::from(body.to_string())).unwrap();
-    app.clone().oneshot(request).await.unwrap()
+    let request = named(request).body(Body::from(body.to_string()));
+    app.clone().oneshot(request.unwrap()).await.unwrap()
 }
 
 #[tokio::test]

@@ -284,6 +284,7 @@ async fn the_program_speaks_tls() {
     let missing = http
         .post(format!("{}/lf.a2a.v1.A2AService/GetTask", bridge.url()))
         .header("content-type", "application/grpc")
+        .header("a2a-version", "1.0")
         .body(message.to_vec());
     let missing = missing.send().await.unwrap();
     assert_eq!(missing.version(), reqwest::Version::HTTP_2);

@@ -71,6 +71,9 @@ async fn post(app: &Router, metadata: &[(&str, &str)], method: &str, message: &[
     for (name, value) in metadata {
         request = request.header(*name, *value);
     }
+    if !request.headers_ref().unwrap().contains_key("a2a-version") {
+        request = request.header("a2a-version", "1.0");
+    }
     let request = request.body(Body::from(frame)).unwrap();
     let response = app.clone().oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
@@ -185,7 +188,15 @@ async fn errors_say_what_is_wrong() {
             hello("m-1", None),
             9,
             -32009,
-            "A2A 0.3 is not spoken over gRPC: send a2a-version 1.0",
+            "A2A 0.3 is not spoken over gRPC: send the metadata a2a-version: 1.0",
+        ),
+        (
+            vec![("a2a-version", "")],
+            hello("m-1", None),
+            9,
+            -32009,
+            "A2A 0.3 is not spoken over gRPC, and a request that names no version speaks it: send the metadata \
+             a2a-version: 1.0",
         ),
         (
             vec![("a2a-version", "9")],

@@ -19,7 +19,7 @@ use tokio::task::yield_now;
 use tower::ServiceExt as _;
 
 use crate::{
-    app::{get, post, rpc, say, text},
+    app::{get, named, post, rpc, say, text},
     grpc::{self, call},
 };
 
@@ -91,7 +91,7 @@ async fn got(app: &Router, binding: &str, id: &str, headers: &[(&str, &str)]) ->
             for (name, value) in headers {
                 request = request.header(*name, *value);
             }
-            let request = request.body(Body::empty()).unwrap();
+            let request = named(request).body(Body::empty()).unwrap();
             let answer = app.clone().oneshot(request).await.unwrap();
             serde_json::from_str(&text(answer).await).unwrap()
         }

@@ -175,8 +175,8 @@ impl Asked {
 /// Messages, or the error with which the stream ends.
 type Stream = BoxStream<'static, Result<Bytes, Status>>;
 
-/// Service parameters are metadata (specification 10.2). The package is that of 1.0, so whoever names no
-/// version means that.
+/// Service parameters are metadata (specification 10.2). Whoever names no version speaks 0.3 (3.6.2), which has
+/// another service; it is not served.
 fn context(
     endpoint: &Endpoint,
     asker: &Asker,
@@ -184,10 +184,16 @@ fn context(
     uri: &Uri,
 ) -> Result<Context, Error> {
     let preamble = Preamble::read(headers, uri)?;
-    match preamble.named {
-        None | Some(Version::V1_0) => {}
-        Some(version @ (Version::V0_1 | Version::V0_3)) => {
-            let message = format!("A2A {version} is not spoken over gRPC: send a2a-version 1.0");
+    match preamble.version() {
+        Version::V1_0 => {}
+        version @ (Version::V0_1 | Version::V0_3) => {
+            let unnamed = match preamble.named {
+                None => ", and a request that names no version speaks it",
+                Some(_) => "",
+            };
+            let message = format!(
+                "A2A {version} is not spoken over gRPC{unnamed}: send the metadata a2a-version: 1.0"
+            );
             return Err(Error::new(ErrorKind::VersionNotSupported, message));
         }
     }

@@ -87,12 +87,14 @@ fn status() -> Value {
     })
 }
 
-/// The header that names the version; all of them if a place speaks several.
+/// The header that names the version; all of them if a place speaks several. It can be left out where 0.3 is
+/// spoken, and an empty one is as good as none (specification 3.6.2).
 pub(super) fn version(spoken: &[Version]) -> Value {
-    // An empty one is as good as none (specification 3.6.2).
-    let names = spoken.iter().map(|version| version.as_str()).chain([""]);
+    let is_needed = !spoken.contains(&Version::V0_3);
+    let unnamed = (!is_needed).then_some("");
+    let names = spoken.iter().map(|version| version.as_str()).chain(unnamed);
     json!({
-        "name": "A2A-Version", "in": "header",
+        "name": "A2A-Version", "in": "header", "required": is_needed,
         "description": "The version of A2A that is spoken",
         "schema": {"enum": names.collect::<Vec<_>>()},
     })

@@ -1,8 +1,7 @@
 //! HTTP+JSON, in 1.0 and 0.3 (specification, section 11; 0.3.0, section 3.2.3 and the tables of section 7).
 //!
-//! 1.0 is spoken below an agent's address, 0.3 below `/v1` there: the path says the version. A request that
-//! names another one is refused; one that names none is not, since only addresses that have several need to
-//! be told (3.6.2).
+//! 1.0 is spoken below an agent's address, 0.3 below `/v1` there. A request that names another version than
+//! that of its path is refused. One that names none speaks 0.3 (3.6.2), so paths of 1.0 refuse it too.
 //!
 //! An agent's own address, `/a2a/NAME` or the path of its settings, also takes a tenant before each path of
 //! 1.0. So no tenant is reached by a path that is called `v1`, `tasks`, `extendedAgentCard`, `message:send` or
@@ -176,12 +175,8 @@ fn understand(
     asked: &Asked,
 ) -> Result<(Call, Spoken), Error> {
     let preamble = Preamble::read(&asked.headers, &asked.uri)?;
-    if let Some(named) = preamble.named.filter(|named| *named != routed.version) {
-        let served = routed.version;
-        let message = format!(
-            "A2A {served} is spoken at this address, not {named}: 1.0 is spoken without /v1, 0.3 below it"
-        );
-        return Err(Error::new(ErrorKind::VersionNotSupported, message));
+    if preamble.version() != routed.version {
+        return Err(misplaced(preamble.named, routed.version));
     }
     preamble.fill(context);
     context.version = routed.version;
@@ -189,6 +184,20 @@ fn understand(
     let (mut call, spoken) = body::read(routed, &asked.headers, &asked.uri, &asked.body)?;
     context.heed(&mut call)?;
     Ok((call, spoken))
+}
+
+/// The error for a request whose version is not the one that is spoken at its path.
+fn misplaced(named: Option<Version>, served: Version) -> Error {
+    let message = match named {
+        Some(named) => format!(
+            "A2A {served} is spoken at this address, not {named}: 1.0 is spoken without /v1, 0.3 below it"
+        ),
+        None => format!(
+            "A2A {served} is spoken at this address, and a request that names no version speaks 0.3: send \
+             A2A-Version: {served}, as a header or in the query"
+        ),
+    };
+    Error::new(ErrorKind::VersionNotSupported, message)
 }
 
 /// An error, to whom asked for a document that is no operation's, such as a card.

@@ -152,7 +152,10 @@ async fn asked(app: &Router, ask: &Ask, caller: &str, id: &str) -> (StatusCode, 
         "POST" => Body::from((ask.body)(id).to_string()),
         _ => Body::empty(),
     };
-    let answer = app.clone().oneshot(request.body(body).unwrap()).await;
+    let answer = app
+        .clone()
+        .oneshot(app::named(request).body(body).unwrap())
+        .await;
     let answer = answer.unwrap();
     let status = answer.status();
     (status, app::text(answer).await.replace(id, "ID"))

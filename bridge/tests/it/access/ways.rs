@@ -85,7 +85,10 @@ async fn http(
         Value::Null => Body::empty(),
         body => Body::from(body.to_string()),
     };
-    let answer = app.clone().oneshot(request.body(body).unwrap()).await;
+    let answer = app
+        .clone()
+        .oneshot(app::named(request).body(body).unwrap())
+        .await;
     let answer = answer.unwrap();
     let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
     Told::new(status, headers, app::text(answer).await)

@@ -173,6 +173,7 @@ fn status(served: &Served, method: &str, body: Vec<u8>) -> Result<Option<String>
         .header("content-type", "application/grpc")
         .header("grpc-timeout", "50m")
         .header("te", "trailers")
+        .header("a2a-version", "1.0")
         .body(Body::from(body));
     let Ok(request) = request else {
         return Ok(Some("no path".to_owned()));

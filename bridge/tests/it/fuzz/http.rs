@@ -26,27 +26,27 @@ use super::{
 pub(super) const TASK: &str = "THE-TASK";
 
 const LINES: [&str; 22] = [
-    "GET /a2a/tasks?contextId=c&status=TASK_STATE_WORKING&pageSize=3&historyLength=1",
-    "GET /a2a/agent/tasks?includeArtifacts=true&statusTimestampAfter=2026-11-22T00%3A00%3A00Z",
+    "GET /a2a/tasks?contextId=c&status=TASK_STATE_WORKING&pageSize=3&historyLength=1\nA2A-Version: 1.0",
+    "GET /a2a/agent/tasks?includeArtifacts=true&statusTimestampAfter=2026-11-22T00%3A00%3A00Z\nA2A-Version: 1.0",
     "GET /a2a/tasks?pageToken=eyJ9&tenant=acme&A2A-Version=1.0",
-    "GET /a2a/tasks/THE-TASK?historyLength=1",
-    "HEAD /a2a/tasks/THE-TASK",
-    "GET /a2a/agent/acme/tasks/THE-TASK",
-    "GET /a2a/agent/a%20b/tasks/THE-TASK:subscribe",
+    "GET /a2a/tasks/THE-TASK?historyLength=1\nA2A-Version: 1.0",
+    "HEAD /a2a/tasks/THE-TASK\nA2A-Version: 1.0",
+    "GET /a2a/agent/acme/tasks/THE-TASK\nA2A-Version: 1.0",
+    "GET /a2a/agent/a%20b/tasks/THE-TASK:subscribe\nA2A-Version: 1.0",
     "GET /a2a/v1/tasks/THE-TASK?historyLength=0",
     "GET /a2a/agent/v1/tasks",
     "GET /a2a/agent/v1/card",
-    "GET /a2a/agent/extendedAgentCard",
+    "GET /a2a/agent/extendedAgentCard\nA2A-Version: 1.0",
     "GET /a2a/agent/.well-known/agent-card.json",
     "GET /.well-known/agent.json",
-    "POST /a2a/tasks/THE-TASK:subscribe\nLast-Event-ID: THE-TASK/1",
+    "POST /a2a/tasks/THE-TASK:subscribe\nA2A-Version: 1.0\nLast-Event-ID: THE-TASK/1",
     "GET /a2a/v1/tasks/THE-TASK:subscribe\nLast-Event-ID: THE-TASK/99999999999999999999",
-    "POST /a2a/tasks/THE-TASK%3Acancel\nContent-Type: application/a2a+json\n\n{\"metadata\":{}}",
+    "POST /a2a/tasks/THE-TASK%3Acancel\nA2A-Version: 1.0\nContent-Type: application/a2a+json\n\n{\"metadata\":{}}",
     "POST /a2a/agent/v1/tasks/THE-TASK:cancel\n\n{\"name\":\"tasks/THE-TASK\"}",
-    "POST /a2a/tasks/THE-TASK/pushNotificationConfigs\n\n{\"id\":\"c\",\"url\":\"https://localhost:9/\"}",
-    "GET /a2a/tasks/THE-TASK/pushNotificationConfigs?pageSize=1",
+    "POST /a2a/tasks/THE-TASK/pushNotificationConfigs\nA2A-Version: 1.0\n\n{\"id\":\"c\",\"url\":\"https://localhost:9/\"}",
+    "GET /a2a/tasks/THE-TASK/pushNotificationConfigs?pageSize=1\nA2A-Version: 1.0",
     "GET /a2a/v1/tasks/THE-TASK/pushNotificationConfigs/c",
-    "DELETE /a2a/tasks/THE-TASK/pushNotificationConfigs/c",
+    "DELETE /a2a/tasks/THE-TASK/pushNotificationConfigs/c\nA2A-Version: 1.0",
     "OPTIONS /a2a/message:send\nOrigin: http://localhost",
 ];
 
@@ -72,9 +72,9 @@ const HEADERS: [&str; 14] = [
 fn seeds() -> Vec<Vec<u8>> {
     let mut all: Vec<String> = LINES.iter().map(ToString::to_string).collect();
     for (version, operation, params) in corpus::params() {
-        let below = match version {
-            Version::V1_0 => "/a2a/agent",
-            Version::V0_1 | Version::V0_3 => "/a2a/agent/v1",
+        let (below, named) = match version {
+            Version::V1_0 => ("/a2a/agent", "A2A-Version: 1.0\n"),
+            Version::V0_1 | Version::V0_3 => ("/a2a/agent/v1", ""),
         };
         let action = match operation {
             Operation::SendMessage => "message:send",
@@ -82,7 +82,7 @@ fn seeds() -> Vec<Vec<u8>> {
             _ => continue,
         };
         all.push(format!(
-            "POST {below}/{action}\nContent-Type: application/json\n\n{params}"
+            "POST {below}/{action}\n{named}Content-Type: application/json\n\n{params}"
         ));
     }
     for body in corpus::requests() {

@@ -110,7 +110,8 @@ impl Query {
         headers: &HeaderMap,
         task: &str,
     ) -> Option<Self> {
-        if *method != Method::GET || !headers.is_empty() {
+        let is_1_0 = headers.len() == 1 && headers.get("a2a-version")? == "1.0";
+        if *method != Method::GET || !is_1_0 {
             return None;
         }
         let below = uri.path().strip_prefix("/a2a")?;

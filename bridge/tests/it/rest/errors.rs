@@ -1,6 +1,8 @@
 //! What is said to those who ask wrongly.
 
+use axum::{body::Body, http::Request};
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use super::{ask, json_of, ok};
 use crate::app::{app, say};
@@ -36,6 +38,11 @@ async fn errors_name_what_was_expected() {
         (
             "POST /a2a/message:send",
             &["A2A-Version: 0.3"],
+            Some(hi.clone()),
+        ),
+        (
+            "POST /a2a/message:send",
+            &["A2A-Version: "],
             Some(hi.clone()),
         ),
         (
@@ -93,6 +100,35 @@ async fn errors_name_what_was_expected() {
         );
     }
     insta::assert_snapshot!(shown.replace(&id, "TASK"));
+}
+
+/// No version and an empty one are 0.3 (3.6.2), which has paths of its own.
+#[tokio::test]
+async fn who_names_no_version_speaks_0_3() {
+    let app = app().await;
+    for (path, headers, expected) in [
+        ("/a2a/tasks/none", &[][..], "VERSION_NOT_SUPPORTED"),
+        ("/a2a/tasks/none", &[" "][..], "VERSION_NOT_SUPPORTED"),
+        ("/a2a/tasks/none?A2A-Version=", &[], "VERSION_NOT_SUPPORTED"),
+        ("/a2a/tasks/none?A2A-Version=1.0", &[], "TASK_NOT_FOUND"),
+        ("/a2a/v1/tasks/none", &[], "TASK_NOT_FOUND"),
+        ("/a2a/v1/tasks/none", &[""], "TASK_NOT_FOUND"),
+    ] {
+        let mut request = Request::get(path);
+        for version in headers {
+            request = request.header("a2a-version", *version);
+        }
+        let request = request.body(Body::empty()).unwrap();
+        let answer = json_of(app.clone().oneshot(request).await.unwrap()).await;
+        let error = &answer["error"];
+        assert_eq!(
+            error["details"][0]["reason"], expected,
+            "{path} {headers:?}"
+        );
+        let message = error["message"].as_str().unwrap();
+        let advises = message.contains("send A2A-Version: 1.0");
+        assert_eq!(advises, expected == "VERSION_NOT_SUPPORTED", "{message}");
+    }
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use bridge::{agent::Agent, host::Host, store::MemoryStore};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use crate::app::{agent, app, say, text};
+use crate::app::{agent, app, named, say, text};
 
 /// A message as 0.3 has it in ProtoJSON.
 fn say_v0_3(id: &str, words: &str) -> Value {
@@ -37,7 +37,7 @@ async fn ask(app: &Router, what: &str, headers: &[&str], body: Option<&Value>) -
         request = request.header("content-type", "application/a2a+json");
     }
     let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-    let request = request.body(body).unwrap();
+    let request = named(request).body(body).unwrap();
     app.clone().oneshot(request).await.unwrap()
 }
 
