@@ -1,18 +1,12 @@
 """A2A 1.0 as PyPI a2a-sdk 1.3.0 speaks it, through every kind of conversation and every binding."""
 
-from uuid import uuid4
-
 import grpc
 from a2a.client import ClientConfig, create_client
 from a2a.types import (
     CancelTaskRequest,
     GetTaskRequest,
     ListTasksRequest,
-    Message,
-    Part,
     Role,
-    SendMessageConfiguration,
-    SendMessageRequest,
     SubscribeToTaskRequest,
     TaskState,
 )
@@ -24,30 +18,7 @@ from a2a.utils.errors import (
 )
 from checks import STREAMED, agent, run
 from google.protobuf.json_format import MessageToDict
-
-
-def request(text, task=None, immediately=False):
-    message = Message(
-        message_id=str(uuid4()),
-        role=Role.ROLE_USER,
-        parts=[Part(text=text)],
-        task_id=task.id if task else "",
-        context_id=task.context_id if task else "",
-    )
-    configuration = SendMessageConfiguration(return_immediately=immediately)
-    return SendMessageRequest(message=message, configuration=configuration)
-
-
-async def ask(client, *args, **kwargs):
-    """The task that a send without a stream answers with."""
-    (answer,) = [item async for item in client.send_message(request(*args, **kwargs))]
-    return answer.task
-
-
-def said(task):
-    """The state, and what is said: the question of the status, or else the last artifact."""
-    answer = task.artifacts[-1].parts if task.artifacts else []
-    return TaskState.Name(task.status.state), "".join(p.text for p in task.status.message.parts or answer)
+from sdk_1_0 import ask, said, streamed
 
 
 async def echo(checks, client):
@@ -78,20 +49,11 @@ async def turns(checks, client):
 
 
 async def stream(checks, client):
-    kinds, text, informative, last = [], "", [], None
-    async for item in client.send_message(request("-stream")):
-        kinds.append(item.WhichOneof("payload"))
-        if item.HasField("artifact_update"):
-            update = item.artifact_update
-            piece = "".join(part.text for part in update.artifact.parts)
-            text = text + piece if update.append else piece
-        if item.HasField("status_update"):
-            last = item.status_update.status
-            informative += [part.text for part in last.message.parts]
+    kinds, text, informative, last = await streamed(client, "-stream")
     checks.equal("a stream begins with the task", "task", kinds[0])
     checks.equal("its pieces make up the text", STREAMED, text)
     checks.equal("it informs", "Thinking about it.", (informative or [None])[0])
-    checks.equal("it ends with the task's end", "TASK_STATE_COMPLETED", TaskState.Name(last.state))
+    checks.equal("it ends with the task's end", "TASK_STATE_COMPLETED", last)
 
 
 async def cancel(checks, client):

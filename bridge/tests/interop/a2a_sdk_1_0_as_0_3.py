@@ -7,11 +7,6 @@ from a2a.types import (
     CancelTaskRequest,
     GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
-    Message,
-    Part,
-    Role,
-    SendMessageConfiguration,
-    SendMessageRequest,
     SubscribeToTaskRequest,
     TaskPushNotificationConfig,
     TaskState,
@@ -19,32 +14,8 @@ from a2a.types import (
 from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import TaskNotFoundError
 from checks import STREAMED, agent, run
-from uuid import uuid4
+from sdk_1_0 import ask, said, streamed
 from webhook import Webhook
-
-
-def request(text, task=None, immediately=False, push=None):
-    message = Message(
-        message_id=str(uuid4()),
-        role=Role.ROLE_USER,
-        parts=[Part(text=text)],
-        task_id=task.id if task else "",
-        context_id=task.context_id if task else "",
-    )
-    configuration = SendMessageConfiguration(return_immediately=immediately, task_push_notification_config=push)
-    return SendMessageRequest(message=message, configuration=configuration)
-
-
-async def ask(client, *args, **kwargs):
-    """The task that a send without a stream answers with."""
-    (answer,) = [item async for item in client.send_message(request(*args, **kwargs))]
-    return answer.task
-
-
-def said(task):
-    """The state, and what is said: the question of the status, or else the last artifact."""
-    answer = task.artifacts[-1].parts if task.artifacts else []
-    return TaskState.Name(task.status.state), "".join(p.text for p in task.status.message.parts or answer)
 
 
 async def turns(checks, client):
@@ -59,16 +30,9 @@ async def turns(checks, client):
 
 
 async def stream(checks, client):
-    text, last = "", None
-    async for item in client.send_message(request("-stream")):
-        if item.HasField("artifact_update"):
-            update = item.artifact_update
-            piece = "".join(part.text for part in update.artifact.parts)
-            text = text + piece if update.append else piece
-        if item.HasField("status_update"):
-            last = item.status_update.status
+    _, text, _, last = await streamed(client, "-stream")
     checks.equal("the pieces of a stream make up the text", STREAMED, text)
-    checks.equal("it ends with the task's end", "TASK_STATE_COMPLETED", TaskState.Name(last.state))
+    checks.equal("it ends with the task's end", "TASK_STATE_COMPLETED", last)
 
 
 async def subscribe(checks, waiting, hanging):

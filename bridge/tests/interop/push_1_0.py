@@ -1,7 +1,5 @@
 """Push notifications as PyPI a2a-sdk 1.3.0 asks for them over every binding, and reads them."""
 
-from uuid import uuid4
-
 import grpc
 from a2a.client import ClientConfig, create_client
 from a2a.types import (
@@ -9,11 +7,6 @@ from a2a.types import (
     DeleteTaskPushNotificationConfigRequest,
     GetTaskPushNotificationConfigRequest,
     ListTaskPushNotificationConfigsRequest,
-    Message,
-    Part,
-    Role,
-    SendMessageConfiguration,
-    SendMessageRequest,
     StreamResponse,
     TaskPushNotificationConfig,
     TaskState,
@@ -22,26 +15,13 @@ from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
 from checks import agent, run
 from google.protobuf.json_format import ParseDict
+from sdk_1_0 import ask
 from webhook import Webhook
 
 
 def config(webhook, **fields):
     bearer = AuthenticationInfo(scheme="Bearer", credentials="secret")
     return TaskPushNotificationConfig(url=webhook.url, token="token", authentication=bearer, **fields)
-
-
-async def ask(client, text, task=None, push=None):
-    message = Message(
-        message_id=str(uuid4()),
-        role=Role.ROLE_USER,
-        parts=[Part(text=text)],
-        task_id=task.id if task else "",
-        context_id=task.context_id if task else "",
-    )
-    settings = SendMessageConfiguration(task_push_notification_config=push)
-    request = SendMessageRequest(message=message, configuration=settings)
-    (answer,) = [item async for item in client.send_message(request)]
-    return answer.task
 
 
 def read(got):
