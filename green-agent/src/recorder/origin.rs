@@ -83,6 +83,11 @@ impl Origins {
         endpoint
     }
 
+    /// Whether this is the path of the upstream's endpoint, and that is the address of a card, wherever that lies.
+    pub(super) fn is_card(&self, path: &str) -> bool {
+        path == self.upstream.path() && path.ends_with(".json")
+    }
+
     /// The upstream's address for a path and query that the recorder was asked for.
     pub(super) fn target(&self, path: &str, query: Option<&str>) -> Url {
         let mut target = self.upstream.clone();

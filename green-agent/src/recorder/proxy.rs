@@ -63,7 +63,12 @@ impl Proxy {
                 return refusal(StatusCode::BAD_REQUEST, &error);
             }
         };
-        let asked = Asked::new(&parts.method, parts.uri.path(), kept.as_ref());
+        let asked = Asked::new(
+            &parts.method,
+            parts.uri.path(),
+            kept.as_ref(),
+            &self.origins,
+        );
         exchange.request(&parts, kept);
         match self.send(&parts, sent).await {
             Ok(reply) => self.pass_back(asked, exchange, reply).await,

@@ -14,6 +14,7 @@ use super::{
     exchange::Exchange,
     headers,
     hop::Proxy,
+    origin::Origins,
     relay::{self, Pieces},
 };
 
@@ -49,9 +50,15 @@ enum Form {
 
 impl Asked {
     /// `kept` is the request's body as the transcript has it.
-    pub(super) fn new(method: &Method, path: &str, kept: Option<&crate::transcript::Body>) -> Self {
+    pub(super) fn new(
+        method: &Method,
+        path: &str,
+        kept: Option<&crate::transcript::Body>,
+        origins: &Origins,
+    ) -> Self {
         let request = kept.and_then(crate::transcript::Body::json);
-        let card_at = if method == Method::GET && card::is_card_path(path) {
+        let is_card = card::is_card_path(path) || origins.is_card(path);
+        let card_at = if method == Method::GET && is_card {
             CardAt::Body
         } else if request.is_some_and(card::asks_for_card) {
             CardAt::Result

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod arrows;
 #[cfg(test)]
+mod card_address;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod install;
