@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::AgentCard,
-    dialect::{Version, lenient, places},
+    dialect::{Version, places},
     wire,
 };
 use reqwest::header::IF_NONE_MATCH;
@@ -11,7 +11,7 @@ use url::Url;
 use crate::{
     CardCache, ClientError, Fault, Limits, Options,
     http::{Answer, within},
-    place,
+    legible, place,
 };
 
 /// Fetches the card of the agent at `base`.
@@ -115,15 +115,13 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
 }
 
 fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
-    let read = wire::from_slice(&answer.body).and_then(lenient::read_leniently);
-    let read = read.map_err(Fault::Invalid)?;
-    for warning in &read.warnings {
-        tracing::warn!(card = %url, %warning, "the card is not as its specification has it");
-    }
+    let document = wire::from_slice(&answer.body);
+    let read = document.and_then(|document| legible::card(document, url));
+    let (card, _) = read.map_err(Fault::Invalid)?;
     if let Some(etag) = answer.etag {
-        cards.keep(url.as_str(), etag, read.card.clone());
+        cards.keep(url.as_str(), etag, card.clone());
     }
-    Ok(read.card)
+    Ok(card)
 }
 
 /// `path` below `base`, whether or not `base` ends with a slash.

@@ -109,7 +109,7 @@ fn ways(
         version: options.version,
         binding: options.binding,
     };
-    warn_of_extensions(card, base, options);
+    know_extensions(card, options)?;
     let mut usable = Vec::new();
     let mut first = None;
     for choice in negotiation::choices(card, wanted)? {
@@ -126,14 +126,15 @@ fn ways(
     }
 }
 
-/// Says which extensions an agent insists on that nobody here asked for (specification 4.6): it may refuse what
-/// it is asked, or mean something else by its answers.
-fn warn_of_extensions(card: &AgentCard, base: &Url, options: &Options) {
+/// Refuses an agent that requires what nobody here understands and complies with (specification 4.4.4, 4.6.1): it may
+/// mean something else by what it is told and by its answers.
+fn know_extensions(card: &AgentCard, options: &Options) -> Result<(), Fault> {
     let required = card.capabilities.extensions.iter();
     let unknown = required.filter(|one| one.required && !options.extensions.contains(&one.uri));
-    for extension in unknown {
-        let uri = extension.uri.as_str();
-        tracing::warn!(agent = %base, uri, "the agent requires an extension that this client does not know");
+    let uris: Vec<_> = unknown.map(|one| one.uri.clone()).collect();
+    match uris.is_empty() {
+        true => Ok(()),
+        false => Err(Fault::Extensions(uris)),
     }
 }
 

@@ -97,6 +97,9 @@ pub enum Fault {
         /// What was looked for.
         needed: String,
     },
+    /// The card requires extensions of the protocol, by URI, that the options do not ask for.
+    #[error("the card requires an extension that this client does not know: {}", .0.join(", "))]
+    Extensions(Vec<String>),
     /// The card did not pass the check that the options ask for.
     #[error("the card is not trusted: {0}")]
     Untrusted(String),
@@ -158,6 +161,7 @@ impl Fault {
             | Self::Invalid(_)
             | Self::Asked(_)
             | Self::NoInterface { .. }
+            | Self::Extensions(_)
             | Self::Untrusted(_)
             | Self::NoCredentials { .. }
             | Self::Elsewhere { .. }
@@ -182,6 +186,7 @@ impl Fault {
             | Self::Asked(_)
             | Self::StreamBroken(_)
             | Self::NoInterface { .. }
+            | Self::Extensions(_)
             | Self::Untrusted(_)
             | Self::Elsewhere { .. }
             | Self::NotInVersion(_) => false,

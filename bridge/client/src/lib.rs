@@ -37,6 +37,7 @@ mod guard;
 mod http;
 mod interface;
 pub mod invocation;
+mod legible;
 mod negotiation;
 mod options;
 mod place;

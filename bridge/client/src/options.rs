@@ -13,7 +13,8 @@ pub struct Options {
     pub version: Option<Version>,
     /// Carry calls so; as the card's first interface that both sides know if absent.
     pub binding: Option<Binding>,
-    /// Extensions of the protocol to ask for with every request, by URI (specification 4.6).
+    /// Extensions of the protocol that the user of the client complies with, by URI (specification 4.6): they are
+    /// asked for with every request, and agents that require others are refused.
     pub extensions: Vec<String>,
     /// What the agent is shown with every request; nothing if empty.
     pub credentials: Credentials,

@@ -17,7 +17,7 @@ pub(crate) fn bridge(arguments: &[&str]) -> Command {
 }
 
 /// What `bridge chat` prints when it is told these lines.
-async fn chat(arguments: &[&str], lines: &str) -> String {
+pub(crate) async fn chat(arguments: &[&str], lines: &str) -> String {
     let mut command = bridge(&[&["chat"], arguments].concat());
     let mut child = command
         .stdin(Stdio::piped())

@@ -35,6 +35,13 @@ pub(crate) const SHOWING: [&str; 6] = [
 /// One that wants an older SDK.
 pub(crate) const STRANDS: [&str; 1] = ["strands-agents[a2a]==1.62.0"];
 
+/// Agents of Pydantic AI as servers.
+pub(crate) const FASTA2A: [&str; 3] = [
+    "fasta2a==2.1.1",
+    "pydantic-ai-slim==2.68.0",
+    "uvicorn==0.54.0",
+];
+
 /// A folder with these packages in it.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     kept::folder("interop-venvs", packages, fill).await

@@ -59,11 +59,13 @@ const CLIENT: Rooms = &[
             "error",
             "guard",
             "interface",
+            "legible",
             "place",
             "roots",
         ],
     ),
     ("guard", &[]),
+    ("legible", &[]),
     (
         "client",
         &["agent", "connect", "options", "stream", "transport", "ways"],
@@ -93,8 +95,11 @@ const CLIENT: Rooms = &[
     ("agent", &["credentials", "error", "transport"]),
     ("tenant", &[]),
     ("negotiation", &["error", "interface"]),
-    ("transport", &["error", "http", "options"]),
-    ("card", &["cache", "error", "http", "options", "place"]),
+    ("transport", &["error", "http", "legible", "options"]),
+    (
+        "card",
+        &["cache", "error", "http", "legible", "options", "place"],
+    ),
     ("http", &["body", "credentials", "error", "options"]),
     ("body", &[]),
     (

@@ -15,7 +15,7 @@ use std::{
 
 use bridge_client::{
     CredentialError, Options,
-    discovery::{Discovered, DiscoveryError, DiscoveryOptions, Reach, discover},
+    discovery::{Discovered, DiscoveryError, DiscoveryOptions, discover},
     invocation::{Invocation, InvocationError, Outcome, invoke},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -151,9 +151,8 @@ impl Agents {
                 }
             }
         }
-        match &mut agent.reach {
-            Reach::Interface { url, .. } => *url = self.settings.real(url),
-            Reach::TasksSend { base } | Reach::Execute { base } => *base = self.settings.real(base),
+        for way in std::iter::once(&mut agent.reach).chain(&mut agent.others) {
+            *way.url_mut() = self.settings.real(way.url());
         }
         agent.allow_private |= self.settings.may_be_private(agent.reach.url());
         agent

@@ -32,6 +32,7 @@ impl Credentials {
             | Fault::Invalid(_)
             | Fault::Asked(_)
             | Fault::NoInterface { .. }
+            | Fault::Extensions(_)
             | Fault::Certificate(_)
             | Fault::Untrusted(_)
             | Fault::NoCredentials { .. }

@@ -2,7 +2,7 @@
 
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Binding},
-    dialect::{Generation, Version, execute, lenient, v0_1},
+    dialect::{Generation, Version, execute, v0_1},
     wire::FieldError,
 };
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use url::Url;
 use super::{DiscoveryError, Skill};
 use crate::{
     interface::{self, without_user},
-    place,
+    legible, place,
 };
 
 /// An agent that was found: who it is, how to speak to it, what it can be asked for.
@@ -25,6 +25,8 @@ pub struct Discovered {
     pub found_at: Url,
     /// How to speak to it.
     pub reach: Reach,
+    /// How else to speak to it, in the card's order.
+    pub others: Vec<Reach>,
     /// What it can be asked for, in the card's order.
     pub skills: Vec<Skill>,
     /// Whether what is not of the public internet may be connected to when it is called: what
@@ -67,6 +69,14 @@ impl Reach {
         }
     }
 
+    /// The same, to be changed where somebody stands in for the agent.
+    pub fn url_mut(&mut self) -> &mut Url {
+        match self {
+            Self::Interface { url, .. } => url,
+            Self::TasksSend { base } | Self::Execute { base } => base,
+        }
+    }
+
     /// The manner of speaking in a word or two: `JSONRPC 1.0`, `tasks/send 0.1`, `execute`.
     pub fn name(&self) -> String {
         match self {
@@ -90,13 +100,14 @@ impl Discovered {
             let url = found_at.to_string();
             DiscoveryError::NotACard { url, why }
         })?;
-        let reach = reach(&card, &found_at)?;
+        let (reach, others) = ways(&card, &found_at)?;
         let skills = card.skills.iter().map(Skill::from).collect();
         Ok(Self {
             card,
             generation,
             found_at,
             reach,
+            others,
             skills,
             allow_private: true,
         })
@@ -137,13 +148,7 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
     let bare = is_theirs.then(|| execute::card::read_if_bare(&document));
     match bare.flatten() {
         Some(card) => Ok((card?, Generation::Execute)),
-        None => {
-            let read = lenient::read_leniently(document)?;
-            for warning in &read.warnings {
-                tracing::warn!(card = %found_at, %warning, "the card is not as its specification has it");
-            }
-            Ok((read.card, read.generation))
-        }
+        None => legible::card(document, found_at),
     }
 }
 
@@ -183,19 +188,29 @@ impl Manner {
     }
 }
 
-/// The first of the card's interfaces that is A2A, or else the first that this client speaks.
-fn reach(card: &AgentCard, found_at: &Url) -> Result<Reach, DiscoveryError> {
+/// The ways to speak that this client has, those of A2A first, else in the card's order. An address that cannot
+/// be read costs only itself, if there is another way.
+fn ways(card: &AgentCard, found_at: &Url) -> Result<(Reach, Vec<Reach>), DiscoveryError> {
     let interfaces = card.supported_interfaces.iter().enumerate();
     let usable = interfaces
         .filter_map(|(place, interface)| Some((Manner::of(card, interface)?, place, interface)));
-    let is_other = |(manner, ..): &(Manner, usize, _)| !matches!(manner, Manner::Interface(..));
-    let Some((manner, place, interface)) = usable.min_by_key(is_other) else {
-        return Err(DiscoveryError::NoWayToSpeak {
-            url: found_at.to_string(),
-            offered: offered(card),
-        });
+    let mut usable: Vec<_> = usable.collect();
+    usable.sort_by_key(|(manner, ..)| !matches!(manner, Manner::Interface(..)));
+    let mut wrong = DiscoveryError::NoWayToSpeak {
+        url: found_at.to_string(),
+        offered: offered(card),
     };
-    Ok(manner.at(address(manner, interface, place, found_at)?))
+    let mut all = Vec::new();
+    for (manner, place, interface) in usable.into_iter().rev() {
+        match address(manner, interface, place, found_at) {
+            Ok(url) => all.push(manner.at(url)),
+            // Of several it is the first's that is told.
+            Err(error) => wrong = error,
+        }
+    }
+    let first = all.pop().ok_or(wrong)?;
+    all.reverse();
+    Ok((first, all))
 }
 
 /// An interface's address; cards may have it relative to their own.

@@ -1,5 +1,7 @@
 //! One place: asked, followed within its host, read within the limits.
 
+use std::collections::BTreeSet;
+
 use reqwest::{
     Response, StatusCode,
     header::{ACCEPT, LOCATION},
@@ -7,7 +9,7 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{Discovered, DiscoveryError, DiscoveryOptions};
+use super::{Discovered, DiscoveryError, DiscoveryOptions, Reach};
 use crate::{
     body::{self, Unread},
     certificate,
@@ -136,16 +138,65 @@ impl<'a> Fetcher<'a> {
         })
     }
 
-    /// Refuses a card that leads where nobody may be led, and has the agent's calls judged like this.
+    /// Leaves out ways that lead where nobody may be led, and has the agent's calls judged like this. Of what is
+    /// left the first that takes a connection comes first (specification 5.2).
+    ///
+    /// # Errors
+    /// [`DiscoveryError::Private`] if nothing is left.
     pub(super) async fn allowed(&self, agent: Discovered) -> Result<Discovered, DiscoveryError> {
-        let url = agent.reach.url();
-        let checked = self.guard.check(url).await;
-        checked.map_err(|found| private(url, &found))?;
-        Ok(Discovered {
-            allow_private: self.guard.allow_private,
-            ..agent
-        })
+        let mut refused = None;
+        let mut ways = Vec::new();
+        for way in std::iter::once(agent.reach).chain(agent.others) {
+            match self.guard.check(way.url()).await {
+                Ok(()) => ways.push(way),
+                Err(found) => refused = refused.or_else(|| Some(private(way.url(), &found))),
+            }
+        }
+        let first = self.first_connected(&ways).await;
+        match (ways.is_empty(), refused) {
+            (true, Some(refused)) => Err(refused),
+            (_, _) => Ok(Discovered {
+                reach: ways.remove(first),
+                others: ways,
+                allow_private: self.guard.allow_private,
+                ..agent
+            }),
+        }
     }
+
+    /// The place of the first way at which somebody takes a connection; the first one if nobody does. Where all are
+    /// at one address there is nothing to choose, and nobody is asked.
+    async fn first_connected(&self, ways: &[Reach]) -> usize {
+        let origins: BTreeSet<_> = ways.iter().map(origin).collect();
+        if origins.len() < 2 {
+            return 0;
+        }
+        let mut refused = BTreeSet::new();
+        for (place, way) in ways.iter().enumerate() {
+            if refused.contains(&origin(way)) {
+                continue;
+            }
+            if self.connects(way.url()).await {
+                return place;
+            }
+            tracing::warn!(agent = %without_user(way.url()), "nobody takes a connection, so the card's next interface is tried");
+            refused.insert(origin(way));
+        }
+        0
+    }
+
+    /// Whether somebody takes a connection there. HEAD asks for nothing.
+    async fn connects(&self, url: &Url) -> bool {
+        let asked = self.http.head(url.clone()).send();
+        match tokio::time::timeout(self.options.place, asked).await {
+            Ok(Err(error)) => !error.is_connect(),
+            Ok(Ok(_)) | Err(_) => true,
+        }
+    }
+}
+
+fn origin(way: &Reach) -> String {
+    way.url().origin().ascii_serialization()
 }
 
 /// The same host and port, or the same host with https at its own port in place of http at its own.

@@ -209,10 +209,12 @@ impl Discovered {
     }
 }
 
-/// The version that was discovered, unless another one is wanted: cards of 0.1 do not name theirs.
+/// 0.1 if that was discovered and nothing else is wanted: its cards do not name it. Else the card says the version
+/// of each interface, of which the next one is used if nobody is at the first.
 fn speaking(options: &Options, version: Version) -> Options {
+    let unnamed = (version == Version::V0_1).then_some(version);
     Options {
-        version: options.version.or(Some(version)),
+        version: options.version.or(unnamed),
         ..options.clone()
     }
 }

@@ -11,7 +11,7 @@ use bridge_protocol::{
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use super::{Items, Reply, report, sse};
+use super::{Items, Reply, report, sse, stray};
 use crate::{
     Fault,
     http::{Answer, Endpoint, beginning},
@@ -49,7 +49,7 @@ impl JsonRpc {
         let version = self.endpoint.version;
         let read = move |data: &str| {
             let event = open_envelope(data.as_bytes())?;
-            version.stream_item_to_v1(event).map_err(Fault::Invalid)
+            stray::item(version, event).map_err(Fault::Invalid)
         };
         let refused = |answer: &Answer| match read_result(answer) {
             Err(fault) => fault,

@@ -7,6 +7,7 @@
 //! - [`rest`]: HTTP+JSON in 1.0 and 0.3
 //! - `grpc`: gRPC in 1.0, with the feature of that name
 //! - [`sse`]: the events that both of the others stream
+//! - [`stray`]: events that are not quite as their version has them
 //! - [`reply`]: what comes back
 
 #[cfg(feature = "grpc")]
@@ -15,6 +16,7 @@ mod json_rpc;
 pub(crate) mod reply;
 mod rest;
 mod sse;
+mod stray;
 
 use bridge_protocol::{
     a2a::StreamResponse,

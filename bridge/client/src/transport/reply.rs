@@ -5,10 +5,12 @@ use bridge_protocol::{
         AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, Operation,
         SendMessageResponse, Task, TaskPushNotificationConfig,
     },
-    dialect::{Version, card},
+    dialect::Version,
     wire::{FieldError, Wire as _},
 };
 use serde_json::Value;
+
+use crate::legible;
 
 /// What an operation answers that does not stream.
 #[derive(Debug)]
@@ -53,7 +55,8 @@ impl Reply {
             }
             Operation::DeleteTaskPushNotificationConfig => Ok(Self::Deleted),
             Operation::GetExtendedAgentCard => {
-                card::read(value).map(|(card, _)| Self::Card(Box::new(card)))
+                let read = legible::card(value, "the extended one");
+                read.map(|(card, _)| Self::Card(Box::new(card)))
             }
             Operation::SendStreamingMessage | Operation::SubscribeToTask => {
                 Err(FieldError::new("a stream", "a single object"))

@@ -95,6 +95,8 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
     }
 
     fn event(&self, data: &str) -> Result<StreamResponse, Fault> {
+        // VoltAgent's server begins each with the record separator of JSON text sequences (RFC 7464).
+        let data = data.trim_start_matches('\u{1e}');
         let limit = self.limits.body;
         match data.len() > limit {
             true => Err(Fault::TooLarge { limit }),

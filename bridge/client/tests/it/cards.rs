@@ -85,6 +85,49 @@ async fn the_extended_card_is_gone_by_and_checked_too() {
     );
 }
 
+/// One bad entry costs itself, in the extended card too.
+#[tokio::test]
+async fn the_extended_card_is_read_leniently() {
+    let extended = || {
+        result(
+            &json!({"name": "More", "provider": "someone", "skills": [{"id": 7}, {"id": "s"}],
+            "supportedInterfaces": [{"url": "v2", "protocolBinding": "JSONRPC"}]}),
+        )
+    };
+    let (url, _) = serve(CARD, public(), extended).await;
+    let options = Options {
+        extended_card: true,
+        ..Options::default()
+    };
+    let client = Client::connect(&url, &options).await.unwrap();
+    let card = client.card();
+    assert_eq!((&*card.name, &*card.skills[0].id), ("More", "s"));
+    assert_eq!(card.supported_interfaces[0].protocol_version, "1.0");
+}
+
+/// Whoever complies with an extension names it; an agent that requires another one is not spoken to.
+#[tokio::test]
+async fn an_extension_that_is_required_has_to_be_known() {
+    let mut card = card_1_0();
+    card["capabilities"] = json!({"extensions": [
+        {"uri": "urn:must", "required": true}, {"uri": "urn:may", "required": false},
+    ]});
+    let (url, asked) = serve(CARD, card, || result(&json!({}))).await;
+    let error = Client::connect(&url, &Options::default())
+        .await
+        .unwrap_err();
+    let expected = format!(
+        "card at {url}: the card requires an extension that this client does not know: urn:must"
+    );
+    assert_eq!(error.to_string(), expected);
+    assert!(asked.lock().unwrap().is_empty());
+    let options = Options {
+        extensions: vec!["urn:must".to_owned()],
+        ..Options::default()
+    };
+    assert!(Client::connect(&url, &options).await.is_ok());
+}
+
 #[tokio::test]
 async fn a_card_that_is_the_same_is_not_sent_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -50,6 +50,29 @@ fn of_age(age: Value) -> Invocation {
     Invocation::new("m-1", "check", parameters).saying("Can my son join?")
 }
 
+/// The next interface is used if nobody takes a connection at the first one (5.2), and found so.
+#[tokio::test]
+async fn the_next_interface_is_called_if_nobody_is_at_the_first() {
+    let nobody = "http://127.0.0.1:1/";
+    let document = json!({"name": "New", "skills": skills(), "supportedInterfaces": [
+        {"url": "HTTP://[", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+        {"url": nobody, "protocolBinding": "JSONRPC", "protocolVersion": "0.3"},
+        {"url": nobody, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
+        {"url": "URL/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+    ]});
+    let done = rpc("result", &json!({"task": task("COMPLETED", json!({}))}));
+    let (site, found) = agent(&[(CARD, card(&document)), ("POST /rpc", done)]).await;
+    let here = site.url.join("rpc").unwrap();
+    assert_eq!(
+        (found.reach.url(), &*found.reach.name()),
+        (&here, "JSONRPC 1.0")
+    );
+    let others: Vec<_> = found.others.iter().map(|way| way.url().as_str()).collect();
+    assert_eq!(others, [nobody, nobody]);
+    let outcome = invoke(&found, &of_age(7.into()), &Options::default()).await;
+    assert_eq!(outcome.unwrap().state, State::Completed);
+}
+
 fn rpc(outcome: &str, value: &Value) -> Answer {
     card(&json!({"jsonrpc": "2.0", "id": "ASKED", outcome: value}))
 }

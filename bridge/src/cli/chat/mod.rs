@@ -73,6 +73,9 @@ pub(super) struct Chat {
     /// Speak over this binding, in place of the best that both sides know
     #[arg(long, value_enum)]
     binding: Option<Carried>,
+    /// Speak this extension of the protocol, which the agent may require; several may be named
+    #[arg(long, value_name = "URI")]
+    extension: Vec<String>,
     #[command(flatten)]
     shown: Shown,
     #[command(flatten)]
@@ -181,6 +184,7 @@ impl Chat {
         let options = Options {
             version: self.version.map(Version::from),
             binding: self.binding.map(Binding::from),
+            extensions: self.extension.clone(),
             credentials: shown.map_err(Stopped::from_other)?,
             roots: self.trust.roots().map_err(Stopped::by_file)?,
             limits: Limits {
@@ -236,10 +240,14 @@ impl Stopped {
 
 impl From<ClientError> for Stopped {
     fn from(error: ClientError) -> Self {
-        Self {
-            exit: exit_of(&error.fault),
-            why: error.into(),
-        }
+        let exit = exit_of(&error.fault);
+        let why = match &error.fault {
+            Fault::Extensions(_) => {
+                format!("{error}\n--extension URI goes on, in its terms").into()
+            }
+            _ => error.into(),
+        };
+        Self { exit, why }
     }
 }
 
@@ -259,6 +267,7 @@ fn exit_of(fault: &Fault) -> Exit {
         | Fault::Invalid(_)
         | Fault::StreamBroken(_)
         | Fault::NoInterface { .. }
+        | Fault::Extensions(_)
         | Fault::Untrusted(_)
         | Fault::NoCredentials { .. }
         | Fault::Elsewhere { .. } => Exit::Infrastructure,

@@ -1,8 +1,10 @@
 //! Our client against agents that are built on the SDKs of others: each goes through the whole life of a
-//! task, over every binding that its card names. The agents stand in `tests/interop/servers/`; what of
+//! task, over every binding that its card names; those of frameworks, which do less, are met by the program. The agents stand in `tests/interop/servers/`; what of
 //! their behaviour is a fault of theirs in `KNOWN.md` beside it.
 
+mod frameworks;
 mod life;
+mod saved;
 
 use std::{path::PathBuf, process::Command, time::Duration};
 

@@ -9,7 +9,7 @@ use crate::{node, venv};
 #[test]
 fn every_program_stands_in_it() {
     let table = fs::read_to_string(interop("README.md")).unwrap();
-    for folder in ["", "bots", "servers", "rust"] {
+    for folder in ["", "bots", "servers", "servers/saved", "rust"] {
         for name in programs(&interop(folder)) {
             let path = Path::new(folder).join(&name);
             let path = path.to_str().unwrap();
@@ -34,6 +34,7 @@ fn every_version_is_the_one_that_is_installed() {
     let table = fs::read_to_string(interop("README.md")).unwrap();
     let python = venv::A2A_SDK_1_0.iter().chain(&venv::A2A_SDK_0_3);
     let python = python.chain(&venv::SHOWING).chain(&venv::STRANDS);
+    let python = python.chain(&venv::FASTA2A);
     let python = python.filter_map(|one| {
         let (name, version) = one.split_once("==")?;
         Some((name.split('[').next()?, version))

@@ -190,6 +190,7 @@ fn at_the_agent(error: &ClientError) -> Fault {
         | bridge_client::Fault::Untrusted(_)
         | bridge_client::Fault::StreamBroken(_)
         | bridge_client::Fault::NoInterface { .. }
+        | bridge_client::Fault::Extensions(_)
         | bridge_client::Fault::Elsewhere { .. }
         | bridge_client::Fault::NotInVersion(_) => Fault::Unreachable { why },
     }

@@ -3,14 +3,14 @@
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
     dialect::{
-        Call, Losses, Version, card,
+        Call, Losses, Version,
         v0_3::proto::{answer, request},
     },
     wire::{FieldError, to_value},
 };
 use serde_json::Value;
 
-use crate::transport::Reply;
+use crate::transport::{Reply, stray};
 
 /// The parameters of a call, ids and tenant among them: what stands in the path is taken out later.
 pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
@@ -57,11 +57,8 @@ fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
         Operation::ListTaskPushNotificationConfigs => {
             Ok(Reply::PushConfigs(answer::pushes_to_v1(value)?))
         }
-        Operation::GetExtendedAgentCard => {
-            let (card, _) = card::read(value)?;
-            Ok(Reply::Card(Box::new(card)))
-        }
-        Operation::ListTasks
+        Operation::GetExtendedAgentCard
+        | Operation::ListTasks
         | Operation::DeleteTaskPushNotificationConfig
         | Operation::SendStreamingMessage
         | Operation::SubscribeToTask => Reply::read(Version::V0_3, operation, value),
@@ -71,7 +68,7 @@ fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
 /// Reads one event of a stream.
 pub(super) fn item(version: Version, value: Value) -> Result<StreamResponse, FieldError> {
     match version {
-        Version::V0_1 | Version::V1_0 => version.stream_item_to_v1(value),
+        Version::V0_1 | Version::V1_0 => stray::item(version, value),
         Version::V0_3 => answer::stream_item_to_v1(value),
     }
 }

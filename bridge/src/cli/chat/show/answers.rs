@@ -9,7 +9,10 @@ impl Show {
     /// A task as it stands may tell again what was told, by other ids too.
     pub(super) fn whole(&mut self, task: &Task) -> String {
         self.enter(&task.id);
-        let since = self.since(&task.history);
+        let mut since = self.since(&task.history);
+        if let Some(growing) = growing(task) {
+            since.retain(|message| message.message_id != growing.message_id);
+        }
         let mut text = String::new();
         match are_pieces(&since, &task.artifacts) {
             true => {
@@ -40,6 +43,10 @@ impl Show {
     pub(super) fn status(&mut self, status: &TaskStatus, again: bool) -> String {
         let said = match (&status.message, &status.state) {
             (Some(message), TaskState::Working) if !again => self.piece(message),
+            (Some(message), TaskState::Working) => self.growth(message),
+            (Some(message), _) if self.artifacts.contains_key(&message.message_id) => {
+                self.growth(message)
+            }
             (Some(message), _) => self.message(message, again),
             (None, _) => String::new(),
         };
@@ -96,6 +103,12 @@ impl Show {
             }
         }
     }
+}
+
+/// What an agent at work says in the task itself, which may come again with more of it.
+fn growing(task: &Task) -> Option<&Message> {
+    let message = task.status.message.as_ref();
+    message.filter(|_| task.status.state == TaskState::Working)
 }
 
 /// A state in a word.

@@ -1,6 +1,6 @@
 //! What comes in pieces: artifacts, and texts that are told in messages, a piece each.
 
-use bridge_protocol::a2a::{Artifact, Message, Part};
+use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role};
 
 use super::{Open, Show, Shown};
 use crate::cli::chat::content::{self, key};
@@ -36,6 +36,28 @@ impl Show {
         });
         // Its line ends when it is known that nothing goes on with it.
         told.strip_suffix('\n').unwrap_or(&told).to_owned()
+    }
+
+    /// A message that comes again with more of its text, in tasks that are sent again: VoltAgent's server streams so.
+    pub(super) fn growth(&mut self, message: &Message) -> String {
+        if message.role == Role::User {
+            return String::new();
+        }
+        let id = message.message_id.as_str();
+        let is_new = self.seen.insert(id.to_owned());
+        if !is_new && !self.artifacts.contains_key(id) {
+            return String::new();
+        }
+        let text = Artifact {
+            artifact_id: id.to_owned(),
+            name: None,
+            description: None,
+            parts: message.parts.clone(),
+            metadata: message.metadata.clone(),
+            extensions: Vec::new(),
+            extra: Metadata::new(),
+        };
+        self.artifact(&text, false, false)
     }
 
     /// A piece of an artifact goes on where the one before it ended. A text that a message has told is held back

@@ -153,3 +153,27 @@ fn an_answer_that_is_told_in_several_places_is_shown_once() {
         assert_eq!(shown(&events).concat(), expected, "{events:?}");
     }
 }
+
+/// VoltAgent's server sends the whole task again with each piece of its answer.
+#[test]
+fn a_message_that_grows_in_the_task_is_shown_as_it_grows() {
+    let task = |state: &str, text: &str| {
+        let answer = said("1", text);
+        let asked = json!({"messageId": "asked", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
+        json!({"task": {"id": "t", "contextId": "c", "history": [asked, answer],
+            "status": {"state": state, "message": answer}}})
+    };
+    let (working, completed) = ("TASK_STATE_WORKING", "TASK_STATE_COMPLETED");
+    let events = [
+        task(working, ""),
+        task(working, "You said: "),
+        task(working, "You said: hi"),
+        task(completed, "You said: hi"),
+    ];
+    assert_eq!(shown(&events), ["", "You said: ", "hi", "", "\n"]);
+    let events = [
+        task(working, "One moment."),
+        task(completed, "You said: hi"),
+    ];
+    assert_eq!(shown(&events).concat(), "One moment.\nYou said: hi\n");
+}

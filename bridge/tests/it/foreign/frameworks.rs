@@ -1,0 +1,130 @@
+//! `bridge chat`, `discover` and `check` with agents of frameworks, each made one of A2A by its framework's own means:
+//! they say again what they hear, and are to be seen to do so, once.
+
+use std::time::Duration;
+
+use super::{python, saved::Saved};
+use crate::{
+    program::output,
+    terminal::{bridge, chat},
+    venv,
+};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What is found at an agent's address.
+struct Found {
+    name: &'static str,
+    speaks: &'static str,
+    /// Where its card has errors.
+    errors: &'static [&'static str],
+}
+
+#[tokio::test]
+async fn google_adk_is_understood() {
+    let agent = python("google_adk.py", &venv::SHOWING).await;
+    let found = Found {
+        name: "google_adk",
+        speaks: "JSONRPC 1.0",
+        errors: &[],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
+async fn microsoft_s_agent_framework_is_understood() {
+    let agent = python("microsoft_agent_framework.py", &venv::SHOWING).await;
+    let found = Found {
+        name: "Microsoft Agent Framework",
+        speaks: "JSONRPC 1.0",
+        errors: &[
+            "supportedInterfaces[0].protocolVersion",
+            "supportedInterfaces",
+        ],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
+async fn strands_is_understood() {
+    let agent = python("strands_agent.py", &venv::STRANDS).await;
+    let found = Found {
+        name: "strands",
+        speaks: "JSONRPC 0.3",
+        errors: &[],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
+async fn fasta2a_is_understood() {
+    let agent = python("fasta2a_agent.py", &venv::FASTA2A).await;
+    let found = Found {
+        name: "fasta2a",
+        speaks: "JSONRPC 1.0",
+        errors: &[],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
+async fn langgraph_is_understood() {
+    let agent = Saved::serve(include_str!("../../interop/servers/saved/langgraph.json")).await;
+    let found = Found {
+        name: "echo",
+        speaks: "JSONRPC 1.0",
+        errors: &[],
+    };
+    meet(&agent.card, &found).await;
+}
+
+#[tokio::test]
+async fn voltagent_is_understood() {
+    let agent = Saved::serve(include_str!("../../interop/servers/saved/voltagent.json")).await;
+    let found = Found {
+        name: "volt",
+        speaks: "JSONRPC 0.3",
+        errors: &[],
+    };
+    meet(&agent.card, &found).await;
+}
+
+/// An answer is shown once, waiting and streaming; the agent is found, and what is wrong with its card is told.
+async fn meet(url: &str, found: &Found) {
+    for more in [&[][..], &["--no-stream"]] {
+        let arguments = [&["chat", url, "-m", "hi"], more].concat();
+        let (code, said, told) = output(&mut bridge(&arguments), LIMIT).await;
+        let seen = (code, said.trim_end());
+        assert_eq!(seen, (Some(0), "You said: hi"), "{more:?}: {told}");
+    }
+    let (code, said, told) = output(&mut bridge(&["discover", url]), LIMIT).await;
+    let Found {
+        name,
+        speaks,
+        errors,
+    } = found;
+    assert_eq!(code, Some(0), "{said}{told}");
+    assert!(said.starts_with(&format!("{name} ")), "{said}");
+    assert!(said.contains(&format!("speaks {speaks} at ")), "{said}");
+    let (code, said, _) = output(&mut bridge(&["check", url]), LIMIT).await;
+    let wrong: Vec<_> = said
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("error "))
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(wrong, *errors, "{said}");
+    assert_eq!(code, Some(i32::from(!errors.is_empty())), "{said}");
+}
+
+/// A conversation goes on from line to line.
+async fn turns(url: &str) {
+    for more in [&[][..], &["--no-stream"]] {
+        let said = chat(&[&[url], more].concat(), "hi\nho\n").await;
+        let lines: Vec<_> = said.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines, ["You said: hi", "You said: ho"], "{more:?}");
+    }
+}
