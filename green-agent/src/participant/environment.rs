@@ -1,4 +1,8 @@
-//! What stands in an agent's environment: the file `.env`, and the `env` tables with their `${NAME}`.
+//! What stands in an agent's environment: what every program needs or all that there is, and the `env` tables
+//! with their `${NAME}`.
+
+mod needed;
+mod secret;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,8 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Shorter values are words such as `1` or `yes`, whose masking would only spoil what is shown.
-const SHORTEST_SECRET: usize = 4;
+use crate::scenario::model::Inherits;
 
 /// The variables that `${NAME}` can name.
 #[derive(Clone, Debug, Default)]
@@ -19,10 +22,14 @@ pub struct Environment {
 /// What an agent gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolved {
-    /// To be added to the environment of the runner: `.env`, and over it the `env` table.
+    /// Whether it inherits the whole environment of the runner.
+    pub inherits_all: bool,
+    /// Otherwise what it inherits of that; whatever else is set for an agent comes before it.
+    pub inherited: BTreeMap<String, String>,
+    /// What it gets of `.env`, and over that its `env` table.
     pub values: BTreeMap<String, String>,
-    /// What must not be shown: of `.env` and of what a `${NAME}` stood for, the values whose names say that
-    /// they are secret and have more than 3 characters, and those that look random.
+    /// What must not be shown: of `.env`, of what it inherits and of what a `${NAME}` stood for, the values
+    /// whose names say that they are secret and have more than 3 characters, and those that look random.
     pub secrets: BTreeSet<String>,
 }
 
@@ -87,20 +94,35 @@ impl Environment {
         Self { inherited, dotenv }
     }
 
-    /// Puts the values into an `env` table: `${NAME}`, `${NAME:-default}` where the default also stands in for
-    /// an empty value, and `$$` for a dollar sign. Any other dollar sign stays.
+    /// Puts together what an agent inherits, and the values of its `env` table: `${NAME}`, `${NAME:-default}`
+    /// where the default also stands in for an empty value, and `$$` for a dollar sign. Any other dollar sign
+    /// stays.
     pub fn resolve(
         &self,
         role: &str,
+        inherits: &Inherits,
         table: &BTreeMap<String, String>,
     ) -> Result<Resolved, EnvironmentError> {
         let mut resolved = Resolved {
-            values: self.dotenv.clone(),
-            secrets: BTreeSet::new(),
+            inherits_all: *inherits == Inherits::Everything,
+            ..Resolved::default()
         };
         for (name, value) in &self.dotenv {
-            add_secret(&mut resolved.secrets, name, value);
+            secret::add(&mut resolved.secrets, name, value);
         }
+        let given = |(name, _): &(&String, &String)| needed::is_given(name, inherits);
+        for (name, value) in self.inherited.iter().chain(&self.dotenv).filter(given) {
+            if !needed::by_all(name) {
+                secret::add(&mut resolved.secrets, name, value);
+            }
+            secret::add_password(&mut resolved.secrets, value);
+        }
+        let owned = |(name, value): (&String, &String)| (name.clone(), value.clone());
+        if !resolved.inherits_all {
+            let inherited = self.inherited.iter().filter(given);
+            resolved.inherited = inherited.map(owned).collect();
+        }
+        resolved.values = self.dotenv.iter().filter(given).map(owned).collect();
         for (key, template) in table {
             let value = self.expand(key, template, &mut resolved.secrets);
             let value = value.map_err(|problem| problem.at(role, key))?;
@@ -160,7 +182,7 @@ impl Environment {
             (None | Some(""), Some(default)) => Ok(default),
             (Some(value), _) => {
                 // Either name may say so: that of the variable, or the one under which the agent gets it.
-                add_secret(secrets, &format!("{name}_{key}"), value);
+                secret::add(secrets, &format!("{name}_{key}"), value);
                 Ok(value)
             }
             (None, None) => Err(Problem::Missing(name.to_owned())),
@@ -186,47 +208,6 @@ impl Problem {
             Self::Malformed => EnvironmentError::Malformed { role, key },
         }
     }
-}
-
-/// Output is masked line by line, so each line of a longer secret, such as a key file, is one.
-fn add_secret(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
-    if says_secret(name) || looks_random(value) {
-        let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
-        let long_enough = pieces.filter(|piece| piece.chars().count() >= SHORTEST_SECRET);
-        secrets.extend(long_enough.map(str::to_owned));
-    }
-    let url = url::Url::parse(value).ok();
-    let password = url.as_ref().and_then(url::Url::password);
-    let password = password.filter(|password| password.chars().count() >= SHORTEST_SECRET);
-    secrets.extend(password.map(str::to_owned));
-}
-
-/// Whether a variable's name says that its value is secret.
-fn says_secret(name: &str) -> bool {
-    const WORDS: [&str; 10] = [
-        "APIKEY",
-        "AUTH",
-        "COOKIE",
-        "CREDENTIAL",
-        "CREDENTIALS",
-        "KEY",
-        "PASSWD",
-        "PASSWORD",
-        "SECRET",
-        "TOKEN",
-    ];
-    let name = name.to_ascii_uppercase();
-    name.split('_').any(|word| WORDS.contains(&word))
-}
-
-/// Whether a value looks like a key: a long run of letters and digits, as no word or name has one. Names
-/// of models, modes and hosts stay readable.
-fn looks_random(value: &str) -> bool {
-    const LONG: usize = 16;
-    let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
-    let has = |run: &str, kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
-    runs.filter(|run| run.len() >= LONG)
-        .any(|run| has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic))
 }
 
 fn is_name(name: &str) -> bool {
@@ -282,7 +263,8 @@ mod tests {
     }
 
     fn value(template: &str) -> Result<String, String> {
-        let resolved = environment().resolve("purple", &table(&[("K", template)]));
+        let resolved =
+            environment().resolve("purple", &Inherits::Everything, &table(&[("K", template)]));
         resolved
             .map(|resolved| resolved.values["K"].clone())
             .map_err(|error| error.to_string())
@@ -332,46 +314,47 @@ mod tests {
             ("C", "literal"),
             ("SHOP_TOKEN", "${FLAG}-${HOME}"),
         ]);
-        let resolved = environment().resolve("purple", &table).unwrap();
-        let expected = ["/home/me", "from-dotenv"].map(str::to_owned);
+        let resolved = environment()
+            .resolve("purple", &Inherits::Everything, &table)
+            .unwrap();
+        let expected = ["/home/me", "from-dotenv", "inherited"].map(str::to_owned);
         assert_eq!(resolved.secrets, BTreeSet::from(expected));
         assert_eq!(resolved.values["KEY"], "from-dotenv");
     }
 
     #[test]
-    fn other_values_are_secrets_only_if_they_look_random() {
-        let secrets_of = |name: &str, value: &str| {
-            let mut secrets = BTreeSet::new();
-            add_secret(&mut secrets, name, value);
-            Vec::from_iter(secrets)
+    fn an_agent_gets_what_every_program_needs_and_what_is_named() {
+        let environment = Environment::new(
+            table(&[
+                ("PATH", "/bin"),
+                ("LC_ALL", "C"),
+                ("https_proxy", "http://me:hunter2@proxy/"),
+                ("UV_CACHE_DIR", "/cache"),
+                ("UV_PUBLISH_TOKEN", "t-1234"),
+                ("GREEN_API_KEY", "of-green"),
+                ("PURPLE_API_KEY", "of-purple"),
+            ]),
+            table(&[("OTHER_KEY", "in-dotenv"), ("PURPLE_MODEL", "small")]),
+        );
+        let names = |inherits: &Inherits| {
+            let resolved = environment.resolve("purple", inherits, &BTreeMap::new());
+            let resolved = resolved.unwrap();
+            let mut all = resolved.inherited;
+            all.extend(resolved.values);
+            (Vec::from_iter(all.into_keys()), resolved.secrets)
         };
-        for readable in [
-            "text",
-            "gemini-2.5-flash",
-            "claude-sonnet-4-5-20250929",
-            "http://127.0.0.1:9009/x",
-        ] {
-            assert!(secrets_of("MODE", readable).is_empty(), "{readable}");
-        }
-        assert_eq!(
-            secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"),
-            ["sk-proj-4fT7xQ9bZr2LmN8w"]
-        );
-        assert_eq!(
-            secrets_of("DATABASE", "postgres://me:hunter2@db/x"),
-            ["hunter2"]
-        );
-        assert_eq!(secrets_of("OPENAI_API_KEY", "text"), ["text"]);
-        assert!(secrets_of("MAX_TOKENS", "text").is_empty());
-    }
+        let (clean, secrets) = names(&Inherits::default());
+        assert_eq!(clean, ["LC_ALL", "PATH", "UV_CACHE_DIR", "https_proxy"]);
+        let known = ["hunter2", "in-dotenv"].map(str::to_owned);
+        assert_eq!(secrets, BTreeSet::from(known));
 
-    #[test]
-    fn every_line_of_a_long_secret_is_one() {
-        let mut secrets = BTreeSet::new();
-        let key = "-----BEGIN-----\n  MIIEvQ\n-----END-----";
-        add_secret(&mut secrets, "SIGNING_KEY", key);
-        let lines = [key, "-----BEGIN-----", "MIIEvQ", "-----END-----"].map(str::to_owned);
-        assert_eq!(secrets, BTreeSet::from(lines));
+        let (named, secrets) = names(&Inherits::Named(vec!["PURPLE_*".to_owned()]));
+        assert_eq!(named[2..4], ["PURPLE_API_KEY", "PURPLE_MODEL"]);
+        assert!(secrets.contains("of-purple") && !secrets.contains("small"));
+
+        let (all, secrets) = names(&Inherits::Everything);
+        assert_eq!(all, ["OTHER_KEY", "PURPLE_MODEL"]);
+        assert!(secrets.contains("of-green") && secrets.contains("t-1234"));
     }
 
     #[test]
@@ -381,13 +364,13 @@ mod tests {
 
         std::fs::write(dir.path().join(".env"), "# keys\nPATH='mine'\nexport B=2\n").unwrap();
         let loaded = Environment::load(dir.path()).unwrap();
+        let inherits = Inherits::Named(vec!["B".to_owned()]);
         let resolved = loaded
-            .resolve("green", &table(&[("P", "${PATH}")]))
+            .resolve("green", &inherits, &table(&[("P", "${PATH}")]))
             .unwrap();
-        assert_eq!(
-            resolved.values,
-            table(&[("PATH", "mine"), ("B", "2"), ("P", "mine")])
-        );
+        for (name, value) in [("PATH", "mine"), ("B", "2"), ("P", "mine")] {
+            assert_eq!(resolved.values[name], value);
+        }
 
         std::fs::write(dir.path().join(".env"), "SECRET='hunter2 without end\n").unwrap();
         let error = Environment::load(dir.path()).unwrap_err().to_string();

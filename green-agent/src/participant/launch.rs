@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     keeper::{self, Keeper},
-    output::{AgentLine, Mask, Output},
+    output::{AgentLine, Alive, Mask, Output},
     path,
 };
 
@@ -27,8 +27,10 @@ pub struct Launch {
     pub role: String,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Added to the environment of the runner.
+    /// Its environment, or what is added to that of the runner.
     pub env: BTreeMap<String, String>,
+    /// Whether it gets nothing but `env`.
+    pub clean: bool,
     /// Folders that come before the PATH, such as the bin folders of installed requirements.
     pub path_prepend: Vec<PathBuf>,
     /// The folder it runs in, which must exist.
@@ -37,6 +39,8 @@ pub struct Launch {
     pub log: PathBuf,
     /// Takes the secrets out of its output.
     pub mask: Mask,
+    /// Is told whenever it prints something.
+    pub alive: Alive,
     /// Where its lines are shown. A full one loses lines; the agent never waits for it.
     pub sink: Option<mpsc::Sender<AgentLine>>,
     /// From SIGTERM to SIGKILL if the runner is gone without having stopped it.
@@ -63,7 +67,8 @@ impl Launch {
     /// Opens the log and whatever else the output goes to.
     pub(super) fn output(&self) -> Result<Output, StartError> {
         let sink = self.sink.clone();
-        let output = Output::open(&self.role, &self.log, self.mask.clone(), sink);
+        let (mask, alive) = (self.mask.clone(), self.alive.clone());
+        let output = Output::open(&self.role, &self.log, mask, alive, sink);
         output.map_err(|source| StartError::Log {
             role: self.role.clone(),
             log: self.log.clone(),
@@ -73,6 +78,9 @@ impl Launch {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.keeper.program);
+        if self.clean {
+            command.env_clear();
+        }
         command
             .args(keeper::arguments(self.grace, &self.argv))
             .envs(&self.env)

@@ -27,5 +27,5 @@ pub use booth::Booth;
 pub use exit::AgentExit;
 pub use keeper::Keeper;
 pub use launch::{Launch, StartError};
-pub use output::{AgentLine, Mask};
+pub use output::{AgentLine, Alive, Mask};
 pub use process::AgentProcess;

@@ -5,19 +5,24 @@ use std::{
     fs::File,
     io::{self, Write},
     path::Path,
+    pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Poll},
 };
 
 use tokio::{
-    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader, ReadBuf},
     sync::mpsc,
 };
 
 /// Replaces the secrets in a line.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
+/// Is told whenever an agent prints something.
+pub type Alive = Arc<dyn Fn() + Send + Sync>;
 
 /// How much of a line is read, in bytes; the rest of the line is skipped.
 const LINE_LIMIT: u64 = 64 * 1024;
@@ -45,6 +50,7 @@ pub struct AgentLine {
 pub struct Output {
     role: String,
     mask: Mask,
+    alive: Alive,
     sink: Option<mpsc::Sender<AgentLine>>,
     not_shown: AtomicU64,
     kept: Mutex<Kept>,
@@ -63,6 +69,7 @@ impl Output {
         role: &str,
         log: &Path,
         mask: Mask,
+        alive: Alive,
         sink: Option<mpsc::Sender<AgentLine>>,
     ) -> io::Result<Self> {
         if let Some(folder) = log.parent() {
@@ -77,6 +84,7 @@ impl Output {
         Ok(Self {
             role: role.to_owned(),
             mask,
+            alive,
             sink,
             not_shown: AtomicU64::new(0),
             kept: Mutex::new(kept),
@@ -96,7 +104,8 @@ impl Output {
 
     /// Reads until the end, whatever becomes of the lines: an agent must never wait for its reader.
     pub async fn drain(&self, from: impl AsyncRead + Unpin) {
-        let mut from = BufReader::new(from);
+        let alive = &self.alive;
+        let mut from = BufReader::new(Heard { from, alive });
         // A pipe that cannot be read any further has ended as far as anyone can tell.
         while let Ok(Some((line, cut))) = next_line(&mut from).await {
             self.take(&line, cut);
@@ -150,6 +159,27 @@ impl Kept {
     }
 }
 
+/// Tells of every read that gives something: an agent may print for long without ending a line.
+struct Heard<'a, R> {
+    from: R,
+    alive: &'a Alive,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Heard<'_, R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        let read = Pin::new(&mut self.from).poll_read(context, into);
+        if into.filled().len() > before {
+            (self.alive)();
+        }
+        read
+    }
+}
+
 fn drop_ragged_end(text: &mut String) {
     let longest = text.len().saturating_sub(RAGGED_END);
     let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at));
@@ -192,7 +222,27 @@ mod tests {
 
     fn output(dir: &Path, sink: Option<mpsc::Sender<AgentLine>>) -> Output {
         let mask: Mask = Arc::new(|line| line.replace("hunter2", "***"));
-        Output::open("purple", &dir.join("logs/purple.log"), mask, sink).unwrap()
+        let log = dir.join("logs/purple.log");
+        Output::open("purple", &log, mask, Arc::new(|| ()), sink).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_printed_is_a_sign_of_life_before_the_line_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let (told, mut tells) = mpsc::unbounded_channel();
+        let output = Output {
+            alive: Arc::new(move || told.send(()).unwrap()),
+            ..output(dir.path(), None)
+        };
+        let (mut agent, printed) = tokio::io::duplex(64);
+        let drain = tokio::spawn(async move { output.drain(printed).await });
+        for _ in 0..3 {
+            tokio::io::AsyncWriteExt::write_all(&mut agent, b".")
+                .await
+                .unwrap();
+            tells.recv().await.unwrap();
+        }
+        assert!(!drain.is_finished());
     }
 
     fn log(dir: &Path) -> String {

@@ -1,4 +1,4 @@
-//! Free ports for `ports = "auto"`, which no two runs on this machine hold at once.
+//! Ports that no two trials on this machine hold at once: free ones for `ports = "auto"`, and those that files fix.
 
 use std::{
     fs::{File, Permissions, TryLockError},
@@ -80,6 +80,13 @@ impl PortPool {
         Err(PortError::Exhausted)
     }
 
+    /// The lease of one port, or `None` while somebody else holds it.
+    pub fn claim(&self, port: u16) -> Result<Option<PortLease>, PortError> {
+        self.make_folder()?;
+        let lock = self.lock(port)?;
+        Ok(lock.map(|lock| PortLease { port, _lock: lock }))
+    }
+
     fn make_folder(&self) -> Result<(), PortError> {
         if self.folder.is_dir() {
             return Ok(());
@@ -145,11 +152,50 @@ pub fn is_free(port: u16) -> bool {
 }
 
 /// Puts `to` wherever `from` stands as a whole number in one of the words, such as `--port=9009` or
-/// `http://h:9009/x`, but not in `19009`, `9009x` or `1.9009`. Returns how many places there were.
+/// `http://h:9009/x`, but not in `19009`, `9009x` or `1.9009`, and not as the value of an option that is about
+/// something else, such as `--limit 9009`, unless there is no other place. Returns how many places there were.
 pub fn replace_port(argv: &mut [String], from: u16, to: u16) -> usize {
     let (from, to) = (from.to_string(), to.to_string());
-    let replaced = argv.iter_mut().map(|word| replace_number(word, &from, &to));
-    replaced.sum()
+    match replace_where(argv, &from, &to, is_of_port) {
+        0 => replace_where(argv, &from, &to, |_| true),
+        places => places,
+    }
+}
+
+/// `wanted` is told the text before a place, in which blanks stand between the words.
+fn replace_where(argv: &mut [String], from: &str, to: &str, wanted: fn(&str) -> bool) -> usize {
+    let mut before = String::new();
+    let mut count = 0;
+    for word in argv {
+        let original = word.clone();
+        count += replace_number(word, from, to, |at| {
+            wanted(&format!("{before}{}", &original[..at]))
+        });
+        before.push_str(&original);
+        before.push(' ');
+    }
+    count
+}
+
+/// Whether a number after this text can be a port: not if an option before it has a name for something else.
+fn is_of_port(before: &str) -> bool {
+    let mut words = before.rsplit(char::is_whitespace);
+    let own = words.next().unwrap_or_default();
+    let option = match own.strip_suffix('=') {
+        Some(option) => Some(option),
+        None if own.is_empty() => words.next().filter(|word| word.starts_with('-')),
+        None => None,
+    };
+    option.is_none_or(says_port)
+}
+
+/// Whether an option's name speaks of a place to listen at.
+fn says_port(option: &str) -> bool {
+    const PIECES: [&str; 8] = [
+        "port", "listen", "bind", "addr", "url", "endpoint", "host", "serve",
+    ];
+    let name = option.trim_start_matches('-').to_ascii_lowercase();
+    name == "p" || PIECES.iter().any(|piece| name.contains(piece))
 }
 
 /// The endpoint with another port.
@@ -160,11 +206,17 @@ pub fn with_port(endpoint: &Url, port: u16) -> Url {
     endpoint
 }
 
-fn replace_number(word: &mut String, from: &str, to: &str) -> usize {
+fn replace_number(
+    word: &mut String,
+    from: &str,
+    to: &str,
+    wanted: impl Fn(usize) -> bool,
+) -> usize {
     let places: Vec<usize> = word
         .match_indices(from)
         .map(|(at, _)| at)
         .filter(|at| ends_before(&word[..*at]) && begins_after(&word[at + from.len()..]))
+        .filter(|at| wanted(*at))
         .collect();
     for at in places.iter().rev() {
         word.replace_range(*at..at + from.len(), to);
@@ -263,6 +315,46 @@ mod tests {
             assert_eq!(argv, [expected], "{word}");
             assert_eq!(count, expected.matches("20000").count(), "{word}");
         }
+    }
+
+    #[test]
+    fn a_port_is_claimed_by_one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (
+            PortPool::new(dir.path().join("ports")),
+            PortPool::new(dir.path().join("ports")),
+        );
+        let lease = one.claim(9009).unwrap();
+        assert!(lease.is_some() && other.claim(9009).unwrap().is_none());
+        assert!(other.claim(9010).unwrap().is_some());
+        drop(lease);
+        assert!(other.claim(9009).unwrap().is_some());
+    }
+
+    #[test]
+    fn options_about_something_else_keep_their_numbers() {
+        let cases = [
+            ("x --port 9009 --limit 9009", "x --port 20000 --limit 9009"),
+            (
+                "x --limit=9009 http://h:9009",
+                "x --limit=9009 http://h:20000",
+            ),
+            ("x -p 9009 -n 9009", "x -p 20000 -n 9009"),
+            ("x 9009 --seed 9009", "x 20000 --seed 9009"),
+            (
+                "x --public-url http://h:9009/ --max 9009",
+                "x --public-url http://h:20000/ --max 9009",
+            ),
+            ("x --http 9009", "x --http 20000"),
+        ];
+        for (command, expected) in cases {
+            let mut argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            assert_ne!(replace_port(&mut argv, 9009, 20000), 0, "{command}");
+            assert_eq!(argv.join(" "), expected);
+        }
+        let mut shell = ["sh", "-c", "serve --limit 9009 --port 9009"].map(str::to_owned);
+        assert_eq!(replace_port(&mut shell, 9009, 20000), 1);
+        assert_eq!(shell[2], "serve --limit 9009 --port 20000");
     }
 
     #[test]

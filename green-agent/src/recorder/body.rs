@@ -6,7 +6,7 @@ use futures_util::{Stream, StreamExt};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{headers, mask::Masker};
+use super::{digits, headers};
 use crate::transcript::Body;
 
 /// A body as far as it was read.
@@ -19,35 +19,59 @@ pub(super) enum Collected<E> {
     Broken(Bytes, E),
 }
 
-/// Reads `stream` to its end, or until more than `limit` bytes have come.
-pub(super) async fn collect<S, E>(stream: &mut S, limit: usize) -> Collected<E>
+/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is told of each piece.
+pub(super) async fn collect<S, E>(stream: &mut S, limit: usize, alive: impl Fn()) -> Collected<E>
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
 {
     let mut read = BytesMut::new();
-    while let Some(chunk) = stream.next().await {
-        match chunk {
-            Ok(chunk) => read.extend_from_slice(&chunk),
-            Err(error) => return Collected::Broken(read.freeze(), error),
-        }
-        if read.len() > limit {
-            return Collected::Larger(read.freeze());
-        }
+    match collect_into(&mut read, stream, limit, alive).await {
+        Ended::Whole => Collected::Whole(read.freeze()),
+        Ended::Larger => Collected::Larger(read.freeze()),
+        Ended::Broken(error) => Collected::Broken(read.freeze(), error),
     }
-    Collected::Whole(read.freeze())
 }
 
-/// What a transcript keeps of a body: JSON if it is, else text, without secrets. Nothing of an empty one.
-pub(super) fn keep(bytes: &[u8], masker: &Masker) -> Option<Body> {
+/// Why no more of a body was read.
+pub(super) enum Ended<E> {
+    Whole,
+    Larger,
+    Broken(E),
+}
+
+/// As [`collect`]; what was read stands in `read` though this is dropped before its end.
+pub(super) async fn collect_into<S, E>(
+    read: &mut BytesMut,
+    stream: &mut S,
+    limit: usize,
+    alive: impl Fn(),
+) -> Ended<E>
+where
+    S: Stream<Item = Result<Bytes, E>> + Unpin,
+{
+    while let Some(chunk) = stream.next().await {
+        alive();
+        match chunk {
+            Ok(chunk) => read.extend_from_slice(&chunk),
+            Err(error) => return Ended::Broken(error),
+        }
+        if read.len() > limit {
+            return Ended::Larger;
+        }
+    }
+    Ended::Whole
+}
+
+/// What a transcript keeps of a body, before it is masked: JSON if it is, else text. Nothing of an empty one.
+pub(super) fn keep(bytes: &[u8]) -> Option<Body> {
     if bytes.is_empty() {
         return None;
     }
-    if let Ok(mut value) = serde_json::from_slice::<Value>(bytes) {
-        masker.mask_json(&mut value);
+    if let Ok(value) = serde_json::from_slice::<Value>(&digits::kept(bytes)) {
         return Some(Body::Json(value));
     }
     Some(match std::str::from_utf8(bytes) {
-        Ok(text) => Body::Text(masker.mask_text(text)),
+        Ok(text) => Body::Text(text.to_owned()),
         Err(_) => binary(bytes),
     })
 }
@@ -71,13 +95,13 @@ fn binary(bytes: &[u8]) -> Body {
 }
 
 /// A body larger than the recorder's limit, of which only the beginning was read.
-pub(super) fn too_large(headers: &HeaderMap, beginning: &Bytes) -> Body {
+pub(super) fn too_large(headers: &HeaderMap, beginning: &[u8]) -> Body {
     let bytes = headers::content_length(headers).unwrap_or(beginning.len() as u64);
     omit(bytes, "larger than the recorder's limit")
 }
 
 /// A body after whose beginning the connection broke.
-pub(super) fn cut_short(beginning: &Bytes) -> Body {
+pub(super) fn cut_short(beginning: &[u8]) -> Body {
     omit(
         beginning.len() as u64,
         "the connection broke before the body's end",
@@ -93,7 +117,7 @@ mod tests {
 
     async fn check(chunks: &[Result<&'static str, ()>], expected: (&str, &str)) {
         let chunks: Vec<_> = chunks.iter().map(|chunk| chunk.map(Bytes::from)).collect();
-        let (outcome, bytes) = match collect(&mut stream::iter(chunks), 4).await {
+        let (outcome, bytes) = match collect(&mut stream::iter(chunks), 4, || ()).await {
             Collected::Whole(bytes) => ("whole", bytes),
             Collected::Larger(bytes) => ("larger", bytes),
             Collected::Broken(bytes, ()) => ("broken", bytes),
@@ -111,14 +135,14 @@ mod tests {
 
     #[test]
     fn bodies_are_kept_by_kind() {
-        let masker = Masker::new(vec!["sesame".to_owned()]);
         for (bytes, expected) in [
             (&b""[..], None),
+            (br#"{"a": "b"}"#, Some(Body::Json(json!({"a": "b"})))),
             (
-                br#"{"a": "sesame"}"#,
-                Some(Body::Json(json!({"a": "[masked]"}))),
+                b"[36893488147419103232]",
+                Some(Body::Json(json!(["36893488147419103232"]))),
             ),
-            (b"open sesame", Some(Body::Text("open [masked]".to_owned()))),
+            (b"open sesame", Some(Body::Text("open sesame".to_owned()))),
             (
                 b"\xFF\xFE",
                 Some(Body::Omitted {
@@ -131,7 +155,7 @@ mod tests {
                 }),
             ),
         ] {
-            assert_eq!(keep(bytes, &masker), expected);
+            assert_eq!(keep(bytes), expected);
         }
     }
 }

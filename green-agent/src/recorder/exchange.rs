@@ -37,6 +37,16 @@ pub(super) struct Book {
     pub(super) phase: watch::Receiver<Phase>,
 }
 
+impl Book {
+    /// Records a content whose body is not masked yet.
+    pub(super) fn record(&self, exchange: u64, direction: Direction, mut content: Content) {
+        let body = content.body_mut();
+        let said = body.and_then(|body| self.masker.mask_body(body));
+        self.transcript
+            .record_masked(&self.hop, exchange, direction, &content, said);
+    }
+}
+
 /// An exchange that is going on.
 ///
 /// One that is dropped before it is closed was given up by the caller, or by the recorder at its
@@ -74,7 +84,7 @@ impl Exchange {
             headers: self.book.masker.headers(&parts.headers),
             body,
         };
-        self.record(Direction::Forward, &content);
+        self.record(Direction::Forward, content);
     }
 
     /// Records the reply. Must come before it is passed back.
@@ -84,14 +94,14 @@ impl Exchange {
             headers: self.book.masker.headers(headers),
             body,
         };
-        self.record(Direction::Back, &content);
+        self.record(Direction::Back, content);
     }
 
     /// Records an event of a stream. Must come before its last byte is passed back.
     pub(super) fn event(&self, event: SseEvent) {
         let masker = &self.book.masker;
         let body = match event.data {
-            SseData::Whole(data) => body::keep(data.as_bytes(), masker),
+            SseData::Whole(data) => body::keep(data.as_bytes()),
             SseData::TooLarge(bytes) => Some(body::omit(bytes, "larger than the recorder's limit")),
         };
         let content = Content::Event {
@@ -99,7 +109,7 @@ impl Exchange {
             event: event.event.map(|event| masker.mask_text(&event)),
             body,
         };
-        self.record(Direction::Back, &content);
+        self.record(Direction::Back, content);
     }
 
     /// Records that a stream ended in good order, `unfinished` bytes into an event if any.
@@ -113,9 +123,9 @@ impl Exchange {
                     "the stream ended before the event's blank line",
                 )),
             };
-            self.record(Direction::Back, &content);
+            self.record(Direction::Back, content);
         }
-        self.record(Direction::Back, &Content::End);
+        self.record(Direction::Back, Content::End);
         self.close();
     }
 
@@ -138,14 +148,11 @@ impl Exchange {
 
     fn failure(&self, direction: Direction, error: &str) {
         let error = self.book.masker.mask_text(error);
-        self.record(direction, &Content::Failure { error });
+        self.record(direction, Content::Failure { error });
     }
 
-    fn record(&self, direction: Direction, content: &Content) {
-        let Book {
-            hop, transcript, ..
-        } = &*self.book;
-        transcript.record(hop, self.number, direction, content);
+    fn record(&self, direction: Direction, content: Content) {
+        self.book.record(self.number, direction, content);
     }
 }
 

@@ -47,12 +47,26 @@ pub(super) fn to_caller(headers: &HeaderMap, origins: &Origins) -> HeaderMap {
 
 /// Whether the reply is a stream of server-sent events.
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
-    let content_type = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    content_type
-        .and_then(|value| value.split(';').next())
-        .is_some_and(|value| value.trim().eq_ignore_ascii_case("text/event-stream"))
+    media_type(headers).is_some_and(|value| value.eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// Whether the reply is a stream of JSON texts, one a line.
+pub(super) fn is_line_stream(headers: &HeaderMap) -> bool {
+    const TYPES: [&str; 6] = [
+        "application/x-ndjson",
+        "application/ndjson",
+        "application/jsonl",
+        "application/jsonlines",
+        "application/x-jsonlines",
+        "application/json-seq",
+    ];
+    let is_one = |value: &str| TYPES.iter().any(|one| value.eq_ignore_ascii_case(one));
+    media_type(headers).is_some_and(is_one)
+}
+
+fn media_type(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    value.split(';').next().map(str::trim)
 }
 
 /// The coding of a body that the upstream encoded although it was not asked to.

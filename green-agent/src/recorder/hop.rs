@@ -1,6 +1,6 @@
 //! One hop as its requests and replies see it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Semaphore;
 
@@ -15,4 +15,6 @@ pub(super) struct Proxy {
     pub(super) permits: Arc<Semaphore>,
     /// The largest body, and the largest event, that is kept, in bytes.
     pub(super) body_limit: usize,
+    /// How long a reply may take until it is whole before its pieces are passed on.
+    pub(super) hold: Duration,
 }

@@ -9,16 +9,18 @@
 //! - `proxy`: requests on their way to the upstream
 //! - `reply`, `relay`: replies on their way back, as a whole or piece by piece
 //! - `exchange`: what is written down about one request
-//! - `body`, `headers`, `sse`: the forms in which things pass
+//! - `body`, `headers`, `sse`, `lines`, `digits`: the forms in which things pass
 //! - `origin`, `card`: addresses that callers are told
 //! - `stdio`, [`record_stdio`]: what passes over standard streams, told by a wrapper around the server
 //! - [`Masker`]: what nobody may find in a transcript
 
 mod body;
 mod card;
+mod digits;
 mod exchange;
 mod headers;
 mod hop;
+mod lines;
 mod mask;
 mod origin;
 mod proxy;
@@ -69,6 +71,9 @@ pub struct RecorderOptions {
     /// The largest body, and the largest event of a stream, that is kept, in bytes. Larger ones are
     /// passed on all the same. As many bytes are held in memory for each open exchange.
     pub body_limit: usize,
+    /// How long a reply is held until it is whole, so that it is recorded before any of it is passed back. Of
+    /// one that is slower each piece is passed back as it comes, the last one when the reply is recorded.
+    pub hold: Duration,
     /// How many exchanges may be open on one hop; more are refused with 503.
     pub exchanges: usize,
     /// How long connecting to an upstream may take.
@@ -80,10 +85,11 @@ pub struct RecorderOptions {
 }
 
 impl Default for RecorderOptions {
-    /// 16 MiB, 1024 exchanges, 5 s to connect, 2 s to drain.
+    /// 16 MiB, a quarter of a second to hold, 1024 exchanges, 5 s to connect, 2 s to drain.
     fn default() -> Self {
         Self {
             body_limit: 16 * 1024 * 1024,
+            hold: Duration::from_millis(250),
             exchanges: 1024,
             connect: Duration::from_secs(5),
             drain: Duration::from_secs(2),
@@ -168,6 +174,7 @@ impl Recorder {
                 client: client.clone(),
                 permits: Arc::new(Semaphore::new(options.exchanges)),
                 body_limit: options.body_limit,
+                hold: options.hold,
             };
             recorder.serve(listener, proxy::app(proxy));
         }

@@ -86,9 +86,13 @@ impl Proxy {
         parts: &Parts,
         mut pieces: BodyDataStream,
     ) -> Result<Read, (transcript::Body, String)> {
-        match body::collect(&mut pieces, self.body_limit).await {
+        match body::collect(&mut pieces, self.body_limit, || {
+            self.book.transcript.touch();
+        })
+        .await
+        {
             Collected::Whole(bytes) => Ok(Read {
-                kept: body::keep(&bytes, &self.book.masker),
+                kept: body::keep(&bytes),
                 sent: (!bytes.is_empty()).then(|| bytes.into()),
             }),
             Collected::Larger(beginning) => {

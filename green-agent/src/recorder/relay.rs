@@ -1,9 +1,13 @@
-//! Passes bodies back piece by piece: streams of events, and bodies too large to be kept.
+//! Passes bodies back piece by piece: streams of events, bodies that come slowly, and those too large to be
+//! kept.
 
 use std::error::Error;
 
-use axum::body::Body;
-use bytes::Bytes;
+use axum::{
+    body::Body,
+    http::{HeaderMap, StatusCode},
+};
+use bytes::{Bytes, BytesMut};
 use futures_util::{
     StreamExt,
     stream::{self, BoxStream},
@@ -11,7 +15,9 @@ use futures_util::{
 use tokio::sync::watch;
 
 use super::{
+    body,
     exchange::{Exchange, Phase, cut},
+    lines::LineParser,
     sse::SseParser,
 };
 
@@ -26,33 +32,36 @@ pub(super) struct BreaksOff(pub(super) String);
 /// A body on its way back.
 struct Relay {
     pieces: Pieces,
-    /// Reads the events of a stream; `None` for a body that is not kept.
-    parser: Option<SseParser>,
+    reading: Reading,
     /// The bytes still to come, where the upstream announced how many.
     left: Option<u64>,
     phase: watch::Receiver<Phase>,
     exchange: Exchange,
 }
 
+/// What is read of a body while it passes.
+pub(super) enum Reading {
+    /// The events of a stream, each recorded before the bytes that complete it.
+    Events(SseParser),
+    /// The lines of a stream, each recorded before the bytes that complete it.
+    Lines(LineParser),
+    /// A body that comes slowly, recorded before its end.
+    Slow(Slow),
+    /// Nothing, since the body is not kept.
+    Nothing,
+}
+
+/// A reply whose body is not whole yet.
+pub(super) struct Slow {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    /// What has come of it so far.
+    pub(super) kept: BytesMut,
+    /// The largest body that is kept, in bytes.
+    pub(super) limit: usize,
+}
+
 type Passed = Option<(Result<Bytes, BreaksOff>, Option<Relay>)>;
-
-/// Passes a stream of events back, recording each before the bytes that complete it.
-///
-/// `length` is what the upstream announced, in bytes, if it did.
-/// Events of more than `limit` bytes are passed back like the others and not kept.
-pub(super) fn events(
-    pieces: Pieces,
-    length: Option<u64>,
-    exchange: Exchange,
-    limit: usize,
-) -> Body {
-    relay(pieces, length, Some(SseParser::new(limit)), exchange)
-}
-
-/// Passes a body back that is not kept; `length` as for [`events`].
-pub(super) fn bytes(pieces: Pieces, length: Option<u64>, exchange: Exchange) -> Body {
-    relay(pieces, length, None, exchange)
-}
 
 /// A body that breaks off after `beginning`, as the upstream's did.
 pub(super) fn broken(beginning: Bytes, error: String) -> Body {
@@ -84,11 +93,18 @@ pub(super) fn in_full(error: &dyn Error) -> String {
     text
 }
 
-fn relay(pieces: Pieces, left: Option<u64>, parser: Option<SseParser>, exchange: Exchange) -> Body {
+/// Passes a body back piece by piece; `length` is what the upstream announced of these pieces, in bytes, if
+/// it did.
+pub(super) fn relay(
+    pieces: Pieces,
+    length: Option<u64>,
+    reading: Reading,
+    exchange: Exchange,
+) -> Body {
     let relay = Relay {
         pieces,
-        parser,
-        left,
+        reading,
+        left: length,
         phase: exchange.book().phase.clone(),
         exchange,
     };
@@ -117,6 +133,10 @@ impl Relay {
             }
             Some(Err(error)) => {
                 let error = broke_off(error);
+                if let Reading::Slow(slow) = &self.reading {
+                    let cut = body::cut_short(&slow.kept);
+                    self.exchange.reply(slow.status, &slow.headers, Some(cut));
+                }
                 self.exchange.fail(&error);
                 Some((Err(break_off(error).await), None))
             }
@@ -131,20 +151,47 @@ impl Relay {
         self.left = self
             .left
             .map(|left| left.saturating_sub(piece.len() as u64));
-        match &mut self.parser {
-            Some(parser) => {
-                for event in parser.push(piece) {
-                    self.exchange.event(event);
+        // Bytes are a sign of life, whether they complete something or not.
+        self.exchange.book().transcript.touch();
+        match &mut self.reading {
+            Reading::Events(parser) => {
+                let events = parser.push(piece);
+                events
+                    .into_iter()
+                    .for_each(|event| self.exchange.event(event));
+            }
+            Reading::Lines(parser) => {
+                let lines = parser.push(piece);
+                lines.into_iter().for_each(|line| self.exchange.event(line));
+            }
+            Reading::Slow(slow) => {
+                slow.kept.extend_from_slice(piece);
+                if slow.kept.len() > slow.limit {
+                    let kept = body::too_large(&slow.headers, &slow.kept);
+                    self.exchange.reply(slow.status, &slow.headers, Some(kept));
+                    self.reading = Reading::Nothing;
                 }
             }
-            None => self.exchange.book().transcript.touch(),
+            Reading::Nothing => {}
         }
     }
 
     fn end(self) {
-        match self.parser {
-            Some(parser) => self.exchange.end(parser.unfinished()),
-            None => self.exchange.close(),
+        match self.reading {
+            Reading::Events(parser) => self.exchange.end(parser.unfinished()),
+            Reading::Lines(mut parser) => {
+                parser
+                    .finish()
+                    .into_iter()
+                    .for_each(|line| self.exchange.event(line));
+                self.exchange.end(None);
+            }
+            Reading::Slow(slow) => {
+                let kept = body::keep(&slow.kept);
+                self.exchange.reply(slow.status, &slow.headers, kept);
+                self.exchange.close();
+            }
+            Reading::Nothing => self.exchange.close(),
         }
     }
 }

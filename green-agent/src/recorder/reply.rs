@@ -5,17 +5,21 @@ use axum::{
     http::{HeaderMap, Method, StatusCode, header},
     response::Response,
 };
+use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::{
-    body::{self, Collected},
+    body::{self, Collected, Ended},
     card,
     exchange::Exchange,
     headers,
     hop::Proxy,
+    lines::LineParser,
     origin::Origins,
-    relay::{self, Pieces},
+    relay::{self, Pieces, Reading, Slow},
+    sse::SseParser,
 };
 
 /// What of a request decides how its reply is read.
@@ -40,10 +44,10 @@ pub(super) enum CardAt {
 
 /// How the body of a reply is passed back.
 enum Form {
-    /// Read as a whole, if it is not too large.
+    /// Read as a whole, if it is not too large and does not come slowly.
     Whole,
-    /// Event by event.
-    Events,
+    /// Event by event, or line by line.
+    Stream(Reading),
     /// Unread, since it is encoded, as the text says.
     Encoded(String),
 }
@@ -88,16 +92,16 @@ impl Proxy {
         }
         let length = headers::content_length(&theirs);
         let pieces = reply.bytes_stream().boxed();
-        let body = match form(asked, status, &theirs) {
-            Form::Events => {
+        let body = match form(asked, status, &theirs, self.body_limit) {
+            Form::Stream(reading) => {
                 exchange.reply(status, &theirs, None);
-                relay::events(pieces, length, exchange, self.body_limit)
+                relay::relay(pieces, length, reading, exchange)
             }
             Form::Encoded(coding) => {
                 let why = format!("encoded with {coding}");
                 let kept = body::omit(length.unwrap_or_default(), why);
                 exchange.reply(status, &theirs, Some(kept));
-                relay::bytes(pieces, length, exchange)
+                relay::relay(pieces, length, Reading::Nothing, exchange)
             }
             Form::Whole => {
                 let card_at = if status.is_success() {
@@ -105,7 +109,15 @@ impl Proxy {
                 } else {
                     CardAt::Nowhere
                 };
-                self.whole(pieces, exchange, status, &theirs, card_at).await
+                match card_at {
+                    CardAt::Nowhere => self.held(pieces, exchange, status, &theirs).await,
+                    CardAt::Body | CardAt::Result => {
+                        let alive = || self.book.transcript.touch();
+                        let mut pieces = pieces;
+                        let read = body::collect(&mut pieces, self.body_limit, alive).await;
+                        self.whole(read, pieces, exchange, status, &theirs, card_at)
+                    }
+                }
             }
         };
         let mut response = Response::new(body);
@@ -114,18 +126,50 @@ impl Proxy {
         response
     }
 
-    /// Reads a body to its end and records it; one that is too large is only passed on.
-    async fn whole(
+    /// Reads a body to its end, if that comes soon; of a slower one each piece is passed on as it comes, since
+    /// callers give up on a reply of which they hear nothing.
+    async fn held(
         &self,
         mut pieces: Pieces,
         exchange: Exchange,
         status: StatusCode,
         headers: &HeaderMap,
+    ) -> Body {
+        let mut kept = BytesMut::new();
+        let alive = || self.book.transcript.touch();
+        let reading = body::collect_into(&mut kept, &mut pieces, self.body_limit, alive);
+        let read = match timeout(self.hold, reading).await {
+            Ok(Ended::Whole) => Collected::Whole(kept.freeze()),
+            Ok(Ended::Larger) => Collected::Larger(kept.freeze()),
+            Ok(Ended::Broken(error)) => Collected::Broken(kept.freeze(), error),
+            Err(_) => {
+                let slow = Slow {
+                    status,
+                    headers: headers.clone(),
+                    kept: BytesMut::new(),
+                    limit: self.body_limit,
+                };
+                let length = headers::content_length(headers);
+                let all = with_beginning(kept.freeze(), pieces);
+                return relay::relay(all, length, Reading::Slow(slow), exchange);
+            }
+        };
+        self.whole(read, pieces, exchange, status, headers, CardAt::Nowhere)
+    }
+
+    /// Records a body that was read; one that is too large is only passed on.
+    fn whole(
+        &self,
+        read: Collected<reqwest::Error>,
+        rest: Pieces,
+        exchange: Exchange,
+        status: StatusCode,
+        headers: &HeaderMap,
         card_at: CardAt,
     ) -> Body {
-        match body::collect(&mut pieces, self.body_limit).await {
+        match read {
             Collected::Whole(bytes) => {
-                exchange.reply(status, headers, body::keep(&bytes, &self.book.masker));
+                exchange.reply(status, headers, body::keep(&bytes));
                 exchange.close();
                 let rewritten = self.rewritten(card_at, &bytes);
                 rewritten.map_or_else(|| Body::from(bytes), Body::from)
@@ -133,8 +177,8 @@ impl Proxy {
             Collected::Larger(beginning) => {
                 exchange.reply(status, headers, Some(body::too_large(headers, &beginning)));
                 let length = headers::content_length(headers);
-                let all = stream::once(async { Ok(beginning) }).chain(pieces);
-                relay::bytes(all.boxed(), length, exchange)
+                let all = with_beginning(beginning, rest);
+                relay::relay(all, length, Reading::Nothing, exchange)
             }
             Collected::Broken(beginning, error) => {
                 exchange.reply(status, headers, Some(body::cut_short(&beginning)));
@@ -168,14 +212,22 @@ impl Proxy {
     }
 }
 
-fn form(asked: Asked, status: StatusCode, headers: &HeaderMap) -> Form {
+/// What was read of a body, and what is still to come.
+fn with_beginning(beginning: Bytes, rest: Pieces) -> Pieces {
+    let beginning = (!beginning.is_empty()).then_some(Ok(beginning));
+    stream::iter(beginning).chain(rest).boxed()
+}
+
+fn form(asked: Asked, status: StatusCode, headers: &HeaderMap, limit: usize) -> Form {
     let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if asked.head_only || bodiless {
         Form::Whole
     } else if let Some(coding) = headers::content_coding(headers) {
         Form::Encoded(coding.to_owned())
     } else if headers::is_event_stream(headers) {
-        Form::Events
+        Form::Stream(Reading::Events(SseParser::new(limit)))
+    } else if headers::is_line_stream(headers) {
+        Form::Stream(Reading::Lines(LineParser::new(limit)))
     } else {
         Form::Whole
     }

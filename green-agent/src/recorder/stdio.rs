@@ -67,16 +67,14 @@ async fn take(
 
 impl Tap {
     fn record(&self, direction: Direction, line: &[u8]) {
-        let Some(body) = body::keep(line.trim_ascii(), &self.book.masker) else {
+        let Some(body) = body::keep(line.trim_ascii()) else {
             return;
         };
         let (exchange, content) = match direction {
             Direction::Forward => self.request(body),
             Direction::Back => self.answer(body),
         };
-        self.book
-            .transcript
-            .record(&self.book.hop, exchange, direction, &content);
+        self.book.record(exchange, direction, content);
     }
 
     fn request(&self, body: Body) -> (u64, Content) {

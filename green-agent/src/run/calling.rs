@@ -57,7 +57,8 @@ impl<'a> Calling<'a> {
         })
     }
 
-    /// Lets the participant call until it has ended, and reads from the transcript what it was told.
+    /// Lets the participant call until it has ended, and reads from the transcript what it was told,
+    /// as it was said.
     pub(super) async fn assess(
         &self,
         evaluation: &Evaluation<'_>,
@@ -76,7 +77,7 @@ impl<'a> Calling<'a> {
         if let Some(venue) = venue {
             venue.evaluator().end_all();
         }
-        let entries = transcript.entries();
+        let entries = transcript.said();
         let entries = entries.map_err(|error| EvaluationError::Evaluator(chain(&error)))?;
         evaluation.heard(self.role, &how, &entries).await
     }

@@ -20,14 +20,14 @@ use super::{
 use crate::{
     evaluator::pipeline::Keyring,
     participant::{
-        AgentLine, Booth, Launch,
+        AgentLine, Alive, Booth, Launch,
         environment::{Environment, EnvironmentError, Resolved},
         ports::{PortLease, is_free, replace_port, with_port},
     },
     recorder::Masker,
     scenario::{
         episode::Direction,
-        model::{Agent, Evaluator, Green, Listens, Policy, Ports, Scenario, Start},
+        model::{Agent, Evaluator, Green, Inherits, Listens, Policy, Ports, Scenario, Start},
         supplied::PORT,
     },
     transcript::Hop,
@@ -80,21 +80,26 @@ pub(super) struct Cast {
 }
 
 impl Cast {
-    /// Gives every agent its port, its environment and its place for output.
+    /// Gives every agent its port, its environment and its place for output; `alive` is told when one prints.
     pub(super) fn prepare(
         scenario: &Scenario,
         installed: &Installed,
         trial: u32,
         folder: &Path,
+        alive: Alive,
         options: &RunOptions,
     ) -> Result<Self, Problem> {
         let not_started = |error: EnvironmentError| ProblemKind::NotStarted.because(chain(&error));
         let environment = Environment::load(&options.working_dir).map_err(not_started)?;
         let mut resolved = Vec::new();
         for agent in scenario.agents() {
+            let inherits = match scenario.harness.inherit {
+                true => &Inherits::Everything,
+                false => &agent.inherits,
+            };
             resolved.push(
                 environment
-                    .resolve(&agent.role, &agent.env)
+                    .resolve(&agent.role, inherits, &agent.env)
                     .map_err(not_started)?,
             );
         }
@@ -110,6 +115,7 @@ impl Cast {
             folder,
             masker: masker.clone(),
             lines: shown_lines(scenario, options),
+            alive,
             options,
         };
         let players = scenario
@@ -174,6 +180,7 @@ struct Stage<'a> {
     folder: &'a Path,
     masker: Masker,
     lines: Option<mpsc::Sender<AgentLine>>,
+    alive: Alive,
     options: &'a RunOptions,
 }
 
@@ -224,7 +231,8 @@ impl Stage<'_> {
     fn launch(&self, agent: &Agent, argv: Vec<String>, env: Resolved) -> Launch {
         let prepared = self.installed.get(&requirements(self.scenario, agent));
         let prepared = prepared.cloned().unwrap_or_default();
-        let mut variables = self.variables();
+        let mut variables = env.inherited;
+        variables.extend(self.variables());
         let token = self.tokens.get(&agent.role);
         variables.extend(token.map(|token| (known::TOKEN.to_owned(), token.expose().to_owned())));
         variables.extend(prepared.env);
@@ -234,10 +242,12 @@ impl Stage<'_> {
             role: agent.role.clone(),
             argv,
             env: variables,
+            clean: !env.inherits_all,
             path_prepend: prepared.path_prepend.into_iter().chain(beside()).collect(),
             working_dir: self.options.working_dir.clone(),
             log: self.folder.join(format!("{}.log", file_name(&agent.role))),
             mask: Arc::new(move |line| masker.mask_text(line)),
+            alive: self.alive.clone(),
             sink: self.lines.clone(),
             grace: self.scenario.harness.timeout.stop,
             keeper: self.options.keeper.clone(),

@@ -44,7 +44,7 @@ pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
             .iter()
             .any(|agent| agent.start.is_client()),
     };
-    let agent = scenario.participants.first().filter(|_| asks)?;
+    let agent = scenario.worker().filter(|_| asks)?;
     Some(&agent.role)
 }
 
@@ -92,7 +92,7 @@ fn among_participants(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
 
 /// The hops over which the only participant calls others.
 fn of_participant(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
-    let Some(role) = scenario.participants.first().map(|agent| &agent.role) else {
+    let Some(role) = scenario.worker().map(|agent| &agent.role) else {
         return Vec::new();
     };
     let green = match (&scenario.green, &cast.ground) {
@@ -140,7 +140,7 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
 
 /// Puts addresses in the place of [`GREEN`] and [`ENVIRONMENT`] in a command; `url` knows that of a hop.
 pub(super) fn fill_in(argv: &mut [String], scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
-    let Some(role) = scenario.participants.first().map(|agent| &agent.role) else {
+    let Some(role) = scenario.worker().map(|agent| &agent.role) else {
         return;
     };
     let green = url(&to_green(role)).map(|url| url.to_string());

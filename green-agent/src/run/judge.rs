@@ -11,13 +11,13 @@ use super::{
 use crate::{
     assessment::Assessment,
     evaluator::EvaluationError,
-    expect::{self, Subject},
+    expect::{self, Subject, Unmet},
     participant::ready::ReadyError,
     recorder::Masker,
     scenario::model::{AgentErrors, Scenario},
     snapshot::{self, SnapshotMode, SnapshotOutcome},
     transcript::{
-        Entry, Transcript,
+        Entry, Transcript, TranscriptError,
         canonical::{Names, canonical},
     },
 };
@@ -50,12 +50,12 @@ pub(super) fn judge(
     seen: Seen,
     took: Duration,
 ) -> TrialReport {
-    let entries = transcript.map(Transcript::entries);
+    let told = transcript.map(Told::of);
     let mut problems = seen.problems.clone();
     let assessment = seen.assessment.as_ref();
     problems.extend(assessment.and_then(|said| verdict(trial.scenario, said)));
-    match &entries {
-        Some(Ok(entries)) => problems.extend(compare(trial, entries, &seen, &problems)),
+    match &told {
+        Some(Ok(told)) => problems.extend(compare(trial, told, &seen, &problems)),
         Some(Err(error)) => problems.push(ProblemKind::Harness.because(chain(error))),
         None => {}
     }
@@ -64,7 +64,7 @@ pub(super) fn judge(
         assessment, masker, ..
     } = seen;
     // What was said is judged, and what is written is masked.
-    let assessment = assessment.map(|said| masked(said, &masker));
+    let assessment = assessment.map(|said| said.masked(|value| masker.mask_json(value)));
     let problems = problems.into_iter().map(|problem| Problem {
         message: masker.mask_text(&problem.message),
         ..problem
@@ -90,17 +90,19 @@ pub(super) fn judge(
     keep(trial, report)
 }
 
-fn masked(mut assessment: Assessment, masker: &Masker) -> Assessment {
-    let Assessment {
-        statuses,
-        artifacts,
-        results,
-        state: _,
-        metrics: _,
-    } = &mut assessment;
-    let values = statuses.iter_mut().chain(artifacts).chain(results);
-    values.for_each(|value| masker.mask_json(value));
-    assessment
+/// A transcript as it was said, by which expectations are judged, and as it is written.
+struct Told {
+    said: Vec<Entry>,
+    written: Vec<Entry>,
+}
+
+impl Told {
+    fn of(transcript: &Transcript) -> Result<Self, TranscriptError> {
+        Ok(Self {
+            said: transcript.said()?,
+            written: transcript.entries()?,
+        })
+    }
 }
 
 /// The problems with their owners as the scenario wants it.
@@ -137,29 +139,52 @@ fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
 }
 
 /// What the entries do not hold of what the scenario and its snapshot expect.
-fn compare(trial: &Case<'_>, entries: &[Entry], seen: &Seen, so_far: &[Problem]) -> Vec<Problem> {
-    let scenario = trial.scenario;
-    let mut problems = Vec::new();
-    if let Some(assessment) = &seen.assessment {
-        let subject = Subject {
-            assessment,
-            entries,
-        };
-        let unmet = expect::check(&scenario.harness.expect, &subject);
-        let path = scenario.path.display();
-        problems.extend(
-            unmet
-                .iter()
-                .map(|unmet| ProblemKind::Assertion.because(format!("{path}:{unmet}"))),
-        );
-    }
+fn compare(trial: &Case<'_>, told: &Told, seen: &Seen, so_far: &[Problem]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = seen
+        .assessment
+        .iter()
+        .flat_map(|assessment| unmet(trial.scenario, told, assessment, &seen.masker))
+        .collect();
     // How far a run came that broke off is chance; no snapshot holds that. Each trial has a seed of its own,
     // and the snapshot is that of the first.
     if trial.number == 1 && !so_far.iter().any(Problem::breaks_off) {
         let is_well = so_far.is_empty() && problems.is_empty();
-        problems.extend(compare_snapshot(trial, entries, seen, is_well));
+        problems.extend(compare_snapshot(trial, &told.written, seen, is_well));
     }
     problems
+}
+
+/// The expectations that are not met, judged by what was said and told by what is written.
+fn unmet(
+    scenario: &Scenario,
+    told: &Told,
+    assessment: &Assessment,
+    masker: &Masker,
+) -> Vec<Problem> {
+    let expectations = &scenario.harness.expect;
+    let check = |assessment: &Assessment, entries: &[Entry]| {
+        let subject = Subject {
+            assessment,
+            entries,
+        };
+        expect::check(expectations, &subject)
+    };
+    let unmet = check(assessment, &told.said);
+    if unmet.is_empty() {
+        return Vec::new();
+    }
+    let masked = assessment.clone().masked(|value| masker.mask_json(value));
+    let written = check(&masked, &told.written);
+    let path = scenario.path.display();
+    let problem = |unmet: Unmet| {
+        let shown = written.iter().find(|one| one.line == unmet.line).cloned();
+        let shown = shown.unwrap_or_else(|| Unmet {
+            actual: "something that differs in what is masked".to_owned(),
+            ..unmet
+        });
+        ProblemKind::Assertion.because(format!("{path}:{shown}"))
+    };
+    unmet.into_iter().map(problem).collect()
 }
 
 /// Only a trial without other problems `is_well`, so that its transcript can be accepted.
@@ -266,5 +291,43 @@ fn broken(fault: &bridge_client::Fault) -> ProblemKind {
     match fault {
         bridge_client::Fault::Timeout(_) => ProblemKind::Hung,
         _ => ProblemKind::Protocol,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        scenario::tests::scenario_of,
+        transcript::fixture::{Script, result},
+    };
+
+    #[test]
+    fn expectations_are_held_against_what_was_said_and_told_by_what_is_written() {
+        let scenario = scenario_of(
+            "[green_agent]\nendpoint = 'http://h'\n[harness]\nversion = 1\n\
+             [[harness.expect]]\non = 'artifact:a'\npath = '/mode'\neq = 'text'\n\
+             [[harness.expect]]\non = 'artifact:a'\npath = '/token'\neq = 'other'\n",
+        );
+        let data = json!({"mode": "text", "token": "t-123456"});
+        let assessment = Assessment {
+            artifacts: vec![json!({"name": "a", "parts": [{"data": data}]})],
+            ..Assessment::default()
+        };
+        let mut script = Script::default();
+        script.exchange("runner -> green", [result(json!({}))]);
+        let told = Told {
+            said: script.entries.clone(),
+            written: script.entries,
+        };
+        let masker = Masker::new(vec!["text".to_owned()]);
+        let problems = unmet(&scenario, &told, &assessment, &masker);
+        let [problem] = &problems[..] else {
+            panic!("{problems:?}");
+        };
+        assert!(problem.message.contains("/token"), "{}", problem.message);
+        assert!(!problem.message.contains("t-123456"), "{}", problem.message);
     }
 }

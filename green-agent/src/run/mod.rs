@@ -12,6 +12,7 @@ mod calling;
 mod cast;
 mod criterion;
 pub mod event;
+mod fixed;
 mod hops;
 mod hosted;
 mod judge;

@@ -1,5 +1,7 @@
 //! `--serve-only`: starts a scenario's agents and keeps them until the user ends it.
 
+use std::sync::Arc;
+
 use super::{
     Owner, Problem, RunEvent, RunOptions,
     cast::{Cast, Player},
@@ -27,7 +29,8 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         .map_err(ServeError)?;
     let folder = options.folder.join(&scenario.name);
     trial::make_folder(&folder).map_err(ServeError)?;
-    let mut cast = Cast::prepare(scenario, &installed, 1, &folder, options).map_err(ServeError)?;
+    let mut cast = Cast::prepare(scenario, &installed, 1, &folder, Arc::new(|| ()), options)
+        .map_err(ServeError)?;
     let hops = hops::hops(scenario, &cast);
     // Nothing is recorded, so each hop leads where it leads.
     cast.fill_in(scenario, |hop| {

@@ -15,6 +15,7 @@ use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
     calling::Calling,
     cast::{Cast, Part, seed},
+    fixed,
     hops::{self, hop_to},
     judge::{self, Case, Seen},
     owner::owner_of,
@@ -109,15 +110,18 @@ impl Trial<'_> {
     ) -> Result<Transcript, Problem> {
         make_folder(&self.folder)?;
         self.enter(Phase::Starting);
+        let transcript = Transcript::create(&self.folder.join("transcript.jsonl"), begun)
+            .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
+        let _ports = fixed::lease(self.scenario, self.options).await?;
+        let printed = transcript.clone();
         let mut cast = Cast::prepare(
             self.scenario,
             installed,
             self.number,
             &self.folder,
+            Arc::new(move || printed.touch()),
             self.options,
         )?;
-        let transcript = Transcript::create(&self.folder.join("transcript.jsonl"), begun)
-            .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         let recorder = Recorder::start(
             hops::hops(self.scenario, &cast),
             transcript.clone(),

@@ -40,8 +40,8 @@ impl Venue {
         recorder: &mut Recorder,
         transcript: &Transcript,
     ) -> Result<Option<Self>, Problem> {
-        let (Green::Builtin(Evaluator::Episode(settings)), Some(ground), [participant]) =
-            (&scenario.green, &cast.ground, &scenario.participants[..])
+        let (Green::Builtin(Evaluator::Episode(settings)), Some(ground), Some(participant)) =
+            (&scenario.green, &cast.ground, scenario.worker())
         else {
             return Ok(None);
         };

@@ -119,7 +119,8 @@ async fn too_long(transcript: &Transcript, limits: &Timeouts) -> Problem {
         if Instant::from_std(transcript.last_activity()) + limits.idle <= now && now >= silence {
             let limit = limits.idle;
             return ProblemKind::Hung.because(format!(
-                "nothing passed between the agents for {limit:?} (harness.timeout.idle)"
+                "nothing passed between the agents for {limit:?}, and none printed anything \
+                 (harness.timeout.idle)"
             ));
         }
     }

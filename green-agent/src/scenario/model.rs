@@ -50,6 +50,12 @@ impl Scenario {
         self.participants.iter_mut().chain(green)
     }
 
+    /// The participant that works in an episode, or calls: the first that is an agent. Servers stand beside it.
+    pub fn worker(&self) -> Option<&Agent> {
+        let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
+        self.participants.iter().find(is_agent)
+    }
+
     /// Whether the evaluator is told by name to ask the participant in this role, be it an agent or not.
     pub fn asks(&self, role: &str) -> bool {
         let named = |place: &Place| matches!(place, Place::Role(named) if named == role);
@@ -94,8 +100,25 @@ pub struct Agent {
     pub listens: Listens,
     /// `env`, with `${NAME}` not yet replaced.
     pub env: BTreeMap<String, String>,
+    /// What it gets of the runner's environment and of `.env`.
+    pub inherits: Inherits,
     /// What this agent alone needs, beside what the whole scenario needs.
     pub requires: Vec<Requirement>,
+}
+
+/// What of the runner's environment and of `.env` a started agent gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inherits {
+    /// All of it: `env = "inherit"`, and what plain AgentBeats files mean.
+    Everything,
+    /// What every program needs, and the variables of these names; a `*` at the end stands for any rest.
+    Named(Vec<String>),
+}
+
+impl Default for Inherits {
+    fn default() -> Self {
+        Self::Named(Vec::new())
+    }
 }
 
 /// How an agent comes to listen.
@@ -309,6 +332,8 @@ pub struct Harness {
     pub trials: u32,
     /// Handed to whatever draws lots.
     pub seed: u64,
+    /// Whether all agents get the whole environment.
+    pub inherit: bool,
     /// What every agent of the scenario needs.
     pub requires: Vec<Requirement>,
     /// Whether the endpoints' ports are replaced.

@@ -184,6 +184,16 @@ impl Content {
             Self::End | Self::Failure { .. } => None,
         }
     }
+
+    /// The body, to be changed.
+    pub fn body_mut(&mut self) -> Option<&mut Body> {
+        match self {
+            Self::Request { body, .. } | Self::Reply { body, .. } | Self::Event { body, .. } => {
+                body.as_mut()
+            }
+            Self::End | Self::Failure { .. } => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -29,8 +29,9 @@ pub const KINDS: [&str; 7] = [
     "request", "mcp", "task", "status", "artifact", "error", "http",
 ];
 
-/// The states that stand after `task:` and `status:`.
-pub const STATES: [&str; 9] = [
+/// The states of tasks in the words of A2A 0.3, which stand after `task:` and `status:`. There `unknown` may
+/// stand too, which is no state that anybody waits for.
+pub const STATES: [&str; 8] = [
     "submitted",
     "working",
     "input-required",
@@ -39,8 +40,10 @@ pub const STATES: [&str; 9] = [
     "failed",
     "canceled",
     "rejected",
-    "unknown",
 ];
+
+/// What stands in the place of a state that 0.3 does not know.
+pub const UNKNOWN: &str = "unknown";
 
 /// One thing that an entry shows, with each of its names, the most usual first.
 pub type Happening = Vec<String>;

@@ -5,9 +5,12 @@
 //! protect against power loss only, and cost more than the exchange that is being recorded.
 //!
 //! The file is the only place where entries are kept. Bodies can be large and runs long, so memory
-//! holds no more than a counter; [`Transcript::entries`] reads the file back.
+//! holds no more than a counter; [`Transcript::entries`] reads the file back. The exception are bodies in
+//! which something was masked: a run is judged by what was said, so [`Transcript::said`] has them as they
+//! were, up to 64 MiB of them.
 
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     fs::File,
     io::{self, Write as _},
@@ -22,7 +25,10 @@ use std::{
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::{Content, Direction, Entry, Hop, TranscriptError, reader};
+use super::{Body, Content, Direction, Entry, Hop, TranscriptError, reader};
+
+/// How much of unmasked bodies is kept, in bytes of their entries. Of more the masked form is judged.
+const SAID_LIMIT: usize = 64 * 1024 * 1024;
 
 /// A transcript that is being written. Clones write to the same one.
 #[derive(Clone, Debug)]
@@ -42,6 +48,9 @@ struct Log {
     file: File,
     written: u64,
     broken: Option<Arc<io::Error>>,
+    /// Bodies as they were said, where they were masked, by the entry's number.
+    said: BTreeMap<u64, Body>,
+    said_bytes: usize,
 }
 
 /// An entry without what only its place in the file decides.
@@ -73,6 +82,8 @@ impl Transcript {
                 file,
                 written: 0,
                 broken: None,
+                said: BTreeMap::new(),
+                said_bytes: 0,
             }),
         })))
     }
@@ -92,6 +103,18 @@ impl Transcript {
     /// When a line cannot be written nothing more is, so that the file holds no gap, and
     /// [`check`](Self::check) and [`entries`](Self::entries) say so from then on.
     pub fn record(&self, hop: &Hop, exchange: u64, direction: Direction, content: &Content) {
+        self.record_masked(hop, exchange, direction, content, None);
+    }
+
+    /// As [`record`](Self::record), with the body as it was said if `content` has it masked.
+    pub fn record_masked(
+        &self,
+        hop: &Hop,
+        exchange: u64,
+        direction: Direction,
+        content: &Content,
+        said: Option<Body>,
+    ) {
         let entry = Unnumbered {
             hop,
             exchange,
@@ -102,7 +125,11 @@ impl Transcript {
         let json = serde_json::to_string(&entry).map_err(io::Error::from);
         let mut log = self.log();
         let now = Instant::now();
-        let result = json.and_then(|json| log.append(&json, now - self.0.begun));
+        let result = json.and_then(|json| {
+            log.append(&json, now - self.0.begun)?;
+            log.remember(said, json.len());
+            Ok(())
+        });
         if let Err(error) = result {
             tracing::error!(path = %self.0.path.display(), %error, "the transcript breaks off");
             log.broken = Some(Arc::new(error));
@@ -150,12 +177,41 @@ impl Transcript {
         reader::read(&self.0.path)
     }
 
+    /// Every entry so far, with bodies as they were said: for judging alone, nothing of it is to be shown.
+    ///
+    /// # Errors
+    /// As for [`entries`](Self::entries).
+    pub fn said(&self) -> Result<Vec<Entry>, TranscriptError> {
+        let mut entries = self.entries()?;
+        let log = self.log();
+        for entry in &mut entries {
+            if let (Some(said), Some(body)) = (log.said.get(&entry.seq), entry.content.body_mut()) {
+                body.clone_from(said);
+            }
+        }
+        Ok(entries)
+    }
+
     fn log(&self) -> MutexGuard<'_, Log> {
         self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Log {
+    /// Keeps what was said in the entry that was written last, as long as there is room.
+    fn remember(&mut self, said: Option<Body>, bytes: usize) {
+        let Some(said) = said else { return };
+        if self.said_bytes + bytes > SAID_LIMIT {
+            tracing::warn!(
+                entry = self.written,
+                "judged as it is masked: too much was masked before"
+            );
+            return;
+        }
+        self.said_bytes += bytes;
+        self.said.insert(self.written, said);
+    }
+
     /// Writes the line of the next entry, whose JSON object still lacks `seq` and `time`.
     fn append(&mut self, json: &str, time: Duration) -> io::Result<()> {
         if self.broken.is_some() {

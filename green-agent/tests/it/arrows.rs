@@ -297,7 +297,7 @@ const GREEN: Rooms = &[
     ),
     ("recorder", &["transcript"]),
     ("install", &["participant", "scenario"]),
-    ("participant", &[]),
+    ("participant", &["scenario"]),
     ("expect", &["assessment", "scenario", "transcript"]),
     ("snapshot", &[]),
     // Expectations name hops, and the canonical form follows the scenario's settings.

@@ -281,3 +281,29 @@ fn check_list_new_and_schema_do_what_they_say() {
     let kept = fs::read_to_string(root().join("scenarios/scenario.schema.json")).unwrap();
     assert_eq!(schema.trim(), kept.trim());
 }
+
+/// As `| head` does once it has seen enough.
+#[test]
+fn a_reader_that_leaves_ends_every_subcommand_quietly() {
+    for args in [
+        &["list", "scenarios"][..],
+        &["check", "scenarios/sample"],
+        &["schema"],
+        &["run", "scenarios/sample/echo_1_0.toml"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let runs = tempfile::tempdir().unwrap();
+        let mut command = match args[0] {
+            "run" => program(runs.path(), args),
+            _ => Command::new(env!("CARGO_BIN_EXE_green-agent")),
+        };
+        if args[0] != "run" {
+            command.current_dir(root()).args(args);
+        }
+        let output = command.stdout(writer).output().unwrap();
+        let said = shown(&output);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {said}");
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+    }
+}

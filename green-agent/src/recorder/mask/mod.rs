@@ -17,6 +17,7 @@ use axum::http::HeaderMap;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
+use crate::transcript::Body;
 use places::{
     is_secret_header, is_secret_member, mask_credentials, mask_parameter, mask_places,
     mask_service_urls,
@@ -146,6 +147,20 @@ impl Masker {
         } else {
             self.mask_text(value)
         }
+    }
+
+    /// Masks a body, and gives it as it was if there was something to mask.
+    pub(super) fn mask_body(&self, body: &mut Body) -> Option<Body> {
+        let masked = match &*body {
+            Body::Json(value) => {
+                let mut value = value.clone();
+                self.mask_json(&mut value);
+                Body::Json(value)
+            }
+            Body::Text(text) => Body::Text(self.mask_text(text)),
+            Body::Omitted { .. } => return None,
+        };
+        (masked != *body).then(|| std::mem::replace(body, masked))
     }
 
     fn mask_members(&self, members: &mut Map<String, Value>) {

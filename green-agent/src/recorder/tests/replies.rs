@@ -298,3 +298,69 @@ async fn a_recorder_needs_http_and_one_upstream_a_hop() {
         assert_eq!(started.unwrap_err().to_string(), expected);
     }
 }
+
+#[tokio::test]
+async fn a_reply_that_comes_slowly_is_passed_on_as_it_comes_and_recorded_before_its_end() {
+    let raw = Raw::new().await;
+    let options = RecorderOptions {
+        hold: Duration::ZERO,
+        ..RecorderOptions::default()
+    };
+    let setup = Setup::new(&raw.origin, options).await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n")
+        .await;
+    let reply = timeout(PATIENCE, setup.client.get(setup.url("/")).send()).await;
+    let mut reply = reply.expect("the head is held back").unwrap();
+    assert_eq!(kinds(&setup.contents()), ["request"]);
+    for piece in ["{\"a\"", ": 12}\n"] {
+        let activity = setup.transcript.activity();
+        raw.send(piece).await;
+        let passed = timeout(PATIENCE, reply.chunk()).await;
+        assert_eq!(passed.expect("held back").unwrap().unwrap(), piece);
+        assert!(activity.has_changed().unwrap());
+    }
+    let contents = setup.contents();
+    assert_eq!(kinds(&contents), ["request", "reply"]);
+    assert_eq!(
+        contents[1].body().and_then(Body::json),
+        Some(&json!({"a": 12}))
+    );
+}
+
+#[tokio::test]
+async fn a_slow_reply_that_breaks_off_is_recorded_as_far_as_it_came() {
+    let raw = Raw::new().await;
+    let options = RecorderOptions {
+        hold: Duration::ZERO,
+        ..RecorderOptions::default()
+    };
+    let setup = Setup::new(&raw.origin, options).await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n")
+        .await;
+    let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
+    raw.send("1234").await;
+    assert_eq!(reply.chunk().await.unwrap().unwrap(), "1234");
+    drop(raw);
+    while matches!(reply.chunk().await, Ok(Some(_))) {}
+    let contents = setup.contents();
+    assert_eq!(kinds(&contents), ["request", "reply", "failure"]);
+    assert_eq!(omitted(&contents[1]), 4);
+}
+
+#[tokio::test]
+async fn what_was_said_is_judged_and_what_is_written_is_masked() {
+    let answer = json!({"parts": [{"text": SECRET}], "token": "t-1", "n": 1});
+    let said = answer.clone();
+    let app = Router::new().fallback(move || async { Json(said) });
+    let setup = Setup::new(&serve(app).await, RecorderOptions::default()).await;
+    setup.client.get(setup.url("/")).send().await.unwrap();
+
+    let entries = setup.transcript.said().unwrap();
+    assert_eq!(
+        entries[1].content.body().and_then(Body::json),
+        Some(&answer)
+    );
+    let masked = json!({"parts": [{"text": "[masked]"}], "token": "[masked]", "n": 1});
+    let contents = setup.contents();
+    assert_eq!(contents[1].body().and_then(Body::json), Some(&masked));
+}

@@ -141,3 +141,45 @@ async fn a_stream_of_known_length_ends_too() {
         ["request", "reply", "event", "end"]
     );
 }
+
+#[tokio::test]
+async fn bytes_that_complete_no_event_are_a_sign_of_life() {
+    let raw = Raw::new().await;
+    let setup = Setup::new(&raw.origin, RecorderOptions::default()).await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        .await;
+    let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
+    for piece in [": still here\n", "data: {\"half"] {
+        let mut activity = setup.transcript.activity();
+        raw.send(piece).await;
+        assert_eq!(reply.chunk().await.unwrap().unwrap(), piece);
+        assert!(activity.has_changed().unwrap(), "{piece}");
+        activity.mark_unchanged();
+    }
+    assert_eq!(kinds(&setup.contents()), ["request", "reply"]);
+}
+
+#[tokio::test]
+async fn lines_of_json_are_events() {
+    let raw = Raw::new().await;
+    let setup = Setup::new(&raw.origin, RecorderOptions::default()).await;
+    raw.send("HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n")
+        .await;
+    let mut reply = setup.client.get(setup.url("/")).send().await.unwrap();
+    for number in 1..=2 {
+        let line = format!("{{\"n\": {number}}}\n");
+        raw.send(&line).await;
+        assert_eq!(reply.chunk().await.unwrap().unwrap(), line);
+        assert_eq!(setup.contents().len(), 2 + number);
+    }
+    raw.send("{\"n\": 3}").await;
+    drop(raw);
+    while reply.chunk().await.unwrap().is_some() {}
+    let contents = setup.contents();
+    assert_eq!(
+        kinds(&contents),
+        ["request", "reply", "event", "event", "event", "end"]
+    );
+    let last = contents[4].body().and_then(Body::json);
+    assert_eq!(last, Some(&json!({"n": 3})));
+}

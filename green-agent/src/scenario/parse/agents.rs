@@ -12,7 +12,7 @@ use super::{
 };
 use crate::scenario::{
     error::Problem,
-    model::{Agent, Listens},
+    model::{Agent, Inherits, Listens},
     reader::{Node, Table},
 };
 
@@ -89,7 +89,19 @@ fn is_role(text: &str) -> bool {
 /// Reads everything of an agent but its role.
 pub(super) fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     let cmd = table.get("cmd").and_then(|node| values::words(&node));
-    let env = table.get("env").map(|node| env(&node)).unwrap_or_default();
+    let passed = table.get("pass_env");
+    let passed =
+        passed.and_then(|list| list.list_of(|node| node.read("a variable's name", variable)));
+    let (env, inherits) = match table.get("env") {
+        Some(node) if node.as_text().is_some() => {
+            node.read("a table, or \"inherit\"", |text| {
+                (text == "inherit").then_some(())
+            });
+            (BTreeMap::new(), Inherits::Everything)
+        }
+        Some(node) => (env(&node), Inherits::Named(passed.unwrap_or_default())),
+        None => (BTreeMap::new(), Inherits::Named(passed.unwrap_or_default())),
+    };
     let requires = values::requires(table);
     let agentbeats_id = table
         .text("agentbeats_id")
@@ -100,8 +112,16 @@ pub(super) fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
         listens: listens(table),
         start: start(table, cmd)?,
         env,
+        inherits,
         requires,
     })
+}
+
+/// The name of a variable, or the beginning of one and `*`.
+fn variable(text: &str) -> Option<String> {
+    let name = text.strip_suffix('*').unwrap_or(text);
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(plain)).then(|| text.to_owned())
 }
 
 fn env(node: &Node<'_>) -> BTreeMap<String, String> {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::{cast::Cast, harness, name};
 use crate::scenario::{
     error::{Problem, ScenarioError, ScenarioErrors},
-    model::{Agent, Green, Listens, Scenario, Start},
+    model::{Agent, Green, Inherits, Listens, Scenario, Start},
     reader::document,
 };
 
@@ -41,6 +41,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         },
         listens: Listens::Agent,
         env: BTreeMap::new(),
+        inherits: Inherits::default(),
         requires: Vec::new(),
     };
     let participants = crew.participants.iter();

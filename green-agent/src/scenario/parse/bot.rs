@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cast::Cast;
-use crate::scenario::model::{Agent, Listens, Start};
+use crate::scenario::model::{Agent, Inherits, Listens, Start};
 
 /// What stands behind a role in that of the bot which is hosted in it. No participant has such a role.
 pub(super) const SUFFIX: &str = ".bot";
@@ -36,6 +36,7 @@ fn behind_a_host(bot: Agent) -> (Agent, Agent) {
         listens: Listens::Agent,
         start: Start::Bot { role: role.clone() },
         env: BTreeMap::new(),
+        inherits: Inherits::default(),
         requires: Vec::new(),
     };
     let bot = Agent {

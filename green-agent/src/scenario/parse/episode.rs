@@ -6,7 +6,7 @@ use mcp_tools::environments::BUILTINS;
 use super::{cast::Cast, values};
 use crate::scenario::{
     episode::{Acknowledge, Delivery, Direction, Episode, EpisodeLimits, names},
-    model::{Evaluator, Start},
+    model::{Agent, Evaluator, Listens, Start},
     reader::{FlagOrTable, Node, Table},
 };
 
@@ -78,10 +78,12 @@ fn acknowledge(node: &Node<'_>) -> Option<Acknowledge> {
 
 /// Who calls whom must be possible, and what only one direction knows must not be lost in the other.
 fn check(config: &mut Table<'_>, episode: &Episode, cast: &Cast) {
-    let [agent] = &cast.agents[..] else {
+    let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
+    let agents: Vec<&Agent> = cast.agents.iter().filter(is_agent).collect();
+    let [agent] = agents[..] else {
         // Another mistake, which is reported where it stands, may have left nobody here.
         if let (false, Some(node)) = (cast.has_mistakes(), config.get("evaluator")) {
-            let found = cast.agents.len();
+            let found = agents.len();
             node.expected::<()>(format!("one participant for it, not {found}"));
         }
         return;
@@ -195,6 +197,16 @@ mod tests {
             assert!(errors.starts_with(expected), "{errors}");
             assert_eq!(errors.lines().count(), 1, "{errors}");
         }
+    }
+
+    #[test]
+    fn servers_may_stand_beside_the_agent() {
+        let scenario = scenario_of(
+            "[green_agent]\n[[participants]]\nrole = 'model'\nserver = 'http://127.0.0.1:9301'\n\
+             [[participants]]\nrole = 'a'\npolicy = 'heuristic'\n\
+             [config]\nevaluator = 'episode'\nenvironment = 'sum'\n",
+        );
+        assert_eq!(scenario.worker().unwrap().role, "a");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
     },
     transcript::{
         Hop,
-        label::{KINDS, PLAIN, STATES},
+        label::{KINDS, PLAIN, STATES, UNKNOWN},
     },
 };
 
@@ -66,7 +66,7 @@ fn can_occur(node: &Node<'_>, label: &str) -> bool {
             label,
             PLAIN.iter().chain(&KINDS).copied().collect::<Vec<_>>(),
         ),
-        Some(("task" | "status", state)) => (state, STATES.to_vec()),
+        Some(("task" | "status", state)) => (state, [&STATES[..], &[UNKNOWN]].concat()),
         Some(("error" | "http", number)) => {
             let is_number = number.contains('*') || number.parse::<i64>().is_ok();
             if !is_number {

@@ -8,7 +8,7 @@ use serde_json::Map;
 
 use super::{cast::Cast, harness, name};
 use crate::scenario::{
-    model::{Agent, Green, Listens, Scenario, Start},
+    model::{Agent, Green, Inherits, Listens, Scenario, Start},
     reader::Table,
 };
 
@@ -84,6 +84,7 @@ fn absent(role: &str) -> Agent {
         start: Start::Absent { image: None },
         listens: Listens::Agent,
         env: BTreeMap::new(),
+        inherits: Inherits::default(),
         requires: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{agents::agent, cast::Cast, evaluator, start::is_filled};
 use crate::scenario::{
-    model::{ENVIRONMENT, Green, Listens, Start},
+    model::{Agent, ENVIRONMENT, Green, Listens, Start},
     reader::Table,
 };
 
@@ -56,17 +56,17 @@ pub(super) fn green(
     }
 }
 
-/// Only where there is one participant is it known who works in the environment.
+/// Only where there is one agent beside servers is it known who works in the environment.
 fn check_environment(table: &mut Table<'_>, cast: &Cast) {
     let Some(node) = table.get("cmd") else {
         return;
     };
     let names_it = node.text().is_some_and(|cmd| cmd.contains(ENVIRONMENT));
-    if names_it && cast.declared != 1 {
-        let found = cast.declared;
-        node.expected::<()>(format!(
-            "{ENVIRONMENT} only beside one participant, not {found}"
-        ));
+    let is_server = |agent: &&Agent| agent.listens == Listens::Server;
+    let servers = cast.agents.iter().filter(is_server).count();
+    let found = cast.declared.saturating_sub(servers);
+    if names_it && found != 1 {
+        node.expected::<()>(format!("{ENVIRONMENT} only beside one agent, not {found}"));
     }
 }
 
@@ -74,6 +74,7 @@ fn check_environment(table: &mut Table<'_>, cast: &Cast) {
 fn reject_process_keys(table: &mut Table<'_>) {
     for (name, expected) in [
         ("env", "it only where cmd starts the evaluator"),
+        ("pass_env", "it only where cmd starts the evaluator"),
         ("requires", "it in [harness], for nothing is started here"),
     ] {
         if let Some(node) = table.get(name) {

@@ -27,6 +27,8 @@ pub(super) fn harness(root: &mut Table<'_>, cast: &Cast) -> Harness {
             declared: false,
             trials: 1,
             seed: 0,
+            // As AgentBeats' own runner does.
+            inherit: true,
             requires: Vec::new(),
             ports: Ports::Fixed,
             timeout: TIMEOUTS,
@@ -44,6 +46,10 @@ fn declared(table: &mut Table<'_>, cast: &Cast) -> Harness {
         declared: true,
         trials: number(table, "trials", 1).unwrap_or(1),
         seed: number(table, "seed", 0).unwrap_or(0),
+        inherit: table
+            .get("env")
+            .and_then(|node| inherit(&node))
+            .unwrap_or_default(),
         requires: values::requires(table),
         ports: table
             .get("ports")
@@ -65,6 +71,14 @@ fn declared(table: &mut Table<'_>, cast: &Cast) -> Harness {
     };
     table.reject_unknown();
     harness
+}
+
+fn inherit(node: &Node<'_>) -> Option<bool> {
+    node.read("\"clean\" or \"inherit\"", |text| match text {
+        "clean" => Some(false),
+        "inherit" => Some(true),
+        _ => None,
+    })
 }
 
 fn agent_errors(node: &Node<'_>) -> Option<AgentErrors> {
@@ -200,7 +214,7 @@ mod tests {
         for (line, expected) in [
             (
                 "trails = 3",
-                "a.toml:5:1: harness.trails: unknown key; did you mean trials? known here: agent_errors, expect, ",
+                "a.toml:5:1: harness.trails: unknown key; did you mean trials? known here: agent_errors, env, expect, ",
             ),
             (
                 "trials = 0",

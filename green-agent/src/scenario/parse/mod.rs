@@ -31,7 +31,7 @@ pub(super) use self::{
     harness::VERSION,
     part::CONTENTS,
     pipeline::PARALLEL,
-    turns::STATES,
+    turns::endings,
 };
 
 use super::{

@@ -3,24 +3,22 @@
 use serde_json::{Value, json};
 
 use super::{cast::Cast, part, values};
-use crate::scenario::{
-    error::Problem,
-    model::{Evaluator, Listens, ProtocolBinding, ProtocolVersion, Turn},
-    reader::{Node, Table},
+use crate::{
+    scenario::{
+        error::Problem,
+        model::{Evaluator, Listens, ProtocolBinding, ProtocolVersion, Turn},
+        reader::{Node, Table},
+    },
+    transcript::label::STATES,
 };
 
-/// The states that a turn can end in, in the words of A2A 0.3, and `message` for an answer without task.
-pub(in crate::scenario) const STATES: [&str; 9] = [
-    "submitted",
-    "working",
-    "input-required",
-    "auth-required",
-    "completed",
-    "failed",
-    "canceled",
-    "rejected",
-    "message",
-];
+/// An answer without a task, in the place of a state.
+const MESSAGE: &str = "message";
+
+/// What a turn can end in: a state, or [`MESSAGE`].
+pub(in crate::scenario) fn endings() -> Vec<&'static str> {
+    [&STATES[..], &[MESSAGE]].concat()
+}
 
 /// Reads the turns of `evaluator = "conversation"`.
 pub(super) fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
@@ -114,9 +112,9 @@ fn binding(node: &Node<'_>) -> Option<ProtocolBinding> {
 }
 
 fn state(node: &Node<'_>) -> Option<String> {
-    let expected = format!("one of {}", STATES.join(", "));
+    let expected = format!("one of {}", endings().join(", "));
     node.read(&expected, |text| {
-        STATES.contains(&text).then(|| text.to_owned())
+        endings().contains(&text).then(|| text.to_owned())
     })
 }
 

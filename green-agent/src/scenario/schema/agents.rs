@@ -25,8 +25,11 @@ pub(super) struct GreenAgent {
     agentbeats_id: Option<String>,
     /// Its container image, which docker or podman runs unless endpoint, --agent or --overlay say otherwise.
     image: Option<String>,
-    /// Environment variables for cmd; ${NAME} is replaced from the caller's environment.
-    env: Option<BTreeMap<String, String>>,
+    /// Environment variables for cmd; ${NAME} is replaced from the caller's environment and .env. Or "inherit": all
+    /// of both, in the place of a clean environment.
+    env: Option<Env>,
+    /// Variables of the caller's environment and of .env that cmd gets if they are set; NAME* is all that begin so.
+    pass_env: Option<Vec<Variable>>,
     /// What this agent needs on this machine, beside what the whole scenario needs.
     requires: Option<Vec<Requirement>>,
     /// The version of Python that it runs with, such as 3.12.
@@ -91,13 +94,30 @@ pub(super) struct Participant {
     agentbeats_id: Option<String>,
     /// Its container image, which docker or podman runs unless endpoint, --agent or --overlay say otherwise.
     image: Option<String>,
-    /// Environment variables for cmd; ${NAME} is replaced from the caller's environment.
-    env: Option<BTreeMap<String, String>>,
+    /// Environment variables for cmd; ${NAME} is replaced from the caller's environment and .env. Or "inherit": all
+    /// of both, in the place of a clean environment.
+    env: Option<Env>,
+    /// Variables of the caller's environment and of .env that cmd gets if they are set; NAME* is all that begin so.
+    pass_env: Option<Vec<Variable>>,
     /// What this agent needs on this machine, beside what the whole scenario needs.
     requires: Option<Vec<Requirement>>,
     /// The version of Python that it runs with, such as 3.12.
     python: Option<Python>,
 }
+
+/// Variables, or the word inherit.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Env {
+    Word(#[schemars(extend("const" = "inherit"))] String),
+    Table(BTreeMap<String, String>),
+}
+
+/// The name of a variable, or its beginning and *.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Variable(#[schemars(regex(pattern = r"^[A-Za-z0-9_]+\*?$"))] String);
 
 /// Which hosts and commands an agent may connect to, whoever tells it to.
 #[derive(JsonSchema)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use super::harness::Duration;
-use crate::scenario::parse::{CONTENTS, CONVERSATION, STATES};
+use crate::scenario::parse::{CONTENTS, CONVERSATION, endings};
 
 /// What the built-in evaluator is told: it says these turns, one after the other.
 #[derive(JsonSchema)]
@@ -49,7 +49,7 @@ struct Turn {
     #[schemars(extend("default" = false))]
     fresh: Option<bool>,
     /// The state that the task must be in after the turn; message where the answer must be a bare Message.
-    #[schemars(extend("enum" = STATES))]
+    #[schemars(extend("enum" = endings()))]
     state: Option<String>,
     /// A text that the answer must contain.
     contains: Option<String>,

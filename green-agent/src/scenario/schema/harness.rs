@@ -19,6 +19,11 @@ pub(super) struct Harness {
     /// Handed to whatever draws lots, so that a run can be repeated.
     #[schemars(range(min = 0), extend("default" = 0))]
     seed: Option<i64>,
+    /// What started agents get of the caller's environment and of .env: clean is what every program needs (PATH,
+    /// HOME, the locale, folders for temporary files, proxies, certificates, Python's and uv's variables) and what
+    /// an agent's env and pass_env name; inherit is all of both, as in files without this table.
+    #[schemars(extend("default" = "clean"))]
+    env: Option<Inherited>,
     /// What every agent of the scenario needs; what is missing is reported as not run, never as passed.
     requires: Option<Vec<Requirement>>,
     /// The version of Python that the agents run with, such as 3.12.
@@ -39,6 +44,15 @@ pub(super) struct Harness {
     /// failed (exit code 1, score 0) or infrastructure (exit code 4, no score).
     #[schemars(extend("default" = "failed"))]
     agent_errors: Option<AgentErrors>,
+}
+
+/// What started agents get of the caller's environment.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Inherited {
+    Clean,
+    Inherit,
 }
 
 /// What an evaluated agent's own error counts as.
@@ -78,7 +92,8 @@ struct Timeout {
     /// From an agent's start until its card can be read.
     #[schemars(extend("default" = "30s"))]
     ready: Option<Limit>,
-    /// With nothing passing between any two agents.
+    /// With no sign of life: no byte passes between any two agents, on open replies too, and no agent that was
+    /// started prints anything.
     #[schemars(extend("default" = "5m"))]
     idle: Option<Limit>,
     /// The whole evaluation.

@@ -1,0 +1,93 @@
+//! Which values of variables are secrets.
+
+use std::collections::BTreeSet;
+
+/// Shorter values are words such as `1` or `yes`, whose masking would only spoil what is shown.
+const SHORTEST_SECRET: usize = 4;
+
+/// Output is masked line by line, so each line of a longer secret, such as a key file, is one.
+pub(super) fn add(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
+    if says_secret(name) || looks_random(value) {
+        let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
+        let long_enough = pieces.filter(|piece| piece.chars().count() >= SHORTEST_SECRET);
+        secrets.extend(long_enough.map(str::to_owned));
+    }
+    add_password(secrets, value);
+}
+
+/// Adds the password of a URL.
+pub(super) fn add_password(secrets: &mut BTreeSet<String>, value: &str) {
+    let url = url::Url::parse(value).ok();
+    let password = url.as_ref().and_then(url::Url::password);
+    let password = password.filter(|password| password.chars().count() >= SHORTEST_SECRET);
+    secrets.extend(password.map(str::to_owned));
+}
+
+/// Whether a variable's name says that its value is secret.
+pub(super) fn says_secret(name: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "APIKEY",
+        "AUTH",
+        "COOKIE",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "KEY",
+        "PASSWD",
+        "PASSWORD",
+        "SECRET",
+        "TOKEN",
+    ];
+    let name = name.to_ascii_uppercase();
+    name.split('_').any(|word| WORDS.contains(&word))
+}
+
+/// Whether a value looks like a key: a long run of letters and digits, as no word or name has one. Names
+/// of models, modes and hosts stay readable.
+fn looks_random(value: &str) -> bool {
+    const LONG: usize = 16;
+    let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
+    let has = |run: &str, kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
+    runs.filter(|run| run.len() >= LONG)
+        .any(|run| has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_values_are_secrets_only_if_they_look_random() {
+        let secrets_of = |name: &str, value: &str| {
+            let mut secrets = BTreeSet::new();
+            add(&mut secrets, name, value);
+            Vec::from_iter(secrets)
+        };
+        for readable in [
+            "text",
+            "gemini-2.5-flash",
+            "claude-sonnet-4-5-20250929",
+            "http://127.0.0.1:9009/x",
+        ] {
+            assert!(secrets_of("MODE", readable).is_empty(), "{readable}");
+        }
+        assert_eq!(
+            secrets_of("MODE", "sk-proj-4fT7xQ9bZr2LmN8w"),
+            ["sk-proj-4fT7xQ9bZr2LmN8w"]
+        );
+        assert_eq!(
+            secrets_of("DATABASE", "postgres://me:hunter2@db/x"),
+            ["hunter2"]
+        );
+        assert_eq!(secrets_of("OPENAI_API_KEY", "text"), ["text"]);
+        assert!(secrets_of("MAX_TOKENS", "text").is_empty());
+    }
+
+    #[test]
+    fn every_line_of_a_long_secret_is_one() {
+        let mut secrets = BTreeSet::new();
+        let key = "-----BEGIN-----\n  MIIEvQ\n-----END-----";
+        add(&mut secrets, "SIGNING_KEY", key);
+        let lines = [key, "-----BEGIN-----", "MIIEvQ", "-----END-----"].map(str::to_owned);
+        assert_eq!(secrets, BTreeSet::from(lines));
+    }
+}

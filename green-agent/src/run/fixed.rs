@@ -1,0 +1,90 @@
+//! Fixed ports: scenarios that want the same one take turns, in this process and among processes.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use tokio::time::{Instant, sleep};
+
+use super::{Problem, ProblemKind, RunOptions, problem::chain};
+use crate::{
+    participant::ports::{PortLease, PortPool},
+    scenario::model::{Ports, Scenario, Start},
+};
+
+/// How often it is tried whether a port is free again. Locks of files tell nobody when they go.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Leases the ports that a scenario fixes for the programs which it starts, waiting for other trials that
+/// hold them for as long as one may take. The order is the same for everybody, so that no two wait for each other.
+pub(super) async fn lease(
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<Vec<PortLease>, Problem> {
+    let end = Instant::now() + scenario.harness.timeout.total;
+    let mut leases = Vec::new();
+    for port in ports(scenario) {
+        tokio::select! {
+            lease = claim(&options.ports, port, end) => leases.push(lease?),
+            () = options.interrupted() => {
+                return Err(ProblemKind::Interrupted.because("while another scenario held a port"));
+            }
+        }
+    }
+    Ok(leases)
+}
+
+async fn claim(pool: &PortPool, port: u16, end: Instant) -> Result<PortLease, Problem> {
+    loop {
+        let lease = pool.claim(port);
+        if let Some(lease) = lease.map_err(|error| ProblemKind::Harness.because(chain(&error)))? {
+            return Ok(lease);
+        }
+        if Instant::now() >= end {
+            return Err(ProblemKind::NotStarted.because(format!(
+                "another run holds port {port}; end it, or set harness.ports = \"auto\""
+            )));
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// The ports of programs that are started where the file says.
+fn ports(scenario: &Scenario) -> BTreeSet<u16> {
+    let fixed = scenario.harness.ports == Ports::Fixed;
+    let started = scenario.agents().filter_map(|agent| match &agent.start {
+        Start::Program { endpoint, .. } => endpoint.port_or_known_default(),
+        Start::Running { .. }
+        | Start::Builtin { .. }
+        | Start::Bot { .. }
+        | Start::Policy(_)
+        | Start::Client { .. }
+        | Start::Absent { .. } => None,
+    });
+    started.filter(|_| fixed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::tests::scenario_of;
+
+    #[tokio::test]
+    async fn who_wants_a_port_waits_until_it_is_given_back() {
+        let scenario = scenario_of(
+            "[green_agent]\nendpoint = 'http://127.0.0.1:9009'\ncmd = 'x'\n\
+             [[participants]]\nrole = 'a'\nendpoint = 'http://127.0.0.1:9019'\n",
+        );
+        assert_eq!(ports(&scenario), BTreeSet::from([9009]));
+
+        let folder = tempfile::tempdir().unwrap();
+        let pool = PortPool::new(folder.path().join("ports"));
+        let end = Instant::now() + Duration::from_secs(60);
+        let first = claim(&pool, 9009, end).await.unwrap();
+        let problem = claim(&pool, 9009, Instant::now()).await.unwrap_err();
+        assert!(problem.message.contains("port 9009"), "{}", problem.message);
+
+        let mut second = std::pin::pin!(claim(&pool, 9009, end));
+        assert!(futures_util::poll!(second.as_mut()).is_pending());
+        drop(first);
+        assert_eq!(second.await.unwrap().port(), 9009);
+    }
+}
