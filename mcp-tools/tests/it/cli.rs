@@ -129,7 +129,7 @@ async fn tools_are_served_over_both_transports_and_to_nobody_else() {
 #[tokio::test]
 async fn tools_that_cannot_be_served_are_told() {
     let cases: [(&[&str], &str); 3] = [
-        (&["web-search"], "name its file with --sites"),
+        (&["web-search"], "name an index of sites with --sites"),
         (
             &["web-search", "--sites", "/nowhere.toml"],
             "cannot be read",
