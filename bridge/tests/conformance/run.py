@@ -64,7 +64,7 @@ def environment(kit, branch):
 
 def serve(program):
     """The bridge on a free port, and its address. Its webhooks may be on this machine: the kit's are."""
-    agent = ["--builtin", "conformance", "--store", "memory", "--push-allow", "loopback"]
+    agent = ["--builtin", "conformance", "--store", "memory", "--push-allow", "loopback", "--grpc-card"]
     command = [program, "serve", "--listen", "127.0.0.1:0", *agent]
     bridge = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     for line in bridge.stderr:
