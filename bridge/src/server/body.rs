@@ -13,7 +13,7 @@ use axum::{
 use bridge_program::{Flight, Trouble};
 use bridge_protocol::{
     a2a::{Error, ErrorKind},
-    wire::weight::weigh,
+    wire::weight::{MOST, weigh},
 };
 
 use super::Endpoint;
@@ -90,7 +90,9 @@ where
             Ok(body) => body,
             Err(rejection) => return Ok(Self(Err(Unread::of(&rejection, limit)))),
         };
-        Ok(Self(match has_room(weigh(&body)).await {
+        // What is too much for one request is refused as that when it is read, however much room there is.
+        let weight = Some(weigh(&body)).filter(|weight| *weight <= MOST);
+        Ok(Self(match has_room(weight.unwrap_or(0)).await {
             true => Ok(body),
             false => Err(Unread::Full),
         }))
