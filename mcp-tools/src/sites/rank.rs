@@ -16,13 +16,21 @@ const IN_KEYWORDS: usize = 3;
 const IN_HOST: usize = 2;
 const IN_DESCRIPTION: usize = 1;
 
-/// The telling words of a text, in small letters.
+/// The telling words of a text, in small letters and in the singular.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
     words
         .filter(|word| !COMMON.contains(&word.as_str()))
+        .map(singular)
         .collect()
+}
+
+fn singular(word: String) -> String {
+    match word.strip_suffix('s') {
+        Some(one) if one.len() > 2 && !one.ends_with('s') => one.to_owned(),
+        Some(_) | None => word,
+    }
 }
 
 /// What the words of a query count for; each counts once in each place, in a host name as a part of it.

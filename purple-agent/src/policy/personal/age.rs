@@ -33,6 +33,13 @@ const DURATION: [&str; 9] = [
     "for", "last", "past", "in", "within", "after", "since", "next", "every",
 ];
 
+/// Children of one family, told apart by their ages.
+const YOUNGER: [&str; 3] = ["youngest", "younger", "littlest"];
+const OLDER: [&str; 4] = ["eldest", "oldest", "older", "elder"];
+const RANKED: [&str; 7] = [
+    "youngest", "younger", "littlest", "eldest", "oldest", "older", "elder",
+];
+
 /// What a number is, as far as its surroundings tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
@@ -73,7 +80,7 @@ impl Ages {
             (Meaning::Group, true),
             (Meaning::Unclear, false),
         ] {
-            let values = children(of(wanted));
+            let values = chosen(&tokens, children(of(wanted)));
             if !values.is_empty() {
                 return Self { values, is_certain };
             }
@@ -88,6 +95,23 @@ fn children(values: BTreeSet<i64>) -> Vec<i64> {
         adults
     } else {
         children
+    }
+}
+
+/// Of several, that which is said to be meant: `it is the youngest who wants to join`.
+fn chosen(tokens: &[Token], values: Vec<i64>) -> Vec<i64> {
+    let is_told_beside = |at: usize| {
+        let mut beside = tokens[at..].iter().skip(1).take(3);
+        beside.any(|token| token.number.is_some())
+    };
+    let named = |words: &[&str]| {
+        let mut all = tokens.iter().enumerate();
+        all.any(|(at, token)| token.is(words) && !is_told_beside(at))
+    };
+    match (&values[..], named(&YOUNGER), named(&OLDER)) {
+        ([least, _, ..], true, false) => vec![*least],
+        ([_, .., most], false, true) => vec![*most],
+        (_, _, _) => values,
     }
 }
 
@@ -150,13 +174,20 @@ fn meaning(tokens: &[Token], at: usize) -> Meaning {
     if let Some(by_letters) = by_letters(&around, number) {
         return by_letters;
     }
+    if is_denied(&around) {
+        return Meaning::Other;
+    }
     if is_with_years(&around) || is_after_age(&around) {
         return Meaning::Age;
     }
     if is_other(&around, token) {
         return Meaning::Other;
     }
-    if is_after_be(&around) || is_set_apart(&around, token) || is_of_child(&around) {
+    if is_after_be(&around)
+        || is_set_apart(&around, token)
+        || is_of_child(&around)
+        || around.is_before(1, &RANKED)
+    {
         return Meaning::Age;
     }
     // `one` stands for a person more often than for an age.
@@ -210,7 +241,7 @@ fn is_other(around: &Around<'_>, token: &Token) -> bool {
     let is_money = token.gap.contains(['£', '$', '€', '#']);
     let kin = || around.is_after(1, &KIN) || around.is_after(2, &KIN) && !is_joined(around);
     is_money
-        || around.is_after(1, &COUNTED)
+        || around.is_after(1, &COUNTED) && !around.gap_after().contains(',')
         || kin()
         || around.is_before(1, &NUMBERED)
         || around.is_after(1, &YEARS)
@@ -220,6 +251,36 @@ fn is_other(around: &Around<'_>, token: &Token) -> bool {
         || around.is_before(1, &["are", "is"]) && around.is_before(2, &["there"])
         || around.is_near(4, &["number", "address", "postcode", "phone", "score"])
         || around.is_before(1, &["be", "turn"]) && around.is_near(3, &["will", "to", "about"])
+        || is_preposition(around, token)
+}
+
+/// `not 9 yet`, `isn't yet 9`.
+fn is_denied(around: &Around<'_>) -> bool {
+    const NOT: [&str; 5] = ["not", "isn", "wasn", "aren", "never"];
+    if token_begins(around) {
+        return false;
+    }
+    around.is_before(1, &NOT)
+        || around.is_before(1, &["yet", "quite", "even"]) && around.is_before(2, &NOT)
+}
+
+fn token_begins(around: &Around<'_>) -> bool {
+    around.tokens.get(around.at).is_some_and(Token::begins)
+}
+
+/// `4 my lad`, `2 join`: the digits are written for `for` and `to`.
+fn is_preposition(around: &Around<'_>, token: &Token) -> bool {
+    match token.word.as_str() {
+        "4" => around.is_after(
+            1,
+            &["my", "our", "a", "an", "the", "him", "her", "me", "us"],
+        ),
+        "2" => around.is_after(
+            1,
+            &["join", "play", "sign", "register", "start", "get", "be"],
+        ),
+        _ => false,
+    }
 }
 
 /// Whether what comes next is linked to it and no noun that it counts: `7 and my son`, `9, girl`.
@@ -326,6 +387,14 @@ mod tests {
             ("10", vec![10], false),
             ("two boys, £25, 5pm, M41 5AB, size 4, Year 5", vec![], false),
             ("she is nearly 10", vec![], false),
+            ("he is not 9 yet, he is still 8", vec![8], true),
+            ("hes 11, a place 4 my lad", vec![11], true),
+            ("the eldest is 12, the youngest 5", vec![5, 12], true),
+            (
+                "12 and 5 years old, the youngest wants to join",
+                vec![5],
+                true,
+            ),
             ("played for 3 years", vec![], false),
         ] {
             assert_eq!(Ages::in_text(text), Ages { values, is_certain }, "{text}");

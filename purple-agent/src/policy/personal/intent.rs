@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::token::{Token, tokens};
+use super::{
+    slips::may_mean,
+    token::{Token, tokens},
+};
 
 /// A family of words that say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,21 +28,23 @@ pub(super) enum Intent {
     Issue,
     /// Whom to talk to.
     Contact,
+    /// What to bring and wear.
+    Kit,
 }
 
 /// Words that say what is wanted, by their beginnings; `=` is a whole word.
-const CLEAR: [(Intent, &[&str]); 9] = [
+const CLEAR: [(Intent, &[&str]); 10] = [
     (
         Intent::Join,
         &[
             "join", "=joining", "regist", "vacanc", "availab", "enrol", "=sign", "=signing",
-            "=signed", "accept", "admit", "=trial", "=trials", "=full", "=waiting",
+            "=signed", "accept", "admit", "=trial", "=trials", "=full", "=waiting", "recruit",
         ],
     ),
     (
         Intent::Times,
         &[
-            "=when", "=time", "train", "session", "schedul", "calendar", "timetab", "=opening",
+            "=when", "=time", "train", "session", "schedul", "calendar", "timetab",
         ],
     ),
     (
@@ -101,13 +106,55 @@ const CLEAR: [(Intent, &[&str]); 9] = [
         Intent::Contact,
         &["contact", "phone", "email", "=coach", "manager"],
     ),
+    (
+        Intent::Kit,
+        &[
+            "=wear",
+            "=bring",
+            "=kit",
+            "=kits",
+            "=boots",
+            "=shin",
+            "shinpad",
+            "equipment",
+            "uniform",
+            "clothes",
+        ],
+    ),
 ];
 
 /// They ask for a place behind one of [`ARTICLES`].
-const PLACES: [&str; 6] = ["space", "spaces", "place", "places", "room", "spot"];
+pub(super) const PLACES: [&str; 8] = [
+    "space", "spaces", "place", "places", "room", "spot", "opening", "openings",
+];
 
-const ARTICLES: [&str; 14] = [
+/// What is open at these is no place for somebody.
+const HOURS: [&str; 4] = ["time", "times", "hour", "hours"];
+
+/// Whom they have when somebody joins: `would they have him`.
+const TAKEN: [&str; 5] = ["him", "her", "them", "us", "both"];
+
+/// Words before `time` that make it no hour: `for the first time`, `in two months' time`.
+const OCCASIONS: [&str; 16] = [
+    "first", "last", "next", "this", "same", "full", "part", "spare", "free", "long", "weeks",
+    "week", "months", "month", "years", "year",
+];
+
+/// Words that are known although a letter is missing, too many, or in another order.
+const KNOWN_WITH_SLIPS: [&str; 8] = [
+    "space",
+    "spaces",
+    "places",
+    "vacancy",
+    "vacancies",
+    "available",
+    "availability",
+    "register",
+];
+
+const ARTICLES: [&str; 15] = [
     "a",
+    "an",
     "any",
     "some",
     "there",
@@ -167,6 +214,11 @@ pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
             .filter(|one| *one != Intent::Join)
             .collect();
     }
+    // What to wear to training is no question of when it is.
+    if found.contains(&Intent::Kit) {
+        let is_left = |one: &Intent| !matches!(one, Intent::Times | Intent::Match);
+        return found.into_iter().filter(is_left).collect();
+    }
     let is_unclear = tokens.iter().any(|token| token.is(&UNCLEAR));
     match found.is_empty() && is_unclear {
         true => [Intent::Join].into(),
@@ -186,6 +238,26 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     }
     let before = at.checked_sub(1).and_then(|at| tokens.get(at));
     let is_after = |words: &[&str]| before.is_some_and(|token| token.is(words));
+    let is_followed_by = |words: &[&str]| {
+        let next = tokens.get(at + 1).filter(|next| !next.begins());
+        next.is_some_and(|next| next.is(words))
+    };
+    if token.is(&["opening"]) && is_followed_by(&HOURS) {
+        return Some(Intent::Times);
+    }
+    if token.is(&["have", "into"]) {
+        let is_taken = token.word == "have" && is_followed_by(&TAKEN);
+        let is_into = token.word == "into"
+            && tokens[..at]
+                .iter()
+                .rev()
+                .take(4)
+                .any(|token| token.is(&["get"]));
+        return (is_taken || is_into).then_some(Intent::Join);
+    }
+    if token.is(&["time"]) && is_after(&OCCASIONS) {
+        return None;
+    }
     if token.is(&PLACES) {
         let is_asked = token.begins() || is_after(&ARTICLES);
         return is_asked.then_some(Intent::Join);
@@ -209,7 +281,15 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
         None => token.word.starts_with(said),
     };
     let family = CLEAR.iter().find(|(_, words)| words.iter().any(is_said));
-    family.map(|(intent, _)| *intent)
+    let is_slip = || {
+        KNOWN_WITH_SLIPS
+            .iter()
+            .any(|known| may_mean(&token.word, known))
+    };
+    match family {
+        Some((intent, _)) => Some(*intent),
+        None => is_slip().then_some(Intent::Join),
+    }
 }
 
 /// A skill's name is words with capitals.
@@ -243,6 +323,11 @@ mod tests {
             ("Is there a train to Urmston?", vec![]),
             ("Who do they play on Sunday?", vec![Intent::Match]),
             ("How much is it to join?", vec![Intent::Fees]),
+            ("Is there an opening?", vec![Intent::Join]),
+            ("What are the opening hours?", vec![Intent::Times]),
+            ("Would they have him?", vec![Intent::Join]),
+            ("What does she wear to training?", vec![Intent::Kit]),
+            ("Any spaec?", vec![Intent::Join]),
             ("We live in Park Road", vec![]),
             ("Tell me a joke", vec![]),
         ] {

@@ -22,6 +22,7 @@ mod parameters;
 mod report;
 mod request;
 mod search;
+mod slips;
 mod token;
 mod words;
 

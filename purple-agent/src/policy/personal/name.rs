@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
+    intent::PLACES,
+    slips::may_mean,
     token::{Token, tokens},
     words::{BODIES, GENERIC, KIN, OPENERS, STREETS},
 };
@@ -74,7 +76,10 @@ impl Wanted {
     pub(super) fn is_known_to(&self, texts: &[&str]) -> bool {
         let said = texts.join(" . ");
         let words: BTreeSet<String> = tokens(&said).into_iter().map(|token| token.word).collect();
-        let is_told = |word: &String| words.contains(word) || is_in_host(word, &words);
+        let is_told = |word: &String| {
+            let mut said = words.iter();
+            words.contains(word) || is_in_host(word, &words) || said.any(|one| may_mean(word, one))
+        };
         let is_known = |name: &Name| {
             let all = name.words.iter().all(is_told);
             all || name.kind == Kind::Place && !is_bound(texts)
@@ -141,7 +146,8 @@ fn kind(tokens: &[Token], run: &Run) -> Kind {
     let is_body = said.iter().any(|token| token.is(&BODIES))
         || before(1, &["join", "joining", "at", "does", "has"])
         || before(1, &["for"]) && before(2, &["play", "plays", "playing", "sign", "signed"])
-        || before(1, &["with"]) && before(2, &["up", "sign", "register", "enrol"]);
+        || before(1, &["with"]) && before(2, &["up", "sign", "register", "enrol"])
+        || before(1, &["with", "for"]) && before(2, &PLACES);
     match (is_body, before(1, &["in", "near", "around"])) {
         (true, _) if is_near(tokens, run, &BELONGING) => Kind::Former,
         (true, _) => Kind::Body,

@@ -1,5 +1,5 @@
 //! What users say in their own words, and what is to come of it: asked back, or a skill called with parameters, or
-//! that nobody was found. Each line of the files is a conversation of its own, with tools that look in the index of
+//! that nobody was found. Each line of the file is a conversation of its own, with tools that look in the index of
 //! sites of the scenarios and find the document's club, or one of more skills.
 
 use std::path::Path;
@@ -12,48 +12,51 @@ use super::{
     *,
 };
 
-/// Written before the policy could read any of them but the document's.
-const BEFORE: &str = include_str!("sentences/sentences.tsv");
+/// All of them, by the time at which they were written.
+const SENTENCES: &str = include_str!("sentences.tsv");
 
-/// Written afterwards, to see how it fares with what it was not made for.
-const LATER: &str = include_str!("sentences/later.tsv");
+/// Those that do not hold yet, by their beginnings.
+const NOT_YET: [&str; 3] = [
+    // A train is taken for training.
+    "Is there a train to Urmston at 10?",
+    // It asks for 10.
+    "Urmston Town Juniors: do you have room for a child who is 10 going on 11?",
+    // It tells whether there is a place, and nothing of trials.
+    "Will there be trials at Urmston Town in May",
+];
 
 /// What stands between the messages of a user.
 const NEXT: &str = " // ";
 
 #[tokio::test]
 async fn what_users_say_leads_to_what_they_want() {
-    hold(BEFORE, 199).await;
-}
-
-#[tokio::test]
-async fn what_users_say_otherwise_mostly_leads_to_what_they_want() {
-    hold(LATER, 43).await;
-}
-
-/// Runs each line with both clubs. So many lines are to hold with both.
-async fn hold(lines: &str, least: usize) {
     let index = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/club/sites.toml");
     let sites = Sites::read(Path::new(index)).unwrap();
-    let (mut held, mut all) = (0, 0);
-    for line in lines.lines().filter(|line| !line.starts_with('#')) {
+    let clubs = [documents_club(), club_of_more()];
+    let mut wrong = Vec::new();
+    for line in SENTENCES.lines().filter(|line| !line.starts_with('#')) {
         let columns: Vec<&str> = line.split('\t').collect();
-        let [kind, documents, of_more, said] = columns[..] else {
+        let [_, documents, of_more, said] = columns[..] else {
             panic!("expected four columns: {line}");
         };
-        let mut holds = true;
-        for (expected, skills) in [(documents, documents_club()), (of_more, club_of_more())] {
-            let came = led_to(said, &sites, &skills).await;
-            if came != expected {
-                println!("{kind}: {said}\n    expected {expected}, came {came}");
-                holds = false;
-            }
+        let mut came = Vec::new();
+        for skills in &clubs {
+            came.push(led_to(said, &sites, skills).await);
         }
-        all += 1;
-        held += usize::from(holds);
+        let is_not_yet = NOT_YET.iter().any(|begin| said.starts_with(begin));
+        if (came == [documents, of_more]) == is_not_yet {
+            wrong.push(format!(
+                "{said}\n    expected {documents} and {of_more}, came {}",
+                came.join(" and ")
+            ));
+        }
     }
-    println!("{held} of {all} hold");
-    assert!(held >= least, "{held} of {all} hold, expected {least}");
+    assert!(
+        wrong.is_empty(),
+        "{} do not lead there:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// What came of it, as the files write it.

@@ -29,6 +29,14 @@ const TENS: [&str; 8] = [
     "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
 
+/// `he's` and the like as they are written in haste.
+const CONTRACTED: [(&str, &str); 4] = [
+    ("hes", "he"),
+    ("shes", "she"),
+    ("whos", "who"),
+    ("theyre", "they"),
+];
+
 /// A run of letters and digits.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
@@ -107,11 +115,13 @@ fn token(written: &str, gap: String) -> Token {
     let mut pieces = written.splitn(2, is_apostrophe);
     let raw = pieces.next().unwrap_or_default();
     let ending = pieces.next().unwrap_or_default().to_lowercase();
-    let word = raw.to_lowercase();
+    let lower = raw.to_lowercase();
+    let contracted = CONTRACTED.iter().find(|(written, _)| *written == lower);
+    let word = contracted.map_or(lower, |(_, word)| (*word).to_owned());
     Token {
         raw: raw.to_owned(),
         gap,
-        is_form_of_be: matches!(ending.as_str(), "s" | "re" | "m"),
+        is_form_of_be: contracted.is_some() || matches!(ending.as_str(), "s" | "re" | "m"),
         number: number(&word),
         word,
     }

@@ -1,0 +1,47 @@
+//! Slips of the pen: a word that lacks a letter, has one too many, or has two in the other order.
+
+/// Shorter words are other words more often than slips.
+const SHORTEST: usize = 5;
+
+/// Whether somebody may have written `word` and meant `meant`. The first letter is right, and no letter stands for
+/// another: `Burton` and `Buxton` are two towns.
+pub(super) fn may_mean(word: &str, meant: &str) -> bool {
+    let (word, meant): (Vec<char>, Vec<char>) = (word.chars().collect(), meant.chars().collect());
+    let is_long = word.len().min(meant.len()) >= SHORTEST;
+    is_long && word.first() == meant.first() && is_one_slip(&word, &meant)
+}
+
+fn is_one_slip(word: &[char], meant: &[char]) -> bool {
+    let same = |(one, other): &(&char, &char)| one == other;
+    let begin = word.iter().zip(meant).take_while(same).count();
+    let (word, meant) = (&word[begin..], &meant[begin..]);
+    match (word, meant) {
+        ([], []) => true,
+        ([_, rest @ ..], meant) if rest == meant => true,
+        (word, [_, rest @ ..]) if rest == word => true,
+        ([a, b, rest @ ..], [c, d, others @ ..]) => a == d && b == c && rest == others,
+        (_, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_told_from_other_words() {
+        for (word, meant, expected) in [
+            ("spaec", "space", true),
+            ("urmstn", "urmston", true),
+            ("avaliable", "available", true),
+            ("vacanccy", "vacancy", true),
+            ("space", "space", true),
+            ("burton", "buxton", false),
+            ("marlow", "harlow", false),
+            ("town", "tow", false),
+            ("spaecs", "space", false),
+        ] {
+            assert_eq!(may_mean(word, meant), expected, "{word} {meant}");
+        }
+    }
+}
