@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Part, TaskState};
+use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Message, Part, Role, TaskState};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -35,7 +35,7 @@ enum Step {
     Wait,
     /// The task is completed.
     Done,
-    /// The same, with something said.
+    /// The same, with an answer.
     Say(&'static str),
     /// The caller is asked for more.
     Ask,
@@ -128,19 +128,19 @@ impl Executor for Conformance {
             return Vec::new();
         };
         for (place, step) in steps.iter().enumerate() {
-            let emitted = match step.update(&turn, place) {
-                Some(update) => turn.handle.emit(vec![update]).await.is_ok(),
-                None => tokio::select! {
+            let emitted = match step {
+                Wait => tokio::select! {
                     () = sleep(LONG) => true,
                     () = turn.inbox.canceled() => false,
                 },
+                step => turn.handle.emit(step.updates(&turn, place)).await.is_ok(),
             };
             // The task has ended meanwhile, and nothing can be said in it any more.
             if !emitted {
                 return Vec::new();
             }
         }
-        last.update(&turn, steps.len()).into_iter().collect()
+        last.updates(&turn, steps.len())
     }
 }
 
@@ -151,16 +151,16 @@ fn script(message: &str) -> &'static [Step] {
 }
 
 impl Step {
-    /// The change that the step makes at its place in the turn; none if it only waits.
-    fn update(self, turn: &Turn, place: usize) -> Option<Update> {
+    /// The changes that the step makes at its place in the turn; none if it only waits.
+    fn updates(self, turn: &Turn, place: usize) -> Vec<Update> {
         let id = format!("{}.{}.{place}", turn.task.id, turn.number);
-        let artifact = |name, parts| Some(Update::artifact(id.clone(), name, parts));
+        let artifact = |name, parts| vec![Update::artifact(id.clone(), name, parts)];
         match self {
-            Work => Some(Update::said(TaskState::Working, id, "At work.")),
+            Work => vec![Update::said(TaskState::Working, id, "At work.")],
             Text(text) => artifact("text", vec![Part::text(text)]),
             Piece(text, last) => {
                 let artifact = format!("{}.{}.pieces", turn.task.id, turn.number);
-                Some(Update::piece(artifact, vec![Part::text(text)], last))
+                vec![Update::piece(artifact, vec![Part::text(text)], last)]
             }
             File => artifact("file", vec![file(Content::Raw(b"tck".into()))]),
             Link => {
@@ -171,11 +171,11 @@ impl Step {
                 "data",
                 vec![Part::data(json!({"key": "value", "count": 42}))],
             ),
-            Wait => None,
-            Done => Some(Update::state(TaskState::Completed)),
-            Say(text) => Some(Update::said(TaskState::Completed, id, text)),
-            Ask => Some(Update::said(TaskState::InputRequired, id, "What else?")),
-            Reject => Some(Update::said(TaskState::Rejected, id, "rejected")),
+            Wait => Vec::new(),
+            Done => vec![Update::state(TaskState::Completed)],
+            Say(text) => Update::answer(&Message::new(id, Role::Agent, vec![Part::text(text)])),
+            Ask => vec![Update::said(TaskState::InputRequired, id, "What else?")],
+            Reject => vec![Update::said(TaskState::Rejected, id, "rejected")],
         }
     }
 }

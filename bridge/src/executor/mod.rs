@@ -5,7 +5,10 @@ mod handle;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_protocol::a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus};
+use bridge_protocol::{
+    a2a::{Artifact, Message, Metadata, Part, Role, Task, TaskState, TaskStatus},
+    translate::answer,
+};
 use tokio::sync::watch;
 
 pub use handle::{EmitError, TaskHandle};
@@ -156,6 +159,19 @@ impl Update {
         }
     }
 
+    /// The task is completed, and this message is its answer: an artifact, in which most clients show it exactly
+    /// once. A message that says nothing is none.
+    pub fn answer(message: &Message) -> Vec<Self> {
+        let answer = answer::artifact(message).map(|artifact| Self::Artifact {
+            artifact,
+            append: false,
+            last_chunk: true,
+            metadata: None,
+        });
+        let ended = Self::state(TaskState::Completed);
+        answer.into_iter().chain([ended]).collect()
+    }
+
     /// A whole artifact.
     pub fn artifact(id: impl Into<String>, name: impl Into<String>, parts: Vec<Part>) -> Self {
         Self::Artifact {
@@ -237,7 +253,8 @@ fn belonging(mut message: Message, task: &str, context: &str) -> Message {
     message
 }
 
-/// An executor made of a function that answers a text with a text and so completes the task.
+/// An executor made of a function that answers a text with a text and so completes the task; the answer is an
+/// artifact.
 ///
 /// For tests and first steps.
 pub struct Answer<F>(pub F);
@@ -249,7 +266,8 @@ where
 {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let text = (self.0)(&turn.message.text());
-        let id = format!("{}-answer", turn.message.message_id);
-        vec![Update::said(TaskState::Completed, id, text)]
+        // A message's id is its caller's choice, and another one may have chosen the same.
+        let id = format!("{}.{}", turn.task.id, turn.number);
+        Update::answer(&Message::new(id, Role::Agent, vec![Part::text(text)]))
     }
 }

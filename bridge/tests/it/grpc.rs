@@ -149,12 +149,14 @@ async fn a_stream_shows_the_task_and_what_follows() {
     let items = streamed.items();
     let [
         StreamResponse::Task(task),
+        StreamResponse::ArtifactUpdate(answer),
         StreamResponse::StatusUpdate(update),
     ] = items.as_slice()
     else {
         panic!("{items:?}");
     };
     assert_eq!(task.status.state, TaskState::Working);
+    assert_eq!(answer.artifact.parts, [Part::text("You said: hi")]);
     assert_eq!(update.status.state, TaskState::Completed);
 
     let id = task.id.as_str();

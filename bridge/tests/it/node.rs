@@ -29,6 +29,14 @@ pub(crate) const A2A_JS_SDK: [&str; 4] = [
 /// A client that shows A2A agents as models, with what it is used by.
 pub(crate) const AI_PROVIDER: [&str; 2] = ["a2a-ai-provider@0.5.0-alpha.1", "ai@6.0.326"];
 
+/// Agents of VoltAgent as servers.
+pub(crate) const VOLTAGENT: [&str; 4] = [
+    "@voltagent/a2a-server@2.0.3",
+    "@voltagent/core@2.10.0",
+    "@voltagent/server-hono@2.0.14",
+    "ai@6.0.326",
+];
+
 /// The folder with these packages in it, for `NODE_PATH`; there is a Node that runs them.
 pub(crate) async fn with(packages: &[&str]) -> PathBuf {
     let version = version().await;

@@ -13,10 +13,13 @@ async fn a_waiting_send_answers_with_the_completed_task() {
     let answer = rpc(&app, Some("1.0"), "SendMessage", say("m-1", "hi")).await;
     let task = &answer["result"]["task"];
     assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED");
-    assert_eq!(
-        task["status"]["message"]["parts"],
-        json!([{"text": "You said: hi"}])
-    );
+    // The answer is an artifact, without a name, and stands nowhere else.
+    let [answer] = &task["artifacts"].as_array().unwrap()[..] else {
+        panic!("{task}");
+    };
+    assert_eq!(answer["parts"], json!([{"text": "You said: hi"}]));
+    assert_eq!(answer.get("name"), None);
+    assert_eq!(task.to_string().matches("You said").count(), 1, "{task}");
     assert_eq!(task["history"][0]["messageId"], "m-1");
 
     let id = task["id"].as_str().unwrap();
@@ -75,13 +78,16 @@ async fn a_stream_shows_the_task_and_what_follows_with_ids() {
         .filter_map(|line| line.strip_prefix("data: "))
         .map(|data| serde_json::from_str(data).unwrap())
         .collect();
-    assert_eq!(items.len(), 2, "{events}");
+    assert_eq!(items.len(), 3, "{events}");
     assert_eq!(
         items[0]["result"]["task"]["status"]["state"],
         "TASK_STATE_WORKING"
     );
-    let update = &items[1]["result"]["statusUpdate"];
+    let answer = &items[1]["result"]["artifactUpdate"];
+    assert_eq!(answer["artifact"]["parts"][0]["text"], "You said: hi");
+    let update = &items[2]["result"]["statusUpdate"];
     assert_eq!(update["status"]["state"], "TASK_STATE_COMPLETED");
+    assert_eq!(update["status"].get("message"), None);
 
     // The first event's place, from which the same turn is taken up again.
     let first = events
@@ -91,7 +97,7 @@ async fn a_stream_shows_the_task_and_what_follows_with_ids() {
         .to_owned();
     let headers = [("a2a-version", "1.0"), ("last-event-id", first.as_str())];
     let again = text(post(&app, "/", &headers, &body).await).await;
-    assert_eq!(again.matches("data: ").count(), 1, "{again}");
+    assert_eq!(again.matches("data: ").count(), 2, "{again}");
     assert!(again.contains("TASK_STATE_COMPLETED"));
 }
 
@@ -345,7 +351,7 @@ async fn an_ended_task_is_still_subscribed_to_from_a_known_event() {
     let id = answer["result"]["task"]["id"].as_str().unwrap().to_owned();
     let body =
         json!({"jsonrpc": "2.0", "id": 7, "method": "SubscribeToTask", "params": {"id": id}});
-    for (seq, events) in [(1, 2), (99, 0)] {
+    for (seq, events) in [(1, 3), (99, 0)] {
         let last = format!("{id}/{seq}");
         let headers = [("a2a-version", "1.0"), ("last-event-id", last.as_str())];
         let shown = text(post(&app, "/a2a", &headers, &body).await).await;

@@ -35,6 +35,22 @@ pub(crate) const SHOWING: [&str; 6] = [
 /// One that wants an older SDK.
 pub(crate) const STRANDS: [&str; 1] = ["strands-agents[a2a]==1.62.0"];
 
+/// Two more that want it, of which each disagrees with everybody else.
+pub(crate) const BEEAI: [&str; 1] = ["beeai-framework[a2a]==0.1.85"];
+/// See [`BEEAI`].
+pub(crate) const NAT: [&str; 1] = ["nvidia-nat-a2a==1.9.0"];
+
+/// Both a client and servers, and a gigabyte: for those who ask for what is large.
+pub(crate) const CREWAI: [&str; 2] = ["crewai[a2a]==1.15.30", "uvicorn==0.54.0"];
+
+/// Whether the tests are asked for that take long to be installed: `BRIDGE_LARGE=1`.
+pub(crate) fn is_large_wanted() -> bool {
+    std::env::var("BRIDGE_LARGE").is_ok_and(|value| value == "1")
+}
+
+/// Graphs of LangGraph as servers.
+pub(crate) const LANGGRAPH: [&str; 2] = ["langgraph-api==0.16.7", "langgraph-cli[inmem]==0.4.40"];
+
 /// Agents of Pydantic AI as servers.
 pub(crate) const FASTA2A: [&str; 3] = [
     "fasta2a==2.1.1",

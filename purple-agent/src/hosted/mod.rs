@@ -65,7 +65,7 @@ impl Executor for Hosted {
         let key = Key::of(&turn.caller, &turn.task);
         let restored = || conversation::restored(&self.agent, &turn.task);
         let (task, number) = (turn.task.id.clone(), turn.number);
-        let named = |state, text: String| vec![said(&task, number, state, text, None)];
+        let named = |state, text: String| said(&task, number, state, text, None);
         let Some(conversation) = self.conversations.get(key, restored) else {
             return named(TaskState::Rejected, BUSY.to_owned());
         };
@@ -82,7 +82,7 @@ impl Executor for Hosted {
                 let text = format!("Waiting for a message; what is missing: {missing}");
                 named(TaskState::InputRequired, text)
             }
-            Answer::Ended(outcome) => vec![ended(&task, number, outcome)],
+            Answer::Ended(outcome) => ended(&task, number, outcome),
             // The task has ended already; whatever is said about it now is dropped.
             Answer::Canceled => Vec::new(),
         }
@@ -100,9 +100,9 @@ const BUSY: &str =
 
 /// How a task ends whose work has ended. An agent that was stopped says so, and does not look as if it
 /// had finished.
-fn ended(task: &str, turn: u64, outcome: Outcome) -> Update {
+fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {
     let is_model_fault = outcome.ended.is_model_fault();
-    let mut update = match outcome.ended {
+    let mut updates = match outcome.ended {
         Ended::Finished => said(task, turn, TaskState::Completed, outcome.text, outcome.data),
         stopped @ (Ended::StepLimit { .. }
         | Ended::TimeLimit { .. }
@@ -110,13 +110,13 @@ fn ended(task: &str, turn: u64, outcome: Outcome) -> Update {
         | Ended::EvaluationOver
         | Ended::Policy { .. }) => said(task, turn, TaskState::Failed, stopped.to_string(), None),
     };
-    if let (true, Update::Status { message, .. }) = (is_model_fault, &mut update)
+    if let (true, [Update::Status { message, .. }]) = (is_model_fault, &mut *updates)
         && let Some(message) = message
     {
         let metadata = message.metadata.get_or_insert_default();
         metadata.insert(FAULT.to_owned(), MODEL.into());
     }
-    update
+    updates
 }
 
 /// The member of a message's metadata that says whose fault the task's failure is, and its value where the
@@ -125,19 +125,24 @@ pub const FAULT: &str = "urn:a2a-evaluation:fault";
 /// See [`FAULT`].
 pub const MODEL: &str = "model";
 
-/// The status that answers a turn: the text, then the data.
+/// What answers a turn: the text, then the data. It is an artifact where the task completes, and else what its
+/// status says.
 fn said(
     task: &str,
     turn: u64,
     state: TaskState,
     text: String,
     data: Option<serde_json::Value>,
-) -> Update {
+) -> Vec<Update> {
     let parts = std::iter::once(Part::text(text)).chain(data.map(Part::data));
-    let id = format!("{task}.{turn}.answer");
-    Update::Status {
-        state,
-        message: Some(Message::new(id, Role::Agent, parts.collect())),
-        metadata: None,
+    let id = format!("{task}.{turn}");
+    let message = Message::new(id, Role::Agent, parts.collect());
+    if state == TaskState::Completed {
+        return Update::answer(&message);
     }
+    vec![Update::Status {
+        state,
+        message: Some(message),
+        metadata: None,
+    }]
 }

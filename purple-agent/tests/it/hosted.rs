@@ -5,9 +5,12 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bridge::{host::Host, store::MemoryStore};
 use bridge_client::{Client, Options};
-use bridge_protocol::a2a::{
-    CancelTaskRequest, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task,
-    TaskState,
+use bridge_protocol::{
+    a2a::{
+        CancelTaskRequest, Message, Part, Role, SendMessageRequest, SendMessageResponse, Task,
+        TaskState,
+    },
+    translate::answer,
 };
 use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use purple_agent::{
@@ -67,12 +70,11 @@ impl Evaluator {
     }
 }
 
+/// A completed task's answer is its artifact, and what another one says its status's message.
 fn said(task: &Task) -> String {
-    task.status
-        .message
-        .as_ref()
-        .map(Message::text)
-        .unwrap_or_default()
+    let message = task.artifacts.iter().find_map(answer::message);
+    let message = message.as_ref().or(task.status.message.as_ref());
+    message.map(Message::text).unwrap_or_default()
 }
 
 fn task_info(told: &Told) -> Vec<Part> {
@@ -135,7 +137,7 @@ async fn after_a_restart_the_agent_knows_what_the_task_says() {
     second.message_id = "m-after".to_owned();
     let second = after.send(second).await;
     assert_eq!(said(&second), "connected");
-    let answer = serde_json::to_value(second.status.message).unwrap();
+    let answer = serde_json::to_value(&second.artifacts[0]).unwrap();
     let messages = answer["parts"][1]["data"].as_array().unwrap();
     let ids: Vec<_> = messages
         .iter()
@@ -299,8 +301,6 @@ async fn what_agentbeats_green_agents_say_is_answered() {
         (&json!("task"), &json!("completed")),
         "{reply}"
     );
-    let text = result["status"]["message"]["parts"][0]["text"]
-        .as_str()
-        .unwrap();
+    let text = result["artifacts"][0]["parts"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("On Debate Topic: Should"), "{text}");
 }

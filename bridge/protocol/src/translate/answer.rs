@@ -6,8 +6,10 @@
 //! keeps what was said. A task that waits for its user has a question and no answer, and that is the message of
 //! its status alone.
 //!
-//! Only a message that streams have shown in a status already, because the bot was silent for a while after it,
-//! may come once more as the artifact: if nothing else is said, half of the clients look for it there alone.
+//! That is so too for what has to be told before it is known how the turn ends, because the bot types, streams or
+//! is silent for a while: where a silent end completes the task it is told as an artifact at once. In a status it
+//! would have to come once more as the artifact, since half of the clients look for it there alone, and the
+//! others would show it twice. Only where a silent end leaves the task open does that remain.
 
 use alloc::{
     format,
@@ -25,7 +27,7 @@ const SUFFIX: &str = ".answer";
 pub fn artifact(message: &Message) -> Option<Artifact> {
     let says_something = message.parts.iter().any(|part| part.as_text() != Some(""));
     says_something.then(|| Artifact {
-        artifact_id: format!("{}{SUFFIX}", message.message_id),
+        artifact_id: artifact_id(&message.message_id),
         name: None,
         description: None,
         parts: message.parts.clone(),
@@ -33,6 +35,11 @@ pub fn artifact(message: &Message) -> Option<Artifact> {
         extensions: message.extensions.clone(),
         extra: Metadata::new(),
     })
+}
+
+/// The id of the artifact that is the message with this id.
+pub fn artifact_id(message_id: &str) -> String {
+    format!("{message_id}{SUFFIX}")
 }
 
 /// The id of the message that the artifact is the answer of, if it is one.

@@ -1,11 +1,12 @@
 //! `bridge chat`, `discover` and `check` with agents of frameworks, each made one of A2A by its framework's own means:
 //! they say again what they hear, and are to be seen to do so, once.
 
-use std::time::Duration;
+use std::{process::Command, time::Duration};
 
-use super::{python, saved::Saved};
+use super::{interop, python};
 use crate::{
-    program::output,
+    node,
+    program::{Bridge, output},
     terminal::{bridge, chat},
     venv,
 };
@@ -73,24 +74,44 @@ async fn fasta2a_is_understood() {
 
 #[tokio::test]
 async fn langgraph_is_understood() {
-    let agent = Saved::serve(include_str!("../../interop/servers/saved/langgraph.json")).await;
+    let agent = python("langgraph_dev.py", &venv::LANGGRAPH).await;
     let found = Found {
         name: "echo",
         speaks: "JSONRPC 1.0",
         errors: &[],
     };
-    meet(&agent.card, &found).await;
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
 }
 
 #[tokio::test]
 async fn voltagent_is_understood() {
-    let agent = Saved::serve(include_str!("../../interop/servers/saved/voltagent.json")).await;
+    let modules = node::with(&node::VOLTAGENT).await;
+    let mut node = Command::new("node");
+    node.arg(interop("voltagent.mjs")).env("NODE_PATH", modules);
+    let agent = Bridge::listening(&mut node);
     let found = Found {
         name: "volt",
         speaks: "JSONRPC 0.3",
         errors: &[],
     };
-    meet(&agent.card, &found).await;
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
+}
+
+#[tokio::test]
+async fn crewai_is_understood() {
+    if !venv::is_large_wanted() {
+        return;
+    }
+    let agent = python("crewai_agent.py", &venv::CREWAI).await;
+    let found = Found {
+        name: "crewai",
+        speaks: "JSONRPC 0.3",
+        errors: &[],
+    };
+    meet(agent.url(), &found).await;
+    turns(agent.url()).await;
 }
 
 /// An answer is shown once, waiting and streaming; the agent is found, and what is wrong with its card is told.

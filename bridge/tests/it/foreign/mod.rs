@@ -4,7 +4,6 @@
 
 mod frameworks;
 mod life;
-mod saved;
 
 use std::{path::PathBuf, process::Command, time::Duration};
 

@@ -49,6 +49,23 @@ async fn strands_shows_each_answer_once() {
 }
 
 #[tokio::test]
+async fn beeai_shows_each_answer_once() {
+    python("beeai_agent.py", &venv::BEEAI).await;
+}
+
+#[tokio::test]
+async fn nvidia_s_toolkit_shows_each_answer_once() {
+    python("nvidia_nat.py", &venv::NAT).await;
+}
+
+#[tokio::test]
+async fn crewai_shows_each_answer_once() {
+    if venv::is_large_wanted() {
+        python("crewai_delegation.py", &venv::CREWAI).await;
+    }
+}
+
+#[tokio::test]
 async fn a2a_ai_provider_shows_each_answer_once() {
     let modules = node::with(&node::AI_PROVIDER).await;
     let mut client = Command::new("node");

@@ -34,17 +34,23 @@ fn every_version_is_the_one_that_is_installed() {
     let table = fs::read_to_string(interop("README.md")).unwrap();
     let python = venv::A2A_SDK_1_0.iter().chain(&venv::A2A_SDK_0_3);
     let python = python.chain(&venv::SHOWING).chain(&venv::STRANDS);
-    let python = python.chain(&venv::FASTA2A);
+    let python = python.chain(&venv::FASTA2A).chain(&venv::CREWAI);
+    let python = python
+        .chain(&venv::BEEAI)
+        .chain(&venv::NAT)
+        .chain(&venv::LANGGRAPH);
     let python = python.filter_map(|one| {
         let (name, version) = one.split_once("==")?;
         Some((name.split('[').next()?, version))
     });
     let node = node::A2A_JS_SDK.iter().chain(&node::AI_PROVIDER);
+    let node = node.chain(&node::VOLTAGENT);
     let node = node.filter_map(|one| one.rsplit_once('@'));
     let manifest = fs::read_to_string(interop("rust/Cargo.toml")).unwrap();
     let rust = manifest.lines().filter_map(exact);
     // What an SDK needs beside it has no row of its own.
-    let beside = |name: &str| !name.contains("a2a") && !name.contains("health");
+    let counts = ["a2a", "health", "beeai", "crewai", "langgraph-api"];
+    let beside = |name: &str| !counts.iter().any(|one| name.contains(one));
     let all = python.chain(node).chain(rust);
     let inside = ["a2a-lf", "a2a-pb"];
     for (name, version) in all.filter(|(name, _)| !beside(name) && !inside.contains(name)) {

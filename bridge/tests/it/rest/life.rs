@@ -44,7 +44,7 @@ async fn a_task_lives_over_1_0() {
     assert_eq!(sent.headers()["content-type"], "application/a2a+json");
     let task = json_of(sent).await["task"].take();
     assert_eq!(
-        task["status"]["message"]["parts"],
+        task["artifacts"][0]["parts"],
         json!([{"text": "You said: hi"}])
     );
     let id = task["id"].as_str().unwrap();
@@ -80,7 +80,11 @@ async fn streams_have_bare_items_and_are_taken_up_again() {
         .iter()
         .flat_map(|(_, item)| item.as_object().unwrap().keys().map(String::as_str))
         .collect();
-    assert_eq!(kinds, ["task", "statusUpdate"], "{events:?}");
+    assert_eq!(
+        kinds,
+        ["task", "artifactUpdate", "statusUpdate"],
+        "{events:?}"
+    );
     let task = events[0].1["task"]["id"].as_str().unwrap();
     assert!(
         events.iter().all(|(id, _)| id.starts_with(task)),
@@ -111,7 +115,7 @@ async fn a_task_lives_over_0_3_in_both_of_its_forms() {
     let task = json_of(sent).await["task"].take();
     assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED");
     assert_eq!(
-        task["status"]["message"]["content"],
+        task["artifacts"][0]["parts"],
         json!([{"text": "You said: hi"}])
     );
     let id = task["id"].as_str().unwrap();
@@ -128,7 +132,7 @@ async fn a_task_lives_over_0_3_in_both_of_its_forms() {
         Some(&say_v0_3("m-2", "hi")),
     )
     .await;
-    assert_eq!(events[1].1["statusUpdate"]["final"], true, "{events:?}");
+    assert_eq!(events[2].1["statusUpdate"]["final"], true, "{events:?}");
 
     let plain = json!({"message": {"kind": "message", "messageId": "m-3", "role": "user",
         "parts": [{"kind": "text", "text": "hi"}]}});
@@ -138,5 +142,5 @@ async fn a_task_lives_over_0_3_in_both_of_its_forms() {
     let mut plain = plain;
     plain["message"]["messageId"] = "m-4".into();
     let events = stream(&app, "POST /a2a/v1/message:stream", &[], Some(&plain)).await;
-    assert_eq!(events[1].1["statusUpdate"]["status"]["state"], "completed");
+    assert_eq!(events[2].1["statusUpdate"]["status"]["state"], "completed");
 }

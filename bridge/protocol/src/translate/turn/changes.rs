@@ -4,9 +4,9 @@ use alloc::string::String;
 
 use super::{Output, Turn, pieces::artifact, waits_for};
 use crate::{
-    a2a::Message,
+    a2a::{Message, Metadata},
     activity::{Activity, ActivityType},
-    translate::from_activity,
+    translate::{answer, from_activity},
 };
 
 /// How many of the messages of a turn are kept, in case those after them are taken back.
@@ -43,6 +43,9 @@ impl Turn {
                 self.replace(message_id, message);
                 self.outputs.push_back(Output::Metadata(metadata));
             }
+            message if self.artifacts.contains(&answer::artifact_id(&message_id)) => {
+                self.change_answer(activity, message_id, message, metadata);
+            }
             message => {
                 if is_update {
                     self.asked = waits_for(activity).or(self.asked.take());
@@ -57,6 +60,34 @@ impl Turn {
                 });
             }
         }
+    }
+
+    /// What was told as an artifact is another one, or none any more. What has become a question is told at
+    /// the end, in the status.
+    fn change_answer(
+        &mut self,
+        activity: &Activity,
+        id: String,
+        message: Option<Message>,
+        metadata: Metadata,
+    ) {
+        self.revise(&id, message.as_ref());
+        let asked = waits_for(activity).filter(|_| message.is_some());
+        let answer = message.filter(|_| asked.is_none());
+        self.asked = asked.or(self.asked.take());
+        let answer = answer.as_ref().and_then(answer::output);
+        if let Some(answer) = answer {
+            self.outputs.push_back(answer);
+            return self.outputs.push_back(Output::Metadata(metadata));
+        }
+        let artifact_id = answer::artifact_id(&id);
+        self.artifacts.remove(&artifact_id);
+        self.outputs.push_back(Output::Revised {
+            message_id: artifact_id,
+            message: None,
+            metadata,
+            is_quiet: false,
+        });
     }
 
     /// The answer that was streamed is another one.

@@ -18,12 +18,28 @@ impl Turn {
             return self.end(TaskState::AuthRequired, Some(asked), None);
         }
         let state = self.asked.clone().unwrap_or(self.silent_end.state());
-        let status = (state, self.shown.as_ref().map(id));
+        let message = self.shown.clone().filter(|one| !self.is_answer(one));
+        let status = (state, message.as_ref().map(id));
         if self.told.as_ref() == Some(&status) && self.held.is_empty() {
             self.close_streams();
             return self.finish();
         }
         self.end(status.0, self.shown.clone(), None);
+    }
+
+    /// A message as the answer, or a part of it.
+    pub(super) fn tell_answer(&mut self, message: &Message) {
+        if let Some(output) = answer::output(message) {
+            self.outputs.push_back(output);
+            self.artifacts
+                .insert(answer::artifact_id(&message.message_id));
+        }
+    }
+
+    /// Whether the message was told as an artifact.
+    fn is_answer(&self, message: &Message) -> bool {
+        self.artifacts
+            .contains(&answer::artifact_id(&message.message_id))
     }
 
     pub(super) fn end_of_conversation(&mut self, activity: &Activity) {
@@ -68,29 +84,38 @@ impl Turn {
                 self.answer(message);
                 None
             }
+            // Why it failed is looked for in the status, whatever else says it.
+            TaskState::Failed | TaskState::Rejected => self.last_status(message),
             _ => {
-                let last = message.as_ref().map(id);
-                self.held.retain(|held| Some(id(held)) != last);
-                self.tell();
-                message
+                let message = message.filter(|one| !self.is_answer(one));
+                self.last_status(message)
             }
         };
         self.status(state, message, metadata);
         self.finish();
     }
 
+    /// The message of the last status, once those before it are told.
+    fn last_status(&mut self, message: Option<Message>) -> Option<Message> {
+        let last = message.as_ref().map(id);
+        self.held.retain(|held| Some(id(held)) != last);
+        self.tell_on_the_way();
+        message
+    }
+
     /// The answer of a task that completes: all that was not told yet, or else the last message, unless the
     /// bot has spoken in a stream since.
     fn answer(&mut self, last: Option<Message>) {
         let held = core::mem::take(&mut self.held);
-        let last = last.filter(|_| held.is_empty() && !self.is_streamed);
+        let is_told = |one: &Message| self.is_streamed || self.is_answer(one);
+        let last = last.filter(|one| held.is_empty() && !is_told(one));
         for message in held.iter().chain(&last) {
             let is_text = message.parts.iter().all(|part| part.as_text().is_some());
-            let output = match is_text && self.streams.have_sent(&message.text()) {
-                true => Some(unsaid(message)),
-                false => answer::output(message),
-            };
-            self.outputs.extend(output);
+            if is_text && self.streams.have_sent(&message.text()) {
+                self.outputs.push_back(unsaid(message));
+            } else {
+                self.tell_answer(message);
+            }
         }
     }
 

@@ -16,7 +16,8 @@
 //! streams that are still open are closed. If the task completes, the messages that were not told yet are its
 //! [`answer`](super::answer); else they are statuses, the last one that of the state in which the turn leaves
 //! the task. A bot that types, streams or is silent for a while has more to do: what it said until then is told
-//! at once, with status working. A status that was told is not told again.
+//! at once, as part of the answer if a silent end completes the task, and else with status working. What was
+//! told is not told again. A question is told at the end alone, whatever the silence.
 
 mod changes;
 mod ending;
@@ -60,7 +61,7 @@ pub struct Turn {
     is_streamed: bool,
     /// Those before it, the oldest first, as many as may come to be the last one again.
     before: VecDeque<Message>,
-    /// The artifacts that the task had before the turn.
+    /// The artifacts that the task had before the turn, and the messages that were told as artifacts since.
     artifacts: BTreeSet<String>,
     /// The last status told: its state, and the id of its message.
     told: Option<(TaskState, Option<String>)>,
@@ -120,6 +121,7 @@ impl Turn {
             // Whoever asked has finished, even if nobody said so.
             Input::TimedOut if self.asked.is_some() => self.end_in_silence(),
             Input::TimedOut => self.fail(TIMED_OUT.into()),
+            Input::Lull if self.asked.is_some() => {}
             Input::Lull => self.tell(),
         }
         Ok(())
@@ -132,7 +134,7 @@ impl Turn {
 
     /// Whether there is something that a silence of the bot, [`Input::Lull`], would tell.
     pub fn has_untold(&self) -> bool {
-        !self.held.is_empty()
+        !self.held.is_empty() && self.asked.is_none()
     }
 
     /// Whether the turn is over. There may still be something to poll.
@@ -196,8 +198,18 @@ impl Turn {
         self.outputs.push_back(Output::Said(message));
     }
 
-    /// Tells what was said so far: words on the way.
+    /// Tells what was said so far.
     fn tell(&mut self) {
+        if self.asked.is_some() || self.silent_end != SilentEnd::Completed {
+            return self.tell_on_the_way();
+        }
+        for message in core::mem::take(&mut self.held) {
+            self.tell_answer(&message);
+        }
+    }
+
+    /// The same as words on the way.
+    fn tell_on_the_way(&mut self) {
         for message in core::mem::take(&mut self.held) {
             self.status(TaskState::Working, Some(message), None);
         }
