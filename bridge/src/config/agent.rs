@@ -203,7 +203,8 @@ pub struct EndingConfig {
     pub expecting_input: Option<bool>,
     /// Silence of this length after the last thing that the bot said; 2s if absent.
     pub quiet: Option<Period>,
-    /// The same for a bot that had spoken before it took the message; 100ms if absent.
+    /// The same for a bot that had spoken before it took the message; if absent, 50ms until its turns have
+    /// shown that it takes messages at the end of them, and nothing from then on.
     pub settle: Option<Period>,
     /// Silence of this length of a bot that has said nothing yet; 60s if absent.
     pub patience: Option<Period>,

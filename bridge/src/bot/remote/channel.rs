@@ -16,6 +16,7 @@ use url::Url;
 
 use super::{
     Admission, Anonymous, Credential, RemoteSettings, UserId,
+    acceptance::Acceptance,
     address::{Address, Addresses, Secret},
     beginnings::Beginnings,
     executor::RemoteExecutor,
@@ -147,6 +148,8 @@ pub(super) struct Shared {
     pub(super) beginnings: Beginnings,
     pub(super) replays: Replays,
     bots: Mutex<BTreeMap<String, Arc<RemoteBot>>>,
+    /// What the turns of each bot have shown, by its URL.
+    acceptances: Mutex<BTreeMap<Url, Arc<Acceptance>>>,
 }
 
 /// Why there is no channel.
@@ -179,6 +182,7 @@ impl Channel {
             beginnings: Beginnings::default(),
             replays: Replays::default(),
             bots: Mutex::default(),
+            acceptances: Mutex::default(),
             store,
             settings,
             http,
@@ -227,6 +231,15 @@ impl Shared {
     pub(super) fn bot(&self, address: &Address) -> Option<Arc<RemoteBot>> {
         let hosted = self.lock().get(&address.agent).cloned();
         hosted.or_else(|| self.lines.bot(address))
+    }
+
+    /// What the turns of a bot have shown so far. A reload of the configuration does not forget it.
+    pub(super) fn acceptance(&self, bot: &RemoteBot) -> Arc<Acceptance> {
+        let mut all = self
+            .acceptances
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.entry(bot.url.clone()).or_default().clone()
     }
 
     /// Where a bot reaches the bridge, without a slash at the end.

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::{
     Ending, RemoteBot,
+    acceptance::Acceptance,
     address::{Address, Secret},
     answer::{Answered, Listener},
     call::{self, CallError},
@@ -205,10 +206,20 @@ impl RemoteExecutor {
                 if line.heard().borrow().count == 0 {
                     self.arrived(scene).await;
                 }
-                heard::finished(line.heard(), &self.bot.settings.ending).await;
+                self.finished(line).await;
             }
         }
         Ok(())
+    }
+
+    /// Waits for the end of a turn that the bot accepted, and learns from it when the next ones end.
+    async fn finished(&self, line: &Line) {
+        let acceptance = self.channel.acceptance(&self.bot);
+        let ending = &self.bot.settings.ending;
+        match heard::finished(line.heard(), ending, &acceptance).await {
+            true => acceptance.was_over(),
+            false => acceptance.was_not_over(),
+        }
     }
 
     /// The bot has taken the message, and answers later: it is logged, so that a restart waits for that too.
@@ -257,10 +268,10 @@ impl RemoteExecutor {
         }
         let Ending { quiet, .. } = self.bot.settings.ending;
         let ending = Ending {
-            settle: quiet,
+            settle: Some(quiet),
             ..self.bot.settings.ending
         };
-        heard::finished(heard, &ending).await;
+        heard::finished(heard, &ending, &Acceptance::default()).await;
         Ok(())
     }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use bridge_protocol::activity::{Activity, ActivityType, StreamType};
 use tokio::{sync::watch, time::timeout};
 
-use super::Ending;
+use super::{Ending, acceptance::Acceptance};
 
-/// How long the end of the conversation may take behind what bots say last.
+/// How long the end of the conversation may take behind what bots say last, and more words of a bot that had
+/// spoken before it took the message.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// What was heard of a bot so far.
@@ -90,22 +91,39 @@ fn spoken(activity: &Activity, ending: &Ending) -> Mood {
     }
 }
 
-/// Comes when the bot seems to have finished its turn.
-pub(super) async fn finished(mut heard: watch::Receiver<Heard>, ending: &Ending) {
+/// Comes when the bot seems to have finished its turn, and says whether it had when this was asked: it had spoken
+/// by then and said no more.
+pub(super) async fn finished(
+    mut heard: watch::Receiver<Heard>,
+    ending: &Ending,
+    acceptance: &Acceptance,
+) -> bool {
     let before = heard.borrow().count;
+    let settle = ending.settle.unwrap_or(match acceptance.ends_turns() {
+        true => Duration::ZERO,
+        false => MOMENT,
+    });
     loop {
         let now = *heard.borrow_and_update();
+        let has_spoken_on = now.count != before;
+        let was_over = before > 0 && !has_spoken_on;
         let wait = match now.mood {
-            Mood::Ended => return,
-            Mood::Finished => MOMENT.min(ending.settle),
+            Mood::Ended => return was_over,
+            Mood::Finished if has_spoken_on => MOMENT,
+            Mood::Finished => settle.min(MOMENT),
             Mood::Silent | Mood::AtWork => ending.patience,
-            Mood::Spoken if now.count == before => ending.settle,
-            Mood::Spoken => ending.quiet,
+            Mood::Spoken if has_spoken_on => ending.quiet,
+            Mood::Spoken => settle,
         };
+        if wait.is_zero() {
+            return was_over;
+        }
         match timeout(wait, heard.changed()).await {
             Ok(Ok(())) => {}
             // Nothing more came, or nothing more can.
-            Ok(Err(_)) | Err(_) => return,
+            Ok(Err(_)) | Err(_) => {
+                return was_over && matches!(now.mood, Mood::Spoken | Mood::Finished);
+            }
         }
     }
 }
@@ -171,7 +189,7 @@ mod tests {
 
     /// How long it takes until a bot counts as finished that says these things after so many seconds
     /// each, the first `before` of them before it answered.
-    async fn waited(before: usize, said: &[(u64, &str)]) -> Duration {
+    async fn waited(acceptance: &Acceptance, before: usize, said: &[(u64, &str)]) -> Duration {
         let (sender, receiver) = watch::channel(Heard::default());
         let ending = Ending::default();
         let say = |kind: &str| {
@@ -189,10 +207,50 @@ mod tests {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            () = finished(receiver, &ending) => {}
+            _ = finished(receiver, &ending, acceptance) => {}
             () = saying => {}
         }
         start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bot_whose_turns_are_over_at_its_202_is_not_waited_for() {
+        let learnt = Acceptance::default();
+        (0..100).for_each(|_| learnt.was_over());
+        for (said, millis) in [(&[(0, "message")][..], 0), (&[(0, "typing")], 60_000)] {
+            let waited = waited(&learnt, 1, said).await;
+            assert_eq!(waited.as_millis(), millis, "{said:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_bot_says_after_its_202_shows_that_its_turn_was_not_over() {
+        for (before, after, was_over) in [
+            (&["message"][..], &[][..], true),
+            (&["message", "endOfConversation"], &[], true),
+            (&["message"], &["message"], false),
+            (&[], &["message"], false),
+            (&["typing"], &[], false),
+            (&[], &[], false),
+        ] {
+            let (sender, receiver) = watch::channel(Heard::default());
+            let ending = Ending::default();
+            let say = |kinds: &[&str]| {
+                for kind in kinds {
+                    let mood = mood(&activity(json!({"type": kind})), &ending);
+                    sender.send_modify(|heard| *heard = heard.after(mood));
+                }
+            };
+            say(before);
+            let acceptance = Acceptance::default();
+            let finished = finished(receiver, &ending, &acceptance);
+            let speaking = async {
+                sleep(Duration::from_millis(1)).await;
+                say(after);
+            };
+            let (told, ()) = tokio::join!(finished, speaking);
+            assert_eq!(told, was_over, "{before:?}, then {after:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -211,7 +269,7 @@ mod tests {
             (0, &[(1, "message"), (1, "endOfConversation")], 2_000),
             (0, &[(1, "trace")], 61_000),
         ] {
-            let waited = waited(before, said).await;
+            let waited = waited(&Acceptance::default(), before, said).await;
             // The clock of tests goes in milliseconds.
             let expected = Duration::from_millis(millis);
             let late = waited.saturating_sub(expected);

@@ -10,12 +10,13 @@
 //!
 //! Within:
 //! - `executor`, `request`, `call`, `answer`: to the bot, and what it answers
-//! - `lines`, `heard`: the turns that are open, and when they are over
+//! - `lines`, `heard`, `acceptance`: the turns that are open, and when they are over
 //! - `visit`, `saying`, `changing`, `anew`: the bot calls
 //! - `beginnings`, `replays`: what must happen once
 //! - `tokens`: what lets them in, for those that want tokens
 //! - `address`, `address_keys`, `files`, `scrub`: service URLs, files, and what clients must not see of either
 
+mod acceptance;
 mod access;
 mod address;
 mod address_keys;

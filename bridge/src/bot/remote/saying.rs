@@ -173,6 +173,7 @@ impl Visit {
     }
 
     async fn keep_unasked(&self, head: &Arc<Head>, activity: Activity) -> Result<Kept, Refused> {
+        self.channel.acceptance(&self.bot).was_not_over();
         let store = &self.channel.store;
         let task = store.task(&self.address.caller, &head.task).await?.task;
         let (caller, secret) = (&self.address.caller, &self.secret);

@@ -126,8 +126,9 @@ pub struct Ending {
     pub expecting_input: bool,
     /// How long after the last thing that the bot said.
     pub quiet: Duration,
-    /// The same where the bot had spoken before it answered 202: most such bots have finished by then.
-    pub settle: Duration,
+    /// The same where the bot had spoken before it answered 202: most such bots have finished by then. `None` is
+    /// 50 ms until the bot's own turns have shown that its 202 comes at their end, and nothing from then on.
+    pub settle: Option<Duration>,
     /// How long a bot may be silent that has said nothing yet, or that was typing last.
     pub patience: Duration,
 }
@@ -140,7 +141,7 @@ impl Ending {
             Turns::Late => Self {
                 answer: false,
                 quiet: LATE,
-                settle: LATE,
+                settle: Some(LATE),
                 ..Self::default()
             },
         }
@@ -154,7 +155,7 @@ impl Default for Ending {
             final_piece: true,
             expecting_input: true,
             quiet: Duration::from_secs(2),
-            settle: Duration::from_millis(50),
+            settle: None,
             patience: Duration::from_secs(60),
         }
     }

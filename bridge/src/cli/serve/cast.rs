@@ -237,13 +237,17 @@ fn silent_end(said: &AgentConfig, usual: SilentEnd) -> SilentEnd {
 fn ending(said: &EndingConfig, usual: &Ending) -> Ending {
     let quiet = or(said.quiet, usual.quiet);
     // A late bot that spoke before its HTTP answer has not finished by that.
-    let settle = if usual.answer { usual.settle } else { quiet };
+    let settle = if usual.answer {
+        usual.settle
+    } else {
+        Some(quiet)
+    };
     Ending {
         answer: said.answer.unwrap_or(usual.answer),
         final_piece: said.final_piece.unwrap_or(usual.final_piece),
         expecting_input: said.expecting_input.unwrap_or(usual.expecting_input),
         quiet,
-        settle: or(said.settle, settle),
+        settle: said.settle.map(|period| period.0).or(settle),
         patience: or(said.patience, usual.patience),
     }
 }

@@ -152,7 +152,7 @@ async fn bridge(bot: &str) -> Router {
     let channel = Channel::new(store.clone(), ChannelSettings::at(here)).unwrap();
     let ending = Ending {
         quiet: Duration::from_millis(1),
-        settle: Duration::from_millis(1),
+        settle: Some(Duration::from_millis(1)),
         patience: Duration::from_millis(1),
         ..Ending::default()
     };

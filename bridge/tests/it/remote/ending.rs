@@ -41,7 +41,7 @@ fn patient() -> RemoteSettings {
     RemoteSettings {
         ending: Ending {
             quiet: Duration::from_secs(100),
-            settle: Duration::from_secs(100),
+            settle: Some(Duration::from_secs(100)),
             patience: Duration::from_secs(100),
             ..Ending::default()
         },

@@ -166,7 +166,7 @@ fn quick() -> RemoteSettings {
     RemoteSettings {
         ending: Ending {
             quiet: Duration::from_millis(150),
-            settle: Duration::from_millis(10),
+            settle: Some(Duration::from_millis(10)),
             patience: Duration::from_secs(10),
             ..Ending::default()
         },

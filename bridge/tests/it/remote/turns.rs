@@ -17,7 +17,7 @@ fn with(turns: Turns) -> RemoteSettings {
     RemoteSettings {
         ending: Ending {
             quiet: Duration::from_millis(300),
-            settle: usual.ending.settle.min(Duration::from_millis(300)),
+            settle: usual.ending.settle.map(|_| Duration::from_millis(300)),
             ..usual.ending
         },
         ..usual

@@ -1,0 +1,56 @@
+//! What a bot's own turns show about its 202: whether it comes when the turn is over, or when the turn begins.
+//!
+//! Most SDKs answer 202 after the bot's turn (the Agents SDK for Python does), others at once (that for .NET does).
+//! The status does not tell which. But a bot that answers at once speaks after its 202, so a bot that had spoken
+//! before it, turn after turn, and never after it, answers at the end.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many turns in a row must have been over at their 202. A bot that answers at once can be overtaken by its own
+/// words now and then, when the machine is busy, but not so often in a row.
+const ENOUGH: u32 = 8;
+
+/// The turns of one bot that it accepted with 202.
+#[derive(Debug, Default)]
+pub(super) struct Acceptance {
+    /// How many were over at their 202 since one was not.
+    over: AtomicU32,
+}
+
+impl Acceptance {
+    /// A turn was over at its 202: the bot had spoken, and said no more.
+    pub(super) fn was_over(&self) {
+        let next = |over: u32| Some(over.saturating_add(1));
+        let _ = self
+            .over
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    }
+
+    /// The bot spoke after a 202, or had not spoken before it. What was learnt is forgotten.
+    pub(super) fn was_not_over(&self) {
+        self.over.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether a 202 of this bot is the end of its turn, if it has spoken before.
+    pub(super) fn ends_turns(&self) -> bool {
+        self.over.load(Ordering::Relaxed) >= ENOUGH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_turn_that_goes_on_after_its_202_is_enough_to_wait_again() {
+        let acceptance = Acceptance::default();
+        for _ in 1..ENOUGH {
+            acceptance.was_over();
+            assert!(!acceptance.ends_turns());
+        }
+        acceptance.was_over();
+        assert!(acceptance.ends_turns());
+        acceptance.was_not_over();
+        assert!(!acceptance.ends_turns());
+    }
+}
