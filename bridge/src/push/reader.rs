@@ -54,14 +54,22 @@ impl Reader {
         })
     }
 
-    /// The next event; waits for it, and may be dropped while it does. `None` when the store is closed.
+    /// The next event that the log holds. `None` when there is no more yet, or the store is closed.
     pub(super) async fn next(&mut self) -> Result<Option<Notice>, StoreError> {
-        while let Some(stored) = self.follower.next().await? {
+        while self.follower.has_more().await? {
+            let Some(stored) = self.follower.next().await? else {
+                break;
+            };
             if let Some(notice) = self.notice(stored).await? {
                 return Ok(Some(notice));
             }
         }
         Ok(None)
+    }
+
+    /// The number of the last event that was read.
+    pub(super) fn seen(&self) -> Seq {
+        self.follower.seen()
     }
 
     async fn notice(&mut self, stored: Stored) -> Result<Option<Notice>, StoreError> {

@@ -1,7 +1,8 @@
 //! Delivers the events of one task for one setting, one after the other.
 //!
-//! Who waits, for a place or until an event is tried again, holds nothing of the task's log: it is read when
-//! there is a place for the delivery.
+//! Who waits, for news of the task, for a place, or until an event is tried again, holds nothing of the task's log: it
+//! is read when there is a place for the delivery. Most settings wait for their task most of the time, so a worker
+//! that does keeps little more than the setting.
 //!
 //! No lease is taken, since every store that there is can be opened by one process only. Over one that several
 //! machines share, all of them would deliver. `Worker::next` is then where one takes a lease for its lane. Who has
@@ -25,7 +26,11 @@ use super::{
     setting::Setting,
     slots::{Slot, Slots},
 };
-use crate::{clock, metrics::Metrics, store::StoreError};
+use crate::{
+    clock,
+    metrics::Metrics,
+    store::{Seq, StoreError},
+};
 
 /// After how long a store that failed is tried again.
 const STORE_AGAIN: Duration = Duration::from_secs(30);
@@ -42,6 +47,14 @@ pub(super) struct Worker {
     pub(super) progress: Progress,
 }
 
+/// What is left to do when all that the log holds was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// To wait for the events behind this one.
+    From(Seq),
+    Nothing,
+}
+
 /// Whether the worker goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
@@ -54,48 +67,78 @@ enum Next {
 impl Worker {
     /// Works until the task has ended and all is delivered, until an event is given up, or until it is asked to
     /// stop. What it has begun to write is written then.
-    pub(super) async fn run(mut self, mut stop: Stop) {
-        while let Err(error) = self.deliver_all(&mut stop).await {
-            let (task, id) = (&self.key.task, &self.key.id);
-            if is_final(&error) {
-                return tracing::error!(task, id, %error, "push notifications wait for a restart");
-            }
-            tracing::warn!(task, id, %error, "push notifications wait for the store");
-            tokio::select! {
-                biased;
-                () = stop.asked() => return,
-                () = sleep(STORE_AGAIN) => {}
+    pub(super) async fn run(self, mut stop: Stop) {
+        let mut worker = Box::new(self);
+        loop {
+            let news = match Box::pin(worker.deliver_all(&mut stop)).await {
+                Ok(Rest::Nothing) => return,
+                Ok(Rest::From(seen)) => tokio::select! {
+                    biased;
+                    () = stop.asked() => return,
+                    news = worker.news(seen) => news,
+                },
+                Err(error) => Err(error),
+            };
+            match news {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) if worker.can_go_on(&error) => tokio::select! {
+                    biased;
+                    () = stop.asked() => return,
+                    () = sleep(STORE_AGAIN) => {}
+                },
+                Err(_) => return,
             }
         }
     }
 
-    async fn deliver_all(&mut self, stop: &mut Stop) -> Result<(), StoreError> {
+    /// Whether a failure of the store is worth waiting for its end.
+    fn can_go_on(&self, error: &StoreError) -> bool {
+        let (task, id) = (&self.key.task, &self.key.id);
+        let is_final = is_final(error);
+        match is_final {
+            true => tracing::error!(task, id, %error, "push notifications wait for a restart"),
+            false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
+        }
+        !is_final
+    }
+
+    /// Waits until the log holds more than `seen`; false when there will be no more.
+    async fn news(&self, seen: Seq) -> Result<bool, StoreError> {
+        let Key { caller, task, .. } = &self.key;
+        let mut watch = self.book.store().watch(caller, task).await?;
+        Ok(watch.after(seen).await.is_some())
+    }
+
+    /// Delivers what the log holds.
+    async fn deliver_all(&mut self, stop: &mut Stop) -> Result<Rest, StoreError> {
         let mut reader = None;
         loop {
             // Here and below: who is to stop begins nothing more, though there is something to begin.
             let next = tokio::select! {
                 biased;
-                () = stop.asked() => return Ok(()),
+                () = stop.asked() => return Ok(Rest::Nothing),
                 next = self.next(&mut reader) => next?,
             };
             let Some((notice, slot)) = next else {
-                return Ok(());
+                let seen = reader.map_or(self.progress.seq, |reader| reader.seen());
+                return Ok(Rest::From(seen));
             };
             let pause = match self.deliver(notice, slot, stop).await? {
                 Next::Event => continue,
-                Next::Stop => return Ok(()),
+                Next::Stop => return Ok(Rest::Nothing),
                 Next::Again(pause) => pause,
             };
             reader = None;
             tokio::select! {
                 biased;
-                () = stop.asked() => return Ok(()),
+                () = stop.asked() => return Ok(Rest::Nothing),
                 () = sleep(pause) => {}
             }
         }
     }
 
-    /// The next event, with a place for its delivery. `None` when the store is closed.
+    /// The next event that the log holds, with a place for its delivery.
     async fn next(
         &self,
         reader: &mut Option<Reader>,

@@ -73,6 +73,20 @@ impl Follower {
         }
     }
 
+    /// Whether the log holds more than was given, as far as was told: then [`Follower::next`] does not wait for news.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(crate) async fn has_more(&mut self) -> Result<bool, StoreError> {
+        let (seen, is_read_ahead) = (self.seen, !self.read.is_empty());
+        Ok(is_read_ahead || self.watch().await?.seq() > seen)
+    }
+
+    /// The number of the last event that it gave.
+    pub(crate) fn seen(&self) -> Seq {
+        self.seen
+    }
+
     /// The next events. How large they are is known once they are read: if there is no room for them, they
     /// are read again when there is.
     async fn page(&mut self) -> Result<Vec<Stored>, StoreError> {
@@ -106,10 +120,14 @@ impl Follower {
 
     /// Waits until the log holds more than was seen; false when there will be no more.
     async fn news(&mut self) -> Result<bool, StoreError> {
-        let watch = match &mut self.watch {
+        let seen = self.seen;
+        Ok(self.watch().await?.after(seen).await.is_some())
+    }
+
+    async fn watch(&mut self) -> Result<&mut Watch, StoreError> {
+        Ok(match &mut self.watch {
             Some(watch) => watch,
             none => none.insert(self.store.watch(&self.caller, &self.task).await?),
-        };
-        Ok(watch.after(self.seen).await.is_some())
+        })
     }
 }

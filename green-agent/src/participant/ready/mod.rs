@@ -18,8 +18,11 @@ use look::{ask_all, card_urls};
 
 pub use look::Seen;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// For so long, a refused connection is tried again after the shortest pause: it costs next to nothing, and most
+/// agents listen by then.
+const STARTING: Duration = Duration::from_secs(10);
 const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 
 /// What shows that somebody is ready.
@@ -149,8 +152,8 @@ async fn poll(
         Awaited::Card => card_urls(endpoint),
         Awaited::Answer => vec![endpoint.clone()],
     };
-    let deadline = Instant::now() + limit;
-    let mut pause = FIRST_PAUSE;
+    let begun = Instant::now();
+    let deadline = begun + limit;
     let mut seen = Seen::Silence;
     loop {
         match timeout_at(deadline, ask_all(client, &places)).await {
@@ -162,9 +165,19 @@ async fn poll(
             Ok(Err(instead)) => seen = instead,
             Err(_) => return Err(seen),
         }
+        let pause = pause(&seen, begun.elapsed());
         if timeout_at(deadline, sleep(pause)).await.is_err() {
             return Err(seen);
         }
-        pause = LONGEST_PAUSE.min(pause * 3 / 2);
+    }
+}
+
+/// How long to wait before the next look, when this was seen after so long.
+fn pause(seen: &Seen, waited: Duration) -> Duration {
+    match seen {
+        Seen::NoConnection { .. } if waited < STARTING => SHORTEST_PAUSE,
+        Seen::NoConnection { .. } | Seen::Silence | Seen::Status { .. } | Seen::NotACard { .. } => {
+            (waited / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+        }
     }
 }

@@ -93,3 +93,20 @@ async fn a_refused_connection_is_called_so() {
     let seen = never_ready(&format!("http://{address}").parse().unwrap()).await;
     assert_eq!(seen.to_string(), "connection refused");
 }
+
+#[test]
+fn who_does_not_listen_yet_is_looked_at_often() {
+    let refused = Seen::NoConnection {
+        why: "connection refused".into(),
+    };
+    let millis = |seen: &Seen, waited| pause(seen, Duration::from_millis(waited)).as_millis();
+    for (waited, unconnected, silent) in [
+        (0, 10, 10),
+        (400, 10, 100),
+        (9_999, 10, 500),
+        (10_000, 500, 500),
+    ] {
+        assert_eq!(millis(&refused, waited), unconnected, "after {waited} ms");
+        assert_eq!(millis(&Seen::Silence, waited), silent, "after {waited} ms");
+    }
+}
