@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -11,14 +12,26 @@ use serde::Deserialize;
 pub struct GrpcConfig {
     /// Whether it is spoken at all; it is if absent.
     pub enabled: Option<bool>,
-    /// Whether agent cards list it; they do if `address` is set, else not. Its `HOST:PORT` is no absolute URL, and some
-    /// clients of other bindings refuse a whole card for it.
+    /// Whether agent cards list it; they do if `address` is set, else not. As `HOST:PORT` it is no absolute URL, and
+    /// some clients of other bindings refuse a whole card for it.
     pub card: Option<bool>,
+    /// How agent cards write where it is; `host-port` if absent.
+    pub form: Option<GrpcForm>,
     /// A port of its own, as HOST:PORT, beside the one of everything else.
     #[schemars(with = "Option<String>")]
     pub listen: Option<SocketAddr>,
     /// Where clients reach it, if not where it listens: agent cards say so.
     pub address: Option<HostPort>,
+}
+
+/// How agent cards write where gRPC is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum GrpcForm {
+    /// HOST:PORT, which the gRPC channels of most SDKs are given as it is
+    HostPort,
+    /// http://HOST:PORT or https://HOST:PORT, for clients that check every address of a card
+    Url,
 }
 
 /// A host and a port.

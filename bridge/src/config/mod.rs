@@ -31,7 +31,7 @@ pub use agent::{
 };
 pub use card::{CardConfig, ProviderConfig, SkillConfig};
 pub use error::{ConfigError, ConfigErrors, Problem};
-pub use grpc::{GrpcConfig, HostPort};
+pub use grpc::{GrpcConfig, GrpcForm, HostPort};
 pub use guard::{CertificateConfig, CheckConfig, TokenConfig};
 pub use limits::LimitsConfig;
 pub use push::{PushConfig, PushPlace};

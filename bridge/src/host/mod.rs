@@ -25,6 +25,7 @@ use axum::Router;
 use bridge_protocol::a2a::AgentCard;
 use tokio::sync::watch;
 
+pub use crate::server::GrpcAddress;
 pub use front::Front;
 pub use grpc::Grpc;
 pub use hosted::Hosted;

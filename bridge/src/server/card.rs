@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::{Endpoint, GrpcInterface, Origin, render, rest, version};
+use super::{Endpoint, GrpcAddress, GrpcInterface, Origin, render, rest, version};
 
 /// How long a card may be used without asking again.
 const CACHE: &str = "public, max-age=60";
@@ -149,9 +149,13 @@ impl GrpcInterface {
         if !self.is_listed {
             return None;
         }
-        let address = self.address.clone().or_else(|| authority(http))?;
+        let http = Url::parse(http).ok()?;
+        let address = self.address.clone().or_else(|| authority(&http))?;
         Some(AgentInterface {
-            url: address,
+            url: match self.form {
+                GrpcAddress::HostPort => address,
+                GrpcAddress::Url => format!("{}://{address}", http.scheme()),
+            },
             protocol_binding: Binding::Grpc.as_str().to_owned(),
             tenant: self.tenant.clone(),
             protocol_version: Version::V1_0.as_str().to_owned(),
@@ -161,8 +165,7 @@ impl GrpcInterface {
 }
 
 /// Host and port of a URL, as gRPC's channels are given.
-fn authority(url: &str) -> Option<String> {
-    let url = Url::parse(url).ok()?;
+fn authority(url: &Url) -> Option<String> {
     Some(format!("{}:{}", url.host()?, url.port_or_known_default()?))
 }
 
@@ -244,10 +247,14 @@ mod tests {
             is_listed: true,
             address: Some("grpc.example:50051".into()),
             tenant: Some("echo".into()),
+            ..GrpcInterface::default()
         };
         let found = own.interface("http://localhost").unwrap();
         assert_eq!(found.url, "grpc.example:50051");
         assert_eq!(found.tenant.as_deref(), Some("echo"));
+        let form = GrpcAddress::Url;
+        let found = GrpcInterface { form, ..own }.interface("https://localhost");
+        assert_eq!(found.unwrap().url, "https://grpc.example:50051");
         let unlisted = GrpcInterface::default();
         assert_eq!(unlisted.interface("http://localhost"), None);
     }

@@ -95,8 +95,21 @@ pub struct GrpcInterface {
     pub is_listed: bool,
     /// `HOST:PORT`; where HTTP is reached if absent.
     pub address: Option<String>,
+    /// How cards write it.
+    pub form: GrpcAddress,
     /// The tenant that stands for the agent; absent for the one that is asked without.
     pub tenant: Option<String>,
+}
+
+/// How agent cards write where gRPC is spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GrpcAddress {
+    /// As `HOST:PORT`, which the channels of most SDKs are given as it is.
+    #[default]
+    HostPort,
+    /// As `http://HOST:PORT` or `https://HOST:PORT`: an absolute URL, as the specification has it (4.4.6), and as
+    /// clients want it that check all addresses of a card.
+    Url,
 }
 
 /// Where this request's client reaches the bridge, such as `https://agents.example`, as an

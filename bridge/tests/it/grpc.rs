@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, Request, StatusCode},
 };
 use bridge::{
-    host::{Grpc, Host},
+    host::{Grpc, GrpcAddress, Host},
     store::MemoryStore,
 };
 use bridge_protocol::{
@@ -299,13 +299,24 @@ async fn the_client_s_deadline_is_heeded_and_the_task_goes_on() {
     assert_eq!(got.one::<v1::Task, Task>().status.state, TaskState::Working);
 }
 
+fn listed(address: Option<&str>, form: GrpcAddress) -> Grpc {
+    Grpc::Listed {
+        address: address.map(str::to_owned),
+        form,
+    }
+}
+
 #[tokio::test]
 async fn cards_say_where_grpc_is_spoken() {
     for (grpc, expected) in [
         (Grpc::Here, None),
-        (Grpc::Listed, Some("localhost:3978")),
+        (listed(None, GrpcAddress::HostPort), Some("localhost:3978")),
         (
-            Grpc::At("grpc.example:443".into()),
+            listed(None, GrpcAddress::Url),
+            Some("http://localhost:3978"),
+        ),
+        (
+            listed(Some("grpc.example:443"), GrpcAddress::HostPort),
             Some("grpc.example:443"),
         ),
         (Grpc::Nowhere, None),

@@ -90,6 +90,30 @@ async fn auditors_find_nothing_but_what_is_known() {
 }
 
 #[tokio::test]
+async fn a2a_proof_keeps_its_contract_over_every_binding() {
+    let python = venv::with(&["a2a-proof==0.16.0"]).await.join("bin/python");
+    for (card, transports) in [
+        (&[][..], &["JSONRPC", "HTTP+JSON"][..]),
+        #[cfg(feature = "grpc")]
+        (&["--grpc-card=url"], &["JSONRPC", "HTTP+JSON", "GRPC"]),
+    ] {
+        let agents = [
+            "--store",
+            "memory",
+            "--builtin",
+            "sample",
+            "--builtin",
+            "echo",
+        ];
+        let bridge = Bridge::serve(&[&agents, card].concat());
+        let mut client = Command::new(&python);
+        client.arg(interop("a2a_proof.py")).arg(bridge.url());
+        let (passed, said) = run(client.args(transports), LIMIT).await;
+        assert!(passed, "with {card:?}:\n{said}");
+    }
+}
+
+#[tokio::test]
 async fn a2a_sdk_and_the_bridge_believe_each_others_signatures() {
     let folder = tempfile::tempdir().unwrap();
     let (config, key) = (

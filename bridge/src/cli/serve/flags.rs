@@ -12,8 +12,8 @@ use crate::{
         store::StoreChoice,
     },
     config::{
-        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, HttpUrl, PushPlace, Size,
-        TurnsAre,
+        self, Accept, AgentConfig, AgentName, Config, ConfigErrors, GrpcForm, HttpUrl, PushPlace,
+        Size, TurnsAre,
     },
 };
 
@@ -53,10 +53,17 @@ pub(in crate::cli) struct Serve {
     #[cfg(feature = "grpc")]
     #[arg(long, value_name = "HOST:PORT")]
     grpc_listen: Option<SocketAddr>,
-    /// List gRPC on agent cards; some clients of other bindings refuse a card with it
+    /// List gRPC on agent cards, in this form; some clients of other bindings refuse a card with host-port
     #[cfg(feature = "grpc")]
-    #[arg(long)]
-    grpc_card: bool,
+    #[arg(
+        long,
+        value_name = "FORM",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "host-port"
+    )]
+    grpc_card: Option<GrpcForm>,
     /// A built-in agent; several may be named. Without any agent: sample
     #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
@@ -109,7 +116,8 @@ impl Serve {
         #[cfg(feature = "grpc")]
         {
             config.grpc.listen = self.grpc_listen.or(config.grpc.listen);
-            config.grpc.card = self.grpc_card.then_some(true).or(config.grpc.card);
+            config.grpc.card = self.grpc_card.map(|_| true).or(config.grpc.card);
+            config.grpc.form = self.grpc_card.or(config.grpc.form);
         }
         config.limits.body = self.body_limit.or(config.limits.body);
         config.allow_plain_http |= self.allow_plain_http;

@@ -10,8 +10,8 @@ use url::Url;
 use bridge_client::is_loopback;
 
 use crate::{
-    config::{AgentConfig, Config},
-    host::Grpc,
+    config::{AgentConfig, Config, GrpcForm},
+    host::{Grpc, GrpcAddress},
 };
 
 /// Where to listen if nobody says.
@@ -185,8 +185,13 @@ impl Place {
         match (config.grpc.enabled, said.or(own)) {
             (Some(false), _) => Grpc::Nowhere,
             (Some(true) | None, _) if !is_listed => Grpc::default(),
-            (Some(true) | None, Some(address)) => Grpc::At(address),
-            (Some(true) | None, None) => Grpc::Listed,
+            (Some(true) | None, address) => Grpc::Listed {
+                address,
+                form: match config.grpc.form {
+                    None | Some(GrpcForm::HostPort) => GrpcAddress::HostPort,
+                    Some(GrpcForm::Url) => GrpcAddress::Url,
+                },
+            },
         }
     }
 }
