@@ -5,12 +5,15 @@
     Otherwise: gcd(b, a % b)
     Test gcd(12, 18) = 6
 
-The first line names the function and its parameters. Then come what it gives in which case, and what it gives
+The first line names the function and its parameters, and may tell what for. Then come what it gives in which case, and what it gives
 otherwise, as expressions of Python: arithmetic, comparisons, `and`, `or`, `not`, texts, lists, parts of them, the
-function itself, and what FUNCTIONS has. Each test says what the function gives for which values.
+function itself, and what FUNCTIONS has. Each test says what the function gives for which values, as JSON has them.
 """
 
 import ast
+import functools
+import json
+import keyword
 import re
 
 FUNCTIONS = {"abs", "int", "len", "list", "max", "min", "range", "reversed", "round", "sorted", "str", "sum"}
@@ -20,10 +23,14 @@ ALLOWED = (
     ast.List, ast.Tuple, ast.Subscript, ast.Slice, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
 )
 
-NAMED = re.compile(r"(?:.*\b)?function\s+(\w+)\s*\(([\w\s,]*)\)\s*[.:]?\s*$", re.I)
-CASE = re.compile(r"(?:if|when)\s+(.+?)\s*(?::|,\s*(?:give|return))\s*(.+)$", re.I)
+NAMED = re.compile(r"(?:.*?\b)?function\s+(\w+)\s*\(([\w\s,]*)\)\s*(?:[.:,]|[.:,]?\s+(?:that|which|to|for)\b.*)?$", re.I)
+CASE = re.compile(r"(?:if|when)\s+(.+)$", re.I)
+# What may stand between a case and its value; a colon may also stand inside of either.
+THEN = re.compile(r"\s*(?::|,\s*(?:give|return)\b)\s*", re.I)
 OTHERWISE = re.compile(r"(?:otherwise|else|give|return)\s*:?\s*(.+)$", re.I)
-TEST = re.compile(r"(?:test|example|where)\s*:?\s*(\w+)\s*(\(.*\))\s*(?:==?|is|gives)\s*(.+)$", re.I)
+TEST = re.compile(r"(?:test|example|where)\s*:?\s*(\w+)\s*\((.+)$", re.I)
+# What may stand between a call and its outcome; texts may have it in them too.
+GIVES = re.compile(r"\)\s*(?:==?|is\b|gives\b)\s*", re.I)
 
 
 class Function:
@@ -49,8 +56,9 @@ def read(text):
                 raise ValueError(f"line {number}: expected a function with its parameters, such as function gcd(a, b)")
             parameters = [name.strip() for name in found[2].split(",") if name.strip()]
             function = Function(found[1], parameters)
-            if not all(name.isidentifier() for name in (function.name, *parameters)):
-                raise ValueError(f"line {number}: expected names of letters, digits and _")
+            for name in (function.name, *parameters):
+                if not name.isidentifier() or keyword.iskeyword(name):
+                    raise ValueError(f"line {number}: {name} is no name that a function or parameter can have")
         else:
             read_line(function, number, line)
     if function is None or function.otherwise is None:
@@ -63,16 +71,36 @@ def read_line(function, number, line):
         if found := TEST.match(line):
             if found[1] != function.name:
                 raise ValueError(f"expected a test of {function.name}, found one of {found[1]}")
-            arguments = ast.literal_eval(f"[{found[2][1:-1]}]")
-            function.tests.append({"arguments": arguments, "expected": ast.literal_eval(found[3].rstrip("."))})
+            arguments, expected = cut(GIVES, found[2], lambda text: value(f"[{text}]"), value)
+            function.tests.append({"arguments": arguments, "expected": expected})
         elif found := CASE.match(line):
-            function.cases.append((expression(function, found[1]), expression(function, found[2])))
+            part = functools.partial(expression, function)
+            function.cases.append(cut(THEN, found[1], part, part))
         elif found := OTHERWISE.match(line):
             function.otherwise = expression(function, found[1])
         else:
             raise ValueError("expected If ..: .., Otherwise: .., or Test ..(..) = ..")
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"line {number}: {error}") from None
+
+
+def value(text):
+    """A value as JSON has it, which it goes to the agents as: a tuple is a list there."""
+    try:
+        return json.loads(json.dumps(ast.literal_eval(text), allow_nan=False))
+    except (SyntaxError, TypeError, ValueError):
+        raise ValueError(f"expected a number, a text, True, False, None, or lists of them, found {text}") from None
+
+
+def cut(mark, text, read_begin, read_end):
+    """The text's two parts, cut at the first mark where both can be read."""
+    wrong = ValueError("expected a case and a colon, or a call and what it gives")
+    for found in mark.finditer(text):
+        try:
+            return read_begin(text[:found.start()]), read_end(text[found.end():].rstrip("."))
+        except (SyntaxError, ValueError) as error:
+            wrong = error
+    raise wrong
 
 
 def expression(function, text):

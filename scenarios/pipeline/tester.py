@@ -25,11 +25,11 @@ module = {}
 exec(compile(code, name + ".py", "exec"), module)
 def outcome(case):
     try:
-        return {"found": module[name](*case["arguments"])}
+        return json.dumps({"found": module[name](*case["arguments"])}, allow_nan=False)
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        return json.dumps({"error": f"{type(error).__name__}: {error}"})
 for case in cases:
-    print(json.dumps(outcome(case)), flush=True)
+    print(outcome(case), flush=True)
 """
 
 
@@ -68,6 +68,13 @@ def run(code, name, cases):
     return [json.loads(line) for line in said.splitlines()]
 
 
+def is_same(found, expected):
+    """Whether they are one value: 2 and 2.0 are, and 1 and true are not."""
+    if isinstance(found, list) and isinstance(expected, list):
+        return len(found) == len(expected) and all(map(is_same, found, expected))
+    return isinstance(found, bool) == isinstance(expected, bool) and found == expected
+
+
 @skill(
     "Runs code with test cases and scores it",
     {"code": "string", "cases": "array"},
@@ -78,7 +85,7 @@ def review_code(code, cases):
     outcomes = run(code, name, cases)
     outcomes += [{"error": f"no answer within {SECONDS} s"}] * (len(cases) - len(outcomes))
     pairs = list(zip(cases, outcomes))
-    failed = [case | outcome for case, outcome in pairs if outcome.get("found", outcome) != case["expected"]]
+    failed = [case | outcome for case, outcome in pairs if not is_same(outcome.get("found", outcome), case["expected"])]
     passed = len(cases) - len(failed)
     score = round(10 * passed / max(1, len(cases)))
     return {
