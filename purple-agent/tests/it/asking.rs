@@ -27,7 +27,7 @@ use url::Url;
 
 use crate::{
     environments::{agent, evaluated},
-    green::{Green, GreenAgent, Plan, Tell, host, serve},
+    green::{Green, GreenAgent, Plan, Tell, Told, host, serve},
     hosted::patient,
 };
 
@@ -72,6 +72,101 @@ async fn details_are_found_in_every_shape_that_green_agents_send() {
         let report = evaluated(&Green::start(plan).await, &solver()).await;
         assert_eq!(report.verdict, Verdict::Passed, "shape {index}: {report:?}");
     }
+}
+
+/// Ways that are no shape of anybody's: sentences, other names, and what comes in pieces.
+const LOOSE_SHAPES: [Tell; 8] = [
+    // JSON inside of a sentence.
+    |told| {
+        let details = told.details.to_mcp_servers();
+        vec![vec![Part::text(format!(
+            "Please connect: {details} is yours, thank you."
+        ))]]
+    },
+    // Prose.
+    |told| {
+        let (url, token) = place(told);
+        vec![vec![Part::text(format!(
+            "The MCP server is at {url}. Use the bearer token \"{token}\" there."
+        ))]]
+    },
+    // An address and headers, without transport.
+    |told| {
+        let (url, token) = place(told);
+        let headers = json!({"Authorization": format!("Bearer {token}")});
+        vec![vec![Part::data(json!({"url": url, "headers": headers}))]]
+    },
+    |told| {
+        let (url, token) = place(told);
+        vec![vec![Part::data(json!({"server_url": url, "token": token}))]]
+    },
+    |told| {
+        let (url, token) = place(told);
+        vec![vec![Part::data(
+            json!({"mcp_server": {"endpoint": url, "token": token}}),
+        )]]
+    },
+    // The time until which they are good, in seconds since 1970.
+    |told| {
+        let mut details = url_of(&told.details);
+        details["expires_at"] = json!(4_102_444_800_u64);
+        vec![vec![Part::data(details)]]
+    },
+    // Headers in a second message.
+    |told| {
+        let (url, token) = place(told);
+        let headers = json!({"headers": {"Authorization": format!("Bearer {token}")}});
+        vec![
+            vec![Part::data(json!({"mcpServers": {"e": {"url": url}}}))],
+            vec![Part::data(headers)],
+        ]
+    },
+    // Good ones, a dead server beside them, and an old example behind them.
+    |told| {
+        let mut servers = told.details.to_mcp_servers();
+        servers["mcpServers"]["zzz"] = json!({"url": "http://127.0.0.1:1/mcp"});
+        let example = "For example, an old one: {\"url\": \"http://127.0.0.1:2/mcp\"}";
+        vec![vec![Part::data(servers)], vec![Part::text(example)]]
+    },
+];
+
+/// The server's address and token.
+fn place(told: &Told) -> (String, String) {
+    let details = url_of(&told.details);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let header = text(&details["headers"]["Authorization"]);
+    let token = header.strip_prefix("Bearer ").unwrap();
+    (text(&details["url"]), token.to_owned())
+}
+
+#[tokio::test]
+async fn details_are_found_in_what_green_agents_write_otherwise() {
+    for (index, tell) in LOOSE_SHAPES.into_iter().enumerate() {
+        let plan = Plan {
+            tell,
+            ..Plan::of("sum", 4)
+        };
+        let report = evaluated(&Green::start(plan).await, &solver()).await;
+        assert_eq!(report.verdict, Verdict::Passed, "shape {index}: {report:?}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_details_of_a_green_agent_without_streams_are_given_up_for_later_ones() {
+    let plan = Plan {
+        streams: false,
+        tell: |told| {
+            let dead = json!({"mcpServers": {"old": {"url": "http://127.0.0.1:1/mcp"}}});
+            vec![
+                vec![Part::data(dead)],
+                vec![Part::data(told.details.to_mcp_servers())],
+            ]
+        },
+        pause: Duration::from_millis(300),
+        ..Plan::of("sum", 4)
+    };
+    let report = evaluated(&Green::start(plan).await, &solver()).await;
+    assert_eq!(report.verdict, Verdict::Passed, "{report:?}");
 }
 
 #[tokio::test]

@@ -20,9 +20,16 @@ struct Listed {
     roles: BTreeMap<String, String>,
 }
 
+/// What a file of no generation needs.
+pub(super) const EXPECTED: &str = "AgentBeats' [green_agent] and [[participants]], or its first generation's [[agents]]; \
+     `green-agent new FILE` writes a file to begin with";
+
 /// Reads the file. The green agent is the one with `is_green`, else the only one that says what participants it
 /// needs, else the only one whose card is in a folder or file called after it.
 pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
+    if root.get("agents").is_some_and(|node| node.is_table()) {
+        return root.missing("green_agent", EXPECTED);
+    }
     let mut cards = Vec::new();
     let listed = root.tables("agents", |table| {
         cards.push(table.text("card").unwrap_or_default().to_owned());
@@ -31,7 +38,8 @@ pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     let Some(green) = green(&listed, &cards) else {
         return root.missing(
             "agents",
-            "is_green = true at the one of [[agents]] that evaluates the others",
+            "is_green = true at the one of [[agents]] that evaluates the others; a file that only launches agents \
+             evaluates nothing",
         );
     };
     let others = listed.iter().enumerate().filter(|(at, _)| *at != green);
@@ -109,6 +117,20 @@ mod tests {
             panic!("an agent evaluates");
         };
         assert_eq!(green.start, Start::Absent { image: None });
+    }
+
+    #[test]
+    fn a_file_of_nobodys_generation_is_told_what_there_is() {
+        for text in [
+            "[agents.green]\nport = 8000\n",
+            "[simulation]\niterations = 10\n",
+        ] {
+            let errors = errors_of(text);
+            let expected =
+                "green_agent: missing; expected AgentBeats' [green_agent] and [[participants]]";
+            assert!(errors.contains(expected), "{errors}");
+            assert_eq!(errors.lines().count(), 1, "{errors}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `[green_agent]`: a program, a server, or the built-in evaluator.
 
-use super::{agents::agent, cast::Cast, evaluator, start::is_filled};
+use super::{agents::agent, cast::Cast, evaluator, first::EXPECTED, start::is_filled};
 use crate::scenario::{
     model::{Agent, ENVIRONMENT, Green, Listens, Start},
     reader::Table,
@@ -12,9 +12,7 @@ pub(super) fn green(
     config: Option<&mut Table<'_>>,
     cast: &Cast,
 ) -> Option<Green> {
-    let mut table = root
-        .need("green_agent", "the table [green_agent]")?
-        .table()?;
+    let mut table = root.need("green_agent", EXPECTED)?.table()?;
     let names_agent = ["endpoint", "cmd", "image", "agentbeats_id"]
         .into_iter()
         .any(|name| is_filled(&mut table, name));
