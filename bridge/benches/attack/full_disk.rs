@@ -16,6 +16,8 @@ const BALLAST: usize = 3 << 20;
 const NOTICE: Duration = Duration::from_secs(30);
 /// More than the program has with a full log and all that was refused at once, in MiB.
 const MEMORY: u64 = 300;
+/// How many lines it may log while it refuses all that: one when it begins, and some now and then.
+const LINES: usize = 10;
 
 pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
     let refusals = scene.pick(600, 100);
@@ -45,6 +47,13 @@ pub(crate) async fn run(scene: &mut Scene) -> Result<(), Failed> {
         answer.status(),
         answer.text().await?
     ));
+    scene.must(
+        program.lines() <= LINES,
+        format_args!(
+            "refusals are not logged one by one, there are {} lines",
+            program.lines()
+        ),
+    );
     let read = ask(&client, &url, &call("GetTask", &json!({"id": first}))).await?;
     scene.must(
         read["result"]["id"] == first,

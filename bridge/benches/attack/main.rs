@@ -10,15 +10,19 @@
 mod bad_records;
 mod bodies;
 mod burst;
+mod busy;
 mod client_leaves;
 mod data;
 mod frame;
 mod full_disk;
 mod heads;
+mod idle;
 mod kills;
 mod readers;
 mod reload;
 mod silent;
+mod structure;
+mod turns;
 mod webhooks;
 
 use std::{path::PathBuf, pin::Pin, process::ExitCode, time::Duration};
@@ -56,8 +60,13 @@ const ATTACKS: &[Attack] = &[
         run: |scene| Box::pin(burst::run(scene)),
     },
     Attack {
+        name: "busy",
+        what: "a machine that is busy with something else",
+        run: |scene| Box::pin(busy::run(scene)),
+    },
+    Attack {
         name: "data",
-        what: "small requests that are mostly structure",
+        what: "requests that are mostly structure",
         run: |scene| Box::pin(data::run(scene)),
     },
     Attack {
@@ -74,6 +83,11 @@ const ATTACKS: &[Attack] = &[
         name: "heads",
         what: "heads that never end",
         run: |scene| Box::pin(heads::run(scene)),
+    },
+    Attack {
+        name: "idle",
+        what: "requests when an idle connection is about to be closed",
+        run: |scene| Box::pin(idle::run(scene)),
     },
     Attack {
         name: "kills",
@@ -94,6 +108,16 @@ const ATTACKS: &[Attack] = &[
         name: "silent",
         what: "connections that say nothing",
         run: |scene| Box::pin(silent::run(scene)),
+    },
+    Attack {
+        name: "structure",
+        what: "many small requests that are mostly structure",
+        run: |scene| Box::pin(structure::run(scene)),
+    },
+    Attack {
+        name: "turns",
+        what: "large messages to a bot that never answers",
+        run: |scene| Box::pin(turns::run(scene)),
     },
     Attack {
         name: "webhooks",

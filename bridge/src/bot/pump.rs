@@ -138,8 +138,10 @@ impl Pump {
                 Ok(()) => Fate::Open,
                 Err(EmitError::Ended { .. }) => Fate::Ended,
                 Err(EmitError::Store(error)) => {
-                    let task = self.handle.task_id();
-                    tracing::error!(task, %error, "what a bot said could not be logged");
+                    if !error.is_told() {
+                        let task = self.handle.task_id();
+                        tracing::error!(task, %error, "what a bot said could not be logged");
+                    }
                     self.queue.close();
                     Fate::Broken
                 }

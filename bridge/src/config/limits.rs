@@ -17,6 +17,10 @@ pub struct LimitsConfig {
     /// How much the bodies of all requests that are being read or answered may be together; 64 MiB if absent.
     /// One address gets half of it.
     pub bodies: Option<Size>,
+    /// How much all turns that agents work on hold of their messages and tasks; 96 MiB if absent. Small ones
+    /// have a quarter of it to themselves, and one caller gets half. A message for which there is no room is to be sent again later; one that waits for the turn
+    /// before it holds nothing.
+    pub turns: Option<Size>,
     /// How many requests are answered at once, streams among them; 16384 if absent. One address gets half of
     /// them.
     pub requests: Option<NonZeroU32>,

@@ -28,7 +28,9 @@ impl From<Refused> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        if let Refused::Store(error) = &self.0 {
+        if let Refused::Store(error) = &self.0
+            && !error.is_told()
+        {
             tracing::error!(%error, "what a bot said could not be kept");
         }
         let (status, code) = status(&self.0);

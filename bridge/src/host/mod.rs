@@ -65,6 +65,7 @@ struct Extras {
     signer: Option<Arc<CardSigner>>,
     grpc: Grpc,
     body_limit: Option<usize>,
+    turn_room: Option<usize>,
     stopping: Option<watch::Receiver<bool>>,
 }
 
@@ -157,6 +158,14 @@ impl Host {
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.extras.body_limit = Some(bytes);
+        self
+    }
+
+    /// Has all turns that agents work on hold at most so many bytes of their messages and tasks together, in place of
+    /// 96 MiB. Small ones have a quarter of that to themselves, and one caller gets half.
+    #[must_use]
+    pub fn turn_room(mut self, bytes: usize) -> Self {
+        self.extras.turn_room = Some(bytes);
         self
     }
 
@@ -271,7 +280,10 @@ impl Host {
     /// As [`router`](Self::router).
     pub async fn start(self, public_url: &str) -> Result<Hosted, HostError> {
         let seats = self.seats()?;
-        let turns = Turns::new(self.store, self.agents);
+        let turns = match self.extras.turn_room {
+            None => Turns::new(self.store, self.agents),
+            Some(room) => Turns::within(room, self.store, self.agents),
+        };
         let taken_up = turns.recover().await.map_err(HostError::Recover)?;
         tracing::info!(taken_up, "open tasks were taken up");
         turns.keep_expiring();

@@ -148,7 +148,9 @@ impl Push {
             return changed;
         };
         let (task, id) = (&key.task, &key.id);
-        tracing::error!(task, id, %error, "a push setting could not be changed");
+        if !error.is_told() {
+            tracing::error!(task, id, %error, "a push setting could not be changed");
+        }
         if progress.is_given_up() {
             self.0.metrics.push_given_up(&progress.agent, 1);
         } else if let Ok(Some(setting)) = self.0.book.setting(key).await {

@@ -43,7 +43,9 @@ impl Readiness {
             Some(Err(StoreError::Full { .. })) => State::Full,
             Some(Err(StoreError::Rebuilding)) => State::Rebuilding,
             Some(Err(error)) => {
-                tracing::error!(%error, "the task log is not ready");
+                if !error.is_told() {
+                    tracing::error!(%error, "the task log is not ready");
+                }
                 State::Failed
             }
             None => State::Silent,

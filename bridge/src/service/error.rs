@@ -13,6 +13,9 @@ use crate::{
 /// After how many seconds a request may be sent again that the store could not take.
 const AGAIN: u32 = 5;
 
+/// The same for a message for which the turns that run leave no room.
+const SOON: u32 = 1;
+
 /// A turn that was not taken, as its caller is told.
 pub(super) fn of_turn(error: TurnError) -> Error {
     match error {
@@ -36,6 +39,7 @@ pub(super) fn of_turn(error: TurnError) -> Error {
             error.inside("messageId").inside("message").into()
         }
         TurnError::Busy { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
+        TurnError::NoRoom { .. } => Error::unavailable(error.to_string(), SOON),
         TurnError::NoAgent { .. } => Error::new(ErrorKind::InvalidRequest, error.to_string()),
         TurnError::Store(error) => of_store(error),
     }
@@ -71,7 +75,6 @@ pub(super) fn of_store(error: StoreError) -> Error {
         }
         StoreError::Ended { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
         StoreError::Full { .. } => {
-            tracing::error!(%error, "the task log is full");
             let message =
                 "the agent has no room left to keep anything: send the request again later";
             Error::unavailable(message, AGAIN)
@@ -81,7 +84,8 @@ pub(super) fn of_store(error: StoreError) -> Error {
             Error::unavailable(message, AGAIN)
         }
         StoreError::Damaged { task, reason } => {
-            tracing::error!(task, reason, "a damaged task was asked for");
+            // It is told of once, when that is found.
+            tracing::debug!(task, reason, "a damaged task was asked for");
             let message = format!(
                 "task {task} is damaged where the agent keeps it: it can neither be read nor continued; others are \
                  not affected"
@@ -98,7 +102,9 @@ pub(super) fn of_store(error: StoreError) -> Error {
         | StoreError::Newer { .. }
         | StoreError::Io { .. }
         | StoreError::Closed => {
-            tracing::error!(%error, "the task log failed");
+            if !error.is_told() {
+                tracing::error!(%error, "the task log failed");
+            }
             Error::new(ErrorKind::Internal, "the task log failed")
         }
     }

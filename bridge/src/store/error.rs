@@ -156,6 +156,12 @@ impl StoreError {
         matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Io { .. })
     }
 
+    /// Whether it is told of for all whom it concerns at once, where the store is measured: then each of them need not
+    /// be told of.
+    pub(crate) fn is_told(&self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Rebuilding | Self::Closed)
+    }
+
     /// The same for another of those whom one failure concerns.
     pub(crate) fn again(&self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! A store that tells how it does: how long appends take, how often it fails, how many tasks are open.
+//! A store that tells how it does: how long appends take, how often it fails and refuses, how many tasks are open.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{
     Append, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
-    Stored, Watch,
+    Stored, Watch, refusing::Refusing,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -16,11 +16,16 @@ use crate::{caller::Caller, metrics::Metrics};
 pub(crate) struct Measured {
     store: Arc<dyn Store>,
     metrics: Metrics,
+    refusing: Refusing,
 }
 
 impl Measured {
     pub(crate) fn new(store: Arc<dyn Store>, metrics: Metrics) -> Self {
-        Self { store, metrics }
+        Self {
+            store,
+            metrics,
+            refusing: Refusing::default(),
+        }
     }
 
     /// Counts it if it is a failure of the store, not an answer of it.
@@ -29,6 +34,14 @@ impl Measured {
             self.metrics.store_failed(kind);
         }
         result
+    }
+
+    /// The same of a write.
+    fn written<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Some(line) = self.refusing.note(&result, Instant::now()) {
+            line.log();
+        }
+        self.told(result)
     }
 
     /// Nothing follows a terminal state, so each is told of once.
@@ -74,7 +87,7 @@ impl Store for Measured {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let (began, ended) = (append.expected == 0, append.events.iter().any(is_end));
         let begun = Instant::now();
-        let head = self.told(self.store.append(caller, append).await)?;
+        let head = self.written(self.store.append(caller, append).await)?;
         self.metrics.append(begun.elapsed());
         self.count(&head.agent, began, ended);
         Ok(head)
@@ -125,7 +138,7 @@ impl Store for Measured {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.store.ready().await
+        self.written(self.store.ready().await)
     }
 
     fn damage(&self) -> Damage {
@@ -142,7 +155,7 @@ impl Store for Measured {
         key: &RecordKey,
         value: Vec<u8>,
     ) -> Result<(), StoreError> {
-        self.told(self.store.put_record(caller, key, value).await)
+        self.written(self.store.put_record(caller, key, value).await)
     }
 
     async fn record(
@@ -154,7 +167,7 @@ impl Store for Measured {
     }
 
     async fn delete_record(&self, caller: &Caller, key: &RecordKey) -> Result<bool, StoreError> {
-        self.told(self.store.delete_record(caller, key).await)
+        self.written(self.store.delete_record(caller, key).await)
     }
 
     async fn records(

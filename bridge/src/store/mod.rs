@@ -24,6 +24,7 @@ mod list;
 mod measured;
 mod memory;
 mod record;
+mod refusing;
 pub(crate) mod size;
 mod sled;
 mod snapshot;

@@ -11,6 +11,7 @@
 //! - `pulse`: makes timers cheap
 //! - `recover`: after a restart
 //! - `repeat`: a message whose id came before
+//! - `room`: how much all turns that run hold
 //! - `unkept`: ends of turns that the store does not take
 //! - `unfinished`: artifacts that a cut off turn leaves open
 //! - [`Follower`]: how everybody else reads it
@@ -24,6 +25,7 @@ mod pulse;
 mod queue;
 mod recover;
 mod repeat;
+mod room;
 mod run;
 mod shown;
 mod submit;
@@ -48,6 +50,7 @@ use crate::{
     store::{Measured, Store, StoreError},
 };
 use queue::Queues;
+use room::Room;
 pub(crate) use unkept::Refusal;
 use unkept::Unkept;
 
@@ -62,6 +65,7 @@ struct Shared {
     store: Arc<dyn Store>,
     agents: RwLock<Arc<Agents>>,
     queues: Queues,
+    room: Room,
     unkept: Unkept,
     metrics: Metrics,
     expiring: Once,
@@ -111,6 +115,12 @@ pub enum TurnError {
         /// How many.
         waiting: usize,
     },
+    /// The turns that run hold as much as they may together, or those of this caller do.
+    #[error("the agents have no room for another message at present: send it again later")]
+    NoRoom {
+        /// How much it would hold.
+        bytes: usize,
+    },
     /// There is no such agent.
     #[error("there is no agent {agent}")]
     NoAgent {
@@ -135,6 +145,16 @@ impl From<StoreError> for TurnError {
 impl Turns {
     /// Turns of these agents, kept in this store.
     pub fn new(store: Arc<dyn Store>, agents: impl IntoIterator<Item = Agent>) -> Self {
+        Self::within(room::USUAL, store, agents)
+    }
+
+    /// The same where all turns that run hold at most so many bytes together. Small ones have a quarter of that to
+    /// themselves, and one caller gets half.
+    pub fn within(
+        room: usize,
+        store: Arc<dyn Store>,
+        agents: impl IntoIterator<Item = Agent>,
+    ) -> Self {
         let metrics = Metrics::default();
         let agents = named(agents);
         agents.values().for_each(|agent| agent.executor.enters());
@@ -142,6 +162,7 @@ impl Turns {
             store: Arc::new(Measured::new(store, metrics.clone())),
             agents: RwLock::new(agents),
             queues: Queues::default(),
+            room: Room::new(room),
             unkept: Unkept::default(),
             metrics,
             expiring: Once::new(),

@@ -2,7 +2,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use bridge_protocol::a2a::{Message, TaskState};
+use bridge_protocol::a2a::{Message, Task, TaskState};
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use tokio::{
@@ -14,6 +14,7 @@ use super::{
     Turns,
     logged::started,
     queue::{Job, Key},
+    room::{self, Held},
     unfinished,
     unkept::{Patience, Refusal},
 };
@@ -35,6 +36,8 @@ pub(super) struct Begun {
     /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
     /// reading it.
     pub(super) known: Option<Arc<Head>>,
+    /// What it holds of the room that all turns have; a turn that has waited asks for it when it runs.
+    pub(super) held: Option<Held>,
 }
 
 /// The place in a conversation. Whatever becomes of the one who has it, the next one gets it.
@@ -73,6 +76,7 @@ impl Drop for Seat {
                 job,
                 canceled,
                 known: None,
+                held: None,
             });
         }
     }
@@ -92,10 +96,11 @@ impl Turns {
             job,
             canceled,
             mut known,
+            mut held,
         } = begun;
         let mut next = Some((job, canceled));
         while let Some((job, canceled)) = next {
-            let running = self.run(&job, canceled, known.take());
+            let running = self.run(&job, canceled, known.take(), held.take());
             if AssertUnwindSafe(running).catch_unwind().await.is_err() {
                 tracing::error!(
                     task = job.task,
@@ -137,15 +142,32 @@ impl Turns {
 
     /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless its task is damaged or
     /// the store is closed; then a restart finds it open.
-    async fn run(&self, job: &Job, canceled: watch::Receiver<bool>, known: Option<Arc<Head>>) {
+    async fn run(
+        &self,
+        job: &Job,
+        canceled: watch::Receiver<bool>,
+        known: Option<Arc<Head>>,
+        held: Option<Held>,
+    ) {
         let ended = match self.agent(&job.agent) {
-            Some(agent) => self.work(&agent, job, canceled, known).await,
+            Some(agent) => {
+                let held = match held {
+                    None => self.wait_for_room(job).await,
+                    Some(held) => Ok(Some(held)),
+                };
+                match held {
+                    Ok(_held) => self.work(&agent, job, canceled, known).await,
+                    Err(error) => Err(EmitError::Store(error)),
+                }
+            }
             None => self.give_up(job).await,
         };
         match ended {
             Ok(()) | Err(EmitError::Ended { .. }) => {}
             Err(EmitError::Store(error)) => {
-                tracing::error!(task = job.task, turn = job.turn, %error, "a turn could not be kept");
+                if !error.is_told() {
+                    tracing::error!(task = job.task, turn = job.turn, %error, "a turn could not be kept");
+                }
                 self.fail(
                     job,
                     "The bridge could not keep what became of this message.",
@@ -153,6 +175,24 @@ impl Turns {
                 .await;
             }
         }
+    }
+
+    /// Room for a turn that is in the log already: others end sooner or later and make some. One that began before
+    /// a restart does not wait, for its agent may answer at any time.
+    async fn wait_for_room(&self, job: &Job) -> Result<Option<Held>, StoreError> {
+        let Turns(shared) = self;
+        let head = shared.store.head(&job.caller, &job.task).await?;
+        let Some(turn) = head.turns.iter().find(|turn| turn.turn == job.turn) else {
+            return Ok(None);
+        };
+        let bytes = {
+            let task = shared.store.task(&job.caller, &job.task).await?.task;
+            answered(&task, &turn.message_id).map_or(0, |message| room::within(&task, message))
+        };
+        Ok(match turn.state {
+            TurnState::Queued => shared.room.take(&job.caller, bytes).await,
+            TurnState::Started { .. } => shared.room.try_take(&job.caller, bytes),
+        })
     }
 
     async fn work(
@@ -213,8 +253,7 @@ impl Turns {
         let Some(open) = open else {
             return Ok(None);
         };
-        let said = |message: &&Message| message.message_id == open.message_id;
-        let message = snapshot.task.history.iter().rev().find(said).cloned();
+        let message = answered(&snapshot.task, &open.message_id).cloned();
         let message = message.ok_or_else(|| {
             EmitError::Store(StoreError::Corrupt {
                 what: format!("task {}", job.task),
@@ -313,9 +352,15 @@ async fn overstays(mut inbox: Inbox) {
 struct Opened {
     handle: TaskHandle,
     message: Message,
-    task: Arc<bridge_protocol::a2a::Task>,
+    task: Arc<Task>,
     /// Until when the turn is open, if it was begun before a restart.
     until: Option<Timestamp>,
+}
+
+/// The message that a turn answers.
+fn answered<'t>(task: &'t Task, message_id: &str) -> Option<&'t Message> {
+    let mut said = task.history.iter().rev();
+    said.find(|message| message.message_id == message_id)
 }
 
 /// What is said of an agent that did not answer in time.

@@ -1,15 +1,16 @@
 //! A message comes in: it is logged, and its turn starts or waits.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use bridge_program::Flight;
 use bridge_protocol::a2a::{Message, Metadata};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     TurnError, Turns,
     logged::{created, said, started, taken},
     queue::{Job, Key, key},
+    room::{self, Held},
     run::{Begun, Seat},
 };
 
@@ -17,11 +18,14 @@ use crate::{
     agent::{Agent, Repeats},
     caller::Caller,
     clock,
-    store::{Append, Event, Head, Seq, StoreError},
+    store::{Append, Event, Head, Seq, StoreError, size},
 };
 
 /// How often a message is tried again after somebody else's append came first.
 const ATTEMPTS: usize = 64;
+
+/// How long a message waits until the turns that run have let go of enough for it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A message for an agent.
 #[derive(Clone, Debug)]
@@ -96,8 +100,15 @@ impl Turns {
     async fn carry_through(&self, incoming: &Incoming) -> Result<Taken, TurnError> {
         let agent = self.known_agent(&incoming.agent)?.clone();
         let mut incoming = Cow::Borrowed(incoming);
+        let (mut held, mut has_waited) = (None, false);
         for _ in 0..ATTEMPTS {
-            match self.try_submit(&agent, &incoming).await {
+            match self.try_submit(&agent, &incoming, held.take()).await {
+                // Most turns take no time, so there is room in a moment.
+                Err(TurnError::NoRoom { bytes }) if !has_waited => {
+                    has_waited = true;
+                    let taking = self.0.room.take(&incoming.caller, bytes);
+                    held = timeout(PATIENCE, taking).await.ok().flatten();
+                }
                 Err(TurnError::Store(StoreError::Conflict { .. })) => {}
                 // Another message to the same 0.1 task came first: this one goes on with it.
                 Err(TurnError::Store(StoreError::Taken { .. })) => {}
@@ -118,8 +129,13 @@ impl Turns {
         Err(TurnError::Busy { waiting: ATTEMPTS })
     }
 
-    async fn try_submit(&self, agent: &Agent, incoming: &Incoming) -> Result<Taken, TurnError> {
-        let head = self.addressed(incoming).await?;
+    async fn try_submit(
+        &self,
+        agent: &Agent,
+        incoming: &Incoming,
+        held: Option<Held>,
+    ) -> Result<Taken, TurnError> {
+        let (head, size) = self.addressed(incoming).await?.unzip();
         let task = head
             .as_ref()
             .map_or_else(clock::new_id, |head| head.task.clone());
@@ -148,6 +164,19 @@ impl Turns {
             let (waiting, known) = (*waiting, self.duplicate(incoming).await?);
             return Err(known.map_or(TurnError::Busy { waiting }, TurnError::Store));
         }
+        let held = match &place {
+            Err(_) => None,
+            Ok(_) => {
+                let bytes = room::before(size.unwrap_or(0), &incoming.message);
+                let held = held.or_else(|| self.0.room.try_take(&incoming.caller, bytes));
+                if held.is_none() {
+                    // A repeated message runs nothing, so that it is found though there is no room.
+                    let known = self.duplicate(incoming).await?;
+                    return Err(known.map_or(TurnError::NoRoom { bytes }, TurnError::Store));
+                }
+                held
+            }
+        };
         let mut events = Vec::with_capacity(5);
         if head.is_none() {
             events.push(Event::Created(created(agent, incoming, &context)));
@@ -176,6 +205,7 @@ impl Turns {
                     job,
                     canceled,
                     known: Some(head.clone()),
+                    held,
                 });
             }
             // The next one may run.
@@ -201,12 +231,16 @@ impl Turns {
                 job,
                 canceled,
                 known: None,
+                held: None,
             });
         }
     }
 
-    /// The task that the message is for, if it names one.
-    async fn addressed(&self, incoming: &Incoming) -> Result<Option<Arc<Head>>, TurnError> {
+    /// The task that the message is for, if it names one, and how large it is.
+    async fn addressed(
+        &self,
+        incoming: &Incoming,
+    ) -> Result<Option<(Arc<Head>, usize)>, TurnError> {
         let Incoming {
             agent,
             caller,
@@ -247,8 +281,8 @@ impl Turns {
             }),
             Some(_) | None => {
                 // The turn will need all of the task: one that is damaged is not continued.
-                self.0.store.task(caller, &task).await?;
-                Ok(Some(head))
+                let snapshot = self.0.store.task(caller, &task).await?;
+                Ok(Some((head, size::task(&snapshot.task))))
             }
         }
     }

@@ -174,6 +174,58 @@ async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
     );
 }
 
+/// A message with so many bytes, in a context of its own.
+fn large(id: &str, size: usize, caller: &str) -> Incoming {
+    let mut incoming = incoming(id, "wait", None);
+    let filling = Part::data("x".repeat(size).into());
+    incoming.message.parts.push(filling);
+    incoming.message.context_id = Some(id.to_owned());
+    incoming.caller = Caller::new(caller);
+    incoming
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_agents_work_on_have_a_bound_together_and_one_too_many_is_not_taken() {
+    const ROOM: usize = 256 << 10;
+    // Three times its size, so that one of them has a caller's share.
+    let acting = Acting::new(0);
+    let turns = Turns::within(ROOM, Arc::new(MemoryStore::new()), [agent(&acting)]);
+    let first = turns.submit(large("m-1", 32 << 10, "")).await.unwrap();
+    let refused = turns.submit(large("m-2", 32 << 10, "")).await;
+    assert!(
+        matches!(refused, Err(TurnError::NoRoom { .. })),
+        "{refused:?}"
+    );
+    let total = async || {
+        let query = crate::store::ListQuery::of("acting");
+        let page = turns.store().list(&Caller::anonymous(), &query).await;
+        page.unwrap().total
+    };
+    assert_eq!(total().await, 1);
+    // What came before is found, others have a share of their own, and what waits in a conversation holds nothing.
+    let again = turns.submit(large("m-1", 32 << 10, "")).await.unwrap();
+    assert_eq!(again.task, first.task);
+    turns.submit(large("m-3", 32 << 10, "other")).await.unwrap();
+    let small = turns.submit(large("m-5", 10, "")).await.unwrap();
+    let mut queued = large("m-4", 1 << 20, "");
+    queued.message.context_id = Some("m-1".into());
+    let queued = turns.submit(queued).await.unwrap();
+    acting.may_go_on.add_permits(5);
+    for task in [&first.task, &queued.task, &small.task] {
+        assert_eq!(settled(&turns, task).await.state, TaskState::Completed);
+    }
+    let second = loop {
+        match turns.submit(large("m-2", 32 << 10, "")).await {
+            // The place of a turn is given back just after its end is shown.
+            Err(TurnError::NoRoom { .. }) => tokio::task::yield_now().await,
+            taken => break taken.unwrap(),
+        }
+    };
+    let head = settled(&turns, &second.task).await;
+    assert_eq!(head.state, TaskState::Completed);
+    assert_eq!(total().await, 4);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_read_that_fails_after_the_start_of_a_turn_ends_it_as_failed() {
     let acting = Acting::new(0);

@@ -103,7 +103,9 @@ impl<'a> Patience<'a> {
         match tried {
             Err(EmitError::Store(error)) if error.is_passing() => {
                 let Job { task, turn, .. } = self.job;
-                tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");
+                if !error.is_told() {
+                    tracing::warn!(task, turn, %error, "the end of a turn waits until the store takes it");
+                }
                 if !self.is_told && self.since.elapsed() >= BOUND {
                     self.is_told = true;
                     self.unkept.put(self.job, Refusal::Waits);

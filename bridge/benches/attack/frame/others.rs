@@ -10,7 +10,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::{
+    runtime::{self, Runtime},
+    time::sleep,
+};
 
 use super::{Failed, Program};
 
@@ -23,9 +26,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// After how long one gives an answer up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Callers of an agent, each sending one message after the other.
+/// Callers of an agent, each sending one message after the other. They have a thread of their own: what an attack makes
+/// this program do is not counted as theirs, only what it makes the machine do.
 #[derive(Debug)]
 pub(crate) struct Others {
+    runtime: Option<Runtime>,
     client: reqwest::Client,
     url: String,
     acknowledged: Arc<Mutex<Vec<String>>>,
@@ -54,11 +59,16 @@ impl Waited {
 impl Others {
     /// Callers of the program's first agent, over JSON-RPC.
     pub(crate) fn of(program: &Program) -> Self {
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build();
         let client = reqwest::Client::builder()
             .timeout(PATIENCE)
             .danger_accept_invalid_certs(true)
             .no_proxy();
         Self {
+            runtime: Some(runtime.expect("a runtime starts")),
             client: client.build().expect("a client is made"),
             url: format!("{}/a2a", program.url()),
             acknowledged: Arc::default(),
@@ -72,9 +82,10 @@ impl Others {
             let (client, url) = (self.client.clone(), self.url.clone());
             let (waited, failed) = (Arc::clone(&waited), Arc::clone(&failed));
             let acknowledged = Arc::clone(&self.acknowledged);
-            tokio::spawn(call(client, url, waited, failed, acknowledged))
+            let calling = call(client, url, waited, failed, acknowledged);
+            self.runtime.as_ref().map(|runtime| runtime.spawn(calling))
         };
-        let callers: Vec<_> = (0..CALLERS).map(start).collect();
+        let callers: Vec<_> = (0..CALLERS).filter_map(start).collect();
         let found = during.await;
         for caller in &callers {
             caller.abort();
@@ -102,6 +113,14 @@ impl Others {
             }
         }
         Ok(lost)
+    }
+}
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 

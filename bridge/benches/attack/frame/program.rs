@@ -5,7 +5,11 @@ use std::{
     net::SocketAddr,
     path::Path,
     process::{Child, ChildStderr, Command, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, Receiver},
+    },
     thread,
     time::Duration,
 };
@@ -30,6 +34,7 @@ pub(crate) struct Program {
     child: Child,
     url: String,
     folder: TempDir,
+    lines: Arc<AtomicUsize>,
 }
 
 impl Program {
@@ -97,8 +102,9 @@ impl Program {
             child,
             url: String::new(),
             folder,
+            lines: Arc::default(),
         };
-        program.url = address(stderr).recv_timeout(START)?;
+        program.url = address(stderr, program.lines.clone()).recv_timeout(START)?;
         Ok(program)
     }
 
@@ -149,6 +155,11 @@ impl Program {
         self.folder.path()
     }
 
+    /// How many lines it has logged.
+    pub(crate) fn lines(&self) -> usize {
+        self.lines.load(Ordering::Relaxed)
+    }
+
     /// How much memory it has, in MiB.
     pub(crate) fn memory(&self) -> u64 {
         let status = format!("/proc/{}/status", self.child.id());
@@ -168,13 +179,16 @@ impl Drop for Program {
 
 /// Reads standard error to its end, so that the program never waits for a reader; what is no address is
 /// shown.
-fn address(stderr: ChildStderr) -> Receiver<String> {
+fn address(stderr: ChildStderr, lines: Arc<AtomicUsize>) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             match line.strip_prefix("listening on ") {
                 Some(url) => drop(sender.send(url.to_owned())),
-                None => eprintln!("   bridge: {line}"),
+                None => {
+                    lines.fetch_add(1, Ordering::Relaxed);
+                    eprintln!("   bridge: {line}");
+                }
             }
         }
     });

@@ -45,3 +45,20 @@ pub(crate) async fn read(connection: &mut TcpStream, limit: Duration) -> (Vec<u8
     let is_closed = closed.await.is_ok();
     (kept, is_closed)
 }
+
+/// What a request is answered with that has a connection of its own; nothing if that is not made.
+pub(crate) async fn post(
+    address: SocketAddr,
+    path: &str,
+    body: Vec<u8>,
+    limit: Duration,
+) -> Vec<u8> {
+    let Some(mut connection) = connect(address).await else {
+        return Vec::new();
+    };
+    let head = head(path, body.len()).replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+    send(&mut connection, head.as_bytes(), limit).await;
+    send(&mut connection, &body, limit).await;
+    drop(body);
+    read(&mut connection, limit).await.0
+}

@@ -9,6 +9,7 @@ use tokio::task_local;
 
 use super::{
     gate::{Held, Share},
+    outgoing::LARGE,
     question::Trouble,
 };
 
@@ -54,13 +55,18 @@ impl Flight {
         if bytes <= FREE {
             return true;
         }
-        match self.0.share.bytes(bytes as u64).await {
-            Some(held) => {
-                self.keep(held);
-                true
-            }
-            None => false,
+        let share = &self.0.share;
+        // The place first: many wait for one, and hold no room meanwhile.
+        if bytes >= LARGE {
+            let Some(place) = share.heavy().await else {
+                return false;
+            };
+            self.keep(place);
         }
+        let held = share.bytes(bytes as u64).await;
+        let has_room = held.is_some();
+        self.held().extend(held);
+        has_room
     }
 
     /// Lets go of all that is held, once it is kept elsewhere: a client may wait long for the answer.

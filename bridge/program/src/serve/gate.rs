@@ -17,6 +17,11 @@ use super::Limits;
 /// How long a body waits until others have let go of enough bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How many bodies are worked on at once that take much memory, and so much of the machine's time: of all, and of one
+/// address. Between two of them others have their turn.
+const HEAVY: usize = 4;
+const HEAVY_EACH: usize = 2;
+
 /// In what the bytes are counted.
 const UNIT: usize = 1 << 10;
 
@@ -25,6 +30,7 @@ const UNIT: usize = 1 << 10;
 pub(super) struct Gate {
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
+    heavy: Arc<Semaphore>,
     requests_each: usize,
     bytes_each: usize,
     shares: Mutex<Shares>,
@@ -42,8 +48,10 @@ struct Shares {
 pub(super) struct Share {
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
+    heavy: Arc<Semaphore>,
     all_requests: Arc<Semaphore>,
     all_bytes: Arc<Semaphore>,
+    all_heavy: Arc<Semaphore>,
     /// The most bytes that one body can ask for, in units.
     most: usize,
 }
@@ -57,6 +65,7 @@ impl Gate {
         Self {
             requests: Arc::new(Semaphore::new(limits.requests)),
             bytes: Arc::new(Semaphore::new(bytes)),
+            heavy: Arc::new(Semaphore::new(HEAVY)),
             requests_each: limits.requests.div_ceil(2),
             bytes_each: bytes.div_ceil(2),
             shares: Mutex::default(),
@@ -83,8 +92,10 @@ impl Gate {
         let share = Arc::new(Share {
             requests: Arc::new(Semaphore::new(self.requests_each)),
             bytes: Arc::new(Semaphore::new(self.bytes_each)),
+            heavy: Arc::new(Semaphore::new(HEAVY_EACH)),
             all_requests: self.requests.clone(),
             all_bytes: self.bytes.clone(),
+            all_heavy: self.heavy.clone(),
             most: self.bytes_each,
         });
         shares.by.insert(key, Arc::downgrade(&share));
@@ -105,19 +116,23 @@ impl Share {
     pub(super) async fn bytes(&self, bytes: u64) -> Option<Held> {
         let units = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(UNIT);
         let units = u32::try_from(units.min(self.most)).unwrap_or(u32::MAX);
-        let room = async {
-            // The address's own first, so that who waits for that holds nothing that others want.
-            let own = self.bytes.clone().acquire_many_owned(units).await.ok()?;
-            let of_all = self
-                .all_bytes
-                .clone()
-                .acquire_many_owned(units)
-                .await
-                .ok()?;
-            Some([own, of_all])
-        };
-        timeout(PATIENCE, room).await.ok()?
+        both([&self.bytes, &self.all_bytes], units).await
     }
+
+    /// A place for a body that takes much, if there is one soon.
+    pub(super) async fn heavy(&self) -> Option<Held> {
+        both([&self.heavy, &self.all_heavy], 1).await
+    }
+}
+
+/// So many of both, the address's own first: who waits for that holds nothing that others want.
+async fn both([own, all]: [&Arc<Semaphore>; 2], count: u32) -> Option<Held> {
+    let taking = async {
+        let own = own.clone().acquire_many_owned(count).await.ok()?;
+        let of_all = all.clone().acquire_many_owned(count).await.ok()?;
+        Some([own, of_all])
+    };
+    timeout(PATIENCE, taking).await.ok()?
 }
 
 #[cfg(test)]
@@ -153,6 +168,17 @@ mod tests {
         let one = share("2001:db8::1");
         assert!(Arc::ptr_eq(&one, &share("2001:db8::2")));
         assert!(!Arc::ptr_eq(&one, &share("2001:db8:0:1::1")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_heavy_bodies_of_an_address_are_worked_on_at_once() {
+        let gate = gate();
+        let share = gate.share([10, 0, 0, 1].into());
+        let held = [share.heavy().await.unwrap(), share.heavy().await.unwrap()];
+        assert!(share.heavy().await.is_none());
+        assert!(gate.share([10, 0, 0, 2].into()).heavy().await.is_some());
+        drop(held);
+        assert!(share.heavy().await.is_some());
     }
 
     #[tokio::test(start_paused = true)]

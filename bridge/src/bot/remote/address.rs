@@ -74,7 +74,9 @@ impl Addresses {
             tokio::spawn(async move {
                 let key = told(&address);
                 let kept = store.put_record(&address.caller, &key, encoded(&true));
-                if let Err(error) = kept.await {
+                if let Err(error) = kept.await
+                    && !error.is_told()
+                {
                     tracing::warn!(%error, "that a conversation has begun could not be kept");
                 }
             });

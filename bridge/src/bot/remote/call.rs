@@ -62,12 +62,13 @@ impl CallError {
     }
 }
 
-/// Posts an activity and gives the beginning of the answer, whatever its status.
+/// Posts an activity and gives the beginning of the answer, whatever its status. The activity is let go of as soon
+/// as it is written: a bot may take minutes to begin to answer.
 pub(super) async fn post(
     http: &reqwest::Client,
     bot: &RemoteBot,
     service_url: &str,
-    activity: &Activity,
+    activity: Activity,
 ) -> Result<Response, CallError> {
     let call = BotCall {
         bot: &bot.url,
@@ -81,7 +82,8 @@ pub(super) async fn post(
     let mut request = http
         .post(bot.url.clone())
         .header(ACCEPT, "application/json, text/event-stream")
-        .json(activity);
+        .json(&activity);
+    drop(activity);
     if let Some(credential) = credential {
         request = request.header(AUTHORIZATION, credential);
     }

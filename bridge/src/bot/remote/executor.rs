@@ -63,8 +63,9 @@ impl Executor for RemoteExecutor {
             Ok(activity) => activity,
             Err(error) => return unprepared(&turn, &error),
         };
-        let talk = async |line: &Line| self.converse(&scene, line, &activity).await;
-        Box::pin(self.carry(&scene, 0, talk)).await
+        let scene = &scene;
+        let talk = async move |line: &Line| self.converse(scene, line, activity).await;
+        Box::pin(self.carry(scene, 0, talk)).await
     }
 
     async fn resume(&self, turn: Turn) -> Vec<Update> {
@@ -194,7 +195,7 @@ impl RemoteExecutor {
         &self,
         scene: &Scene<'_>,
         line: &Line,
-        activity: &Activity,
+        activity: Activity,
     ) -> Result<(), CallError> {
         if scene.is_first && self.bot.settings.first_contact {
             self.greet(scene, line).await;
@@ -234,7 +235,7 @@ impl RemoteExecutor {
     /// Tells the bot who is there. It is a courtesy: a bot that does not take it still gets the message.
     async fn greet(&self, scene: &Scene<'_>, line: &Line) {
         let greeting = request::greeting(&scene.turn.task, &scene.place);
-        if let Err(error) = self.call(scene, line, &greeting).await {
+        if let Err(error) = self.call(scene, line, greeting).await {
             report(&scene.place.task_id, &error);
         }
         line.begin(Mood::Silent);
@@ -244,15 +245,16 @@ impl RemoteExecutor {
         &self,
         scene: &Scene<'_>,
         line: &Line,
-        activity: &Activity,
+        activity: Activity,
     ) -> Result<Answered, CallError> {
+        let is_invoke = activity.kind == ActivityType::Invoke;
         let (http, service_url) = (&self.channel.http, &scene.place.service_url);
         let answer = call::post(http, &self.bot, service_url, activity).await?;
         let listener = Listener {
             bot: &self.bot,
             line,
             scrub: &scene.scrub,
-            is_invoke: activity.kind == ActivityType::Invoke,
+            is_invoke,
         };
         listener.listen(answer).await
     }
@@ -285,7 +287,7 @@ impl RemoteExecutor {
         let place = self.channel.place(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);
         let http = &self.channel.http;
-        let answer = call::post(http, &self.bot, &place.service_url, &activity).await?;
+        let answer = call::post(http, &self.bot, &place.service_url, activity).await?;
         tracing::debug!(task = task.id, status = %answer.status(), "a bot was told of a cancel");
         Ok(())
     }
@@ -330,7 +332,9 @@ fn repeat(scene: &Scene<'_>, mut updates: Vec<Update>) -> Vec<Update> {
 }
 
 fn unprepared(turn: &Turn, error: &StoreError) -> Vec<Update> {
-    tracing::error!(task = turn.task.id, %error, "a bot could not be called");
+    if !error.is_told() {
+        tracing::error!(task = turn.task.id, %error, "a bot could not be called");
+    }
     let id = format!("{}.{}.unprepared", turn.task.id, turn.number);
     vec![Update::said(
         TaskState::Failed,

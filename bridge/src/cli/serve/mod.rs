@@ -163,6 +163,10 @@ fn assembled(
         Some(size) => host.body_limit(size.0),
         None => host,
     };
+    let host = match config.limits.turns {
+        Some(size) => host.turn_room(size.0),
+        None => host,
+    };
     Ok(with_signer(push::with_push(host, &config.push)?, config)?)
 }
 

@@ -73,7 +73,6 @@ impl Committer {
             told,
             waiting,
             has_failed: false,
-            is_refusing: false,
             mender,
             mending: None,
             tried: None,
@@ -144,8 +143,6 @@ struct Writer {
     waiting: mpsc::Receiver<Job>,
     /// A batch was lost, or not: nobody knows, so none may follow.
     has_failed: bool,
-    /// The last jobs were refused.
-    is_refusing: bool,
     mender: Mender,
     mending: Option<JoinHandle<Result<(), StoreError>>>,
     /// When the index was last begun to be made anew.
@@ -168,9 +165,7 @@ impl Writer {
     fn run(&mut self) {
         while let Some(first) = self.waiting.blocking_recv() {
             let jobs = self.take(first);
-            let is_possible = self.prepare(&jobs);
-            self.report(&is_possible);
-            match is_possible {
+            match self.prepare(&jobs) {
                 Ok(()) => {
                     let (staged, changes) = self.stage(jobs);
                     let outcome = self.commit(changes);
@@ -231,18 +226,6 @@ impl Writer {
             self.mending = Some(self.mender.start(&self.reader)?);
         }
         Err(StoreError::Rebuilding)
-    }
-
-    /// Tells those who run the bridge when it begins to refuse and when that is over.
-    fn report(&mut self, is_possible: &Result<(), StoreError>) {
-        match is_possible {
-            Err(error) if !self.is_refusing => {
-                tracing::error!("the store takes no events for the time being: {error}");
-            }
-            Ok(()) if self.is_refusing => tracing::warn!("the store takes events again"),
-            Err(_) | Ok(()) => {}
-        }
-        self.is_refusing = is_possible.is_err();
     }
 
     fn stage(&mut self, jobs: Vec<Job>) -> (Vec<Staged>, Changes) {
