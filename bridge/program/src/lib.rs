@@ -18,7 +18,7 @@ pub mod terminal;
 
 pub use exit::Exit;
 pub use serve::{
-    App, Door, FULL, Flight, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, listen,
-    outgoing, serve, serve_within,
+    App, Door, Flight, LARGE, Limits, ListenError, Outgoing, Plain, Room, Trouble, Unserved,
+    listen, outgoing, serve, serve_within,
 };
 pub use stop::{StopFuture, serve_until, stop_signal};

@@ -98,6 +98,7 @@ impl Worker {
         let is_final = is_final(error);
         match is_final {
             true => tracing::error!(task, id, %error, "push notifications wait for a restart"),
+            false if error.is_told() => {}
             false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
         }
         !is_final

@@ -1,33 +1,36 @@
 //! Requests for which there is no place, and which are therefore not looked at: they are told so in the words of
 //! the binding, as far as path and headers tell which that is.
 //!
-//! Nothing can be told of the binding before there is a request: a connection too many is answered with 503 and
-//! `Retry-After` alone, and a head that is too large (431) or comes too slowly with what HTTP itself has.
+//! Of a connection too many and of a head that is too large only the first lines are known. A client that is not
+//! heard before TLS or HTTP/2 was agreed on has no form: its connection is closed, or refused as HTTP/2 does it.
 
 use axum::{
     body::Body,
     http::{
-        HeaderValue, Method, StatusCode,
+        HeaderValue, Method,
         header::{CONTENT_TYPE, RETRY_AFTER},
         request::Parts,
     },
     response::Response,
 };
-use bridge_program::FULL;
-use bridge_protocol::a2a::Error;
+use bridge_program::Unserved;
+use bridge_protocol::a2a::{Error, ErrorKind};
 
 use super::{body::AGAIN, jsonrpc, rest};
 
 /// The answer to a request for which there is no place.
-pub fn refuse(head: &Parts) -> Response<Body> {
-    let error = Error::unavailable(FULL, AGAIN);
+pub fn refuse(head: &Parts, why: Unserved) -> Response<Body> {
+    let error = match why {
+        Unserved::Full => Error::unavailable(why.text(), AGAIN),
+        Unserved::Head => Error::new(ErrorKind::InvalidRequest, why.text()),
+    };
     let path = head.uri.path();
     match binding(head, path) {
         #[cfg(feature = "grpc")]
         Spoken::Grpc => super::grpc::refused(&error),
-        Spoken::HttpJson => rest::refused_at(path, &head.headers, error),
-        Spoken::JsonRpc => jsonrpc::refused(StatusCode::SERVICE_UNAVAILABLE, error),
-        Spoken::Unknown => plain(),
+        Spoken::HttpJson => rest::refused_at(path, &head.headers, why.status(), error),
+        Spoken::JsonRpc => jsonrpc::refused(why.status(), error),
+        Spoken::Unknown => plain(why),
     }
 }
 
@@ -56,11 +59,14 @@ fn binding(head: &Parts, path: &str) -> Spoken {
     }
 }
 
-fn plain() -> Response<Body> {
-    let mut response = Response::new(Body::from(FULL));
-    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+fn plain(why: Unserved) -> Response<Body> {
+    let mut response = Response::new(Body::from(why.text()));
+    *response.status_mut() = why.status();
     let headers = response.headers_mut();
-    headers.insert(RETRY_AFTER, AGAIN.into());
+    match why {
+        Unserved::Full => drop(headers.insert(RETRY_AFTER, AGAIN.into())),
+        Unserved::Head => {}
+    }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     response
 }
@@ -94,16 +100,19 @@ mod tests {
             ("GET", "/.well-known/agent-card.json", "", "text/plain"),
             ("GET", "/healthz", "", "text/plain"),
         ] {
-            let request = Request::builder().method(method).uri(path);
-            let request = request.header(CONTENT_TYPE, media_type).body(()).unwrap();
-            let response = refuse(&request.into_parts().0);
-            assert_eq!(response.status(), 503, "{path}");
-            assert_eq!(response.headers()[RETRY_AFTER], "1", "{path}");
-            assert_eq!(response.headers()[CONTENT_TYPE], expected, "{path}");
-            let body = to_bytes(response.into_body(), 1 << 16).await.unwrap();
-            let error = serde_json::from_slice::<Value>(&body).unwrap_or_default();
-            let is_told = error["error"]["message"] == FULL;
-            assert_eq!(is_told, expected != "text/plain", "{path}: {error}");
+            for why in [Unserved::Full, Unserved::Head] {
+                let request = Request::builder().method(method).uri(path);
+                let request = request.header(CONTENT_TYPE, media_type).body(()).unwrap();
+                let response = refuse(&request.into_parts().0, why);
+                assert_eq!(response.status(), why.status(), "{path}");
+                let again = response.headers().get(RETRY_AFTER);
+                assert_eq!(again.is_some(), why == Unserved::Full, "{path}");
+                assert_eq!(response.headers()[CONTENT_TYPE], expected, "{path}");
+                let body = to_bytes(response.into_body(), 1 << 16).await.unwrap();
+                let error = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+                let is_told = error["error"]["message"] == why.text();
+                assert_eq!(is_told, expected != "text/plain", "{path}: {error}");
+            }
         }
     }
 
@@ -115,7 +124,7 @@ mod tests {
             .header(CONTENT_TYPE, "application/grpc")
             .body(())
             .unwrap();
-        let response = refuse(&request.into_parts().0);
+        let response = refuse(&request.into_parts().0, Unserved::Full);
         assert_eq!(response.headers()["grpc-status"], "14");
     }
 }

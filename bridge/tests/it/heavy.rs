@@ -135,3 +135,41 @@ async fn structure_is_refused_over_grpc() {
         answered.error
     );
 }
+
+/// A message of which the end does not come, told of as gRPC tells it.
+#[cfg(feature = "grpc")]
+#[tokio::test]
+async fn a_message_that_does_not_come_on_has_a_status_of_grpc() {
+    use std::{convert::Infallible, future::pending, time::Duration};
+
+    use bridge_program::{Limits, Plain, listen, serve_within};
+    use futures_util::{StreamExt as _, stream};
+
+    let limits = Limits {
+        body: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(serve_within(
+        limits,
+        listener,
+        Plain,
+        app().await,
+        pending(),
+    ));
+    let begin = stream::iter([Ok::<_, Infallible>(vec![0, 0, 0, 1, 0])]);
+    let body = reqwest::Body::wrap_stream(begin.chain(stream::pending()));
+    let client = reqwest::Client::builder()
+        .http2_prior_knowledge()
+        .no_proxy();
+    let request = client
+        .build()
+        .unwrap()
+        .post(format!("http://{address}/lf.a2a.v1.A2AService/SendMessage"));
+    let request = request.header("content-type", "application/grpc");
+    let request = request.header("a2a-version", "1.0").body(body);
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["grpc-status"], "4");
+}

@@ -70,7 +70,7 @@ impl Others {
         Self {
             runtime: Some(runtime.expect("a runtime starts")),
             client: client.build().expect("a client is made"),
-            url: format!("{}/a2a", program.url()),
+            url: format!("{}/a2a/echo", program.url()),
             acknowledged: Arc::default(),
         }
     }

@@ -83,14 +83,17 @@ impl Activity {
         self.open.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Bytes have come, the first ones of an HTTP/2 connection among them.
-    pub(super) fn came(&self, is_http2: bool) {
+    /// Bytes have come, the first ones of an HTTP/2 connection among them. Whether they can be of a head, and begin one.
+    pub(super) fn came(&self, is_http2: bool) -> (bool, bool) {
         if is_http2 {
             self.is_http2.store(true, Ordering::Relaxed);
         }
-        if self.open.load(Ordering::Relaxed) == 0 && self.begun.load(Ordering::Relaxed) == 0 {
+        let is_head = self.open.load(Ordering::Relaxed) == 0;
+        let begins = is_head && self.begun.load(Ordering::Relaxed) == 0;
+        if begins {
             self.begun.store(now(), Ordering::Relaxed);
         }
+        (is_head, begins)
     }
 
     /// The reader took so many bytes.

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU8, Ordering},
+    atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
 use tokio::task_local;
@@ -30,6 +30,7 @@ struct Inner {
     share: Arc<Share>,
     held: Mutex<Vec<Held>>,
     trouble: AtomicU8,
+    is_told: AtomicBool,
 }
 
 impl Flight {
@@ -38,6 +39,7 @@ impl Flight {
             share,
             held: Mutex::default(),
             trouble: AtomicU8::new(0),
+            is_told: AtomicBool::new(false),
         }))
     }
 
@@ -101,5 +103,17 @@ impl Flight {
             2 => Some(Trouble::Full),
             _ => None,
         }
+    }
+
+    /// The same for a handler that tells the client in a form of its own, which is then left as it is: a binding that
+    /// has its own statuses.
+    pub fn tell(&self) -> Option<Trouble> {
+        let trouble = self.trouble()?;
+        self.0.is_told.store(true, Ordering::Relaxed);
+        Some(trouble)
+    }
+
+    pub(super) fn is_told(&self) -> bool {
+        self.0.is_told.load(Ordering::Relaxed)
     }
 }

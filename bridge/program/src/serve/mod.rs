@@ -10,11 +10,13 @@
 //! - `question`, `answer`: bodies, of requests and of responses
 //! - `flight`: a request while it is answered
 //! - `service`: one request and its answer
+//! - `early`: answers to what is no request yet
 //! - `outgoing`: large answers that are being sent
 
 mod activity;
 mod answer;
 mod connections;
+mod early;
 mod flight;
 mod gate;
 mod limits;
@@ -51,12 +53,12 @@ pub use limits::Limits;
 pub use listen::{ListenError, listen};
 pub use outgoing::{LARGE, Outgoing, Room, outgoing};
 pub use question::Trouble;
-pub use service::{App, FULL};
+pub use service::{App, Unserved};
 
 use activity::Activity;
 use connections::Connections;
 use gate::Gate;
-use service::Asked;
+use service::{Asked, Refuse};
 use watched::Watched;
 
 /// How long a connection that is to be closed may still take for it.
@@ -68,8 +70,9 @@ const LAST_LOOK: Duration = Duration::from_millis(10);
 /// How long nobody is accepted when there is no file left for it.
 const NO_FILE: Duration = Duration::from_millis(20);
 
-/// How many of those who came too late are told so at once.
+/// How many of those who came too late are told so at once, and how long each of them is listened to before that.
 const REFUSALS: usize = 64;
+const LISTENING: Duration = Duration::from_millis(500);
 
 /// What is read of a connection before it is used, and written before the reader has to take some, in bytes.
 const BUFFER: usize = 64 << 10;
@@ -184,8 +187,9 @@ impl<D: Door> House<D> {
         let Some(place) = self.connections.enter() else {
             tracing::debug!(%peer, "there are too many connections");
             if let (true, Ok(refusal)) = (D::IS_PLAIN, self.refusals.clone().try_acquire_owned()) {
+                let how = self.app.refuse;
                 tokio::spawn(async move {
-                    refuse(connection).await;
+                    refuse(connection, how).await;
                     drop(refusal);
                 });
             }
@@ -227,7 +231,7 @@ impl<D: Door> House<D> {
             share: self.gate.share(peer.ip()),
             limits: self.limits,
         };
-        let io = TokioIo::new(Watched::new(io, activity.clone()));
+        let io = TokioIo::new(Watched::new(io, activity.clone(), self.app.refuse));
         let builder = builder();
         let mut connection = pin!(builder.serve_connection(io, service));
         let (mut stopped, mut is_stopping) = (self.stopped.clone(), false);
@@ -323,12 +327,19 @@ fn builder() -> Builder<TokioExecutor> {
     builder
 }
 
-/// Tells a client to come back.
-async fn refuse(mut connection: TcpStream) {
-    const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n\
-        Connection: close\r\nContent-Length: 0\r\n\r\n";
+/// Tells a client to come back, in the form that what it asks wants; one that says nothing soon is told in any.
+async fn refuse(mut connection: TcpStream, how: Refuse) {
+    let mut begin = Vec::with_capacity(early::LOOK);
+    let listening = async {
+        while begin.len() < early::LOOK
+            && !begin.windows(4).any(|bytes| bytes == b"\r\n\r\n")
+            && matches!(connection.read_buf(&mut begin).await, Ok(1..))
+        {}
+    };
+    let _ = timeout(LISTENING, listening).await;
+    let answer = early::answer(how, &begin, Unserved::Full);
     let told = async {
-        connection.write_all(ANSWER).await?;
+        connection.write_all(&answer).await?;
         connection.shutdown().await?;
         // Closed with something unread, the answer would be lost.
         let mut unread = [0; 1 << 10];

@@ -32,28 +32,58 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct App {
     router: Router,
-    refuse: fn(&Parts) -> Response<Body>,
+    pub(super) refuse: Refuse,
+}
+
+/// Makes the answer to a request that is not looked at, of which the first lines may be all that is known.
+pub(super) type Refuse = fn(&Parts, Unserved) -> Response<Body>;
+
+/// Why a request is not looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unserved {
+    /// There are too many of them, or too many connections: it may be sent again.
+    Full,
+    /// Its head is too large.
+    Head,
+}
+
+impl Unserved {
+    /// How HTTP tells it.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::Full => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Head => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        }
+    }
+
+    /// The same in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Full => "there are too many requests at once",
+            Self::Head => "expected a request whose head has at most 64 KiB",
+        }
+    }
 }
 
 impl From<Router> for App {
     /// Those who are not served are told so in plain text.
     fn from(router: Router) -> Self {
-        let refuse = |_: &Parts| later(FULL);
+        let refuse = |_: &Parts, why: Unserved| match why {
+            Unserved::Full => later(why.text()),
+            Unserved::Head => told(why.status(), why.text()),
+        };
         Self { router, refuse }
     }
 }
 
 impl App {
     /// The same where a request for which there is no place is answered in this way: in the form that its
-    /// clients read. What was no HTTP request yet gets no form: a connection too many, a head too large.
+    /// clients read.
     #[must_use]
-    pub fn refusing(self, refuse: fn(&Parts) -> Response<Body>) -> Self {
+    pub fn refusing(self, refuse: fn(&Parts, Unserved) -> Response<Body>) -> Self {
         Self { refuse, ..self }
     }
 }
-
-/// What is said to a request for which there is no place.
-pub const FULL: &str = "there are too many requests at once";
 
 /// The app as one connection has it.
 pub(super) struct Asked {
@@ -82,7 +112,7 @@ impl Service<Request<Incoming>> for Asked {
         Box::pin(async move {
             let response = match is_full {
                 // The request goes with its body, which is read away.
-                true => refuse(&request.into_parts().0),
+                true => refuse(&request.into_parts().0, Unserved::Full),
                 false => match flight.clone().during(router.oneshot(request)).await {
                     Ok(response) => response,
                     Err(never) => match never {},
@@ -90,6 +120,7 @@ impl Service<Request<Incoming>> for Asked {
             };
             let mut response = match flight.trouble() {
                 None => response,
+                Some(_) if flight.is_told() => response,
                 Some(trouble) => troubled(trouble, response, version),
             };
             let room = response.extensions_mut().remove::<Room>();
@@ -117,10 +148,15 @@ impl Asked {
 }
 
 fn later(why: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(why));
-    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    let mut response = told(StatusCode::SERVICE_UNAVAILABLE, why);
     let headers = response.headers_mut();
     headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+fn told(status: StatusCode, why: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(why));
+    *response.status_mut() = status;
     response
 }
 
@@ -130,11 +166,7 @@ fn troubled(trouble: Trouble, response: Response<Body>, version: Version) -> Res
     let mut response = match trouble {
         _ if is_known => response,
         Trouble::Full => later("there is no room for the body at present"),
-        Trouble::Late => {
-            let mut response = Response::new(Body::from("the body did not come on"));
-            *response.status_mut() = trouble.status();
-            response
-        }
+        Trouble::Late => told(trouble.status(), "the body did not come on"),
     };
     if trouble == Trouble::Late && version < Version::HTTP_2 {
         let close = HeaderValue::from_static("close");

@@ -11,7 +11,7 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use bridge_program::Room;
+use bridge_program::{Flight, Room, Trouble};
 use bridge_protocol::{
     a2a::{AgentCard, Error, ErrorKind, Operation},
     dialect::Version,
@@ -92,6 +92,10 @@ impl Asked {
                 grpc.unary(one, request).await
             }
         };
+        // A body that broke off is told of as what it was.
+        if let Some(trouble) = Flight::current().and_then(|flight| flight.tell()) {
+            return late(trouble).into_http::<Body>();
+        }
         extensions::naming(response.map(Body::new), Version::V1_0, asked.active())
     }
 
@@ -169,6 +173,14 @@ impl Asked {
             Reply::Stream(_) => return Err(ErrorKind::Internal.into()),
         };
         Ok(bytes.into())
+    }
+}
+
+/// What is said of a message that did not come to its end.
+fn late(trouble: Trouble) -> Status {
+    match trouble {
+        Trouble::Late => Status::deadline_exceeded("the message did not come on"),
+        Trouble::Full => status::of(&Unread::Full.error()),
     }
 }
 

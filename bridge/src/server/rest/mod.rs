@@ -26,7 +26,7 @@ use std::sync::Arc;
 use axum::{
     body::Bytes,
     extract::{FromRef, State},
-    http::{HeaderMap, Method, Uri},
+    http::{HeaderMap, Method, StatusCode, Uri},
     response::Response,
 };
 use bridge_protocol::{
@@ -206,12 +206,22 @@ pub(super) fn refused(headers: &HeaderMap, error: Error) -> Response {
 }
 
 /// The same to a request at a path of this binding.
-pub(super) fn refused_at(path: &str, headers: &HeaderMap, error: Error) -> Response {
+pub(super) fn refused_at(
+    path: &str,
+    headers: &HeaderMap,
+    status: StatusCode,
+    error: Error,
+) -> Response {
     let version = match path.contains("/v1/") {
         true => Version::V0_3,
         false => Version::V1_0,
     };
-    Style::wanted(headers, Spoken::without_body(version)).refusal(&error.into())
+    let refusal = Refusal {
+        status,
+        error,
+        allow: None,
+    };
+    Style::wanted(headers, Spoken::without_body(version)).refusal(&refusal)
 }
 
 fn unread(unread: Unread) -> Refusal {

@@ -2,6 +2,7 @@
 
 mod damaged;
 mod full;
+mod slow;
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};
 

@@ -75,6 +75,38 @@ impl Default for Faults {
     }
 }
 
+/// Reads that do not come back for as long as a test wants, as those of a disk that hangs.
+#[cfg(test)]
+#[derive(Clone, Debug, Default)]
+pub(in crate::store::sled) struct Hanging(
+    std::sync::Arc<(std::sync::Mutex<(bool, usize)>, std::sync::Condvar)>,
+);
+
+#[cfg(test)]
+impl Hanging {
+    /// From now on reads hang, or no more.
+    pub(in crate::store::sled) fn set(&self, hangs: bool) {
+        self.0.0.lock().unwrap().0 = hangs;
+        self.0.1.notify_all();
+    }
+
+    /// How many do.
+    pub(in crate::store::sled) fn count(&self) -> usize {
+        self.0.0.lock().unwrap().1
+    }
+
+    /// Fails the test whose own thread is the one that hangs.
+    pub(super) fn pass(&self) {
+        const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(20);
+        let mut state = self.0.0.lock().unwrap();
+        state.1 += 1;
+        let hangs = |state: &mut (bool, usize)| state.0;
+        let (mut state, waited) = self.0.1.wait_timeout_while(state, TOO_LONG, hangs).unwrap();
+        state.1 -= 1;
+        assert!(!waited.timed_out(), "nobody let the read go on");
+    }
+}
+
 #[cfg(test)]
 impl Faults {
     /// From now on so many bytes fit.

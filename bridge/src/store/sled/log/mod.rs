@@ -20,7 +20,7 @@ mod tests;
 mod writer;
 
 #[cfg(test)]
-pub(super) use disk::Faults;
+pub(super) use disk::{Faults, Hanging};
 pub(super) use frame::HEADER as FRAME;
 pub(super) use reader::Log;
 pub(super) use replay::{Seen, replay, walk};

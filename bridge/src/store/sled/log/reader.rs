@@ -24,6 +24,8 @@ pub(in crate::store::sled) struct Log {
     segments: Mutex<BTreeMap<u64, Option<Arc<File>>>>,
     /// What was found to be missing when it was opened.
     lost: Mutex<Vec<Range<u64>>>,
+    #[cfg(test)]
+    hanging: super::Hanging,
 }
 
 impl Log {
@@ -34,6 +36,8 @@ impl Log {
             folder,
             segments: Mutex::new(segments),
             lost: Mutex::default(),
+            #[cfg(test)]
+            hanging: super::Hanging::default(),
         }
     }
 
@@ -73,8 +77,15 @@ impl Log {
         self.lock().insert(base, Some(Arc::clone(file)));
     }
 
+    #[cfg(test)]
+    pub(in crate::store::sled) fn hanging(&self) -> super::Hanging {
+        self.hanging.clone()
+    }
+
     /// The record at a place, if it is still what it was.
     pub(in crate::store::sled) fn read(&self, place: Place) -> Result<Vec<u8>, StoreError> {
+        #[cfg(test)]
+        self.hanging.pass();
         let (base, file) = self.segment(place.at)?;
         let offset = place.at - base;
         let mut bytes = vec![0; frame::HEADER + place.length as usize];
