@@ -19,7 +19,8 @@ pub(super) enum Collected<E> {
     Broken(Bytes, E),
 }
 
-/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is told of each piece.
+/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is told of each
+/// piece but the first: a body of one piece is known only when it has come, and then recorded.
 pub(super) async fn collect<S, E>(stream: &mut S, limit: usize, alive: impl Fn()) -> Collected<E>
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
@@ -50,7 +51,9 @@ where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
 {
     while let Some(chunk) = stream.next().await {
-        alive();
+        if !read.is_empty() {
+            alive();
+        }
         match chunk {
             Ok(chunk) => read.extend_from_slice(&chunk),
             Err(error) => return Ended::Broken(error),

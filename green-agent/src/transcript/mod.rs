@@ -5,6 +5,7 @@ pub mod entry;
 mod error;
 pub mod label;
 pub(crate) mod layout;
+mod polls;
 mod reader;
 pub mod rest;
 pub mod task;

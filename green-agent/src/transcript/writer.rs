@@ -25,7 +25,7 @@ use std::{
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::{Body, Content, Direction, Entry, Hop, TranscriptError, reader};
+use super::{Body, Content, Direction, Entry, Hop, TranscriptError, polls::Polls, reader};
 
 /// How much of unmasked bodies is kept, in bytes of their entries. Of more the masked form is judged.
 const SAID_LIMIT: usize = 64 * 1024 * 1024;
@@ -48,6 +48,7 @@ struct Log {
     file: File,
     written: u64,
     broken: Option<Arc<io::Error>>,
+    polls: Polls,
     /// Bodies as they were said, where they were masked, by the entry's number.
     said: BTreeMap<u64, Body>,
     said_bytes: usize,
@@ -82,6 +83,7 @@ impl Transcript {
                 file,
                 written: 0,
                 broken: None,
+                polls: Polls::default(),
                 said: BTreeMap::new(),
                 said_bytes: 0,
             }),
@@ -98,7 +100,7 @@ impl Transcript {
         self.0.exchanges.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Writes one entry and counts it as activity. Secrets must have been masked by the caller.
+    /// Writes one entry and counts it as activity, unless it is a poll that brings nothing new. Secrets must have been masked by the caller.
     ///
     /// When a line cannot be written nothing more is, so that the file holds no gap, and
     /// [`check`](Self::check) and [`entries`](Self::entries) say so from then on.
@@ -134,7 +136,9 @@ impl Transcript {
             tracing::error!(path = %self.0.path.display(), %error, "the transcript breaks off");
             log.broken = Some(Arc::new(error));
         }
-        self.0.activity.send_replace(now);
+        if log.polls.is_sign_of_life(hop, exchange, content) {
+            self.0.activity.send_replace(now);
+        }
     }
 
     /// Counts as activity what leaves no entry, such as the pieces of a body that is not kept.
