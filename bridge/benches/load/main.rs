@@ -13,11 +13,13 @@
 //! | `--peer 'NAME=COMMAND'` | another server; `{port}` in its command becomes the port; `peers/README.md` has some |
 //! | `--json` | a line of JSON for each server and round in place of the table |
 //!
+//! `grow TASKS FOLDER` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
 //! `serve KIND PORT [FOLDER]` runs one of the built-in servers, for other programs that load servers.
 
 mod bare;
 mod cells;
 mod connection;
+mod growth;
 mod ours;
 mod process;
 mod table;
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match &arguments[..] {
         ["serve", kind, port, folder @ ..] => serve(kind, port, folder.first().copied()),
+        [mode @ ("grow" | "grown"), tasks, folder] => grow(mode, tasks, Path::new(folder)),
         arguments => options(arguments).and_then(|options| measure(&options)),
     };
     match done {
@@ -63,6 +66,14 @@ fn main() -> ExitCode {
             eprintln!("{error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn grow(mode: &str, tasks: &str, folder: &Path) -> Outcome<()> {
+    let (runtime, tasks) = (tokio::runtime::Runtime::new()?, tasks.parse()?);
+    match mode {
+        "grow" => runtime.block_on(growth::grow(tasks, folder)),
+        _ => runtime.block_on(growth::grown(tasks, folder)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A store that tells how it does: how long appends take, how often it fails and refuses, how many tasks are open.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -135,6 +135,14 @@ impl Store for Measured {
 
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.told(self.store.open_tasks(after, limit).await)
+    }
+
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.told(self.store.open_turns(after, limit).await)
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        self.told(self.store.open_counts().await)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

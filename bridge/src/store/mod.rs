@@ -46,10 +46,13 @@ pub use record::RecordKey;
 pub(crate) use record::{decoded, encoded};
 pub use snapshot::Snapshot;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::caller::Caller;
 use async_trait::async_trait;
+
+/// How many open tasks are looked at at a time where they are only counted.
+const OPEN_PAGE: usize = 256;
 
 /// The number of an event in its task: 1 for the first, without gaps. 0 stands before all of them.
 pub type Seq = u64;
@@ -112,6 +115,35 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// `after` (empty for the beginning), at most `limit`. Whatever happens to a task meanwhile, who goes
     /// from part to part sees it once.
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
+
+    /// Those of them with turns that have not ended, which a restart takes up; the others wait for their callers. One
+    /// whose turns end meanwhile is left out or not.
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        let (mut found, mut after) = (Vec::new(), after.to_owned());
+        while found.len() < limit {
+            let open = self.open_tasks(&after, limit).await?;
+            let Some(last) = open.last() else { break };
+            after.clone_from(&last.task);
+            found.extend(open.into_iter().filter(|head| !head.turns.is_empty()));
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// How many tasks of each agent are not in a terminal state.
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let (mut counts, mut after) = (BTreeMap::new(), String::new());
+        loop {
+            let open = self.open_tasks(&after, OPEN_PAGE).await?;
+            let Some(last) = open.last() else {
+                return Ok(counts);
+            };
+            after.clone_from(&last.task);
+            for head in open.into_iter().filter(|head| !head.state.is_terminal()) {
+                *counts.entry(head.agent).or_default() += 1;
+            }
+        }
+    }
 
     /// Whether it takes what is to be kept, and reads what was.
     ///

@@ -23,16 +23,13 @@ const UNSURE: &str = "The bridge was restarted before the agent was known to hav
 const PAGE: usize = 256;
 
 impl Turns {
-    /// Brings every open task into a truthful state and takes up what waited. To be called once, before
-    /// anything is served; tells how many tasks were looked at.
+    /// Brings every task with open turns into a truthful state and takes up what waited. To be called once, before
+    /// anything is served; tells how many tasks were looked at. Those that wait for their callers are only counted.
     pub async fn recover(&self) -> Result<usize, TurnError> {
-        let look = |head: &Head| {
-            if !head.state.is_terminal() {
-                self.0.metrics.task_began(&head.agent);
-            }
-            true
-        };
-        self.look_at_open(look).await
+        for (agent, count) in self.0.store.open_counts().await? {
+            (0..count).for_each(|_| self.0.metrics.task_began(&agent));
+        }
+        self.look_at_open(|_| true).await
     }
 
     /// The same for agents that were not hosted before, while others are served: their tasks were left as they
@@ -48,7 +45,7 @@ impl Turns {
         let mut seen = 0;
         let mut after = String::new();
         loop {
-            let heads = self.0.store.open_tasks(&after, PAGE).await?;
+            let heads = self.0.store.open_turns(&after, PAGE).await?;
             let Some(last) = heads.last() else {
                 return Ok(seen);
             };

@@ -18,18 +18,23 @@ pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
     let mut pass = |_: &Arc<Log>, _: &Seen<'_>, _: End| Ok(());
     // What it passes over it takes note of.
     log::walk(&reader.log, End::default(), &mut pass)?;
-    for entry in reader.index.scan(keys::HEAD.into(), None) {
-        let (key, _) = entry?;
+    let index = reader.index.now();
+    index.each(keys::HEAD, |key, _| {
         let task = codec::read_text(&key[keys::HEAD.len()..], "the key of a task")?;
         report.tasks += 1;
         report.damaged.extend(check_task(reader, task)?);
-    }
-    for entry in reader.index.scan(keys::RECORD.into(), None) {
-        match reader.value(&entry?.1) {
-            Err(StoreError::Corrupt { .. }) => report.records += 1,
-            read => drop(read?),
+        Ok(())
+    })?;
+    index.each(keys::RECORD, |_, place| match reader.value(&place) {
+        Err(StoreError::Corrupt { .. }) => {
+            report.records += 1;
+            Ok(())
         }
-    }
+        read => read.map(drop),
+    })?;
+    report
+        .damaged
+        .sort_by(|one, other| one.task.cmp(&other.task));
     report.lost = joined(reader.log.lost());
     Ok(report)
 }

@@ -28,7 +28,7 @@ use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 
-use super::log::Place;
+use super::{heads::Tip, log::Place};
 use crate::{
     caller::Caller,
     store::{Append, Event, Head, Seq, StoreError, Stored},
@@ -188,6 +188,22 @@ impl<'r> Appended<'r> {
         weigh(self.events)
     }
 
+    /// The ids of the caller's messages among its events, with their numbers. Nothing else of them is read.
+    pub(super) fn message_ids(&self) -> Result<Vec<(String, Seq)>, StoreError> {
+        #[derive(serde::Deserialize)]
+        struct Light {
+            message: Option<Named>,
+        }
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Named {
+            message_id: String,
+        }
+        let events: Vec<Light> = read_json(self.events, "the events of an append")?;
+        let named = |(seq, light): (Seq, Light)| Some((light.message?.message_id, seq));
+        Ok((self.first()..).zip(events).filter_map(named).collect())
+    }
+
     /// Its events.
     pub(super) fn events(&self) -> Result<Vec<Stored>, StoreError> {
         let time = self.time;
@@ -215,20 +231,69 @@ pub(super) fn guess(record: &[u8]) -> Option<(String, Option<Head>)> {
     Some((str::from_utf8(&id[..end]).ok()?.to_owned(), None))
 }
 
-/// Where the newest append of a task is, and to whom the task belongs, as it is written.
-pub(super) fn write_owned(place: Place, owner: &Caller) -> Vec<u8> {
-    [&place.to_bytes()[..], owner.id.as_bytes()].concat()
+/// What the index knows of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Card {
+    /// Where its newest append is.
+    pub(super) place: Place,
+    /// Since when it has its state, in milliseconds.
+    pub(super) millis: i64,
+    pub(super) owner: Caller,
+    pub(super) agent: String,
+    pub(super) state: String,
 }
 
-pub(super) fn read_owned(bytes: &[u8]) -> Result<(Place, Caller), StoreError> {
-    let what = "the head of a task";
-    let (place, owner) = bytes
-        .split_at_checked(Place::BYTES)
-        .ok_or_else(|| StoreError::corrupt(what, "it is too short"))?;
-    Ok((
-        read_place(place, what)?,
-        Caller::new(read_text(owner, what)?),
-    ))
+impl Card {
+    pub(super) fn of(tip: &Tip) -> Self {
+        let head = &tip.head;
+        Self {
+            place: tip.place,
+            millis: head.status_time.as_millisecond(),
+            owner: head.owner.clone(),
+            agent: head.agent.clone(),
+            state: head.state.as_str().into(),
+        }
+    }
+
+    /// As it is written.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(ROOM / 8);
+        bytes.extend(self.place.to_bytes());
+        bytes.extend(self.millis.to_be_bytes());
+        for name in [&self.owner.id, &self.agent, &self.state] {
+            write_name(&mut bytes, name);
+        }
+        bytes
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, StoreError> {
+        let broken = || StoreError::corrupt("what the index has of a task", "it is too short");
+        let (place, rest) = bytes.split_at_checked(Place::BYTES).ok_or_else(broken)?;
+        let (millis, rest) = rest.split_first_chunk().ok_or_else(broken)?;
+        let (owner, rest) = read_name(rest).ok_or_else(broken)?;
+        let (agent, rest) = read_name(rest).ok_or_else(broken)?;
+        let (state, _) = read_name(rest).ok_or_else(broken)?;
+        Ok(Self {
+            place: read_place(place, "a task")?,
+            millis: i64::from_be_bytes(*millis),
+            owner: Caller::new(owner),
+            agent,
+            state,
+        })
+    }
+}
+
+/// A name with its length before it.
+pub(super) fn write_name(to: &mut Vec<u8>, name: &str) {
+    to.extend((name.len() as u32).to_be_bytes());
+    to.extend(name.as_bytes());
+}
+
+/// The name at the beginning of `bytes`, and what follows it.
+pub(super) fn read_name(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    Some((str::from_utf8(name).ok()?.to_owned(), rest))
 }
 
 /// The value of a small record.
@@ -264,12 +329,6 @@ fn write_json(
 
 fn read_json<T: DeserializeOwned>(json: &[u8], what: &str) -> Result<T, StoreError> {
     serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, &error))
-}
-
-/// A number as it is written.
-pub(super) fn read_number(bytes: &[u8], what: &str) -> Result<u64, StoreError> {
-    let number = bytes.try_into().map(u64::from_be_bytes);
-    number.map_err(|_| StoreError::corrupt(what, "expected eight bytes"))
 }
 
 /// A place as it is written.

@@ -218,7 +218,7 @@ impl Writer {
         if self.mending.is_some() {
             return Err(StoreError::Rebuilding);
         }
-        if !self.reader.index.has_failed() {
+        if !self.reader.index.now().has_failed() {
             return Ok(());
         }
         if self.tried.is_none_or(|tried| tried.elapsed() > PAUSE) {
@@ -261,7 +261,7 @@ impl Writer {
         };
         let tips: Vec<Tip> = changes.tips().cloned().collect();
         // What is durable and not in the index comes there when that is made anew.
-        self.reader.index.apply(changes, end)?;
+        self.reader.index.now().apply(changes, end)?;
         tips.into_iter().for_each(|tip| self.reader.heads.put(tip));
         Ok(())
     }
@@ -293,6 +293,7 @@ impl Staged {
             Self::Append(result, prepared, reply) => {
                 let result = settle(result, outcome);
                 if let Ok(head) = &result {
+                    // Before others are told: they read the task at once.
                     let bytes = prepared.json.len() + prepared.weight;
                     told.cache.advance(head, prepared.append, bytes);
                     told.feed.publish(head);

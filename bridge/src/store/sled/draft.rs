@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use super::{
-    codec::{self, Appended, Link, Record, read_number},
+    codec::{self, Appended, Link, Record},
     heads::Tip,
     index::Changes,
     keys::{self, Key},
     log::{FRAME, Place, Writer},
-    moved::Moved,
     reader::{Found, Reader, STRIDE},
 };
 use crate::{
     caller::Caller,
-    store::{Append, Event, Head, Seq, StoreError},
+    store::{Append, Head, Seq, StoreError},
 };
 
 /// Clients choose some of what is in a head, and all of that can be part of a key.
@@ -34,6 +33,8 @@ pub(super) struct Prepared {
     pub(super) json: Vec<u8>,
     /// How much the structure of the events takes in memory.
     pub(super) weight: usize,
+    /// The keys of the messages in it.
+    pub(super) messages: Vec<Key>,
 }
 
 impl<'a> Draft<'a> {
@@ -55,12 +56,10 @@ impl<'a> Draft<'a> {
         let before = self.whole_tip(&prepared.caller, &append.task)?;
         let known = before.as_ref().map(|before| before.head.as_ref());
         let after = Arc::new(Head::after(known, &prepared.caller, append)?);
-        let messages = message_keys(append.message_ids(), &after);
         self.check_client_id(&after, append)?;
-        self.check_messages(&messages)?;
+        self.check_messages(prepared)?;
         let json = codec::head_json(&after)?;
         check_size(&after, json.len())?;
-        let counts = self.counts(known, &after)?;
         let link = Link {
             number: before.as_ref().map_or(1, |before| before.number + 1),
             previous: before.as_ref().map(|before| before.place),
@@ -72,8 +71,10 @@ impl<'a> Draft<'a> {
             number: link.number,
             is_broken: false,
         };
-        self.remember(messages, &after);
-        self.follow(before, tip, counts);
+        for (key, (_, seq)) in prepared.messages.iter().zip(append.message_ids()) {
+            self.remember(key.clone(), &after, seq);
+        }
+        self.follow(before, tip);
         Ok(after)
     }
 
@@ -86,10 +87,7 @@ impl<'a> Draft<'a> {
     ) -> Result<bool, StoreError> {
         let present = self.get(&key)?.is_some();
         let place = log.put(|to| codec::write_small(to, &key, value));
-        match value {
-            Some(_) => self.changes.put(key, place.to_bytes().into()),
-            None => self.changes.remove(key),
-        }
+        self.put(key, value.map(|_| place.to_bytes().into()));
         Ok(present)
     }
 
@@ -98,10 +96,7 @@ impl<'a> Draft<'a> {
         match Record::read(record)? {
             Record::Append(append) => self.replay_append(place, &append),
             Record::Small { key, value } => {
-                match value {
-                    Some(_) => self.changes.put(key.into(), place.to_bytes().into()),
-                    None => self.changes.remove(key.into()),
-                }
+                self.put(key.into(), value.map(|_| place.to_bytes().into()));
                 Ok(())
             }
         }
@@ -131,20 +126,16 @@ impl<'a> Draft<'a> {
         };
         let before = self.last_tip(&task)?;
         let known = before.as_ref().map(|before| Arc::clone(&before.head));
-        let Some(head) = known.clone().or_else(|| head.map(Arc::new)) else {
+        let Some(head) = known.or_else(|| head.map(Arc::new)) else {
             return Ok(());
         };
-        let counts = self.counts(known.as_deref(), &head)?;
         let tip = Tip {
             head,
             place,
             number: before.as_ref().map_or(1, |before| before.number),
             is_broken: true,
         };
-        for (key, count) in counts {
-            self.changes.put(key, count.to_be_bytes().into());
-        }
-        self.changes.move_task(Moved::new(before, tip));
+        self.changes.move_task(before, tip);
         Ok(())
     }
 
@@ -154,14 +145,10 @@ impl<'a> Draft<'a> {
             Some(_) => self.last_tip(&head.task)?,
             None => None,
         };
-        let events = append.events()?;
-        let messages = events.iter().filter_map(|stored| match &stored.event {
-            Event::Message(message) => Some((message.message_id.as_str(), stored.seq)),
-            _ => None,
-        });
-        self.remember(message_keys(messages, &head), &head);
-        let known = before.as_ref().map(|before| before.head.as_ref());
-        let counts = self.counts(known, &head)?;
+        for (id, seq) in append.message_ids()? {
+            let key = keys::message(&head.owner, &head.agent, &id);
+            self.remember(key, &head, seq);
+        }
         let number = append.number;
         let tip = Tip {
             head,
@@ -169,15 +156,19 @@ impl<'a> Draft<'a> {
             number,
             is_broken: false,
         };
-        self.follow(before, tip, counts);
+        self.follow(before, tip);
         Ok(())
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.changes.get(key) {
-            Some(value) => Ok(value.map(<[u8]>::to_vec)),
-            None => self.reader.index.get(key),
+        match self.changes.entries.get(key) {
+            Some(value) => Ok(value.clone()),
+            None => self.reader.index.now().get(key),
         }
+    }
+
+    fn put(&mut self, key: Key, value: Option<Vec<u8>>) {
+        self.changes.entries.insert(key, value);
     }
 
     /// The task's newest append, on which another can follow.
@@ -221,11 +212,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Refuses messages that came before.
-    fn check_messages(&self, messages: &[MessageKey<'_>]) -> Result<(), StoreError> {
-        for message in messages {
-            if let Some(event) = self.get(&message.key)? {
+    fn check_messages(&self, prepared: &Prepared) -> Result<(), StoreError> {
+        for (key, (id, _)) in prepared.messages.iter().zip(prepared.append.message_ids()) {
+            if let Some(event) = self.get(key)? {
                 let (task, seq) = codec::read_message(&event)?;
-                let message_id = message.id.into();
+                let message_id = id.into();
                 return Err(StoreError::Duplicate {
                     message_id,
                     task,
@@ -236,68 +227,23 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn remember(&mut self, messages: Vec<MessageKey<'_>>, head: &Head) {
-        for MessageKey { key, seq, .. } in messages {
-            let event = codec::write_message(&head.task, seq);
-            self.changes.put_new(key, event);
-        }
+    fn remember(&mut self, key: Key, head: &Head, seq: Seq) {
+        self.put(key, Some(codec::write_message(&head.task, seq)));
     }
 
     /// Has the index follow an append.
-    fn follow(&mut self, before: Option<Tip>, tip: Tip, counts: Vec<(Key, u64)>) {
-        let head = &tip.head;
+    fn follow(&mut self, before: Option<Tip>, tip: Tip) {
+        let head = Arc::clone(&tip.head);
         if let Some(client_id) = head.client_id.as_ref().filter(|_| before.is_none()) {
             let key = keys::client_task(&head.owner, &head.agent, client_id);
-            self.changes.put_new(key, head.task.clone().into_bytes());
+            self.put(key, Some(head.task.clone().into_bytes()));
         }
         if tip.number.is_multiple_of(STRIDE) {
             let key = keys::append(&head.task, head.seq);
-            self.changes.put_new(key, tip.place.to_bytes().into());
+            self.put(key, Some(tip.place.to_bytes().into()));
         }
-        for (key, count) in counts {
-            self.changes.put(key, count.to_be_bytes().into());
-        }
-        self.changes.move_task(Moved::new(before, tip));
+        self.changes.move_task(before, tip);
     }
-
-    /// The counts of tasks that become others, as they will be.
-    fn counts(&self, before: Option<&Head>, after: &Head) -> Result<Vec<(Key, u64)>, StoreError> {
-        if before.is_some_and(|before| before.state == after.state) {
-            return Ok(Vec::new());
-        }
-        let changes = before
-            .map(|before| (before, -1))
-            .into_iter()
-            .chain([(after, 1)]);
-        let count = |(head, change): (&Head, i64)| {
-            let key = keys::count(&head.owner, &head.agent, head.state.as_str());
-            let count = match self.get(&key)? {
-                Some(bytes) => read_number(&bytes, "a count of tasks")?,
-                None => 0,
-            };
-            Ok((key, count.saturating_add_signed(change)))
-        };
-        changes.map(count).collect()
-    }
-}
-
-/// A message of an append, with its key, which is a hash: it is looked for and then put.
-struct MessageKey<'m> {
-    id: &'m str,
-    seq: Seq,
-    key: Key,
-}
-
-fn message_keys<'m>(
-    messages: impl Iterator<Item = (&'m str, Seq)>,
-    head: &Head,
-) -> Vec<MessageKey<'m>> {
-    let keyed = |(id, seq)| MessageKey {
-        id,
-        seq,
-        key: keys::message(&head.owner, &head.agent, id),
-    };
-    messages.map(keyed).collect()
 }
 
 fn damaged(task: &str, reason: String) -> StoreError {

@@ -3,12 +3,9 @@
 //! Only the committer puts heads here, each when it is durable, so what stands here is true without a look at
 //! the index, for the committer and for readers.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::log::Place;
+use super::{Unordered, log::Place};
 use crate::store::Head;
 
 /// At most twice so many heads are kept.
@@ -21,8 +18,8 @@ pub(super) struct Heads(Mutex<Generations>);
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: BTreeMap<String, Tip>,
-    old: BTreeMap<String, Tip>,
+    young: Unordered<String, Tip>,
+    old: Unordered<String, Tip>,
 }
 
 /// A task's newest append.

@@ -2,23 +2,25 @@
 //!
 //! | key | value |
 //! |-|-|
-//! | `h` task | the place in the log of its newest append, and the owner, who is to be known if that is lost |
+//! | `h` task | a card: the place in the log of its newest append, and what lists must know of it |
 //! | `e` (task) last | the place of every 32nd append of a task; `last` is the number of its last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
 //! | `o` task | nothing: the task is open, see [`Head::is_open`] |
-//! | `t` (caller) (agent) (state) newest task | nothing: every task, as lists show them |
+//! | `u` task | nothing: a turn of the task has not ended; each part has all of them |
+//! | `t` (caller) (agent) (state) newest task | nothing: every task, where lists find it; its card says whether it is still there |
 //! | `c` (caller) (agent) (context) task | nothing: the tasks of a context, in no order that matters |
-//! | `n` (caller) (agent) state | how many tasks there are, 64 bits |
+//! | `n` (caller) (agent) | how many tasks there are in each state |
 //! | `r` (caller) (kind) (scope) id | the place of a small record |
 //!
-//! A task whose turn is over before the index is written costs it four entries: `h`, `m`, `t` and `c`.
+//! A task whose turn is over before its part is sealed costs it four entries: `h`, `m`, `t` and `c`.
 //!
 //! A name in brackets has its length before it, so no name can reach into the next. Numbers are big
 //! endian, so their order is the order of the keys; `newest` is a time turned round.
 
 use sha2::{Digest as _, Sha256};
 
+use super::codec::read_name;
 use crate::{
     caller::Caller,
     store::{Head, RecordKey, Seq, list::Position},
@@ -37,9 +39,44 @@ pub(super) fn follows_tasks(prefix: &[u8]) -> bool {
     matches!(prefix.first(), Some(b'h' | b'o' | b't' | b'c'))
 }
 
+/// Whether it is a key of a kind that is only looked for whole, so that the order does not matter.
+pub(super) fn is_whole(key: &[u8]) -> bool {
+    matches!(key.first(), Some(b'h' | b'm' | b'i'))
+}
+
+/// Whether it begins a lane.
+pub(super) fn is_lane(prefix: &[u8]) -> bool {
+    prefix.first() == Some(&b't')
+}
+
+/// What readers ask for to get the entry: the key, or all names of a list; `None` if all parts are asked.
+pub(super) fn asked(key: &[u8]) -> Option<&[u8]> {
+    let names = match key.first()? {
+        b'o' | b'u' => return None,
+        b't' | b'c' | b'r' => 3,
+        b'e' => 1,
+        _ => return Some(key),
+    };
+    let mut length = 1;
+    for _ in 0..names {
+        let name = key.get(length..)?.first_chunk()?;
+        length += 4 + u32::from_be_bytes(*name) as usize;
+    }
+    key.get(..length)
+}
+
+/// The time in a key of a lane, in milliseconds.
+pub(super) fn time(key: &[u8]) -> Option<i64> {
+    let rest = key.get(asked(key)?.len()..)?;
+    Some(newest_first_back(u64::from_be_bytes(*rest.first_chunk()?)))
+}
+
 pub(super) fn open(task: &str) -> Key {
     [OPEN, task.as_bytes()].concat()
 }
+
+/// Tasks with turns that have not ended begin with this.
+pub(super) const TURNS: &[u8] = b"u";
 
 /// Tasks begin with this.
 pub(super) const HEAD: &[u8] = b"h";
@@ -70,15 +107,18 @@ pub(super) fn client_task(caller: &Caller, agent: &str, id: &str) -> Key {
     hashed(b'i', &[agent, &caller.id, id])
 }
 
-/// The count of one state; those of all states begin with [`counts`].
-pub(super) fn count(caller: &Caller, agent: &str, state: &str) -> Key {
-    let mut key = counts(caller, agent);
-    key.extend(state.as_bytes());
-    key
-}
-
+/// How many tasks there are.
 pub(super) fn counts(caller: &Caller, agent: &str) -> Key {
     named(b'n', &[&caller.id, agent])
+}
+
+/// Counts begin with this.
+pub(super) const COUNTS: &[u8] = b"n";
+
+/// Whose tasks a key of counts counts, and at which agent.
+pub(super) fn counted(key: &[u8]) -> Option<(String, String)> {
+    let (caller, rest) = read_name(key.strip_prefix(COUNTS)?)?;
+    Some((caller, read_name(rest)?.0))
 }
 
 /// The tasks of one state begin with this, in the order of lists.
@@ -193,5 +233,19 @@ mod tests {
         let (one, other) = (("ab", "c"), ("a", "bc"));
         let key = |(agent, id)| message(&caller, agent, id);
         assert_ne!(key(one), key(other));
+    }
+
+    #[test]
+    fn what_is_asked_for_is_the_key_or_the_names_of_its_list() {
+        let caller = Caller::new("a");
+        let lane = lane(&caller, "b", "s");
+        let place = at(lane.clone(), &position(-7, "t"));
+        assert_eq!((asked(&place), time(&place)), (Some(&*lane), Some(-7)));
+        assert_eq!(asked(&lane), Some(&*lane));
+        let appends = appends("t");
+        assert_eq!(asked(&append("t", 9)), Some(&*appends));
+        let head = head("t");
+        assert_eq!(asked(&head), Some(&*head));
+        assert_eq!((asked(&open("t")), asked(b"t\0")), (None, None));
     }
 }

@@ -1,9 +1,9 @@
 //! Where the tasks of a page are.
 
 use super::{
-    codec::{read_number, read_text},
+    codec::{Card, read_text},
     keys::{self, Key},
-    reader::{Found, Reader},
+    reader::Reader,
 };
 use crate::{
     caller::Caller,
@@ -34,32 +34,12 @@ impl Reader {
         Ok(Places { tasks, next, total })
     }
 
-    /// Where the page begins. A damaged task may be the last of the page before: it stands in the caller's lanes.
+    /// Where the page begins. A damaged task may be the last of the page before.
     fn start(&self, caller: &Caller, query: &ListQuery) -> Result<Option<Position>, StoreError> {
         query.start(|position| {
-            Ok(match self.find(&position.task)? {
-                Some(Found::Whole(tip)) => {
-                    tip.head.owner == *caller && tip.head.agent == query.agent
-                }
-                Some(Found::Damaged { .. }) => self.is_listed(caller, &query.agent, position)?,
-                None => false,
-            })
+            let card = self.card(&position.task)?;
+            Ok(card.is_some_and(|card| card.owner == *caller && card.agent == query.agent))
         })
-    }
-
-    fn is_listed(
-        &self,
-        caller: &Caller,
-        agent: &str,
-        position: &Position,
-    ) -> Result<bool, StoreError> {
-        for (state, _) in self.states(caller, &ListQuery::of(agent))? {
-            let lane = keys::lane(caller, agent, &state);
-            if self.index.get(&keys::at(lane, position))?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Each state has a lane, in order; the page is among the beginnings of all.
@@ -70,13 +50,24 @@ impl Reader {
         query: &ListQuery,
     ) -> Result<(Vec<Position>, usize), StoreError> {
         let (mut found, mut total) = (Vec::new(), 0);
-        for (state, count) in self.states(caller, query)? {
-            let lane = keys::lane(caller, &query.agent, &state);
-            for place in self.lane(&lane, from, query).take(query.page_size + 1) {
+        let counts = self
+            .index
+            .now()
+            .counts(&keys::counts(caller, &query.agent))?;
+        let wanted = query.state.as_ref();
+        let wanted = counts
+            .iter()
+            .filter(|(state, _)| wanted.is_none_or(|one| one.as_str() == *state));
+        for (state, count) in wanted {
+            let count = usize::try_from(*count).unwrap_or_default();
+            let lane = keys::lane(caller, &query.agent, state);
+            // Behind the last there may be places of many tasks that have moved on.
+            let most = count.min(query.page_size + 1);
+            for place in self.lane(&lane, state, from, query).take(most) {
                 found.push(place?);
             }
             total += match query.after {
-                Some(_) => self.lane(&lane, None, query).count(),
+                Some(_) => self.lane(&lane, state, None, query).take(count).count(),
                 None => count,
             };
         }
@@ -92,47 +83,28 @@ impl Reader {
         query: &ListQuery,
     ) -> Result<(Vec<Position>, usize), StoreError> {
         let prefix = keys::context(caller, &query.agent, context);
-        let (mut found, mut damaged) = (Vec::new(), 0);
-        for entry in self.index.scan(prefix.clone(), None) {
+        let mut found = Vec::new();
+        for entry in self.index.now().scan(prefix.clone(), None) {
             let (key, _) = entry?;
             let task = read_text(&key[prefix.len()..], "the key of a context")?;
-            match self.find(&task)? {
-                Some(Found::Whole(tip)) if query.matches(&tip.head) => {
-                    found.push(Position::of(&tip.head));
+            if let Some(Card { millis, state, .. }) = self.card(&task)? {
+                let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
+                if wanted && query.reaches(millis) {
+                    found.push(Position { millis, task });
                 }
-                Some(Found::Damaged { .. }) => damaged += 1,
-                Some(Found::Whole(_)) | None => {}
             }
         }
-        let total = found.len() + damaged;
+        let total = found.len();
         found.retain(|place| from.is_none_or(|from| place > from));
         Ok((found, total))
     }
 
-    /// The states that the caller's tasks are in, or the one that is asked for, with their counts.
-    fn states(
-        &self,
-        caller: &Caller,
-        query: &ListQuery,
-    ) -> Result<Vec<(String, usize)>, StoreError> {
-        let prefix = keys::counts(caller, &query.agent);
-        let mut states = Vec::new();
-        for entry in self.index.scan(prefix.clone(), None) {
-            let (key, count) = entry?;
-            let state = read_text(&key[prefix.len()..], "the key of a count")?;
-            let count = read_number(&count, "a count of tasks")?;
-            let wanted = query.state.as_ref().is_none_or(|one| one.as_str() == state);
-            if wanted && count > 0 {
-                states.push((state, usize::try_from(count).unwrap_or(usize::MAX)));
-            }
-        }
-        Ok(states)
-    }
-
-    /// The places in a lane after `from`, as far back in time as the query reaches.
+    /// The places in the lane of a state after `from`, as far back in time as the query reaches. Where a task was before,
+    /// its card is not.
     fn lane(
         &self,
         lane: &Key,
+        state: &str,
         from: Option<&Position>,
         query: &ListQuery,
     ) -> impl Iterator<Item = Result<Position, StoreError>> {
@@ -142,10 +114,20 @@ impl Reader {
             let broken = || StoreError::corrupt("the index", "a key of a list is broken");
             keys::position(&key, lane).ok_or_else(broken)
         };
-        let places = self.index.scan(lane.clone(), after).map(place);
-        places.take_while(|place| {
+        let places = self.index.now().scan(lane.clone(), after).map(place);
+        let places = places.take_while(|place| {
             let millis = place.as_ref().map(|place| place.millis);
             millis.map_or(true, |millis| query.reaches(millis))
+        });
+        let is_there = move |place: &Position| -> Result<bool, StoreError> {
+            let card = self.card(&place.task)?;
+            Ok(card.is_some_and(|card| card.state == state && card.millis == place.millis))
+        };
+        places.filter_map(move |place| match place {
+            Ok(place) => is_there(&place)
+                .map(|is_there| is_there.then_some(place))
+                .transpose(),
+            Err(error) => Some(Err(error)),
         })
     }
 }

@@ -1,10 +1,15 @@
-//! Making the index anew while the store is open.
+//! The index that is in use, and making it anew while the store is open.
 
-use std::{fs, path::Path, sync::Arc, thread::JoinHandle};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+    thread::JoinHandle,
+};
 
 use super::{
     heads::Heads,
-    index::{Current, InUse, Indexer},
+    index::{Index, Indexer},
     log::{self, End, Log, Seen},
     open::{SledSettings, Waiting, try_open_index},
     reader::Reader,
@@ -12,7 +17,53 @@ use super::{
 use crate::store::StoreError;
 
 /// The two folders of which one has the index: sled may still write to that of a failed one.
-pub(super) const FOLDERS: [&str; 2] = ["index", "index-2"];
+pub(super) const FOLDERS: [&str; 2] = ["parts", "parts-2"];
+
+/// The index that is in use, shared by all who read it and the one who writes it. When it has failed, another takes
+/// its place.
+#[derive(Clone, Debug)]
+pub(super) struct Current(Arc<RwLock<InUse>>);
+
+/// An index and the thread that writes it.
+#[derive(Debug)]
+pub(super) struct InUse {
+    pub(super) index: Arc<Index>,
+    pub(super) indexer: Option<Indexer>,
+    /// Where it is.
+    pub(super) folder: PathBuf,
+}
+
+impl Current {
+    pub(super) fn new(index: InUse) -> Self {
+        Self(Arc::new(RwLock::new(index)))
+    }
+
+    pub(super) fn now(&self) -> Arc<Index> {
+        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current.index)
+    }
+
+    /// Waits until everything is written; nothing is written afterwards.
+    pub(super) fn close(&self) {
+        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let indexer = current.indexer.take();
+        drop(current);
+        drop(indexer);
+    }
+
+    /// Puts another in its place, and waits until the thread of this one has ended.
+    fn replace(&self, index: InUse) {
+        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let former = std::mem::replace(&mut *current, index);
+        drop(current);
+        drop(former);
+    }
+
+    fn folder(&self) -> PathBuf {
+        let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        current.folder.clone()
+    }
+}
 
 /// Knows how an index is opened.
 #[derive(Clone, Debug)]

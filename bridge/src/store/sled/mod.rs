@@ -30,7 +30,6 @@ mod log;
 mod mend;
 #[cfg(test)]
 mod model;
-mod moved;
 mod open;
 mod private;
 mod quarantine;
@@ -41,7 +40,7 @@ mod view;
 
 pub use open::SledSettings;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use bridge_protocol::wire::weight::weigh;
@@ -49,13 +48,12 @@ use bridge_protocol::wire::weight::weigh;
 use self::{
     committer::{Committer, Told},
     draft::Prepared,
-    index::Current,
-    mend::Mender,
+    mend::{Current, Mender},
     open::Opened,
     view::{View, blocking},
 };
 use super::{
-    Append, Damage, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
+    Append, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
     StoreReport, Stored, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
@@ -64,6 +62,13 @@ use crate::caller::Caller;
 const LIMIT: usize = 64 << 20;
 /// The bytes that all names of a small record may have.
 const KEY_LIMIT: usize = 16 << 10;
+
+/// A map whose order matters to nobody: what is written of one is sorted first.
+#[expect(
+    clippy::disallowed_types,
+    reason = "looked up once or twice for each append, on the thread that writes"
+)]
+type Unordered<K, V> = std::collections::HashMap<K, V>;
 
 /// A store in a folder.
 #[derive(Debug)]
@@ -123,8 +128,8 @@ impl SledStore {
         check::check(&self.view.reader)
     }
 
-    /// Writes the events as they will stand in the log.
-    fn prepare(caller: &Caller, append: Append) -> Result<Prepared, StoreError> {
+    /// Does what can be done before the append has its turn: writes the events as they will stand in the log.
+    async fn prepare(&self, caller: &Caller, append: Append) -> Result<Prepared, StoreError> {
         let json = codec::events_json(&append)?;
         if json.len() > LIMIT {
             return Err(StoreError::TooLarge {
@@ -133,11 +138,34 @@ impl SledStore {
                 limit: LIMIT,
             });
         }
+        let messages = match append.message_ids().next() {
+            Some(_) => self.message_keys(caller, &append).await?,
+            None => Vec::new(),
+        };
         Ok(Prepared {
             caller: caller.clone(),
             append,
+            messages,
             weight: weigh(&json),
             json,
+        })
+    }
+
+    async fn message_keys(
+        &self,
+        caller: &Caller,
+        append: &Append,
+    ) -> Result<Vec<keys::Key>, StoreError> {
+        let key = |agent: &str| {
+            let ids = append.message_ids();
+            ids.map(|(id, _)| keys::message(caller, agent, id))
+                .collect()
+        };
+        Ok(match append.events.first() {
+            Some(Event::Created(created)) => key(&created.agent),
+            // It is refused.
+            _ if append.expected == 0 => Vec::new(),
+            _ => key(&self.view.head(caller, &append.task).await?.agent),
         })
     }
 }
@@ -145,7 +173,7 @@ impl SledStore {
 #[async_trait]
 impl Store for SledStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
-        let prepared = Self::prepare(caller, append.checked()?)?;
+        let prepared = self.prepare(caller, append.checked()?).await?;
         self.committer.append(prepared).await
     }
 
@@ -199,6 +227,16 @@ impl Store for SledStore {
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let (reader, after) = (self.view.reader.clone(), after.to_owned());
         blocking(move || reader.open_tasks(&after, limit)).await
+    }
+
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        let (reader, after) = (self.view.reader.clone(), after.to_owned());
+        blocking(move || reader.open_turns(after, limit)).await
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let reader = self.view.reader.clone();
+        blocking(move || reader.open_counts()).await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

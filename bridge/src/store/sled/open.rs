@@ -13,9 +13,9 @@ use super::{
     draft::Draft,
     error::sled_error,
     heads::Tip,
-    index::{Current, InUse, Index, Indexer},
+    index::{Index, Indexer, Limits},
     log::{self, End, Log, Place, Seen, sync_folder},
-    mend::{self, FOLDERS},
+    mend::{self, Current, FOLDERS, InUse},
     private,
     reader::Reader,
 };
@@ -27,8 +27,14 @@ const SEGMENT: usize = 8 << 20;
 /// A bridge that was just stopped may need so long to let go of the folder.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The bytes of the index that may wait in memory to be written, twice.
-const ROOM: usize = 32 << 20;
+/// The bytes of the index that may wait in memory to be written, twice. Tests have few tasks.
+const ROOM: usize = if cfg!(test) { 24 << 10 } else { 32 << 20 };
+
+/// Parts of fewer bytes are taken along into the next.
+const SMALL: u64 = if cfg!(test) { 8 << 10 } else { 4 << 20 };
+
+/// Where the index was in earlier layouts, which is made anew from the log.
+const FORMER: [&str; 2] = ["index", "index-2"];
 
 /// So many records of the log go to the index together.
 const TOGETHER: usize = 256;
@@ -42,15 +48,32 @@ pub struct SledSettings {
     pub page_cache: u64,
     /// The bytes that tasks may take, about, which are kept ready to be shown.
     pub task_cache: usize,
+    /// The bytes of the index's filters in memory, about: 6 for each task. Tasks that are too old for them are found
+    /// more slowly.
+    pub filters: usize,
+    /// So many ids of callers' messages are remembered at least, the newest.
+    pub message_ids: u64,
 }
 
 impl SledSettings {
-    /// The settings that suit most: 64 MiB of the index, 64 MiB of tasks.
+    /// The settings that suit most: 64 MiB of the index, 64 MiB of tasks, 128 MiB of filters, four million messages.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
             page_cache: 64 << 20,
             task_cache: 64 << 20,
+            filters: 128 << 20,
+            message_ids: 4_000_000,
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            room: ROOM,
+            small: SMALL,
+            filters: self.filters,
+            messages: self.message_ids,
+            checked: self.page_cache,
         }
     }
 }
@@ -72,6 +95,9 @@ pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
     let logs = folder.join("log");
     private::own_folder(&logs).map_err(failed)?;
     sync_folder(folder).map_err(failed)?;
+    for former in FORMER.map(|name| folder.join(name)) {
+        mend::remove(&former)?;
+    }
     match open_all(settings, &logs, &lock) {
         Err(error) if !is_hopeless(&error) => {
             tracing::warn!("the index is made anew from the log, which takes a while: {error}");
@@ -168,7 +194,7 @@ pub(super) fn try_open_index(
         .segment_size(SEGMENT)
         .flush_every_ms(None);
     let opened = catch_unwind(AssertUnwindSafe(|| {
-        Index::open(open_database(&config)?, ROOM)
+        Index::open(open_database(&config)?, settings.limits())
     }));
     let opened =
         opened.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")));
@@ -276,7 +302,7 @@ impl Waiting {
             }
         }
         let tips: Vec<Tip> = draft.changes.tips().cloned().collect();
-        reader.index.apply(draft.changes, self.end)?;
+        reader.index.now().apply(draft.changes, self.end)?;
         tips.into_iter().for_each(|tip| reader.heads.put(tip));
         Ok(())
     }

@@ -1,13 +1,15 @@
 //! Reading from index and log. Nothing here waits but for the disk.
 
-use std::{fs::File, sync::Arc};
+use std::{collections::BTreeMap, fs::File, sync::Arc};
+
+use bridge_protocol::a2a::TaskState;
 
 use super::{
-    codec::{self, Appended, read_owned, read_place},
+    codec::{self, Appended, Card, read_place},
     heads::{Heads, Tip},
-    index::Current,
     keys::{self, Key},
     log::{Log, Place},
+    mend::Current,
     quarantine::Quarantine,
 };
 use crate::{
@@ -52,10 +54,10 @@ impl Reader {
         if let Some(found) = self.find_in_memory(task) {
             return Ok(Some(found));
         }
-        let Some(entry) = self.index.get(&keys::head(task))? else {
+        let Some(card) = self.index.now().get(&keys::head(task))? else {
             return Ok(None);
         };
-        let (place, owner) = read_owned(&entry)?;
+        let Card { place, owner, .. } = Card::read(&card)?;
         match self.tip_at(place, task) {
             Ok(tip) => Ok(Some(Found::Whole(tip))),
             Err(error @ StoreError::Corrupt { .. }) => Ok(Some(self.damaged(task, owner, &error))),
@@ -63,9 +65,22 @@ impl Reader {
         }
     }
 
+    /// What lists must know of the task, whether it is damaged or not.
+    pub(super) fn card(&self, task: &str) -> Result<Option<Card>, StoreError> {
+        if let Some(tip) = self.tip_in_memory(task) {
+            return Ok(Some(Card::of(&tip)));
+        }
+        let card = self.index.now().get(&keys::head(task))?;
+        card.map(|card| Card::read(&card)).transpose()
+    }
+
+    fn tip_in_memory(&self, task: &str) -> Option<Tip> {
+        self.heads.get(task).or_else(|| self.index.now().tip(task))
+    }
+
     /// The same if the disk need not be asked.
     pub(super) fn find_in_memory(&self, task: &str) -> Option<Found> {
-        let tip = self.heads.get(task).or_else(|| self.index.tip(task))?;
+        let tip = self.tip_in_memory(task)?;
         if !tip.is_broken {
             return Some(Found::Whole(tip));
         }
@@ -75,7 +90,7 @@ impl Reader {
 
     /// The newest append that is known of the task, whether a later one is lost or not.
     pub(super) fn last_tip(&self, task: &str) -> Result<Option<Tip>, StoreError> {
-        if let Some(tip) = self.heads.get(task).or_else(|| self.index.tip(task)) {
+        if let Some(tip) = self.tip_in_memory(task) {
             return Ok(Some(tip));
         }
         Ok(match self.find(task)? {
@@ -156,7 +171,13 @@ impl Reader {
         }
         let prefix = keys::appends(&tip.head.task);
         let before = keys::append(&tip.head.task, wanted - 1);
-        match self.index.scan(prefix, Some(before)).next().transpose()? {
+        match self
+            .index
+            .now()
+            .scan(prefix, Some(before))
+            .next()
+            .transpose()?
+        {
             Some((_, place)) => read_place(&place, "an append of a task"),
             None => Ok(tip.place),
         }
@@ -165,7 +186,10 @@ impl Reader {
     /// Heads of open tasks, whoever owns them. A task that ends meanwhile is shown as ended, one that is damaged is
     /// left out.
     pub(super) fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let open = self.index.scan(keys::OPEN.into(), Some(keys::open(after)));
+        let open = self
+            .index
+            .now()
+            .scan(keys::OPEN.into(), Some(keys::open(after)));
         let mut heads = Vec::new();
         for entry in open {
             if heads.len() == limit {
@@ -180,11 +204,47 @@ impl Reader {
         Ok(heads)
     }
 
+    /// The same of tasks with turns that have not ended.
+    pub(super) fn open_turns(
+        &self,
+        mut after: String,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let mut heads = Vec::new();
+        while heads.len() < limit {
+            let tasks = self.index.now().turns(&after, limit - heads.len());
+            let Some(last) = tasks.last() else { break };
+            after.clone_from(last);
+            for task in &tasks {
+                if let Some(Found::Whole(tip)) = self.find(task)? {
+                    heads.push(Arc::unwrap_or_clone(tip.head));
+                }
+            }
+        }
+        Ok(heads)
+    }
+
+    /// How many tasks of each agent are not in a terminal state.
+    pub(super) fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let (index, mut open) = (self.index.now(), BTreeMap::new());
+        for key in index.counted()? {
+            let (_, agent) = keys::counted(&key)
+                .ok_or_else(|| StoreError::corrupt("the index", "a key of counts is broken"))?;
+            let counts = index.counts(&key)?;
+            let counts = counts
+                .iter()
+                .filter(|(state, _)| !TaskState::from(state.as_str()).is_terminal());
+            let count: i64 = counts.map(|(_, count)| count).sum();
+            *open.entry(agent).or_default() += usize::try_from(count).unwrap_or_default();
+        }
+        Ok(open)
+    }
+
     /// The records whose keys begin with `prefix`, by the rest of their keys. One that is damaged is left out, and
     /// costs none of the others.
     pub(super) fn records(&self, prefix: &Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let mut records = Vec::new();
-        for entry in self.index.scan(prefix.clone(), None) {
+        for entry in self.index.now().scan(prefix.clone(), None) {
             let (key, place) = entry?;
             let id = codec::read_text(&key[prefix.len()..], "the key of a record")?;
             match self.value(&place) {

@@ -46,11 +46,11 @@ impl View {
 
     /// The entry of a key in the index.
     pub(super) async fn entry(&self, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
-        if let Some(entry) = self.reader.index.peek(&key) {
+        if let Some(entry) = self.reader.index.now().peek(&key) {
             return Ok(entry);
         }
         let reader = self.reader.clone();
-        blocking(move || reader.index.get(&key)).await
+        blocking(move || reader.index.now().get(&key)).await
     }
 
     /// At most `limit` events after `after`.

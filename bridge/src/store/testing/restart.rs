@@ -48,6 +48,17 @@ pub async fn open_tasks_are_those_to_look_at(backend: &impl Backend) {
             turns.push((head.task, turn));
         }
     }
+    let with_turns: Vec<_> = turns.iter().filter(|(_, turn)| turn.is_some()).collect();
+    let heads = store.open_turns("", 99).await.unwrap();
+    let tasks: Vec<&str> = heads.iter().map(|head| head.task.as_str()).collect();
+    assert_eq!(
+        tasks,
+        with_turns.iter().map(|(task, _)| task).collect::<Vec<_>>()
+    );
+    let page = store.open_turns(tasks[0], 1).await.unwrap();
+    assert_eq!(page, heads[1..2]);
+    let counts = store.open_counts().await.unwrap();
+    assert_eq!(counts, [(AGENT.to_owned(), 3)].into());
     let started = TurnState::Started {
         open_until: Some(at(9000)),
         reference: None,

@@ -1,8 +1,11 @@
 //! A store in trouble: some of its calls fail, or panic.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -103,6 +106,14 @@ impl Store for Troubled {
 
     async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.store.open_tasks(after, limit).await
+    }
+
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.store.open_turns(after, limit).await
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        self.store.open_counts().await
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

@@ -9,13 +9,13 @@
 //! | 4 | how many bytes of the value follow; all bits are set if there is none |
 //! | | the rest of the key, the value |
 
-use std::{cmp::Ordering, ops::Range};
+use std::ops::Range;
 
-use super::{Value, merge::Source};
+use super::Value;
 use crate::store::{StoreError, sled::keys::Key};
 
 /// A block that has so many bytes takes no further entry.
-const FULL: usize = 4 << 10;
+const FULL: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
 const NO_VALUE: u32 = u32::MAX;
 const HEADER: usize = 8;
 /// The bytes of the sum.
@@ -24,7 +24,6 @@ const SUM: usize = 4;
 /// A block in the making.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    first: Key,
     last: Key,
     bytes: Vec<u8>,
 }
@@ -32,9 +31,6 @@ pub(super) struct Block {
 impl Block {
     /// Adds the next entry.
     pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) {
-        if self.bytes.is_empty() {
-            self.first = key.to_vec();
-        }
         let pairs = self.last.iter().zip(key);
         let common = pairs.take_while(|(one, other)| one == other).count();
         let common = common.min(u16::MAX.into());
@@ -57,11 +53,22 @@ impl Block {
         self.bytes.is_empty()
     }
 
-    /// Its first key and its bytes; an empty one begins.
-    pub(super) fn take(&mut self) -> (Key, Vec<u8>) {
-        let Self { first, bytes, .. } = std::mem::take(self);
+    /// Its bytes; an empty one begins.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        let bytes = std::mem::take(self).bytes;
         let sum = crc32fast::hash(&bytes).to_be_bytes();
-        (first, [&sum[..], &bytes].concat())
+        [&sum[..], &bytes].concat()
+    }
+}
+
+/// What stands behind a sum, if it is what was written.
+pub(super) fn summed(bytes: &[u8]) -> Result<&[u8], StoreError> {
+    match bytes.split_first_chunk::<SUM>() {
+        Some((sum, rest)) if crc32fast::hash(rest).to_be_bytes() == *sum => Ok(rest),
+        Some(_) | None => Err(StoreError::corrupt(
+            "a block of the index",
+            "its sum is wrong",
+        )),
     }
 }
 
@@ -71,54 +78,49 @@ pub(super) struct Entries {
     bytes: sled::IVec,
     at: usize,
     key: Key,
-    /// Where the entry's value is, if it has one.
-    value: Option<Range<usize>>,
+    broken: Option<StoreError>,
 }
 
 impl Entries {
     ///
     /// Errors: `Corrupt` if it is not what was written.
     pub(super) fn new(bytes: sled::IVec) -> Result<Self, StoreError> {
-        let mut entries = Self::default();
-        entries.begin(bytes)?;
-        Ok(entries)
+        summed(&bytes)?;
+        Ok(Self {
+            bytes,
+            at: SUM,
+            ..Self::default()
+        })
     }
 
-    /// Goes on with another block.
-    ///
-    /// Errors: those of [`Entries::new`].
-    pub(super) fn begin(&mut self, bytes: sled::IVec) -> Result<(), StoreError> {
-        let sum = bytes.split_first_chunk::<SUM>();
-        if sum.is_none_or(|(sum, rest)| crc32fast::hash(rest).to_be_bytes() != *sum) {
-            return Err(StoreError::corrupt(
-                "a block of the index",
-                "its sum is wrong",
-            ));
+    /// Has nothing but an error.
+    pub(super) fn broken(error: StoreError) -> Self {
+        Self {
+            broken: Some(error),
+            ..Self::default()
         }
-        self.bytes = bytes;
-        self.at = SUM;
-        self.key.clear();
-        Ok(())
     }
 
     /// What the block says of a key.
     pub(super) fn find(mut self, key: &[u8]) -> Result<Option<Value>, StoreError> {
-        while self.advance()? {
-            match self.key.as_slice().cmp(key) {
-                Ordering::Less => {}
-                Ordering::Equal => return Ok(Some(self.value().map(<[u8]>::to_vec))),
-                Ordering::Greater => break,
+        while let Some(place) = self.advance()? {
+            if self.key.as_slice() >= key {
+                let is_found = self.key == key;
+                return Ok(is_found.then(|| self.value(place)));
             }
         }
         Ok(None)
     }
-}
 
-impl Source for Entries {
-    fn advance(&mut self) -> Result<bool, StoreError> {
+    fn value(&self, place: Option<Range<usize>>) -> Value {
+        place.map(|place| self.bytes[place].to_vec())
+    }
+
+    /// Goes to the next entry: its key is in `key`, and where its value is, if it has one, is told.
+    fn advance(&mut self) -> Result<Option<Option<Range<usize>>>, StoreError> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         if rest.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         let torn = || StoreError::corrupt("a block of the index", "it ends within an entry");
         let (header, rest) = rest.split_first_chunk::<HEADER>().ok_or_else(torn)?;
@@ -136,17 +138,21 @@ impl Source for Entries {
         self.key.extend_from_slice(&rest[..more]);
         let start = self.at + HEADER + more;
         self.at = start + length;
-        self.value = is_there.then_some(start..self.at);
-        Ok(true)
+        Ok(Some(is_there.then_some(start..self.at)))
     }
+}
 
-    fn key(&self) -> &[u8] {
-        &self.key
-    }
+impl Iterator for Entries {
+    type Item = Result<(Key, Value), StoreError>;
 
-    fn value(&self) -> Option<&[u8]> {
-        let place = self.value.clone();
-        place.map(|place| &self.bytes[place])
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.broken.take() {
+            return Some(Err(error));
+        }
+        match self.advance() {
+            Ok(place) => place.map(|place| Ok((self.key.clone(), self.value(place)))),
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 
@@ -154,41 +160,32 @@ impl Source for Entries {
 mod tests {
     use super::*;
 
-    fn entries() -> Vec<(Key, Value)> {
-        let entries = [
-            ("", Some("x")),
+    #[test]
+    fn entries_come_back_in_order_and_by_key() {
+        let mut block = Block::default();
+        for (key, value) in [
+            ("a", Some("1")),
             ("ab", None),
             ("abc", Some("")),
-            ("b", Some("y")),
-        ];
-        let entry = |(key, value): (&str, Option<&str>)| (key.into(), value.map(Into::into));
-        entries.map(entry).to_vec()
-    }
-
-    #[test]
-    fn entries_come_back_and_are_found() {
-        let mut block = Block::default();
-        for (key, value) in entries() {
-            block.push(&key, value.as_deref());
+            ("b", Some("2")),
+        ] {
+            block.push(key.as_bytes(), value.map(str::as_bytes));
         }
-        let (first, bytes) = block.take();
-        assert!(first.is_empty() && block.is_empty());
-        let read = || Entries::new(bytes.as_slice().into()).unwrap();
-        let mut all = read();
-        for (key, value) in entries() {
-            assert!(all.advance().unwrap());
-            assert_eq!((all.key(), all.value()), (&*key, value.as_deref()));
-        }
-        assert!(!all.advance().unwrap());
-        for (key, value) in entries() {
-            assert_eq!(read().find(&key).unwrap(), Some(value));
-        }
-        assert_eq!(read().find(b"aa").unwrap(), None);
-        assert_eq!(read().find(b"z").unwrap(), None);
+        let bytes = sled::IVec::from(block.take());
+        let all: Vec<_> = Entries::new(bytes.clone())
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let keys: Vec<&[u8]> = all.iter().map(|(key, _)| key.as_slice()).collect();
+        assert_eq!(keys, [&b"a"[..], b"ab", b"abc", b"b"]);
+        let find = |key: &[u8]| Entries::new(bytes.clone()).unwrap().find(key).unwrap();
+        assert_eq!(find(b"a"), Some(Some(b"1".to_vec())));
+        assert_eq!(find(b"ab"), Some(None));
+        assert_eq!(find(b"aa"), None);
         for at in 0..bytes.len() {
-            let mut changed = bytes.clone();
+            let mut changed = bytes.to_vec();
             changed[at] ^= 1;
-            assert!(Entries::new(changed.into()).is_err(), "changed at {at}");
+            assert!(Entries::new(changed.into()).is_err(), "at {at}");
         }
     }
 }

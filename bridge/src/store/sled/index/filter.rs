@@ -1,12 +1,12 @@
-//! Says of most keys that a run does not have them, without a look at it.
+//! Says of most keys that a part does not have them, without a look at it.
 //!
-//! A Bloom filter: ten bits for each key, of which each key sets six; one of a hundred others finds all of
+//! A Bloom filter: sixteen bits for each key, of which each key sets eight; one of two thousand others finds all of
 //! its bits set by accident.
 
 /// Bits for each key.
-const BITS: usize = 10;
+const BITS: usize = 16;
 /// How many of them each key sets.
-const PROBES: u32 = 6;
+const PROBES: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filter(Vec<u8>);

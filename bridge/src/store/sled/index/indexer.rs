@@ -1,92 +1,69 @@
-//! The threads that bring the index to the disk: one writes what is in memory as runs, one merges runs.
+//! The thread that brings the index to the disk.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
-    ops::Range,
     path::{Path, PathBuf},
-    sync::{Arc, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     thread::JoinHandle,
-    time::Duration,
 };
 
 use super::{
-    Index, Phase,
-    layer::Layer,
-    manifest::Manifest,
-    merge::{Merge, Source},
-    run::{self, Run},
+    Index, Parts, Phase, State, Value,
+    layer::{self, Layer},
+    part::{self, Part},
 };
 use crate::store::{
     StoreError,
-    sled::{error::sled_error, private},
+    sled::{
+        error::sled_error,
+        keys::{self, Key},
+        private,
+    },
 };
 
-/// For so long changes gather before they are written, or until there is no more room: most of a task's
-/// come close together, and only the last of them has to be; and the larger a run is when it is made, the
-/// less often what is in it is merged. A restart reads as much of the log again.
-const GATHER: Duration = Duration::from_secs(2);
-/// So many runs of about the same size are merged into one.
-const FAN_IN: usize = 8;
-/// Runs of fewer entries are all of about the same size.
-const SMALL: usize = 4 << 10;
-/// How long it may take until blocks of merged runs, which somebody still reads, are removed.
-const SWEEP: Duration = Duration::from_secs(1);
+/// The entries of so many tasks follow at a time: nobody is held up for longer than that takes. Tests have few tasks.
+const FOLDED: usize = if cfg!(test) { 8 } else { 128 };
 
-/// The handle of both threads. Dropping it waits until everything is written.
+/// The handle of the thread. Dropping it waits until everything is written.
 #[derive(Debug)]
 pub(in crate::store::sled) struct Indexer {
     index: Arc<Index>,
-    threads: Vec<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Indexer {
-    /// Starts them; `file` is the one that sled writes to, and `folder` where sled makes others.
+    /// Starts it; `file` is the one that sled writes to, and `folder` where sled makes others.
     pub(in crate::store::sled) fn start(
         index: Arc<Index>,
         file: File,
         folder: PathBuf,
     ) -> Result<Self, StoreError> {
-        let mut indexer = Self {
-            index,
-            threads: Vec::new(),
-        };
-        indexer.spawn("store-indexer", move |index| {
-            index.write_layers(&file, &folder)
-        })?;
-        indexer.spawn("store-merger", |index| index.merge_runs())?;
-        Ok(indexer)
-    }
-
-    fn spawn(
-        &mut self,
-        name: &str,
-        work: impl FnOnce(&Index) -> Result<(), StoreError> + Send + 'static,
-    ) -> Result<(), StoreError> {
-        let index = Arc::clone(&self.index);
+        let indexed = Arc::clone(&index);
         let run = move || {
             // Should sled panic, the committer must not wait for ever.
-            let failed = Failed(&index);
-            match work(&index) {
+            let failed = Failed(&indexed);
+            match indexed.write_parts(&file, &folder) {
                 Ok(()) => std::mem::forget(failed),
                 Err(error) => {
                     tracing::error!("the index cannot be written, and is made anew: {error}");
                 }
             }
         };
-        let builder = std::thread::Builder::new().name(name.into());
-        let failed = |error| StoreError::io(format!("starting {name}"), error);
-        self.threads.push(builder.spawn(run).map_err(failed)?);
-        Ok(())
+        let builder = std::thread::Builder::new().name("store-indexer".into());
+        let failed = |error| StoreError::io("starting the indexer", error);
+        let thread = Some(builder.spawn(run).map_err(failed)?);
+        Ok(Self { index, thread })
     }
 }
 
 impl Drop for Indexer {
     fn drop(&mut self) {
         self.index.turn(Phase::Closing);
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the store's index has panicked");
-            }
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread of the store's index has panicked");
         }
     }
 }
@@ -109,209 +86,125 @@ impl Index {
         self.moved.notify_all();
     }
 
-    /// Writes what is in memory, until the end.
-    fn write_layers(&self, file: &File, folder: &Path) -> Result<(), StoreError> {
-        self.gather();
+    /// Whether there is something to do for the thread.
+    pub(super) fn is_busy(&self, state: &State) -> bool {
+        state.young.waiting() >= FOLDED || state.young.is_full(self.limits.room)
+    }
+
+    /// Has entries follow their tasks, and writes what is in memory when that is enough, and at the end.
+    fn write_parts(&self, file: &File, folder: &Path) -> Result<(), StoreError> {
+        let mut retired = Vec::new();
         while let Some(layer) = self.seal() {
-            self.write_layer(&layer, file)?;
+            self.write_part(&layer, file, &mut retired)?;
             private::close(folder);
-            self.gather();
         }
         Ok(())
     }
 
-    /// Waits for changes, and then for those that come close behind them, or for the end.
-    fn gather(&self) {
+    /// Waits until the layer is full, or for the end, and takes it; `None` if there is nothing to write, or it cannot
+    /// be written.
+    fn seal(&self) -> Option<Arc<Layer>> {
         let mut state = self.lock();
-        while state.young.is_empty() && state.phase == Phase::Running {
-            state = self.wait(state);
+        while !self.is_due(&state) || state.young.waiting() > FOLDED {
+            state = match state.young.waiting() >= FOLDED {
+                true => self.fold(state),
+                false => self.wait(state),
+            };
         }
-        let gathering = self.moved.wait_timeout_while(state, GATHER, |state| {
-            state.phase == Phase::Running && state.young.bytes() <= self.room
-        });
-        drop(gathering.unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// Takes the changes that have gathered; `None` if there are none, or they cannot be written.
-    pub(super) fn seal(&self) -> Option<Arc<Layer>> {
-        let mut state = self.lock();
         if state.young.is_empty() || state.phase == Phase::Failed {
             return None;
         }
-        let empty = Layer::new(state.young.end());
-        let mut layer = std::mem::replace(&mut state.young, empty);
-        layer.fold();
-        let layer = Arc::new(layer);
+        state.young.fold(FOLDED);
+        let empty = Layer::new(state.young.end, state.young.turns.clone());
+        let layer = Arc::new(std::mem::replace(&mut state.young, empty));
         state.sealed = Some(Arc::clone(&layer));
-        self.moved.notify_all();
         Some(layer)
     }
 
-    pub(super) fn write_layer(&self, layer: &Layer, file: &File) -> Result<(), StoreError> {
-        let id = self.manifest().begin();
-        let mut run = run::Writer::new(&self.db, id, layer.len());
-        for (key, value) in layer.entries() {
-            run.push(key, value)?;
-        }
-        let (run, batch) = run.finish()?;
-        self.finish_layer(layer, run, batch, file)
+    fn is_due(&self, state: &State) -> bool {
+        state.young.is_full(self.limits.room) || state.phase != Phase::Running
     }
 
-    /// Makes a run durable and shows it in place of its layer.
-    fn finish_layer(
+    /// Lets others in between.
+    fn fold<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        state.young.fold(FOLDED);
+        drop(state);
+        self.lock()
+    }
+
+    /// Makes a part of a layer durable and shows it in its place, and in that of the newest part if that is small.
+    pub(super) fn write_part(
         &self,
         layer: &Layer,
-        run: Run,
-        mut batch: sled::Batch,
         file: &File,
+        retired: &mut Vec<Arc<Part>>,
     ) -> Result<(), StoreError> {
-        let mut manifest = self.manifest();
-        manifest.finish(run.id, Some(layer.end()));
-        let mut runs = self.lock().runs.clone();
-        runs.insert(0, Arc::new(run));
-        manifest.write(&runs, &mut batch)?;
-        self.db
-            .apply_batch(batch)
-            .map_err(sled_error("writing to"))?;
+        self.sweep(retired)?;
+        let parts = Arc::clone(&self.lock().parts);
+        let newest = parts.all.first();
+        let former = newest.filter(|part| part.meta.bytes < self.limits.small);
+        let number = newest.map_or(0, |part| part.number + 1);
+        let (part, batch) = self.make_part(layer, &parts, former, number)?;
+        let doing = "writing to";
+        self.db.apply_batch(batch).map_err(sled_error(doing))?;
         self.db.flush().map_err(sled_error("flushing"))?;
         let failed = |error| StoreError::io("syncing the database", error);
         file.sync_data().map_err(failed)?;
+        let older = parts.all.iter().skip(usize::from(former.is_some()));
+        let all = [Arc::new(part)].into_iter().chain(older.cloned()).collect();
         let mut state = self.lock();
-        state.runs = runs;
+        state.parts = Arc::new(Parts::new(all, self.limits));
         state.sealed = None;
         self.moved.notify_all();
+        retired.extend(former.cloned());
         Ok(())
     }
 
-    /// Merges runs, until the end.
-    fn merge_runs(&self) -> Result<(), StoreError> {
-        let mut retired: Vec<Arc<Run>> = Vec::new();
-        while self.lock().phase == Phase::Running {
-            self.sweep(&mut retired)?;
-            let merged = self.merge_group()?;
-            if merged.is_empty() {
-                self.idle(retired.is_empty());
-            }
-            retired.extend(merged);
-        }
-        Ok(())
-    }
-
-    /// Waits for news, of which none are told when nobody reads a merged run any more.
-    fn idle(&self, is_swept: bool) {
-        let state = self.lock();
-        if group(&state.runs).is_some() || state.phase != Phase::Running {
-            return;
-        }
-        match is_swept {
-            true => drop(self.wait(state)),
-            false => drop(self.moved.wait_timeout(state, SWEEP)),
-        }
-    }
-
-    /// Merges the runs that should be, if there are any, and answers with them.
-    pub(super) fn merge_group(&self) -> Result<Vec<Arc<Run>>, StoreError> {
-        let (merged, is_oldest) = {
-            let state = self.lock();
-            let Some(group) = group(&state.runs) else {
-                return Ok(Vec::new());
-            };
-            let is_oldest = group.end == state.runs.len();
-            (state.runs[group].to_vec(), is_oldest)
-        };
-        match self.merge(&merged, is_oldest)? {
-            true => Ok(merged),
-            false => Ok(Vec::new()),
-        }
-    }
-
-    /// Makes one run of several; false if the end came first. Of the oldest runs nothing remains of what
-    /// was removed.
-    fn merge(&self, merged: &[Arc<Run>], is_oldest: bool) -> Result<bool, StoreError> {
-        let most = merged.iter().map(|run| run.entries).sum();
-        let id = self.manifest().begin();
-        let mut run = run::Writer::new(&self.db, id, most);
-        let source = |run: &Arc<Run>| Ok(Box::new(run.all(&self.db)?) as Box<dyn Source>);
-        let sources: Result<_, StoreError> = merged.iter().map(source).collect();
-        let (mut merge, mut number) = (Merge::new(sources?)?, 0_usize);
-        while merge.advance()? {
-            if number.is_multiple_of(SMALL) && self.lock().phase != Phase::Running {
-                return Ok(false);
-            }
-            if merge.value().is_some() || !is_oldest {
-                run.push(merge.key(), merge.value())?;
-            }
-            number += 1;
-        }
-        let (run, batch) = run.finish()?;
-        self.finish_merge(merged, run, batch)?;
-        Ok(true)
-    }
-
-    /// Shows a run in place of those that were merged into it. Meanwhile newer ones may have come.
-    fn finish_merge(
+    fn make_part(
         &self,
-        merged: &[Arc<Run>],
-        run: Run,
-        mut batch: sled::Batch,
-    ) -> Result<(), StoreError> {
-        let mut manifest = self.manifest();
-        manifest.finish(run.id, None);
-        let mut runs = self.lock().runs.clone();
-        let place = runs.iter().position(|run| run.id == merged[0].id);
-        let place = place.unwrap_or(runs.len());
-        runs.splice(place..place + merged.len(), [Arc::new(run)]);
-        merged.iter().for_each(|run| manifest.retire(run.id));
-        manifest.write(&runs, &mut batch)?;
-        self.db
-            .apply_batch(batch)
-            .map_err(sled_error("writing to"))?;
-        self.lock().runs = runs;
-        Ok(())
+        layer: &Layer,
+        parts: &Parts,
+        former: Option<&Arc<Part>>,
+        number: u64,
+    ) -> Result<(Part, sled::Batch), StoreError> {
+        let former_entries = former.into_iter().flat_map(|part| part.from(&self.db, &[]));
+        let taken: Result<Vec<(Key, Value)>, StoreError> = former_entries.collect();
+        let taken = taken?;
+        let mut counts = Vec::new();
+        for (key, more) in layer.all_counts() {
+            let mut count = self.counts_in(parts, key)?;
+            layer::add(&mut count, more);
+            counts.push((key.as_slice(), layer::write_counts(&count)));
+        }
+        let turns = layer.turns.iter();
+        let turns: Vec<Key> = turns
+            .map(|task| [keys::TURNS, task.as_bytes()].concat())
+            .collect();
+        let taken = taken
+            .iter()
+            .filter(|(key, _)| !key.starts_with(keys::TURNS));
+        let mut entries: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
+        entries.extend(taken.map(|(key, value)| (key.as_slice(), value.as_deref())));
+        entries.extend(layer.entries());
+        entries.extend(
+            counts
+                .iter()
+                .map(|(key, count)| (*key, Some(count.as_slice()))),
+        );
+        entries.extend(turns.iter().map(|key| (key.as_slice(), None)));
+        let mut part = part::Writer::new(&self.db, number, layer.end, entries.len());
+        for (key, value) in entries {
+            part.push(key, value)?;
+        }
+        part.finish(former.map(|part| part.number))
     }
 
-    /// Removes runs that nobody reads any more.
-    pub(super) fn sweep(&self, retired: &mut Vec<Arc<Run>>) -> Result<(), StoreError> {
-        let is_free = |run: &mut Arc<Run>| Arc::strong_count(run) == 1;
-        for run in retired.extract_if(.., is_free) {
-            run::remove(&self.db, run.id)?;
-            self.manifest().forget(run.id);
+    /// Removes parts that nobody reads any more.
+    fn sweep(&self, retired: &mut Vec<Arc<Part>>) -> Result<(), StoreError> {
+        let is_free = |part: &mut Arc<Part>| Arc::strong_count(part) == 1;
+        for part in retired.extract_if(.., is_free) {
+            part::remove(&self.db, part.number)?;
         }
         Ok(())
-    }
-
-    fn manifest(&self) -> MutexGuard<'_, Manifest> {
-        self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Runs that stand together and are to be merged: at least [`FAN_IN`] that are no larger than others of
-/// their size, the smallest first.
-fn group(runs: &[Arc<Run>]) -> Option<Range<usize>> {
-    let sizes: Vec<u32> = runs.iter().map(|run| size(run.entries)).collect();
-    let largest = sizes.iter().copied().max()?;
-    (0..=largest).find_map(|size| {
-        let start = sizes.iter().position(|one| *one <= size)?;
-        let count = sizes[start..].iter().take_while(|one| **one <= size);
-        let end = start + count.count();
-        (end - start >= FAN_IN).then_some(start..end)
-    })
-}
-
-/// Grows by one when the entries become [`FAN_IN`] times as many.
-fn size(entries: usize) -> u32 {
-    (entries / SMALL)
-        .checked_ilog(FAN_IN)
-        .map_or(0, |size| size + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_grow_with_the_fan_in() {
-        let sizes = [0, SMALL - 1, SMALL, 8 * SMALL - 1, 8 * SMALL, 64 * SMALL];
-        assert_eq!(sizes.map(size), [0, 0, 1, 1, 2, 3]);
     }
 }

@@ -1,46 +1,40 @@
 //! The index: where in the log a thing stands, and in which lists. All of it follows from the log, so it
 //! may be behind, and can be made anew.
 //!
-//! sled's cost is by the key, in time (7 µs) and in memory (4 KB, which its cache does not count), so
-//! entries do not stand in it one by one: what was written in a while is sorted and stored as a *run* of
-//! blocks of some hundred entries each. A lookup asks the newest first: what is in memory, then the runs,
-//! of which a filter rules out nearly all that do not have the key. Runs of about the same size are
-//! merged, so there are few of them.
+//! What followed lately stands in memory, in a *layer*. When that is full it is sealed and written to sled as a
+//! *part*: sorted entries in blocks, which never change. A lookup asks the newest first: the layers, then the parts,
+//! of which a filter in memory rules out nearly all that do not have the key. What a newer one says of a key counts.
+//! Parts are not merged; only the newest is taken along into the next as long as it is small, so that programs that
+//! end often leave few.
 //!
-//! - `changes`, `layer`: entries in memory, before they are in a run
-//! - `block`, `filter`, `run`: how entries stand in sled
-//! - `manifest`: which runs there are, and up to where in the log they are complete
-//! - `merge`: several sorted sources as one
-//! - `indexer`: the threads that write and merge runs
-//! - `current`: the index that is in use, which another may take the place of
+//! What a crash leaves is decided in one place, [`Part::open_all`]: a part counts when it says what it is, which is
+//! written last; all behind the newest is read from the log again.
+//!
+//! - `layer`: entries in memory
+//! - `block`, `filter`, `part`: how entries stand in sled
+//! - `indexer`: the thread that seals layers and writes parts
 
 mod block;
-mod changes;
-mod current;
 mod filter;
 mod indexer;
 mod layer;
-mod manifest;
-mod merge;
-mod run;
+mod part;
 #[cfg(test)]
 mod tests;
 
-pub(super) use changes::Changes;
-pub(super) use current::{Current, InUse};
 pub(super) use indexer::Indexer;
+pub(super) use layer::Changes;
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     ops::Bound,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
 use self::{
-    layer::Layer,
-    manifest::Manifest,
-    merge::{Listed, Merge, Source},
-    run::Run,
+    layer::{Counts, Layer},
+    part::Part,
 };
 use super::{
     heads::Tip,
@@ -55,6 +49,21 @@ type Value = Option<Vec<u8>>;
 /// How many entries of a list are looked at together.
 const PAGE: usize = 128;
 
+/// What the index may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// A layer of so many bytes is sealed.
+    pub(super) room: usize,
+    /// A part of fewer bytes is taken along into the next.
+    pub(super) small: u64,
+    /// The bytes of the filters in memory, about.
+    pub(super) filters: usize,
+    /// So many message ids are remembered at least, the newest.
+    pub(super) messages: u64,
+    /// Parts of so many bytes are looked at whole when they are opened.
+    pub(super) checked: u64,
+}
+
 /// Entries by key. One thread changes it, all others read.
 #[derive(Debug)]
 pub(super) struct Index {
@@ -62,9 +71,7 @@ pub(super) struct Index {
     state: Mutex<State>,
     /// There is something to write, or room again, or the end has come.
     moved: Condvar,
-    manifest: Mutex<Manifest>,
-    /// A layer that has so many bytes takes no more changes before the one before it is in a run.
-    room: usize,
+    limits: Limits,
 }
 
 /// What there is, newest first. An entry goes from one to the next in one step, so that every reader
@@ -73,10 +80,9 @@ pub(super) struct Index {
 struct State {
     /// Takes changes.
     young: Layer,
-    /// Is being written as a run.
+    /// Is being written as a part.
     sealed: Option<Arc<Layer>>,
-    /// Newest first.
-    runs: Vec<Arc<Run>>,
+    parts: Arc<Parts>,
     phase: Phase,
 }
 
@@ -89,30 +95,97 @@ enum Phase {
     Failed,
 }
 
+/// All parts.
+#[derive(Debug)]
+struct Parts {
+    /// Newest first.
+    all: Vec<Arc<Part>>,
+    /// So many of them, the newest, remember message ids.
+    remembering: usize,
+    /// The greatest key of a task. Ids are made in order, so a new one needs no look at any part.
+    last_task: Key,
+}
+
+impl Parts {
+    fn new(all: Vec<Arc<Part>>, limits: Limits) -> Self {
+        let mut left = limits.filters;
+        let bounded = |part: Arc<Part>| match left.checked_sub(part.filter_bytes()) {
+            Some(less) => {
+                left = less;
+                part
+            }
+            None => Arc::new(part.without_filter()),
+        };
+        let all: Vec<Arc<Part>> = all.into_iter().map(bounded).collect();
+        let newer = all.iter().scan(0, |newer, part| {
+            let before = *newer;
+            *newer += part.meta.messages;
+            Some(before)
+        });
+        Self {
+            remembering: newer.take_while(|newer| *newer < limits.messages).count(),
+            last_task: all
+                .iter()
+                .map(|part| &part.meta.last_task)
+                .max()
+                .cloned()
+                .unwrap_or_default(),
+            all,
+        }
+    }
+
+    /// Those that may have the key, or keys that begin with this.
+    fn with<'p>(&'p self, key: &[u8]) -> impl Iterator<Item = &'p Arc<Part>> + use<'p> {
+        let count = match key.first() {
+            Some(b'h') if *key > *self.last_task => 0,
+            Some(b'm') => self.remembering,
+            Some(_) | None => self.all.len(),
+        };
+        let hash = keys::asked(key).map(filter::hash);
+        let may_have = move |part: &&Arc<Part>| hash.is_none_or(|hash| part.may_have(hash));
+        self.all[..count].iter().filter(may_have)
+    }
+}
+
 impl Index {
-    /// What a database holds of it. In memory there are twice `room` bytes of it, and one batch, at most.
+    /// What a database holds of it.
     ///
     /// Errors: `Corrupt`, then it must be made anew; `Io`.
-    pub(super) fn open(db: sled::Db, room: usize) -> Result<Self, StoreError> {
-        let (manifest, runs) = Manifest::open(&db)?;
-        let end = manifest.end();
+    pub(super) fn open(db: sled::Db, limits: Limits) -> Result<Self, StoreError> {
+        let parts = Part::open_all(&db, limits.filters)?;
+        if parts.iter().map(|part| part.meta.bytes).sum::<u64>() <= limits.checked {
+            parts.iter().try_for_each(|part| part.check(&db))?;
+        }
+        let newest = parts.first();
+        let mut turns = BTreeSet::new();
+        for entry in newest
+            .into_iter()
+            .flat_map(|part| part.from(&db, keys::TURNS))
+        {
+            let (key, _) = entry?;
+            match key.strip_prefix(keys::TURNS) {
+                Some(task) => turns.insert(super::codec::read_text(task, "the key of a turn")?),
+                None => break,
+            };
+        }
+        let end = newest.map_or(End::default(), |part| part.meta.end);
+        let parts = parts.into_iter().map(Arc::new).collect();
         Ok(Self {
             db,
             state: Mutex::new(State {
-                young: Layer::new(end),
+                young: Layer::new(end, turns),
                 sealed: None,
-                runs,
+                parts: Arc::new(Parts::new(parts, limits)),
                 phase: Phase::Running,
             }),
             moved: Condvar::new(),
-            manifest: Mutex::new(manifest),
-            room,
+            limits,
         })
     }
 
     /// Up to where the log is in it.
     pub(super) fn end(&self) -> End {
-        self.lock().young.end()
+        self.lock().young.end
     }
 
     /// Makes changes true at once for all readers; all of the log before `end` is in it then. Waits if
@@ -121,17 +194,15 @@ impl Index {
     /// Errors: `Rebuilding` if it cannot be written any more.
     pub(super) fn apply(&self, changes: Changes, end: End) -> Result<(), StoreError> {
         let mut state = self.lock();
-        while state.young.bytes() > self.room && state.phase == Phase::Running {
+        while state.young.bytes() > 2 * self.limits.room && state.phase == Phase::Running {
             self.moved.notify_all();
             state = self.wait(state);
         }
         if state.phase == Phase::Failed {
             return Err(StoreError::Rebuilding);
         }
-        let was_empty = state.young.is_empty();
         state.young.apply(changes, end);
-        drop(state);
-        if was_empty {
+        if self.is_busy(&state) {
             self.moved.notify_all();
         }
         Ok(())
@@ -142,6 +213,15 @@ impl Index {
         self.lock().young.tip(task).cloned()
     }
 
+    /// Tasks with turns that have not ended, from after `after`.
+    pub(super) fn turns(&self, after: &str, limit: usize) -> Vec<String> {
+        let mut state = self.lock();
+        state.young.fold(usize::MAX);
+        let after = (Bound::Excluded(after), Bound::Unbounded);
+        let later = state.young.turns.range::<str, _>(after);
+        later.take(limit).cloned().collect()
+    }
+
     /// Whether something of it could not be written or read: then it must be made anew.
     pub(super) fn has_failed(&self) -> bool {
         self.lock().phase == Phase::Failed
@@ -149,13 +229,13 @@ impl Index {
 
     /// The entry of a key that does not follow a task, see [`Index::tip`].
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
-        let runs = match self.get_in_memory(key) {
+        let parts = match self.get_in_memory(key) {
             Ok(value) => return Ok(value),
-            Err(runs) => runs,
+            Err(parts) => parts,
         };
         self.reading(|| {
-            for run in runs {
-                if let Some(value) = run.get(&self.db, key)? {
+            for part in parts.with(key) {
+                if let Some(value) = part.get(&self.db, key)? {
                     return Ok(value);
                 }
             }
@@ -163,23 +243,74 @@ impl Index {
         })
     }
 
-    /// The same without a look at the disk, or the runs that would have to be looked at.
-    fn get_in_memory(&self, key: &[u8]) -> Result<Value, Vec<Arc<Run>>> {
+    /// The same without a look at the disk, or the parts that would have to be looked at.
+    fn get_in_memory(&self, key: &[u8]) -> Result<Value, Arc<Parts>> {
         let state = self.lock();
         let sealed = state.sealed.as_deref();
         let known = state.young.get(key);
-        match known.or_else(|| sealed.and_then(|layer| layer.get(key))) {
-            Some(value) => Ok(value.map(<[u8]>::to_vec)),
-            None => match state.runs_with(key) {
-                runs if runs.is_empty() => Ok(None),
-                runs => Err(runs),
-            },
+        if let Some(value) = known.or_else(|| sealed.and_then(|layer| layer.get(key))) {
+            return Ok(value.map(<[u8]>::to_vec));
         }
+        let parts = Arc::clone(&state.parts);
+        drop(state);
+        let may_have = parts.with(key).next().is_some();
+        if may_have { Err(parts) } else { Ok(None) }
     }
 
     /// The entry of a key if that is known without a look at the disk.
     pub(super) fn peek(&self, key: &[u8]) -> Option<Value> {
         self.get_in_memory(key).ok()
+    }
+
+    /// How many tasks of a caller at an agent there are in each state; see [`keys::counts`].
+    pub(super) fn counts(&self, key: &[u8]) -> Result<Counts, StoreError> {
+        let (young, sealed, parts) = {
+            let mut state = self.lock();
+            state.young.fold(usize::MAX);
+            let sealed = state.sealed.as_ref().map(|layer| layer.counts(key));
+            (state.young.counts(key), sealed, Arc::clone(&state.parts))
+        };
+        let mut counts = self.reading(|| self.counts_in(&parts, key))?;
+        for later in sealed.iter().chain([&young]) {
+            layer::add(&mut counts, later);
+        }
+        Ok(counts)
+    }
+
+    /// The keys of all counts.
+    pub(super) fn counted(&self) -> Result<BTreeSet<Key>, StoreError> {
+        let (mut keys, parts): (BTreeSet<Key>, _) = {
+            let mut state = self.lock();
+            state.young.fold(usize::MAX);
+            let layers = state.sealed.as_deref().into_iter().chain([&state.young]);
+            let counts = layers.flat_map(Layer::all_counts);
+            (
+                counts.map(|(key, _)| key.clone()).collect(),
+                Arc::clone(&state.parts),
+            )
+        };
+        self.reading(|| {
+            for part in &parts.all {
+                for entry in part.from(&self.db, keys::COUNTS) {
+                    let (key, _) = entry?;
+                    if !key.starts_with(keys::COUNTS) {
+                        break;
+                    }
+                    keys.insert(key);
+                }
+            }
+            Ok(keys)
+        })
+    }
+
+    fn counts_in(&self, parts: &Parts, key: &[u8]) -> Result<Counts, StoreError> {
+        for part in parts.with(key) {
+            if let Some(Some(counts)) = part.get(&self.db, key)? {
+                let broken = || StoreError::corrupt("the index", "counts are broken");
+                return layer::read_counts(&counts).ok_or_else(broken);
+            }
+        }
+        Ok(Counts::new())
     }
 
     /// Whoever cannot read has the index made anew. sled panics at some of what it finds broken.
@@ -196,7 +327,7 @@ impl Index {
         })
     }
 
-    /// The entries whose keys begin with `prefix`, in the order of the keys, from after `after` if that is
+    /// The entries of a list whose keys begin with `prefix`, in the order of the keys, from after `after` if that is
     /// given. What changes meanwhile is in it or not.
     pub(super) fn scan(
         self: Arc<Self>,
@@ -207,11 +338,14 @@ impl Index {
         let mut next = Some(from);
         let pages = std::iter::from_fn(move || {
             let from = next.take()?;
-            let page = self.reading(|| self.page(&prefix, &from, PAGE));
-            match page {
+            match self.reading(|| self.page(&prefix, &from)) {
                 Ok(page) => {
-                    next = page.last.map(Bound::Excluded);
-                    Some(page.entries.into_iter().map(Ok).collect::<Vec<_>>())
+                    let last = page.last_key_value().filter(|_| page.len() == PAGE);
+                    next = last.map(|(key, _)| Bound::Excluded(key.clone()));
+                    let there = page
+                        .into_iter()
+                        .filter_map(|(key, value)| Some((key, value?)));
+                    Some(there.map(Ok).collect::<Vec<_>>())
                 }
                 Err(error) => Some(vec![Err(error)]),
             }
@@ -219,37 +353,97 @@ impl Index {
         pages.flatten()
     }
 
-    /// Some of the entries after `from`, as they are at one moment.
-    fn page(&self, prefix: &[u8], from: &Bound<Key>, most: usize) -> Result<Part, StoreError> {
-        let (young, sealed, runs) = {
+    /// The first entries after `from`, as they are at one moment, with those that say that there is none.
+    fn page(&self, prefix: &[u8], from: &Bound<Key>) -> Result<BTreeMap<Key, Value>, StoreError> {
+        let (mut page, sealed, parts): (BTreeMap<_, _>, _, _) = {
             let mut state = self.lock();
             if keys::follows_tasks(prefix) {
-                state.young.fold();
+                state.young.fold(usize::MAX);
             }
-            let young: Vec<_> = state.young.range(prefix, from).take(most).collect();
-            (young, state.sealed.clone(), state.runs.clone())
+            let young = state.young.range(prefix, from).take(PAGE).collect();
+            (young, state.sealed.clone(), Arc::clone(&state.parts))
         };
-        // The copy may end before the others do: what is behind it is for the next page.
-        let end = (young.len() == most).then(|| young[most - 1].0.clone());
-        let mut sources: Vec<Box<dyn Source + '_>> = vec![Box::new(Listed::new(young))];
-        if let Some(sealed) = &sealed {
-            sources.push(Box::new(Listed::new(sealed.range(prefix, from))));
+        let sealed = sealed
+            .iter()
+            .flat_map(|layer| layer.range(prefix, from).take(PAGE));
+        for (key, value) in sealed {
+            page.entry(key).or_insert(value);
         }
-        for run in &runs {
-            sources.push(Box::new(run.range(&self.db, prefix, from)?));
-        }
-        let (mut part, mut merge) = (Part::default(), Merge::new(sources)?);
-        while merge.advance()? {
-            let key = merge.key();
-            if let Some(value) = merge.value() {
-                part.entries.push((key.to_vec(), value.to_vec()));
+        shorten(&mut page);
+        let start = match from {
+            Bound::Included(start) | Bound::Excluded(start) => start,
+            Bound::Unbounded => prefix,
+        };
+        for part in parts.with(prefix) {
+            if keys::is_lane(prefix) && !reaches(part, start, &page) {
+                continue;
             }
-            if end.as_deref() == Some(key) || part.entries.len() == most {
-                part.last = Some(key.to_vec());
-                break;
+            let entries = part.from(&self.db, start);
+            let is_behind = |(key, _): &(Key, Value)| match from {
+                Bound::Excluded(from) => key > from,
+                Bound::Included(_) | Bound::Unbounded => true,
+            };
+            let is_listed = |entry: &Result<(Key, Value), StoreError>| {
+                entry
+                    .as_ref()
+                    .map_or(true, |(key, _)| key.starts_with(prefix))
+            };
+            let entries = entries.take_while(is_listed);
+            for entry in entries
+                .filter(|entry| entry.as_ref().map_or(true, is_behind))
+                .take(PAGE)
+            {
+                let (key, value) = entry?;
+                page.entry(key).or_insert(value);
+            }
+            shorten(&mut page);
+        }
+        Ok(page)
+    }
+
+    /// Looks at every entry of a kind, in no order. What is added meanwhile may be left out.
+    pub(super) fn each(
+        &self,
+        kind: &[u8],
+        mut visit: impl FnMut(&Key, Vec<u8>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let is_kind = |(key, _): &(&[u8], Option<&[u8]>)| key.starts_with(kind);
+        let own = |(key, value): (&[u8], Option<&[u8]>)| (key.to_vec(), value.map(<[u8]>::to_vec));
+        let (mut known, parts): (Vec<(Key, Value)>, _) = {
+            let mut state = self.lock();
+            state.young.fold(usize::MAX);
+            let layers = state.sealed.as_deref().into_iter().chain([&state.young]);
+            let known = layers
+                .flat_map(Layer::entries)
+                .filter(is_kind)
+                .map(own)
+                .collect();
+            (known, Arc::clone(&state.parts))
+        };
+        let mut show = |key: &Key, value: Value| match value {
+            // A newer entry of the key counts instead.
+            Some(value) if self.get(key)?.as_ref() == Some(&value) => visit(key, value),
+            Some(_) | None => Ok(()),
+        };
+        for (key, value) in known.drain(..) {
+            show(&key, value)?;
+        }
+        for part in &parts.all {
+            let mut entries = part.from(&self.db, kind);
+            while let Some(entry) = self.reading(|| entries.next().transpose())? {
+                if !entry.0.starts_with(kind) {
+                    break;
+                }
+                show(&entry.0, entry.1)?;
             }
         }
-        Ok(part)
+        Ok(())
+    }
+
+    /// As if it could not be written.
+    #[cfg(test)]
+    pub(super) fn fail(&self) {
+        self.turn(Phase::Failed);
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
@@ -263,18 +457,20 @@ impl Index {
     }
 }
 
-/// Entries that stand together, and the last key that was looked at if there may be more.
-#[derive(Debug, Default)]
-struct Part {
-    entries: Vec<(Key, Vec<u8>)>,
-    last: Option<Key>,
+/// Leaves the first entries.
+fn shorten(page: &mut BTreeMap<Key, Value>) {
+    while page.len() > PAGE {
+        page.pop_last();
+    }
 }
 
-impl State {
-    /// The runs that may have the key.
-    fn runs_with(&self, key: &[u8]) -> Vec<Arc<Run>> {
-        let hash = filter::hash(key);
-        let runs = self.runs.iter().filter(|run| run.may_have(hash));
-        runs.cloned().collect()
-    }
+/// Whether a part may have entries of a lane from `start` on that belong to the page.
+fn reaches(part: &Part, start: &[u8], page: &BTreeMap<Key, Value>) -> bool {
+    let Some((oldest, newest)) = part.meta.times else {
+        return false;
+    };
+    let is_older = keys::time(start).is_none_or(|start| oldest <= start);
+    let last = page.last_key_value().filter(|_| page.len() == PAGE);
+    let last = last.and_then(|(key, _)| keys::time(key));
+    is_older && last.is_none_or(|last| newest >= last)
 }

@@ -1,162 +1,377 @@
-//! The index as a whole, against a map of what was put and not removed.
+//! The index as a whole, against plain maps: random appends, seals, restarts, lost blocks.
 
-use std::{collections::BTreeMap, fs::File};
+use std::fs::File;
 
-use super::{run::Run, *};
+use bridge_protocol::a2a::TaskState;
 
-struct Folder(tempfile::TempDir);
+use super::{
+    super::{codec::Card, log::Place},
+    *,
+};
+use crate::{
+    caller::Caller,
+    store::{Append, Head, TurnState, testing::Sample},
+};
 
-impl Folder {
+const LIMITS: Limits = Limits {
+    room: 1 << 40,
+    small: 2 << 10,
+    filters: 1 << 20,
+    messages: u64::MAX,
+    checked: u64::MAX,
+};
+const STATES: [TaskState; 3] = [
+    TaskState::Working,
+    TaskState::InputRequired,
+    TaskState::Completed,
+];
+
+/// Numbers that look drawn by lot.
+struct Lots(u64);
+
+impl Lots {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// The index of a folder and what must be in it.
+struct Pair {
+    folder: tempfile::TempDir,
+    index: Option<Arc<Index>>,
+    retired: Vec<Arc<Part>>,
+    /// The heads of all tasks, and their newest appends.
+    tasks: BTreeMap<String, Tip>,
+    /// Small records.
+    records: BTreeMap<Key, Vec<u8>>,
+    /// What the parts do not have.
+    unsealed: Vec<(Changes, End)>,
+    end: u64,
+}
+
+impl Pair {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        let mut pair = Self {
+            folder: tempfile::tempdir().unwrap(),
+            index: None,
+            retired: Vec::new(),
+            tasks: BTreeMap::new(),
+            records: BTreeMap::new(),
+            unsealed: Vec::new(),
+            end: 0,
+        };
+        pair.reopen().unwrap();
+        pair
     }
 
-    fn open(&self, room: usize) -> Arc<Index> {
-        let config = sled::Config::new().path(self.0.path());
+    fn database(&self) -> sled::Db {
+        let config = sled::Config::new().path(self.folder.path());
         let config = config.flush_every_ms(None);
         // Threads of sled's may hold the lock for a moment after the last one has closed it.
-        let db = (0..500).find_map(|_| {
+        let db = (0..5_000).find_map(|_| {
             std::thread::yield_now();
             config.open().ok()
         });
-        Arc::new(Index::open(db.unwrap(), room).unwrap())
+        db.unwrap()
     }
 
-    fn file(&self) -> File {
-        File::open(self.0.path().join("db")).unwrap()
-    }
-}
-
-fn end(batch: u64) -> End {
-    End { at: batch, batch }
-}
-
-/// Numbers that look drawn by lot.
-fn lots() -> impl Iterator<Item = u64> {
-    (1_u64..).map(|number| (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17) ^ number)
-}
-
-fn key(lot: u64) -> Key {
-    let kind = ["a", "b", "bb"][lot as usize % 3];
-    format!("{kind}{:05}", lot / 3 % 4_000).into()
-}
-
-/// Puts and removes about 2,000 entries, the same of the map.
-fn change(index: &Index, known: &mut BTreeMap<Key, Vec<u8>>, batch: u64) {
-    let mut changes = Changes::default();
-    for lot in lots().skip(batch as usize * 2_000).take(2_000) {
-        let key = key(lot);
-        match (lot >> 40).is_multiple_of(3) {
-            true => {
-                changes.remove(key.clone());
-                known.remove(&key);
+    /// What a crash leaves: the parts, and the rest to be read from the log again.
+    fn reopen(&mut self) -> Result<(), StoreError> {
+        self.retired.clear();
+        drop(self.index.take());
+        let index = Arc::new(Index::open(self.database(), LIMITS)?);
+        let end = index.end();
+        for (changes, at) in std::mem::take(&mut self.unsealed) {
+            if at.at > end.at {
+                index.apply(changes.clone(), at).unwrap();
+                self.unsealed.push((changes, at));
             }
-            false => {
-                let value = lot.to_be_bytes().to_vec();
-                match known.insert(key.clone(), value.clone()) {
-                    Some(_) => changes.put(key, value),
-                    None => changes.put_new(key, value),
+        }
+        self.index = Some(index);
+        Ok(())
+    }
+
+    fn index(&self) -> Arc<Index> {
+        Arc::clone(self.index.as_ref().unwrap())
+    }
+
+    fn seal(&mut self) {
+        let index = self.index();
+        let layer = {
+            let mut state = index.lock();
+            state.young.fold(usize::MAX);
+            let empty = Layer::new(state.young.end, state.young.turns.clone());
+            let layer = Arc::new(std::mem::replace(&mut state.young, empty));
+            state.sealed = Some(Arc::clone(&layer));
+            layer
+        };
+        self.check();
+        let file = File::open(self.folder.path().join("db")).unwrap();
+        index.write_part(&layer, &file, &mut self.retired).unwrap();
+        self.unsealed.clear();
+    }
+
+    /// A new task, or something that happens to one.
+    fn change(&mut self, lots: &mut Lots) {
+        self.end += 1;
+        let end = End {
+            at: self.end,
+            batch: self.end,
+        };
+        let mut changes = Changes::default();
+        if lots.below(4) == 0 {
+            let key = keys::record(
+                &Caller::new("alice"),
+                &crate::store::RecordKey {
+                    kind: "k".into(),
+                    scope: lots.below(3).to_string(),
+                    id: lots.below(9).to_string(),
+                },
+            );
+            let value = (lots.below(3) > 0).then(|| self.end.to_be_bytes().to_vec());
+            match &value {
+                Some(value) => drop(self.records.insert(key.clone(), value.clone())),
+                None => drop(self.records.remove(&key)),
+            }
+            changes.entries.insert(key, value);
+        }
+        let is_new = self.tasks.is_empty() || lots.below(3) == 0;
+        let number = if is_new {
+            self.tasks.len()
+        } else {
+            lots.below(self.tasks.len())
+        };
+        let task = format!("t{number:04}");
+        let caller = Caller::new(["alice", "bob"][number % 2]);
+        let sample = Sample::new(&task)
+            .of(caller)
+            .within(["x", "y", "z"][number % 3]);
+        let before = self.tasks.get(&task).cloned();
+        let mut head = match &before {
+            Some(before) => Head::clone(&before.head),
+            None => {
+                let created: Append = sample.append(0, 1, vec![sample.created()]);
+                Head::after(None, &sample.caller, &created).unwrap()
+            }
+        };
+        head.seq += 1;
+        head.status_time = jiff::Timestamp::from_millisecond(self.end as i64 / 3).unwrap();
+        head.state = STATES[lots.below(3)].clone();
+        let state = TurnState::Queued;
+        let turn = crate::store::Turn {
+            turn: 1,
+            message_id: "m".into(),
+            state,
+        };
+        head.turns = (0..lots.below(2)).map(|_| turn.clone()).collect();
+        let tip = Tip {
+            head: Arc::new(head),
+            place: Place {
+                at: self.end,
+                length: 1,
+            },
+            number: 1,
+            is_broken: false,
+        };
+        if before.is_none() {
+            let key = keys::message(&sample.caller, "sample", &task);
+            changes.entries.insert(key, Some(task.clone().into_bytes()));
+        }
+        changes.move_task(before, tip.clone());
+        self.tasks.insert(task, tip);
+        self.index().apply(changes.clone(), end).unwrap();
+        self.unsealed.push((changes, end));
+    }
+
+    fn check(&self) {
+        let index = self.index();
+        for (task, tip) in &self.tasks {
+            let place = match index.tip(task) {
+                Some(tip) => tip.place,
+                None => {
+                    let card = index.get(&keys::head(task)).unwrap();
+                    Card::read(&card.unwrap()).unwrap().place
                 }
+            };
+            assert_eq!(place, tip.place, "{task}");
+            let key = keys::message(&tip.head.owner, "sample", task);
+            assert_eq!(index.get(&key).unwrap(), Some(task.clone().into_bytes()));
+        }
+        assert_eq!(index.get(&keys::head("t9999")).unwrap(), None);
+        for caller in ["alice", "bob", "nobody"].map(Caller::new) {
+            self.check_lists(&caller);
+        }
+        let of = |is: fn(&Head) -> bool| -> Vec<String> {
+            let tips = self.tasks.values().filter(|tip| is(&tip.head));
+            tips.map(|tip| tip.head.task.clone()).collect()
+        };
+        let open: Vec<Key> = of(Head::is_open)
+            .iter()
+            .map(|task| keys::open(task))
+            .collect();
+        assert_eq!(scan(&index, keys::OPEN), open);
+        assert_eq!(
+            index.turns("", usize::MAX),
+            of(|head| !head.turns.is_empty())
+        );
+        let mut count = 0;
+        let counted = index.each(keys::HEAD, |_, _| {
+            count += 1;
+            Ok(())
+        });
+        counted.unwrap();
+        assert_eq!(count, self.tasks.len());
+        let records: Vec<Key> = self.records.keys().cloned().collect();
+        let scopes = ["0", "1", "2"].map(|scope| keys::records(&Caller::new("alice"), "k", scope));
+        let found: Vec<Key> = scopes
+            .iter()
+            .flat_map(|scope| scan(&index, scope))
+            .collect();
+        assert_eq!(found, records);
+        for (key, value) in &self.records {
+            assert_eq!(index.get(key).unwrap().as_ref(), Some(value));
+        }
+    }
+
+    fn check_lists(&self, caller: &Caller) {
+        let index = self.index();
+        let counts = index.counts(&keys::counts(caller, "sample")).unwrap();
+        for state in STATES.iter().map(TaskState::as_str) {
+            let own = |tip: &&Tip| tip.head.owner == *caller && tip.head.state.as_str() == state;
+            let tips: Vec<&Tip> = self.tasks.values().filter(own).collect();
+            let count = counts.get(state).copied().unwrap_or_default();
+            assert_eq!(count, tips.len() as i64, "{state}");
+            // A place may be there where the task was before.
+            let found = scan(&index, &keys::lane(caller, "sample", state));
+            assert!(found.is_sorted());
+            let found: BTreeSet<Key> = found.into_iter().collect();
+            assert!(
+                tips.iter()
+                    .all(|tip| found.contains(&keys::listed(&tip.head)))
+            );
+        }
+        for context in ["x", "y", "z"] {
+            let own = |tip: &&Tip| tip.head.owner == *caller && tip.head.context_id == context;
+            let tips = self.tasks.values().filter(own);
+            let expected: Vec<Key> = tips.map(|tip| keys::in_context(&tip.head)).collect();
+            let found = scan(&index, &keys::context(caller, "sample", context));
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+fn scan(index: &Arc<Index>, prefix: &[u8]) -> Vec<Key> {
+    let entries = Arc::clone(index).scan(prefix.to_vec(), None);
+    entries.map(|entry| entry.unwrap().0).collect()
+}
+
+#[test]
+fn it_says_what_plain_maps_say() {
+    for seed in 1..=4 {
+        let (mut pair, mut lots) = (Pair::new(), Lots(seed));
+        for _ in 0..700 {
+            pair.change(&mut lots);
+            match lots.below(60) {
+                0 | 1 => pair.seal(),
+                2 => pair.reopen().unwrap(),
+                3 => pair.check(),
+                _ => {}
             }
         }
-    }
-    index.apply(changes, end(batch)).unwrap();
-}
-
-fn check(index: &Arc<Index>, known: &BTreeMap<Key, Vec<u8>>) {
-    for prefix in ["a", "b", "bb", "c"] {
-        let prefix = Key::from(prefix);
-        for after in [None, Some(key(5_000))].into_iter() {
-            let after = after.filter(|after| after.starts_with(&prefix));
-            let found: Result<Vec<_>, _> = Arc::clone(index)
-                .scan(prefix.clone(), after.clone())
-                .collect();
-            let known = known.iter().filter(|(key, _)| key.starts_with(&prefix));
-            let known = known.filter(|(key, _)| after.as_ref().is_none_or(|after| after < *key));
-            let known: Vec<_> = known
-                .map(|(key, value)| (key.clone(), value.clone()))
-                .collect();
-            assert!(found.unwrap() == known, "{prefix:?} {after:?}");
-        }
-    }
-    for lot in lots().take(3_000) {
-        let key = key(lot);
-        assert_eq!(
-            index.get(&key).unwrap(),
-            known.get(&key).cloned(),
-            "{key:?}"
-        );
+        pair.check();
+        pair.seal();
+        pair.reopen().unwrap();
+        pair.check();
+        let parts = pair.index().lock().parts.all.len();
+        assert!((2..30).contains(&parts), "{parts} parts");
+        // Nothing remains of parts that were taken along.
+        let numbers = |kind: u8| -> BTreeSet<Key> {
+            let index = pair.index();
+            let keys = index.db.scan_prefix([kind]).keys();
+            keys.map(|key| key.unwrap()[1..9].to_vec()).collect()
+        };
+        assert_eq!(numbers(b'b'), numbers(b'p'));
     }
 }
 
 #[test]
-fn entries_are_found_wherever_they_are() {
-    let folder = Folder::new();
-    let (index, file) = (folder.open(1 << 30), folder.file());
-    let mut known = BTreeMap::new();
-    let mut retired: Vec<Arc<Run>> = Vec::new();
-    for batch in 0..30 {
-        change(&index, &mut known, batch);
-        if batch % 5 == 0 {
-            check(&index, &known);
-        }
-        let layer = index.seal().unwrap();
-        change(&index, &mut known, 100 + batch);
-        if batch % 7 == 0 {
-            check(&index, &known);
-        }
-        index.write_layer(&layer, &file).unwrap();
-        retired.extend(index.merge_group().unwrap());
-        index.sweep(&mut retired).unwrap();
+fn a_block_that_is_lost_or_broken_is_noticed() {
+    let (mut pair, mut lots) = (Pair::new(), Lots(7));
+    for _ in 0..300 {
+        pair.change(&mut lots);
     }
-    check(&index, &known);
-    assert!(index.lock().runs.len() < 16 && retired.is_empty());
-    assert_eq!(index.end(), end(129));
-    let layer = index.seal().unwrap();
-    index.write_layer(&layer, &file).unwrap();
-    drop((layer, index));
-    let index = folder.open(1 << 30);
-    assert_eq!(index.end(), end(129));
-    check(&index, &known);
+    pair.seal();
+    let keys: Vec<sled::IVec> = pair.index().db.iter().keys().map(Result::unwrap).collect();
+    assert!(keys.len() > 4);
+    for key in keys {
+        let db = pair.index().db.clone();
+        let value = db.remove(&key).unwrap().unwrap();
+        drop(db);
+        // Without what says what it is, there is no part.
+        let opened = pair.reopen();
+        assert_eq!(opened.is_ok(), key[0] == b'p', "{key:?}: {opened:?}");
+        if key[0] == b'p' {
+            return;
+        }
+        let db = pair.database();
+        let mut changed = value.to_vec();
+        changed[5] ^= 1;
+        db.insert(&key, changed).unwrap();
+        drop(db);
+        let error = pair.reopen().unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        let db = pair.database();
+        db.insert(&key, value).unwrap();
+        drop(db);
+        pair.reopen().unwrap();
+        pair.check();
+    }
 }
 
 #[test]
-fn who_writes_waits_for_room_and_all_is_written_at_the_end() {
-    let folder = Folder::new();
-    let index = folder.open(64 << 10);
-    let indexer =
-        Indexer::start(Arc::clone(&index), folder.file(), folder.0.path().into()).unwrap();
-    let mut known = BTreeMap::new();
-    for batch in 0..20 {
-        change(&index, &mut known, batch);
-        // One batch is about 200 KB: none is taken before there is room again.
-        assert!(index.lock().young.bytes() < 512 << 10);
+fn old_parts_are_found_without_filters_in_memory() {
+    let (mut pair, mut lots) = (Pair::new(), Lots(5));
+    for _ in 0..6 {
+        (0..60).for_each(|_| pair.change(&mut lots));
+        pair.seal();
     }
-    check(&index, &known);
-    drop((indexer, index));
-    check(&folder.open(64 << 10), &known);
+    let index = pair.index();
+    let limits = Limits {
+        filters: 300,
+        ..LIMITS
+    };
+    {
+        let mut state = index.lock();
+        let parts = Parts::new(state.parts.all.clone(), limits);
+        let bytes: usize = parts.all.iter().map(|part| part.filter_bytes()).sum();
+        assert!(bytes <= 300 && parts.all.len() > 2);
+        state.parts = Arc::new(parts);
+    }
+    pair.check();
 }
 
 #[test]
-fn what_is_not_written_is_not_said_to_be() {
-    let folder = Folder::new();
-    let (index, file) = (folder.open(1 << 30), folder.file());
-    let mut known = BTreeMap::new();
-    change(&index, &mut known, 1);
-    let layer = index.seal().unwrap();
-    index.write_layer(&layer, &file).unwrap();
-    change(&index, &mut BTreeMap::new(), 2);
-    // Of a run that was begun there may be blocks.
-    let mut torn = run::Writer::new(&index.db, 7, 9_000);
-    for number in 0..9_000 {
-        let key = format!("a{number:05}");
-        torn.push(key.as_bytes(), Some(&[7; 60])).unwrap();
+fn message_ids_are_remembered_as_long_as_they_must() {
+    let limits = Limits {
+        messages: 20,
+        ..LIMITS
+    };
+    let (mut pair, mut lots) = (Pair::new(), Lots(3));
+    for _ in 0..6 {
+        (0..60).for_each(|_| pair.change(&mut lots));
+        pair.seal();
     }
-    drop(torn);
-    drop((layer, index));
-    let index = folder.open(1 << 30);
-    assert_eq!(index.end(), end(1));
-    check(&index, &known);
-    let blocks = index.db.scan_prefix(b"b").count();
-    assert!(blocks < 40, "{blocks} blocks of one small run");
+    let parts = pair.index().lock().parts.all.clone();
+    let newest = parts
+        .iter()
+        .map(|part| part.meta.messages)
+        .scan(0, |sum, more| {
+            *sum += more;
+            Some(*sum)
+        });
+    let enough = newest.take_while(|sum| *sum < 20).count() + 1;
+    let parts = Parts::new(parts, limits);
+    assert_eq!(parts.remembering, enough);
+    assert!(enough < parts.all.len());
 }

@@ -1,0 +1,195 @@
+//! A store with many tasks: `grow TASKS FOLDER` writes them through the store and ends without closing it, as if it was
+//! killed; `grown TASKS FOLDER` opens it and reads.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bridge::{
+    caller::Caller,
+    store::{Append, Created, Event, ListQuery, SledSettings, SledStore, Store},
+};
+use bridge_protocol::a2a::{Message, Part, Role, TaskState, TaskStatus};
+use jiff::Timestamp;
+
+use crate::Outcome;
+
+const AGENT: &str = "grown";
+/// How many write at once.
+const WRITERS: u64 = 512;
+/// There is one caller for so many tasks.
+const PER_CALLER: u64 = 1000;
+/// Every tenth task waits for input, the others are completed.
+const WAITING: u64 = 10;
+/// How long each kind of reading is measured.
+const READING: Duration = Duration::from_secs(3);
+
+/// Writes tasks.
+pub(crate) async fn grow(tasks: u64, folder: &Path) -> Outcome<()> {
+    let store = Arc::new(SledStore::open(&SledSettings::in_folder(folder))?);
+    let (next, begun) = (Arc::new(AtomicU64::new(0)), Instant::now());
+    let write = |_| {
+        let (store, next) = (Arc::clone(&store), Arc::clone(&next));
+        tokio::spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= tasks {
+                    return Ok(());
+                }
+                for append in appends(number) {
+                    store.append(&caller(number), append).await?;
+                }
+            }
+        })
+    };
+    for writer in (0..WRITERS).map(write).collect::<Vec<_>>() {
+        writer
+            .await?
+            .map_err(|error: bridge::store::StoreError| error)?;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("{tasks} tasks written, {:.0}/s", tasks as f64 / seconds);
+    println!("memory {} MiB", resident()? >> 20);
+    std::process::exit(0);
+}
+
+/// Opens what was written, and reads it.
+pub(crate) async fn grown(tasks: u64, folder: &Path) -> Outcome<()> {
+    let begun = Instant::now();
+    let store = SledStore::open(&SledSettings::in_folder(folder))?;
+    println!("opened in {:.2?}", begun.elapsed());
+    let begun = Instant::now();
+    let (turns, counts) = (
+        store.open_turns("", 1000).await?,
+        store.open_counts().await?,
+    );
+    println!(
+        "open turns {}, open tasks {counts:?}, in {:.2?}",
+        turns.len(),
+        begun.elapsed()
+    );
+    println!("memory {} MiB", resident()? >> 20);
+    for (what, spread) in [("any task", tasks), ("the newest 1000", tasks.min(1000))] {
+        let (begun, mut count) = (Instant::now(), 0_u64);
+        while begun.elapsed() < READING {
+            let number = tasks - 1 - count.wrapping_mul(7_919_773) % spread;
+            store.task(&caller(number), &id(number)).await?;
+            count += 1;
+        }
+        println!(
+            "get {what}: {:.0}/s",
+            count as f64 / begun.elapsed().as_secs_f64()
+        );
+    }
+    for (what, spread) in [("any caller", tasks), ("the newest caller", 1)] {
+        let (begun, mut count) = (Instant::now(), 0_u64);
+        while begun.elapsed() < READING {
+            let number = tasks - 1 - count.wrapping_mul(7_919_773) % spread;
+            let page = store.list(&caller(number), &ListQuery::of(AGENT)).await?;
+            if page.tasks.is_empty() {
+                return Err(format!("the caller of task {number} has no tasks").into());
+            }
+            count += 1;
+        }
+        println!(
+            "list {what}: {:.0}/s",
+            count as f64 / begun.elapsed().as_secs_f64()
+        );
+    }
+    println!("memory {} MiB", resident()? >> 20);
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        println!("{}: {} bytes a task", path.display(), size(&path)? / tasks);
+    }
+    let begun = Instant::now();
+    drop(store);
+    println!("closed in {:.2?}", begun.elapsed());
+    Ok(())
+}
+
+/// What a task consists of: a message whose turn begins, and its end.
+fn appends(number: u64) -> [Append; 2] {
+    let text = format!("hello {number}, and a text of some length that stands for what people say");
+    let message_id = format!("{}-message", id(number));
+    let message = Message::new(
+        message_id.as_str(),
+        Role::User,
+        vec![Part::text(text.as_str())],
+    );
+    let state = match number % WAITING {
+        0 => TaskState::InputRequired,
+        _ => TaskState::Completed,
+    };
+    let mut status = TaskStatus::new(state);
+    let answer_id = format!("{}-answer", id(number));
+    status.message = Some(Message::new(answer_id, Role::Agent, vec![Part::text(text)]));
+    let begin = vec![
+        Event::Created(Created {
+            agent: AGENT.into(),
+            owner: caller(number),
+            context_id: format!("context-{number}"),
+            client_id: None,
+            metadata: None,
+        }),
+        Event::Message(message),
+        Event::TurnQueued {
+            turn: 1,
+            message_id,
+            names_context: None,
+        },
+        Event::TurnStarted {
+            turn: 1,
+            open_until: None,
+            reference: None,
+        },
+    ];
+    let metadata = None;
+    let end = vec![
+        Event::Status { status, metadata },
+        Event::TurnEnded { turn: 1 },
+    ];
+    let append = |expected, events| Append {
+        task: id(number),
+        expected,
+        time: Timestamp::from_millisecond(1_700_000_000_000 + number as i64).unwrap_or_default(),
+        events,
+    };
+    [append(0, begin), append(4, end)]
+}
+
+/// Ids in the order in which they are made, like ours.
+fn id(number: u64) -> String {
+    let lot = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+    format!(
+        "{:08x}-{:04x}-7000-8000-{lot:012x}",
+        number >> 16,
+        number & 0xffff
+    )
+}
+
+fn caller(number: u64) -> Caller {
+    Caller::new(format!("caller-{}", number / PER_CALLER))
+}
+
+/// The memory of this process, in bytes.
+fn resident() -> Outcome<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm")?;
+    let pages = pages.split(' ').nth(1).unwrap_or_default();
+    Ok(pages.parse::<u64>()? << 12)
+}
+
+fn size(path: &Path) -> Outcome<u64> {
+    if path.is_file() {
+        return Ok(path.metadata()?.len());
+    }
+    let mut sum = 0;
+    for entry in std::fs::read_dir(path)? {
+        sum += size(&entry?.path())?;
+    }
+    Ok(sum)
+}
