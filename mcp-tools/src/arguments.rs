@@ -92,6 +92,14 @@ impl Arguments {
     }
 }
 
+/// The same tool, which says that it changes something, unless it says already whether it does. Agents that make
+/// calls at once make such calls alone, and in the order in which they were chosen.
+pub(crate) fn changing(mut tool: Tool) -> Tool {
+    let annotations = tool.annotations.take().unwrap_or_default();
+    let reads = annotations.read_only_hint.unwrap_or(false);
+    tool.with_annotations(annotations.read_only(reads))
+}
+
 /// A tool with its arguments: `properties` as in a JSON Schema of an object, `required` names those that
 /// must be there.
 pub fn tool(

@@ -86,6 +86,18 @@ impl Toolbox {
         }
     }
 
+    /// Whether a tool says of itself that it changes something, so that calls before it and after it must not be
+    /// made beside it. A tool that says nothing does not: a model that asks for calls at once means that they do
+    /// not depend on each other.
+    pub(crate) fn keeps_order(&self, name: &str) -> bool {
+        let own = self.own.iter().map(|tool| tool.describe());
+        let mut offered = own.chain(self.of_server().map(|offered| offered.tool));
+        let annotations = offered
+            .find(|tool| tool.name == name)
+            .and_then(|tool| tool.annotations);
+        annotations.is_some_and(|says| says.read_only_hint == Some(false))
+    }
+
     /// Asks the server for its tools if it is another one or says that they changed.
     async fn list(&mut self, context: &AgentContext) {
         let Some(connection) = context.connection() else {

@@ -7,11 +7,15 @@
 //! - [`Flight`]: a request that is being answered, and what it takes
 //! - [`outgoing()`]: large answers that are being sent, of which there are not too many at once
 //! - [`stop_signal`], [`serve_until`]: Ctrl-C and SIGTERM end it in good order
+//! - [`keeper`]: what it starts does not outlive it, however it ends
+//! - [`path`]: programs are found as the system finds them
 //! - [`Exit`]: what it tells its caller
 //! - [`terminal`]: what it prints, which no text of others may turn into commands
 
 mod exit;
+pub mod keeper;
 pub mod log;
+pub mod path;
 mod serve;
 mod stop;
 pub mod terminal;

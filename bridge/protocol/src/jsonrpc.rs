@@ -245,14 +245,14 @@ impl Wire for RpcError {
 }
 
 impl<T> Response<T> {
-    /// The outcome, if this is the answer to the request with this id. Null is the id of an error where the other side
-    /// could not read ours, and of results of servers that leave it out; a number may come back as text.
+    /// The outcome, if this is the answer to the request with this id. An error may have null for its id, or none,
+    /// where the other side could not read ours; a number may come back as text.
     ///
     /// # Errors
     /// If it answers another request.
     pub fn answering(self, asked: &Id) -> Result<Result<T, RpcError>, FieldError> {
         let is_answer = match (&self.id, asked) {
-            (Id::Null | Id::Absent, _) => true,
+            (Id::Null | Id::Absent, _) => self.outcome.is_err(),
             (Id::Number(id), Id::String(asked)) | (Id::String(asked), Id::Number(id)) => {
                 format!("{id}") == *asked
             }
@@ -329,7 +329,8 @@ mod tests {
         let text = |value: &str| Id::String(value.into());
         for (id, asked, is_answer) in [
             (text("a"), text("a"), true),
-            (Id::Null, text("a"), true),
+            (Id::Null, text("a"), false),
+            (Id::Absent, text("a"), false),
             (number(1), text("1"), true),
             (text("1"), number(1), true),
             (text("b"), text("a"), false),
@@ -339,6 +340,12 @@ mod tests {
             let outcome = Response { id, outcome: Ok(7) }.answering(&asked);
             assert_eq!(outcome.is_ok(), is_answer, "{asked}");
         }
+        let refused = |id| Response::<u8> {
+            id,
+            outcome: Err(Error::new(ErrorKind::ParseError, "no".to_string()).into()),
+        };
+        assert!(refused(Id::Null).answering(&text("a")).is_ok());
+        assert!(refused(text("b")).answering(&text("a")).is_err());
         let error = Response {
             id: text("b"),
             outcome: Ok(7),

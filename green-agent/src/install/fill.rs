@@ -15,7 +15,9 @@ use super::{
     error::InstallError,
     event::InstallEvent,
 };
-use crate::participant::{AgentExit, AgentProcess, Keeper, Launch, path};
+use bridge_program::path;
+
+use crate::participant::{AgentExit, AgentProcess, Keeper, Launch};
 
 /// How long one folder may take.
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);

@@ -9,16 +9,16 @@ use std::{
     time::Duration,
 };
 
+use bridge_program::{
+    keeper::{self, Keeper},
+    path,
+};
 use tokio::{
     process::{Child, Command},
     sync::mpsc,
 };
 
-use super::{
-    keeper::{self, Keeper},
-    output::{AgentLine, Alive, Mask, Output},
-    path,
-};
+use super::output::{AgentLine, Alive, Mask, Output};
 
 /// What is started, and how.
 #[derive(Clone)]

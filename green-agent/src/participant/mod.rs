@@ -7,25 +7,21 @@
 //! - [`launch`]: what is started and how
 //! - [`process`]: one agent, from its start to its end
 //! - [`ready`]: waiting for an agent's card
-//! - [`keeper`]: the supervisor between the runner and an agent, which outlives the runner
 //! - [`booth`]: a built-in bot, hosted in this process
-//! - [`exit`], [`output`], [`path`], [`tree`]: what those are made of
+//! - [`output`]: what agents print
+//!
+//! Between the runner and an agent stands a [`Keeper`], which outlives the runner.
 
 pub mod booth;
 pub mod environment;
-pub mod exit;
-pub mod keeper;
 pub mod launch;
 pub mod output;
-pub mod path;
 pub mod ports;
 pub mod process;
 pub mod ready;
-pub mod tree;
 
 pub use booth::Booth;
-pub use exit::AgentExit;
-pub use keeper::Keeper;
+pub use bridge_program::keeper::{Keeper, ProcessExit as AgentExit};
 pub use launch::{Launch, StartError};
 pub use output::{AgentLine, Alive, Mask};
 pub use process::AgentProcess;

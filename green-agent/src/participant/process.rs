@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bridge_program::keeper::{KILL_LIMIT, LONGEST_GRACE, kill_descendants, stop_line};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -14,11 +15,9 @@ use nix::{
 use tokio::{process::Child, sync::watch, time::timeout};
 
 use super::{
-    exit::AgentExit,
-    keeper::{LONGEST_GRACE, stop_line},
+    AgentExit,
     launch::{Launch, StartError},
     output::Output,
-    tree::{KILL_LIMIT, kill_descendants},
 };
 
 /// How long output is still read after the agent and all that it started have ended.

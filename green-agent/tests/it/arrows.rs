@@ -38,7 +38,9 @@ const PROTOCOL: Rooms = &[
 
 const PROGRAM: Rooms = &[
     ("exit", &[]),
+    ("keeper", &["terminal"]),
     ("log", &["terminal"]),
+    ("path", &[]),
     ("serve", &[]),
     ("stop", &["serve"]),
     ("terminal", &[]),
@@ -263,7 +265,7 @@ const PURPLE: Rooms = &[
 ];
 
 const GREEN: Rooms = &[
-    ("main", &["cli", "participant", "recorder"]),
+    ("main", &["cli", "recorder"]),
     (
         "cli",
         &[

@@ -13,7 +13,10 @@ use nix::{
 };
 use tokio::time::timeout;
 
-use super::support::{LIMIT, eventually, is_alive, keeper, pid_in, script, wait_until_gone};
+use super::{
+    deaf,
+    support::{LIMIT, eventually, is_alive, keeper, pid_in, script, wait_until_gone},
+};
 
 /// Tells the test below to be a runner, and where.
 const RUNNER_DIR: &str = "GREEN_AGENT_TEST_RUNNER_DIR";
@@ -208,4 +211,31 @@ fn parent_of(pid: i32) -> i32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
     fields.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// A policy runs inside the runner, and so does its client, which starts the server that it is told.
+#[test]
+fn a_killed_runner_leaves_no_mcp_server_of_its_policies() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = deaf::program(dir.path());
+    let scenario = format!(
+        "[green_agent]\n\
+         [[participants]]\nrole = 'a'\npolicy = 'scripted'\nallow = {{ commands = ['{0}'] }}\n\
+         [[participants.settings.steps]]\ntool = 'connect_to_mcp_server'\n\
+         [config]\nevaluator = 'conversation'\n\
+         [[config.turn]]\nto = 'a'\nparts = [{{ data = {{ mcpServers = {{ deaf = {{ command = '{0}' }} }} }} }}]\n\
+         [harness]\nversion = 1\n",
+        server.display()
+    );
+    let file = dir.path().join("deaf.toml");
+    std::fs::write(&file, scenario).unwrap();
+    let runner = Command::new(keeper().program)
+        .arg("run")
+        .arg(file)
+        .arg("--runs")
+        .arg(dir.path().join("runs"))
+        .current_dir(dir.path())
+        .spawn()
+        .unwrap();
+    deaf::ends_with(runner, dir.path());
 }

@@ -5,6 +5,10 @@ mod arrows;
 #[cfg(test)]
 mod card_address;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+#[path = "../../../bridge/tests/it/deaf.rs"]
+mod deaf;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod install;

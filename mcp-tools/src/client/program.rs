@@ -3,13 +3,18 @@
 use std::{
     collections::BTreeMap,
     env, io,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf, absolute},
     process::Stdio,
     time::Duration,
 };
 
+use bridge_program::{
+    keeper::{KILL_LIMIT, Keeper},
+    path,
+};
 use nix::{
-    sys::signal::{Signal, killpg},
+    sys::signal::{Signal, kill, killpg},
     unistd::Pid,
 };
 use rmcp::{
@@ -36,12 +41,13 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long is read on after a program has ended: what it started may hold its output open for ever.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// A program in a process group of its own. The group is killed when the pipe has been closed, and when it
-/// is dropped.
+/// A program, from its start to its end. Nothing of it is left once the pipe has been closed, or it was dropped.
 pub(super) struct Program {
     pipe: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
     child: Child,
-    group: Group,
+    /// What came from the program, where this process ends it. Otherwise the child is a keeper, which ends all of
+    /// it even if this process is killed.
+    group: Option<Group>,
     has_ended: bool,
 }
 
@@ -56,34 +62,48 @@ impl Program {
         env: &BTreeMap<String, Secret>,
         cwd: Option<&Path>,
     ) -> io::Result<Self> {
-        let mut program = Command::new(located(command)?);
+        let keeper = Keeper::installed();
+        let mut program = match keeper {
+            Some(keeper) => keeper.over_streams(found(command)?.as_os_str(), args, GRACE),
+            None => {
+                let mut program = std::process::Command::new(located(command)?);
+                program.args(args);
+                program
+            }
+        };
         program
-            .args(args)
             .env_clear()
             .envs(inherited())
             .envs(env.iter().map(|(name, value)| (name, value.expose())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
+            .process_group(0);
         if let Some(cwd) = cwd {
             program.current_dir(cwd);
         }
-        let mut child = program.spawn()?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok());
+        let mut program = Command::from(program);
+        // A keeper that is killed cannot end what it keeps.
+        let mut child = program.kill_on_drop(keeper.is_none()).spawn()?;
+        let group = keeper.is_none().then(|| Group::of(&child));
         let no_pipe = || io::Error::other("it has no standard input and output");
         let stdin = child.stdin.take().ok_or_else(no_pipe)?;
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
         Ok(Self {
             pipe: AsyncRwTransport::new(stdout, stdin),
             child,
-            group: Group(group.map(Pid::from_raw)),
+            group,
             has_ended: false,
         })
     }
 
-    async fn ends_by_itself(&mut self) -> bool {
-        timeout(GRACE, self.child.wait()).await.is_ok()
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = &self.group {
+            group.signal(signal);
+        }
+    }
+
+    async fn ends_within(&mut self, limit: Duration) -> bool {
+        timeout(limit, self.child.wait()).await.is_ok()
     }
 }
 
@@ -100,6 +120,17 @@ fn located(command: &str) -> io::Result<PathBuf> {
     } else {
         Ok(command.into())
     }
+}
+
+/// The program's file. A keeper could only say afterwards that there is none.
+fn found(command: &str) -> io::Result<PathBuf> {
+    let located = located(command)?;
+    if command.contains('/') {
+        return Ok(located);
+    }
+    let folder = env::current_dir()?;
+    path::find(command, &path::inherited(), &folder)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such program in PATH"))
 }
 
 impl Transport<RoleClient> for Program {
@@ -129,19 +160,38 @@ impl Transport<RoleClient> for Program {
     }
 
     /// Closes the program's standard input, sends SIGTERM if it does not end, and kills it with what is left
-    /// of its group if it still does not.
+    /// of it if it still does not.
     async fn close(&mut self) -> io::Result<()> {
         let closed = self.pipe.close().await;
-        if !self.ends_by_itself().await {
-            self.group.signal(Signal::SIGTERM);
-            self.ends_by_itself().await;
+        if self.group.is_none() {
+            self.ends_within(GRACE + GRACE + KILL_LIMIT).await;
+        } else if !self.ends_within(GRACE).await {
+            self.signal(Signal::SIGTERM);
+            self.ends_within(GRACE).await;
         }
-        self.group.kill();
+        if let Some(group) = &mut self.group {
+            group.kill();
+        }
         closed
     }
 }
 
+impl Drop for Program {
+    /// A keeper ends what it keeps without waiting for the end of its input. One that has ended has no number.
+    fn drop(&mut self) {
+        let keeper = self.child.id().and_then(|id| i32::try_from(id).ok());
+        if let (None, Some(keeper)) = (&self.group, keeper) {
+            let _ = kill(Pid::from_raw(keeper), Signal::SIGTERM);
+        }
+    }
+}
+
 impl Group {
+    fn of(child: &Child) -> Self {
+        let leader = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(leader.map(Pid::from_raw))
+    }
+
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
             // A group that has ended already is as wanted.

@@ -11,6 +11,7 @@ mod chance;
 pub mod shop;
 pub mod sum;
 
+pub(crate) use crate::arguments::changing;
 pub use crate::arguments::{Arguments, refused, tool};
 
 use async_trait::async_trait;

@@ -16,7 +16,7 @@ use super::{
     error::OpenError,
     outcome::{Ended, Outcome, TracedCall},
 };
-use crate::environments::{Arguments, Environment, Score, TaskInfo, refused, tool};
+use crate::environments::{Arguments, Environment, Score, TaskInfo, changing, refused, tool};
 
 /// The longest that an episode may take.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -367,7 +367,7 @@ async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     })
 }
 
-/// The environment's tools and the episode's own.
+/// The environment's tools and the episode's own. An episode counts steps and goes from state to state, so the order of calls matters.
 fn with_submit(mut tools: Vec<Tool>) -> Result<Vec<Tool>, OpenError> {
     let mut names = BTreeSet::new();
     for tool in &tools {
@@ -385,7 +385,7 @@ fn with_submit(mut tools: Vec<Tool>) -> Result<Vec<Tool>, OpenError> {
         json!({"answer": {"description": "the answer, if the task asks for one"}}),
         &[],
     ));
-    Ok(tools)
+    Ok(tools.into_iter().map(changing).collect())
 }
 
 impl fmt::Debug for Episode {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Tool, answer};
 use crate::{
-    arguments::{Arguments, tool},
+    arguments::{Arguments, changing, tool},
     context::AgentContext,
     inbox::Filter,
 };
@@ -25,7 +25,7 @@ impl Tool for AcknowledgeMessages {
             "message_ids": {"type": "array", "items": {"type": "string"}, "description": "Which messages. All that were not acknowledged yet if left out."},
         });
         let description = "Confirm to the Green Agent that messages were received, so that it need not send them again.";
-        tool("acknowledge_messages", description, properties, &[])
+        changing(tool("acknowledge_messages", description, properties, &[]))
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {

@@ -11,7 +11,7 @@ use super::{
     candidates::{Candidate, candidates},
 };
 use crate::{
-    arguments::{Arguments, tool},
+    arguments::{Arguments, changing, tool},
     client::Connection,
     connection::{ConnectionDetails, DetailsError},
     context::AgentContext,
@@ -44,7 +44,7 @@ impl Tool for ConnectToMcpServer {
         let description = "Connect to the MCP server of the evaluation. Finds the connection details in the \
             messages from the Green Agent by itself; there is no need to read or pass them. \
             Afterwards the server's tools can be called.";
-        tool("connect_to_mcp_server", description, properties, &[])
+        changing(tool("connect_to_mcp_server", description, properties, &[]))
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {

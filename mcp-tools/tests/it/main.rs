@@ -13,6 +13,10 @@ mod conformance;
 #[cfg(test)]
 mod connecting;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+#[path = "../../../bridge/tests/it/deaf.rs"]
+mod deaf;
+#[cfg(test)]
 mod details;
 #[cfg(test)]
 mod evaluator;
@@ -23,6 +27,9 @@ mod inspector;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/kept.rs"]
 mod kept;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod killed;
 #[cfg(test)]
 mod node;
 #[cfg(test)]

@@ -25,6 +25,9 @@ pub struct AgentSettings {
 pub struct Limits {
     /// How often its policy may call tools.
     pub steps: u32,
+    /// How many calls that were chosen at once are made at the same time. Calls of tools that say of themselves
+    /// that they change something (`readOnlyHint` false) are made alone, in the order of the choice.
+    pub parallel: u32,
     /// How long it may work, waits for messages not counted.
     pub time: Duration,
 }
@@ -45,6 +48,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             steps: 100,
+            parallel: 8,
             time: Duration::from_secs(600),
         }
     }

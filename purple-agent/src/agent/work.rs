@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use futures_util::{Stream, StreamExt as _, stream};
 use mcp_tools::context::AgentContext;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
@@ -178,17 +179,23 @@ impl Work {
         }
     }
 
+    /// Makes the calls of one choice, and keeps their results in its order. What changes something is called once
+    /// all before it are done, and before all after it.
     async fn call(&mut self, calls: Vec<ToolCall>) {
-        let mut called = Vec::new();
-        for call in calls {
-            let arguments = call.arguments.clone();
-            let result = self
-                .toolbox
-                .call(&self.context, &call.name, arguments)
-                .await;
-            let done = Called { call, result };
-            (self.listener)(&notice(&done));
-            called.push(done);
+        let mut called = Vec::with_capacity(calls.len());
+        let mut calls = calls.into_iter().peekable();
+        while let Some(call) = calls.next() {
+            let may_join = !self.toolbox.keeps_order(&call.name);
+            let mut together = vec![call];
+            while let Some(next) =
+                calls.next_if(|next| may_join && !self.toolbox.keeps_order(&next.name))
+            {
+                together.push(next);
+            }
+            let done = at_once(&self.toolbox, &self.context, together, self.limits.parallel);
+            let listener = &self.listener;
+            let done = done.inspect(|done| listener(&notice(done)));
+            called.extend(done.collect::<Vec<_>>().await);
         }
         self.steps.push(Step { called });
     }
@@ -206,6 +213,21 @@ impl Work {
             steps: self.steps.len(),
         }
     }
+}
+
+/// Makes so many of these calls at the same time, and tells their results in their order.
+fn at_once(
+    toolbox: &Toolbox,
+    context: &AgentContext,
+    calls: Vec<ToolCall>,
+    parallel: u32,
+) -> impl Stream<Item = Called> + Send {
+    let done = stream::iter(calls).map(move |call| async move {
+        let arguments = call.arguments.clone();
+        let result = toolbox.call(context, &call.name, arguments).await;
+        Called { call, result }
+    });
+    done.buffered(usize::try_from(parallel).unwrap_or(usize::MAX).max(1))
 }
 
 fn notice(called: &Called) -> Notice {

@@ -29,6 +29,9 @@ pub(super) struct AgentFlags {
     /// How often tools may be called
     #[arg(long, value_name = "N", default_value_t = Limits::default().steps, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
+    /// How many calls that a model asks for at once are made at the same time
+    #[arg(long, value_name = "N", default_value_t = Limits::default().parallel, value_parser = clap::value_parser!(u32).range(1..=64))]
+    parallel: u32,
     /// How long the work may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time: u64,
@@ -54,6 +57,7 @@ impl AgentFlags {
         let settings = AgentSettings {
             limits: Limits {
                 steps: self.steps,
+                parallel: self.parallel,
                 time: Duration::from_secs(self.time),
             },
             allowed: Allowed {

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+#[path = "../../../bridge/tests/it/deaf.rs"]
+mod deaf;
+#[cfg(test)]
 mod environments;
 #[cfg(test)]
 mod examples;

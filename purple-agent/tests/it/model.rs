@@ -10,7 +10,7 @@ use axum::{
     Router,
     body::{Body, Bytes},
     extract::State,
-    http::{HeaderMap, Response},
+    http::{HeaderMap, HeaderValue, Response},
     routing::post,
 };
 use serde_json::{Value, json};
@@ -346,9 +346,7 @@ fn anthropic(headers: &HeaderMap, request: &Value) -> Checked {
         return Err((401, "invalid x-api-key".to_owned()));
     }
     check(
-        headers
-            .get("anthropic-version")
-            .is_some_and(|value| value == "2023-06-01"),
+        headers.get("anthropic-version").is_some_and(is_version),
         "anthropic-version: header is required",
     )?;
     check(
@@ -398,6 +396,26 @@ fn anthropic(headers: &HeaderMap, request: &Value) -> Checked {
         messages.len() % 2 == 1,
         "the last message must be the user's",
     )
+}
+
+/// A day from that of the first version on: the real one takes later ones too.
+fn is_version(value: &HeaderValue) -> bool {
+    let day = value.to_str().unwrap_or_default();
+    let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
+    let lengths = day.split('-').map(str::len);
+    lengths.eq([4, 2, 2]) && day.split('-').all(digits) && day >= "2023-06-01"
+}
+
+#[test]
+fn later_versions_of_anthropics_protocol_are_taken() {
+    for (day, is) in [
+        ("2023-06-01", true),
+        ("2026-11-20", true),
+        ("2023-01-01", false),
+        ("latest", false),
+    ] {
+        assert_eq!(is_version(&HeaderValue::from_static(day)), is, "{day}");
+    }
 }
 
 /// Names have to be plain and each another one, and schemas an object's.

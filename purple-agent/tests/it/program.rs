@@ -135,6 +135,27 @@ async fn a_models_key_is_shown_to_the_model_and_to_nobody_else() {
     assert_eq!(model.requests().len(), 1);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_killed_agent_leaves_no_mcp_server_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = crate::deaf::program(dir.path()).display().to_string();
+    let details = dir.path().join("details.json");
+    let document = json!({"mcpServers": {"deaf": {"command": server}}});
+    std::fs::write(&details, document.to_string()).unwrap();
+    let green = Green::start(Plan::of("sum", 1)).await;
+    let mut command = program(&["run", "--green", green.url.as_str(), "--policy", "scripted"]);
+    command
+        .args(["--set", r#"steps=[{"tool": "connect_to_mcp_server"}]"#])
+        .args(["--allow-command", &server])
+        .arg("--mcp-details")
+        .arg(details);
+    let ended = tokio::task::spawn_blocking(move || {
+        crate::deaf::ends_with(command.spawn().unwrap(), dir.path());
+    });
+    ended.await.unwrap();
+}
+
 /// A server that is ended when this is dropped.
 struct Server(Child);
 

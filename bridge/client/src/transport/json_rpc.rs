@@ -6,7 +6,7 @@ use bridge_protocol::{
     a2a::Operation,
     dialect::{Call, Losses},
     jsonrpc::{Id, Request, Response},
-    wire,
+    wire::{self, Wire as _},
 };
 use reqwest::RequestBuilder;
 use serde_json::Value;
@@ -36,10 +36,10 @@ impl JsonRpc {
     }
 
     pub(crate) async fn call(&self, call: &Call) -> Result<Reply, Fault> {
-        let request = self.request(call)?;
+        let (request, id) = self.request(call)?;
         let answer = self.endpoint.exchange(request).await?;
-        let result = match read_result(&answer) {
-            Err(Fault::Invalid(_)) if is_deleted(call, &answer) => Value::Null,
+        let result = match read_result(&answer, &id) {
+            Err(Fault::Invalid(_)) if is_deleted(call, &answer, &id) => Value::Null,
             result => result?,
         };
         Reply::read(self.endpoint.version, call.operation(), result).map_err(Fault::Invalid)
@@ -47,18 +47,21 @@ impl JsonRpc {
 
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
         let version = self.endpoint.version;
+        let (request, id) = self.request(call)?;
+        let asked = id.clone();
         let read = move |data: &str| {
-            let event = open_envelope(data.as_bytes())?;
+            let event = open_envelope(data.as_bytes(), &asked)?;
             stray::item(version, event).map_err(Fault::Invalid)
         };
-        let refused = |answer: &Answer| match read_result(answer) {
+        let refused = |answer: &Answer| match read_result(answer, &id) {
             Err(fault) => fault,
             Ok(_) => sse::no_stream(),
         };
-        sse::open(&self.endpoint, self.request(call)?, after, read, refused).await
+        sse::open(&self.endpoint, request, after, read, refused).await
     }
 
-    fn request(&self, call: &Call) -> Result<RequestBuilder, Fault> {
+    /// A request, and the id that its answer must have.
+    fn request(&self, call: &Call) -> Result<(RequestBuilder, Id), Fault> {
         let version = self.endpoint.version;
         let method = version
             .method(call.operation())
@@ -67,19 +70,19 @@ impl JsonRpc {
         let mut losses = Losses::default();
         let params = version.params_from_v1(call, &mut losses);
         report(&self.endpoint, call, &losses);
-        let request = Request::new(id, method, params);
+        let request = Request::new(id.clone(), method, params);
         let mut url = self.endpoint.url.clone();
         if self.has_paths {
             url.set_path(&format!("{}/{method}", url.path().trim_end_matches('/')));
         }
-        Ok(self.endpoint.http.post(url).json(&request))
+        Ok((self.endpoint.http.post(url).json(&request), id))
     }
 }
 
 /// Opens an answer that should be a JSON-RPC response, whatever its HTTP status: agents send errors of
 /// the protocol with statuses of all kinds.
-fn read_result(answer: &Answer) -> Result<Value, Fault> {
-    match open_envelope(&answer.body) {
+fn read_result(answer: &Answer, id: &Id) -> Result<Value, Fault> {
+    match open_envelope(&answer.body, id) {
         Err(Fault::Rpc(error)) => Err(answer
             .denied(&error.to_string())
             .unwrap_or(Fault::Rpc(error))),
@@ -95,14 +98,18 @@ fn read_result(answer: &Answer) -> Result<Value, Fault> {
 
 /// Whether an answer says that a setting is gone by saying nothing: servers that leave out what is null
 /// leave out the result of 0.3 (7.8).
-fn is_deleted(call: &Call, answer: &Answer) -> bool {
+fn is_deleted(call: &Call, answer: &Answer, id: &Id) -> bool {
     let body = wire::from_slice::<Value>(&answer.body).unwrap_or_default();
-    let is_bare = body.get("id").is_some() && body.get("error").is_none();
+    let is_bare = body.get("result").or(body.get("error")).is_none();
+    let answered = body.get("id").cloned().and_then(|id| Id::read(id).ok());
+    let outcome = Ok(Value::Null);
+    let answers =
+        answered.is_some_and(|id_of| Response { id: id_of, outcome }.answering(id).is_ok());
     let deletes = call.operation() == Operation::DeleteTaskPushNotificationConfig;
-    deletes && is_bare && answer.is_success()
+    deletes && is_bare && answers && answer.is_success()
 }
 
-fn open_envelope(body: &[u8]) -> Result<Value, Fault> {
-    let response = Response::from_slice(body).map_err(Fault::Invalid)?;
-    response.outcome.map_err(Fault::Rpc)
+fn open_envelope(body: &[u8], id: &Id) -> Result<Value, Fault> {
+    let outcome = Response::from_slice(body).and_then(|response| response.answering(id));
+    outcome.map_err(Fault::Invalid)?.map_err(Fault::Rpc)
 }

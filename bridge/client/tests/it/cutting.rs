@@ -60,6 +60,8 @@ pub(crate) struct Script {
 pub(crate) struct Stage {
     script: Script,
     happened: usize,
+    /// The id of the request that is being answered.
+    id: Value,
     /// The methods that were called.
     pub(crate) asked: Vec<String>,
 }
@@ -77,6 +79,7 @@ pub(crate) async fn serve(script: Script) -> (Url, Shared) {
     let stage = Stage {
         script,
         happened: 1,
+        id: Value::Null,
         asked: Vec::new(),
     };
     let shared = Arc::new(Mutex::new(stage));
@@ -109,6 +112,7 @@ async fn answer(State(stage): State<Shared>, headers: HeaderMap, body: Bytes) ->
         .map(|id| id.to_str().unwrap().parse().unwrap());
     let mut stage = stage.lock().unwrap();
     stage.asked.push(method.clone());
+    stage.id = request["id"].clone();
     let result = match method.as_str() {
         "SendStreamingMessage" => return stage.stream(0, None),
         "SubscribeToTask" => return stage.subscribe(after),
@@ -119,7 +123,8 @@ async fn answer(State(stage): State<Shared>, headers: HeaderMap, body: Bytes) ->
         }
         other => panic!("{other} was not expected"),
     };
-    crate::server::result(&result)
+    let body = json!({"jsonrpc": "2.0", "id": stage.id, "result": result});
+    reply(200, "application/json", &body.to_string())
 }
 
 /// What came before is sent first: a body that fails at once would take it along.
@@ -145,11 +150,11 @@ impl Stage {
             Manner::Snapshot => self.stream(happened, Some(snapshot)),
             Manner::Repeats => self.stream(self.repeated(), Some(snapshot)),
             Manner::Later => self.stream(happened, None),
-            Manner::Refuses | Manner::Silent => reply(
-                200,
-                "application/json",
-                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"no"}}"#,
-            ),
+            Manner::Refuses | Manner::Silent => {
+                let error = json!({"code": -32004, "message": "no"});
+                let body = json!({"jsonrpc": "2.0", "id": self.id, "error": error});
+                reply(200, "application/json", &body.to_string())
+            }
         }
     }
 
@@ -177,7 +182,7 @@ impl Stage {
     }
 
     fn event(&self, id: Option<usize>, event: &Value) -> Bytes {
-        let envelope = json!({"jsonrpc": "2.0", "id": 1, "result": event});
+        let envelope = json!({"jsonrpc": "2.0", "id": self.id, "result": event});
         match id.filter(|_| self.script.manner == Manner::Ids) {
             Some(id) => format!("id: {id}\ndata: {envelope}\n\n").into(),
             None => format!("data: {envelope}\n\n").into(),

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::{
+    body::{Body, Bytes},
+    http::Response,
+};
 use bridge_client::{Client, Limits, Options};
-use bridge_protocol::a2a::StreamResponse;
+use bridge_protocol::a2a::{GetTaskRequest, StreamResponse};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -207,4 +210,45 @@ async fn a_stream_that_goes_wrong_ends_with_its_error() {
             format!("SendStreamingMessage at {url}: {expected}")
         );
     }
+}
+
+/// A server that mixes up its callers' answers must not be believed.
+#[tokio::test]
+async fn the_answer_to_another_request_is_refused() {
+    let cases: [(Answer, Option<&str>); 5] = [
+        (|| said(&json!(7)), Some("7")),
+        (|| said(&json!("m-1")), Some("\"m-1\"")),
+        (|| said(&json!(null)), Some("null")),
+        // As some servers spell a number.
+        (|| said(&json!("1")), None),
+        (|| said(&json!(1)), None),
+    ];
+    for (answer, found) in cases {
+        let (url, _) = serve(CARD, card_1_0(), answer).await;
+        let client = Client::connect(&url, &limits()).await.unwrap();
+        let task = client.get_task(GetTaskRequest::new("t")).await;
+        let expected = found.map(|found| {
+            format!("GetTask at {url}: the answer is not valid: id: expected 1, the id of the request, found {found}")
+        });
+        assert_eq!(task.err().map(|error| error.to_string()), expected);
+    }
+    let (client, url) = client(|| {
+        let item = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}});
+        let envelope = json!({"jsonrpc": "2.0", "id": 7, "result": item});
+        reply(200, "text/event-stream", &format!("data: {envelope}\n\n"))
+    })
+    .await;
+    let events = client.send_streaming_message(hello()).await;
+    let error = match events {
+        Ok(mut events) => events.next().await.unwrap().unwrap_err(),
+        Err(error) => error,
+    };
+    let expected = format!("SendStreamingMessage at {url}: the answer is not valid: id: expected ");
+    assert!(error.to_string().starts_with(&expected), "{error}");
+}
+
+fn said(id: &serde_json::Value) -> Response<Body> {
+    let task = json!({"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}});
+    let body = json!({"jsonrpc": "2.0", "result": task, "id": id});
+    reply(200, "application/json", &body.to_string())
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use super::{exit::AgentExit, process::AgentProcess};
+use super::{AgentExit, process::AgentProcess};
 use look::{ask_all, card_urls};
 
 pub use look::Seen;

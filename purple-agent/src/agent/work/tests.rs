@@ -7,7 +7,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use rmcp::model::JsonObject;
+use mcp_tools::tools::Tool;
+use rmcp::model::{CallToolResult, JsonObject, ToolAnnotations};
 use serde_json::json;
 
 use super::*;
@@ -58,7 +59,11 @@ fn work(actions: impl IntoIterator<Item = Action>, messages: u32, steps: u32) ->
         Arc::new(move || -> Box<dyn Policy> { Box::new(told.lock().unwrap().take().unwrap()) });
     let time = Duration::from_secs(60);
     let settings = AgentSettings {
-        limits: Limits { steps, time },
+        limits: Limits {
+            steps,
+            time,
+            ..Limits::default()
+        },
         ..AgentSettings::default()
     };
     let agent = PurpleAgent::new(policy, settings);
@@ -116,4 +121,95 @@ async fn the_last_step_may_be_followed_by_the_end() {
         matches!(outcome.ended, Ended::StepLimit { limit: 2 }),
         "{outcome:?}"
     );
+}
+
+/// Waits for a second, and notes when it begins and when it ends.
+struct Slow {
+    name: &'static str,
+    changes: bool,
+    noted: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl Tool for Slow {
+    fn describe(&self) -> rmcp::model::Tool {
+        let tool = rmcp::model::Tool::new(self.name, "waits", JsonObject::new());
+        match self.changes {
+            true => tool.with_annotations(ToolAnnotations::new().read_only(false)),
+            false => tool,
+        }
+    }
+
+    async fn call(&self, _context: &AgentContext, arguments: JsonObject) -> CallToolResult {
+        let note = |what: &str| {
+            let line = format!("{what} {}", arguments["n"]);
+            self.noted.lock().unwrap().push(line);
+        };
+        note("begin");
+        // The first to begin is the last to end.
+        let seconds = 10 - arguments["n"].as_u64().unwrap();
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        note("end");
+        CallToolResult::structured(json!(arguments))
+    }
+}
+
+/// What is noted of three calls that are chosen at once, and the results in the order in which they are told.
+async fn noted(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, Vec<u64>) {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let slow = [("look", false), ("change", true)].map(|(name, changes)| -> Arc<dyn Tool> {
+        let noted = log.clone();
+        Arc::new(Slow {
+            name,
+            changes,
+            noted,
+        })
+    });
+    let calls = tools
+        .iter()
+        .zip(1..)
+        .map(|(name, n)| ToolCall::new(*name, JsonObject::from_iter([("n".to_owned(), json!(n))])));
+    let mut work = work([], 0, 10);
+    work.toolbox = Toolbox::new(&slow);
+    work.limits.parallel = parallel;
+    work.call(calls.collect()).await;
+    let called = &work.steps[0].called;
+    let told = called
+        .iter()
+        .map(|called| called.result.structured_content.as_ref().unwrap());
+    let told = told.map(|result| result["n"].as_u64().unwrap()).collect();
+    let log = std::mem::take(&mut *log.lock().unwrap());
+    (log, told)
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_are_chosen_at_once_are_made_at_once_and_told_in_order() {
+    let (log, told) = noted(["look"; 3], 8).await;
+    assert_eq!(
+        log,
+        ["begin 1", "begin 2", "begin 3", "end 3", "end 2", "end 1"]
+    );
+    assert_eq!(told, [1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_are_made_at_once_than_may_be() {
+    let (log, told) = noted(["look"; 3], 2).await;
+    assert_eq!(log[..3], ["begin 1", "begin 2", "end 2"]);
+    assert_eq!(told, [1, 2, 3]);
+    let (log, _) = noted(["look"; 3], 1).await;
+    assert_eq!(
+        log,
+        ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changes_something_is_called_alone_and_in_its_place() {
+    let (log, told) = noted(["look", "change", "look"], 8).await;
+    assert_eq!(
+        log,
+        ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
+    );
+    assert_eq!(told, [1, 2, 3]);
 }

@@ -9,8 +9,8 @@
 //! the place of this crate's own instructions: the agent is then an assistant, which is told what its user says,
 //! word for word, and is connected to the server that it knows beforehand without asking for it).
 //!
-//! A model may ask for several calls at once. They are made in its order, since one may change what the next one
-//! sees, and it gets all their results together.
+//! A model may ask for several calls at once. They are made at once, but for those that say that they change something,
+//! and it gets all their results together, in its order.
 
 mod anthropic;
 mod chat;

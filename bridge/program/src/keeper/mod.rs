@@ -1,42 +1,64 @@
-//! The supervisor between the runner and one agent: nothing of the agent outlives it, and it does
-//! not outlive the runner for longer than a stop takes.
+//! The supervisor between a program and what it starts: nothing of that outlives it, and it does
+//! not outlive the program for longer than a stop takes.
 //!
-//! A runner that is killed cannot end its agents. So each agent is started by this same program,
+//! A program that is killed cannot end what it started. So each child is started by this same program,
 //! run again as `__keep --grace-ms N -- CMD ARGS...`, whose standard input is a pipe from the
-//! runner. Its end, which comes however the runner ends, is the order to stop; before that the
-//! runner can write the line `stop MILLISECONDS`, where 0 means to kill at once.
+//! program. Its end, which comes however the program ends, is the order to stop; before that the
+//! program can write the line `stop MILLISECONDS`, where 0 means to kill at once.
+//!
+//! With `--streams` the child has the keeper's own standard streams, as an MCP server over stdio needs them.
+//! Then the end of its input is what tells the child to end; one that does not do so within the grace
+//! period is stopped.
 //!
 //! On Linux the keeper adopts orphans, so descendants that left the process group and the session
 //! are found too. On other systems only the process group is ended.
 
+mod exit;
+mod tree;
+
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io,
-    os::unix::process::CommandExt,
+    os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Command, ExitCode, Stdio},
+    sync::OnceLock,
     time::Duration,
 };
 
-use nix::unistd::Pid;
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    unistd::Pid,
+};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
     time::{Instant, sleep_until},
 };
 
-use super::tree::{KILL_LIMIT, Tree};
+pub use self::{
+    exit::ProcessExit,
+    tree::{KILL_LIMIT, kill_descendants},
+};
+use tree::Tree;
 
 /// The first argument that makes the program a keeper.
-pub const KEEP: &str = "__keep";
+const KEEP: &str = "__keep";
+
+/// Gives the child the keeper's standard streams.
+const STREAMS: &str = "--streams";
 
 /// How often the tree is looked at again while it is being ended, beside at each death of a child.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// No agent gets longer than this between SIGTERM and SIGKILL, whatever it is told.
-pub(super) const LONGEST_GRACE: Duration = Duration::from_secs(3600);
+/// Nothing gets longer than this between SIGTERM and SIGKILL, whatever the keeper is told.
+pub const LONGEST_GRACE: Duration = Duration::from_secs(3600);
 
-/// The program that keeps agents: one whose `main` calls [`keep`] when its first argument is [`KEEP`].
+/// The keeper of this process, once there is one.
+static INSTALLED: OnceLock<Keeper> = OnceLock::new();
+
+/// The program that keeps others: one whose `main` calls [`main`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keeper {
     /// Where it is.
@@ -54,15 +76,50 @@ impl Keeper {
         };
         Ok(Self { program })
     }
+
+    /// Makes it the keeper of all that this process starts as [`Keeper::installed`] says; the first one stays.
+    pub fn install(self) {
+        let _ = INSTALLED.set(self);
+    }
+
+    /// The keeper that parts of the program use which nobody hands one, such as clients of MCP servers.
+    pub fn installed() -> Option<&'static Self> {
+        INSTALLED.get()
+    }
+
+    /// A command that runs `program` with the command's standard streams, and ends all of it some time after
+    /// its standard input has ended: `grace` later with SIGTERM, and after `grace` once more with SIGKILL.
+    pub fn over_streams(&self, program: &OsStr, args: &[String], grace: Duration) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args([KEEP, "--grace-ms", &millis(grace), STREAMS, "--"])
+            .arg(program)
+            .args(args);
+        command
+    }
+}
+
+/// The `main` of a program that keeps what it starts: runs as a keeper when the command line says so, and
+/// otherwise installs itself as the keeper and runs `program`.
+pub fn main(program: impl FnOnce() -> ExitCode) -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|first| first == KEEP) {
+        return keep(args);
+    }
+    // Without a name for itself the program still runs, as one does that has no keeper.
+    if let Ok(keeper) = Keeper::current_exe() {
+        keeper.install();
+    }
+    program()
 }
 
 /// Runs the keeper to its end. `args` is what follows [`KEEP`] on the command line.
 ///
-/// The code is the agent's own, or 128 + N if signal N ended it; 127 if there is no such program and 126
+/// The code is the child's own, or 128 + N if signal N ended it; 127 if there is no such program and 126
 /// if it cannot be run, as shells have it; 2 if the arguments are not those of a keeper.
-pub fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Some(order) = Order::parse(args) else {
-        bridge_program::errln!("usage: {KEEP} --grace-ms N -- CMD ARGS...");
+        crate::errln!("usage: {KEEP} --grace-ms N [{STREAMS}] -- CMD ARGS...");
         return ExitCode::from(2);
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -71,8 +128,7 @@ pub fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match runtime.and_then(|runtime| runtime.block_on(supervise(&order))) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            let program = order.command.display();
-            bridge_program::errln!("green-agent: failed to start {program}: {error}");
+            crate::errln!("failed to start {}: {error}", order.command.display());
             ExitCode::from(if error.kind() == io::ErrorKind::NotFound {
                 127
             } else {
@@ -86,6 +142,8 @@ pub fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 #[derive(Debug, PartialEq, Eq)]
 struct Order {
     grace: Duration,
+    /// Whether the child has the keeper's standard streams; otherwise orders come over standard input.
+    streams: bool,
     command: OsString,
     args: Vec<OsString>,
 }
@@ -95,9 +153,15 @@ impl Order {
         let mut args = args.into_iter();
         (args.next()? == "--grace-ms").then_some(())?;
         let grace = parse_millis(args.next()?.to_str()?)?;
-        (args.next()? == "--").then_some(())?;
+        let mut next = args.next()?;
+        let streams = next == STREAMS;
+        if streams {
+            next = args.next()?;
+        }
+        (next == "--").then_some(())?;
         Some(Self {
             grace,
+            streams,
             command: args.next()?,
             args: args.collect(),
         })
@@ -107,7 +171,7 @@ impl Order {
 async fn supervise(order: &Order) -> io::Result<u8> {
     adopt_orphans()?;
     // Listening comes before the start, so that no death of a child and no order is missed.
-    let mut orders = Orders::listen(order.grace)?;
+    let mut orders = Orders::listen(order)?;
     let mut tree = Tree::new(start(order)?);
     let grace = loop {
         if tree.reap() || tree.leader_exit().is_some() {
@@ -118,10 +182,7 @@ async fn supervise(order: &Order) -> io::Result<u8> {
         }
     };
     end(&mut tree, grace, &mut orders).await;
-    Ok(tree
-        .leader_exit()
-        .unwrap_or(super::AgentExit::Unknown)
-        .code())
+    Ok(tree.leader_exit().unwrap_or(ProcessExit::Unknown).code())
 }
 
 /// Whoever loses its parent below the keeper becomes the keeper's child, where it can be found.
@@ -133,9 +194,14 @@ fn adopt_orphans() -> io::Result<()> {
 
 /// The tree reaps what is started here.
 fn start(order: &Order) -> io::Result<Pid> {
+    let stdin = if order.streams {
+        Stdio::inherit()
+    } else {
+        Stdio::null()
+    };
     let child = Command::new(&order.command)
         .args(&order.args)
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .process_group(0)
         .spawn()?;
     i32::try_from(child.id())
@@ -163,17 +229,18 @@ async fn end(tree: &mut Tree, grace: Duration, orders: &mut Orders) {
 /// Everything that wakes a keeper: orders to stop, and deaths of children.
 struct Orders {
     grace: Duration,
-    from_runner: mpsc::Receiver<Duration>,
+    from_caller: mpsc::Receiver<Duration>,
     child: Signal,
     stop: [Signal; 4],
 }
 
 impl Orders {
     /// From here on the keeper no longer dies of the signals that a terminal or a shutdown sends.
-    fn listen(grace: Duration) -> io::Result<Self> {
+    fn listen(order: &Order) -> io::Result<Self> {
+        let grace = order.grace;
         Ok(Self {
             grace,
-            from_runner: listen_to_runner(grace),
+            from_caller: listen_to_caller(grace, order.streams),
             child: signal(SignalKind::child())?,
             stop: [
                 signal(SignalKind::terminate())?,
@@ -189,7 +256,7 @@ impl Orders {
         let [terminate, interrupt, hangup, quit] = &mut self.stop;
         tokio::select! {
             _ = self.child.recv() => None,
-            Some(grace) = self.from_runner.recv() => Some(grace),
+            Some(grace) = self.from_caller.recv() => Some(grace),
             _ = terminate.recv() => Some(self.grace),
             _ = interrupt.recv() => Some(self.grace),
             _ = hangup.recv() => Some(self.grace),
@@ -205,25 +272,43 @@ impl Orders {
     }
 }
 
-/// Reads orders from standard input on a thread of its own, because nothing can interrupt that read.
-fn listen_to_runner(grace: Duration) -> mpsc::Receiver<Duration> {
+/// Waits for orders on a thread of its own, because nothing can interrupt what it waits for.
+fn listen_to_caller(grace: Duration, streams: bool) -> mpsc::Receiver<Duration> {
     let (sender, receiver) = mpsc::channel(4);
     std::thread::spawn(move || {
-        let lines = io::stdin().lines().map_while(Result::ok);
-        for ordered in lines.filter_map(|line| parse_stop(&line)) {
-            if sender.blocking_send(ordered).is_err() {
-                return;
+        if streams {
+            wait_for_hangup();
+            // The child was told by the end of its input, and may end by itself.
+            std::thread::sleep(grace);
+        } else {
+            let lines = io::stdin().lines().map_while(Result::ok);
+            for ordered in lines.filter_map(|line| parse_stop(&line)) {
+                if sender.blocking_send(ordered).is_err() {
+                    return;
+                }
             }
         }
-        // The runner closed its end, or is gone: either way nobody wants the agent any more.
+        // The caller closed its end, or is gone: either way nobody wants the child any more.
         let _ = sender.blocking_send(grace);
     });
     receiver
 }
 
-/// The line that orders a keeper to stop its agent.
-pub(super) fn stop_line(grace: Duration) -> String {
-    format!("stop {}\n", grace.min(LONGEST_GRACE).as_millis())
+/// Waits until nobody can write to standard input any more. What was written is the child's to read, and
+/// is not waited for.
+fn wait_for_hangup() {
+    let stdin = io::stdin();
+    let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
+    while let Ok(0) | Err(Errno::EINTR | Errno::EAGAIN) = poll(&mut watched, PollTimeout::NONE) {}
+}
+
+/// The line that orders a keeper to stop its child.
+pub fn stop_line(grace: Duration) -> String {
+    format!("stop {}\n", millis(grace))
+}
+
+fn millis(grace: Duration) -> String {
+    grace.min(LONGEST_GRACE).as_millis().to_string()
 }
 
 fn parse_stop(line: &str) -> Option<Duration> {
@@ -234,15 +319,10 @@ fn parse_millis(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(text.parse().ok()?).min(LONGEST_GRACE))
 }
 
-/// The arguments that make [`Keeper::program`] keep `argv`; `grace` is what holds when the runner is gone.
-pub(super) fn arguments(grace: Duration, argv: &[String]) -> Vec<String> {
-    let own = [
-        KEEP,
-        "--grace-ms",
-        &grace.min(LONGEST_GRACE).as_millis().to_string(),
-        "--",
-    ]
-    .map(str::to_owned);
+/// The arguments that make [`Keeper::program`] keep `argv`, with orders over standard input; `grace` is what
+/// holds when the caller is gone.
+pub fn arguments(grace: Duration, argv: &[String]) -> Vec<String> {
+    let own = [KEEP, "--grace-ms", &millis(grace), "--"].map(str::to_owned);
     own.into_iter().chain(argv.iter().cloned()).collect()
 }
 
@@ -260,6 +340,7 @@ mod tests {
         let words = arguments(Duration::from_secs(2), &argv);
         let order = Order {
             grace: Duration::from_secs(2),
+            streams: false,
             command: "sh".into(),
             args: vec!["--".into(), "-c".into()],
         };
@@ -268,6 +349,22 @@ mod tests {
         for cut in 1..5 {
             assert_eq!(parse(&words[1..cut]), None, "{cut} words");
         }
+    }
+
+    #[test]
+    fn a_keeper_is_told_that_its_child_has_the_streams() {
+        let keeper = Keeper {
+            program: "x".into(),
+        };
+        let command = keeper.over_streams(OsStr::new("sh"), &["-c".to_owned()], Duration::ZERO);
+        let order = Order {
+            grace: Duration::ZERO,
+            streams: true,
+            command: "sh".into(),
+            args: vec!["-c".into()],
+        };
+        let told = command.get_args().skip(1).map(OsStr::to_owned);
+        assert_eq!(Order::parse(told), Some(order));
     }
 
     #[test]

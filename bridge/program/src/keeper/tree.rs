@@ -11,7 +11,7 @@ use nix::{
     unistd::{Pid, getpgid},
 };
 
-use super::exit::AgentExit;
+use super::exit::ProcessExit;
 
 /// How long killing goes on before what is left is given up: only a process that hangs in the
 /// kernel lives through it.
@@ -21,16 +21,16 @@ pub const KILL_LIMIT: Duration = Duration::from_secs(10);
 ///
 /// It reaps every child of this process, so nothing else here may wait for children.
 #[derive(Debug)]
-pub struct Tree {
+pub(super) struct Tree {
     leader: Pid,
-    exit: Option<AgentExit>,
+    exit: Option<ProcessExit>,
     /// Whom SIGTERM has reached already: a second one makes some programs skip their cleaning up.
     told: BTreeSet<i32>,
 }
 
 impl Tree {
     /// The tree whose leader is the child `leader`, which leads a process group of its own.
-    pub fn new(leader: Pid) -> Self {
+    pub(super) fn new(leader: Pid) -> Self {
         Self {
             leader,
             exit: None,
@@ -39,12 +39,12 @@ impl Tree {
     }
 
     /// How the leader ended, once it has.
-    pub fn leader_exit(&self) -> Option<AgentExit> {
+    pub(super) fn leader_exit(&self) -> Option<ProcessExit> {
         self.exit
     }
 
     /// Reaps whatever has ended; whether nothing is left.
-    pub fn reap(&mut self) -> bool {
+    pub(super) fn reap(&mut self) -> bool {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) => return false,
@@ -62,14 +62,14 @@ impl Tree {
             return;
         }
         if let WaitStatus::Exited(_, code) = status {
-            self.exit = Some(AgentExit::Code(code));
+            self.exit = Some(ProcessExit::Code(code));
         } else if let WaitStatus::Signaled(_, signal, _) = status {
-            self.exit = Some(AgentExit::Signal(signal as i32));
+            self.exit = Some(ProcessExit::Signal(signal as i32));
         }
     }
 
     /// Sends SIGTERM, once to each process; call it again to reach those that appeared since.
-    pub fn terminate(&mut self) {
+    pub(super) fn terminate(&mut self) {
         let by_group = self.told.insert(self.leader.as_raw())
             && self.group_is_ours()
             && killpg(self.leader, Signal::SIGTERM).is_ok();
@@ -83,7 +83,7 @@ impl Tree {
 
     /// Sends SIGKILL to all that is there now; call it again until [`Tree::reap`] finds nothing left,
     /// because what is killed may have started something in the meantime.
-    pub fn kill(&self) {
+    pub(super) fn kill(&self) {
         if self.group_is_ours() {
             // A group whose members have all ended is what was wanted.
             let _ = killpg(self.leader, Signal::SIGKILL);

@@ -1,4 +1,4 @@
-//! How an agent's process ended.
+//! How a process ended.
 
 use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
 
@@ -7,9 +7,9 @@ use nix::sys::signal::Signal;
 /// What shells add to a signal's number when they report it as an exit code.
 const SIGNAL_BASE: i32 = 128;
 
-/// How an agent's process ended.
+/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentExit {
+pub enum ProcessExit {
     /// It exited with this code.
     Code(i32),
     /// This signal ended it. A program that exits with 128 + N, as shells do for a child
@@ -19,7 +19,7 @@ pub enum AgentExit {
     Unknown,
 }
 
-impl AgentExit {
+impl ProcessExit {
     /// The exit code that says this, as shells write it.
     pub fn code(self) -> u8 {
         let code = match self {
@@ -31,7 +31,7 @@ impl AgentExit {
     }
 }
 
-impl From<ExitStatus> for AgentExit {
+impl From<ExitStatus> for ProcessExit {
     fn from(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
             (Some(code), _) if Signal::try_from(code - SIGNAL_BASE).is_ok() => {
@@ -44,7 +44,7 @@ impl From<ExitStatus> for AgentExit {
     }
 }
 
-impl fmt::Display for AgentExit {
+impl fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
@@ -64,23 +64,23 @@ mod tests {
     #[test]
     fn an_exit_survives_the_way_through_the_keepers_code() {
         let cases = [
-            (AgentExit::Code(0), "exited with code 0"),
-            (AgentExit::Code(7), "exited with code 7"),
-            (AgentExit::Signal(9), "was killed by signal 9 (SIGKILL)"),
-            (AgentExit::Signal(15), "was killed by signal 15 (SIGTERM)"),
+            (ProcessExit::Code(0), "exited with code 0"),
+            (ProcessExit::Code(7), "exited with code 7"),
+            (ProcessExit::Signal(9), "was killed by signal 9 (SIGKILL)"),
+            (ProcessExit::Signal(15), "was killed by signal 15 (SIGTERM)"),
         ];
         for (exit, shown) in cases {
             assert_eq!(exit.to_string(), shown);
             let status = ExitStatus::from_raw(i32::from(exit.code()) << 8);
-            assert_eq!(AgentExit::from(status), exit);
+            assert_eq!(ProcessExit::from(status), exit);
         }
     }
 
     #[test]
     fn a_high_code_that_is_no_signal_stays_a_code() {
         assert_eq!(
-            AgentExit::from(ExitStatus::from_raw(255 << 8)),
-            AgentExit::Code(255)
+            ProcessExit::from(ExitStatus::from_raw(255 << 8)),
+            ProcessExit::Code(255)
         );
     }
 }
