@@ -17,7 +17,8 @@ pub enum LogFormat {
 
 /// Begins to write the log, from `level` up unless `RUST_LOG` says otherwise. To be called once.
 pub fn init(format: LogFormat, level: Level) {
-    let usual = |_| EnvFilter::new(level.as_str());
+    // What this library calls an error, the end of a connection say, the program tells in its own words.
+    let usual = |_| EnvFilter::new(format!("{level},rmcp=off"));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -342,7 +342,7 @@ mod tests {
         }
         let refused = |id| Response::<u8> {
             id,
-            outcome: Err(Error::new(ErrorKind::ParseError, "no".to_string()).into()),
+            outcome: Err(Error::new(ErrorKind::InvalidRequest, "no").into()),
         };
         assert!(refused(Id::Null).answering(&text("a")).is_ok());
         assert!(refused(text("b")).answering(&text("a")).is_err());

@@ -50,8 +50,8 @@ Examples:
   bridge check agent-card.json bridge.toml     say what is wrong with cards and configurations
   bridge discover http://localhost:3978        see who is there and what they can do
 
-Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 something
-is wrong, 3 a file cannot be read, 4 an address cannot be asked; bridge chat --help has its own.
+Exit codes: 0 stopped in good order, 1 cannot serve, 2 the command line is wrong; of bridge check: 1 something \
+is wrong, 3 a file cannot be read, 4 an address cannot be asked; bridge chat --help has its own. \
 The log's level is set by RUST_LOG, such as RUST_LOG=bridge=debug.";
 
 #[derive(Debug, Subcommand)]

@@ -20,7 +20,7 @@ pub(super) struct PushCommand {
 }
 
 const NOTE: &str = "\
-The bridge that serves the store has to be stopped for it. While it runs, bridge_push_settings_given_up of /metrics
+The bridge that serves the store has to be stopped for it. While it runs, bridge_push_settings_given_up of /metrics \
 counts them, its log names them, and their owners have one tried anew by setting it again.
 
 Example:

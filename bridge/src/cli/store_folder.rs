@@ -18,8 +18,8 @@ pub(super) struct StoreCommand {
 }
 
 const NOTE: &str = "\
-The bridge that serves the store has to be stopped for it. While it runs, bridge_store_damaged_tasks and
-bridge_store_lost_bytes of /metrics count what it has found, and its log names it. A damaged task costs nobody but
+The bridge that serves the store has to be stopped for it. While it runs, bridge_store_damaged_tasks and \
+bridge_store_lost_bytes of /metrics count what it has found, and its log names it. A damaged task costs nobody but \
 its caller; to have it back, restore the files of the folder log from a copy and remove the folder index.
 
 Examples:

@@ -19,6 +19,8 @@ mod checked;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod command_line;
+#[cfg(test)]
 mod configured;
 #[cfg(test)]
 mod crash;

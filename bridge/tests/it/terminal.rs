@@ -194,3 +194,58 @@ async fn others_are_only_served_when_that_is_meant() {
         assert!(!well && told.contains(expected), "{told}");
     }
 }
+
+#[test]
+fn every_help_wraps_evenly() {
+    crate::command_line::helps_wrap_evenly(env!("CARGO_BIN_EXE_bridge"));
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_ends_every_command_quietly() {
+    let server = Bridge::serve(&["--store", "memory"]);
+    let agent = format!("{}/a2a", server.url());
+    let agent = agent.as_str();
+    let commands: [&[&str]; 8] = [
+        &["--help"],
+        &["discover", agent],
+        &["discover", "--json", agent],
+        &["check", agent],
+        &["check", "--json", agent],
+        &["chat", agent, "-m", "hello"],
+        &["chat", agent, "-m", "-stream", "--json"],
+        &["config", "schema"],
+    ];
+    for arguments in commands {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bridge"));
+        command.args(arguments);
+        let ended = move || crate::command_line::ends_quietly(&mut command);
+        tokio::task::spawn_blocking(ended).await.unwrap();
+    }
+}
+
+/// The other codes of the table are in `chatting`.
+#[tokio::test]
+async fn a_file_that_cannot_be_read_is_exit_code_3() {
+    let server = Bridge::serve(&["--store", "memory"]);
+    let url = format!("{}/a2a", server.url());
+    let named: &[&str] = &["chat", &url, "-m", "x", "--file", "/no/such/file"];
+    let (code, _, errors) = crate::program::output(&mut bridge(named), LIMIT).await;
+    assert_eq!(code, Some(3), "{errors}");
+    for (lines, code) in [
+        ("/file /no/such/file\nhello\n", 3),
+        ("/fly\n", 1),
+        ("hello\n", 0),
+    ] {
+        let mut child = bridge(&["chat", &url])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(lines.as_bytes()).await.unwrap();
+        drop(stdin);
+        let status = timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+        assert_eq!(status.code(), Some(code), "{lines:?}");
+    }
+}

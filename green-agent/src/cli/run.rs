@@ -66,6 +66,9 @@ pub(super) struct Run {
     report: Vec<Report>,
 }
 
+/// The kinds of reports.
+const KINDS: [&str; 1] = ["json"];
+
 /// A report to write: `json=FILE`.
 #[derive(Clone, Debug)]
 struct Report(PathBuf);
@@ -76,7 +79,14 @@ impl FromStr for Report {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             Some(("json", file)) if !file.is_empty() => Ok(Self(file.into())),
-            _ => Err("expected json=FILE".to_owned()),
+            Some((kind, _)) if !KINDS.contains(&kind) => Err(format!(
+                "there is no report {kind:?}; expected KIND=FILE, where KIND is one of: {}",
+                KINDS.join(", ")
+            )),
+            _ => Err(format!(
+                "expected KIND=FILE, where KIND is one of: {}",
+                KINDS.join(", ")
+            )),
         }
     }
 }

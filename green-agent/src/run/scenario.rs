@@ -98,12 +98,13 @@ fn hold_against(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> Scenar
     for trial in &mut report.trials {
         if !is_as_wanted(sidecar, trial) {
             fails_as_wanted = false;
-            let expected = format!(
-                "its sidecar expects exit code {} with {:?}, but it ended with exit code {}",
-                sidecar.exit,
-                sidecar.message,
-                u8::from(trial.exit())
-            );
+            let but = match is_unlike_its_snapshot(sidecar, trial) {
+                true => "does not say that the snapshot differs".to_owned(),
+                false => format!("it ended with exit code {}", u8::from(trial.exit())),
+            };
+            let (exit, message) = (sidecar.exit, &sidecar.message);
+            let expected =
+                format!("its sidecar expects exit code {exit} with {message:?}, but {but}");
             let problem = ProblemKind::UnexpectedEnd.because(expected);
             trial.add(problem);
         }
@@ -122,6 +123,15 @@ fn is_as_wanted(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
     let mut problems = trial.problems.iter();
     u8::from(trial.exit()) == sidecar.exit
         && problems.any(|problem| problem.to_string().contains(&sidecar.message))
+        && !is_unlike_its_snapshot(sidecar, trial)
+}
+
+/// Whether the transcript is not the one that was accepted, and the sidecar does not say so.
+fn is_unlike_its_snapshot(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
+    let mut problems = trial.problems.iter();
+    problems.any(|problem| {
+        problem.kind == ProblemKind::Snapshot && !problem.to_string().contains(&sidecar.message)
+    })
 }
 
 #[cfg(test)]
@@ -142,6 +152,32 @@ mod tests {
             &sidecar,
             ScenarioReport::new("a".to_owned(), "a.toml".into(), trials),
         )
+    }
+
+    #[test]
+    fn a_scenario_that_must_fail_is_compared_with_its_snapshot_too() {
+        let report = |message: &str| {
+            let mut trial =
+                TrialReport::not_begun(ProblemKind::EvaluationFailed.because("no luck"));
+            trial.add(ProblemKind::Snapshot.because("another transcript"));
+            let sidecar = ExpectedFailure {
+                exit: 1,
+                message: message.to_owned(),
+            };
+            let report = ScenarioReport::new("a".to_owned(), "a.toml".into(), vec![trial]);
+            hold_against(&sidecar, report)
+        };
+        let unlike = report("no luck");
+        assert_eq!(unlike.verdict, Verdict::Failed);
+        let said = unlike.trials[0].problems[2].to_string();
+        assert!(
+            said.ends_with("but does not say that the snapshot differs"),
+            "{said}"
+        );
+        assert_eq!(
+            report("another transcript").verdict,
+            Verdict::FailedAsExpected
+        );
     }
 
     #[test]

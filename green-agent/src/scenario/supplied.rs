@@ -8,7 +8,7 @@ use url::Url;
 use super::{
     container::{self, Engine},
     error::ScenarioErrors,
-    model::{Agent, GREEN, Scenario, Start},
+    model::{Agent, GREEN, Requirement, Scenario, Start},
     parse,
 };
 
@@ -26,6 +26,7 @@ pub struct Supplied {
 struct Given {
     start: Start,
     env: BTreeMap<String, String>,
+    requires: Vec<Requirement>,
 }
 
 /// Why agents cannot be started as somebody said.
@@ -61,8 +62,12 @@ impl Supplied {
         let mut agents = BTreeMap::new();
         if let Some(path) = overlay {
             let given = parse::overlay(path)?.into_iter().map(|agent| {
-                let (start, env) = (agent.start, agent.env);
-                (agent.role, Given { start, env })
+                let given = Given {
+                    start: agent.start,
+                    env: agent.env,
+                    requires: agent.requires,
+                };
+                (agent.role, given)
             });
             agents.extend(given);
         }
@@ -71,8 +76,12 @@ impl Supplied {
                 flag: flag.clone(),
                 expected,
             })?;
-            let env = BTreeMap::new();
-            agents.insert(role, Given { start, env });
+            let given = Given {
+                start,
+                env: BTreeMap::new(),
+                requires: Vec::new(),
+            };
+            agents.insert(role, given);
         }
         Ok(Self { agents })
     }
@@ -92,6 +101,7 @@ impl Supplied {
             if let Some(given) = self.agents.get(&agent.role) {
                 agent.start = given.start.clone();
                 agent.env.extend(given.env.clone());
+                agent.requires.extend(given.requires.clone());
             }
         }
         Ok(())
@@ -249,6 +259,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("local.toml");
         let text = "[green_agent]\ncmd = 'judge --port 9009'\nendpoint = 'http://127.0.0.1:9009'\n\
+                    requires = ['python:uvicorn==0.54.0']\npython = '3.12'\n\
                     [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\n";
         std::fs::write(&path, text).unwrap();
         let mut scenario = scenario_of(FILE);
@@ -257,6 +268,20 @@ mod tests {
         supplied.apply(&mut scenario).unwrap();
         let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
         assert!(matches!(&starts[0], Start::Policy(_)));
+        let requires: Vec<usize> = scenario
+            .agents()
+            .map(|agent| agent.requires.len())
+            .collect();
+        assert_eq!(
+            requires,
+            [0, 0],
+            "a flag starts another program than the overlay's"
+        );
+        let supplied = Supplied::new(Some(&path), &[]).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        let green = scenario.agents().find(|agent| agent.role == GREEN).unwrap();
+        let green: Vec<String> = green.requires.iter().map(ToString::to_string).collect();
+        assert_eq!(green, ["python:uvicorn==0.54.0", "python 3.12"]);
         assert!(
             matches!(&starts[1], Start::Program { endpoint, .. } if endpoint.port() == Some(9010))
         );

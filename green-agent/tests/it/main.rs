@@ -5,6 +5,11 @@ mod arrows;
 #[cfg(test)]
 mod card_address;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/command_line.rs"]
+mod command_line;
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 #[path = "../../../bridge/tests/it/deaf.rs"]
 mod deaf;

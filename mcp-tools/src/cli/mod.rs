@@ -28,14 +28,14 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  mcp-tools serve --environment shop --seed 7          serve an episode; connection details on standard output
+  mcp-tools serve --environment shop --seed 7    serve an episode, and print how to connect
   MCP_TOKEN=... mcp-tools list --url http://127.0.0.1:3999/mcp
   MCP_TOKEN=... mcp-tools call --url http://127.0.0.1:3999/mcp search query='red mug' page=2
-  MCP_TOKEN=... mcp-tools relay --url http://127.0.0.1:3999/mcp    the same server for clients that start programs
+  MCP_TOKEN=... mcp-tools relay --url http://127.0.0.1:3999/mcp    for clients that start programs
 
 A bearer token is taken from the environment, MCP_TOKEN, since everybody can read command lines.
 
-Exit codes: 0 done, 1 the tool's result is an error or the episode's goal was not reached, 2 the command
+Exit codes: 0 done, 1 the tool's result is an error or the episode's goal was not reached, 2 the command \
 line is wrong, 4 no server, no connection or no answer. The log's level is set by RUST_LOG.";
 
 #[derive(Debug, Subcommand)]

@@ -162,3 +162,74 @@ async fn a_wrong_command_line_is_exit_code_2() {
         assert_eq!(said("", arguments).await.0, Some(2), "{arguments:?}");
     }
 }
+
+#[test]
+fn every_help_wraps_evenly() {
+    crate::command_line::helps_wrap_evenly(env!("CARGO_BIN_EXE_mcp-tools"));
+}
+
+/// The server's library logs what ends a connection as an error of its own; the program says it once.
+#[tokio::test]
+async fn an_error_is_told_once_and_by_the_program() {
+    for arguments in [
+        ["list", "--command", "false"],
+        ["list", "--command", "true"],
+        ["list", "--url", "http://127.0.0.1:1/mcp"],
+        ["relay", "--url", "http://127.0.0.1:1/mcp"],
+    ] {
+        let (code, _, errors) = said("", &arguments).await;
+        assert_eq!(code, Some(4), "{arguments:?}: {errors}");
+        let lines: Vec<&str> = errors.lines().collect();
+        assert!(
+            lines.len() == 1 && lines[0].starts_with("error: "),
+            "{arguments:?}: {errors}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_ends_every_command_quietly() {
+    let (_served, url, token) = serve(&["--environment", "sum"]).await;
+    let url = url.as_str();
+    let commands: [&[&str]; 3] = [
+        &["--help"],
+        &["list", "--url", url],
+        &["call", "--url", url, "list_numbers"],
+    ];
+    for arguments in commands {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-tools"));
+        command.args(arguments).env("MCP_TOKEN", &token);
+        let ended =
+            tokio::task::spawn_blocking(move || crate::command_line::ends_quietly(&mut command));
+        ended.await.unwrap();
+    }
+}
+
+/// The line of the first page, with a free port: it serves, and finds its files where the page says.
+#[tokio::test]
+async fn the_line_of_the_readme_serves_as_printed() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let mut lines = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ mcp-tools "));
+    let line = lines.find(|line| line.contains("--credential")).unwrap();
+    let arguments = shlex::split(line).unwrap();
+    let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    arguments.extend(["--listen", "127.0.0.1:0"]);
+    let mut command = mcp_tools(&arguments);
+    let mut served = Listening::start(command.current_dir(&root).env("CLUB_TOKEN", "secret")).await;
+    assert!(served.printed().await["mcpServers"]["tools"]["url"].is_string());
+    served.terminate();
+    assert_eq!(served.ended().await.0, Some(0));
+
+    let (code, _, errors) = output(
+        mcp_tools(&arguments)
+            .current_dir(&root)
+            .env_remove("CLUB_TOKEN"),
+        LIMIT,
+    )
+    .await;
+    assert_eq!(code, Some(4));
+    assert!(errors.contains("CLUB_TOKEN is not set"), "{errors}");
+}

@@ -9,6 +9,9 @@ mod agent_tools;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/command_line.rs"]
+mod command_line;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod connecting;

@@ -19,7 +19,7 @@ Examples:
   purple-agent run --green http://127.0.0.1:9009 --policy llm --set provider=anthropic --set model=claude-sonnet-4-5
   purple-agent run --green http://127.0.0.1:9009 --json > report.json
 
-The policy llm reads its key from OPENAI_API_KEY or ANTHROPIC_API_KEY, and its base URL from --set base_url=URL or
+The policy llm reads its key from OPENAI_API_KEY or ANTHROPIC_API_KEY, and its base URL from --set base_url=URL or \
 OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL.";
 
 /// Ask a Green agent for an evaluation, work on it, and tell the result

@@ -3,6 +3,9 @@
 #[cfg(test)]
 mod asking;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/command_line.rs"]
+mod command_line;
+#[cfg(test)]
 #[cfg(target_os = "linux")]
 #[path = "../../../bridge/tests/it/deaf.rs"]
 mod deaf;
@@ -17,12 +20,22 @@ mod green;
 #[cfg(test)]
 mod hosted;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/kept.rs"]
+mod kept;
+#[cfg(test)]
 mod llm;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+#[path = "../../../bridge/tests/it/running.rs"]
+mod running;
+#[cfg(test)]
 mod scripted;
 #[cfg(test)]
 mod sdk;
+#[cfg(test)]
+#[path = "../../../bridge/tests/it/venv.rs"]
+#[expect(dead_code, reason = "the other packages are for the bridge")]
+mod venv;

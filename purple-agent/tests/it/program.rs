@@ -7,6 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
+pub(crate) use crate::running::{run, target};
 use crate::{
     green::{Green, Plan},
     model::{KEY, Model, Protocol},
@@ -133,6 +134,21 @@ async fn a_models_key_is_shown_to_the_model_and_to_nobody_else() {
     assert_eq!(output.status.code(), Some(4), "{shown}");
     assert!(!shown.contains(KEY), "{shown}");
     assert_eq!(model.requests().len(), 1);
+}
+
+#[test]
+fn every_help_wraps_evenly() {
+    crate::command_line::helps_wrap_evenly(env!("CARGO_BIN_EXE_purple-agent"));
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_ends_every_command_quietly() {
+    let green = Green::start(Plan::of("sum", 1)).await;
+    for further in [&[][..], &["--json"]] {
+        let mut command = program(&[&["run", "--green", green.url.as_str()], further].concat());
+        let ended = move || crate::command_line::ends_quietly(&mut command);
+        tokio::task::spawn_blocking(ended).await.unwrap();
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -1,8 +1,7 @@
 //! The stand-ins for models are held to what the vendors' own SDKs understand: those ask them, and are let in only
 //! with a request as the stand-ins want it from us.
 //!
-//! Runs where `PURPLE_SDK_PYTHON` names a Python that has `openai`, `anthropic` and `google-genai`; elsewhere there
-//! is nothing to ask with.
+//! They are installed once, into a folder below `target/` that is used again.
 
 use std::process::Stdio;
 
@@ -14,11 +13,12 @@ use crate::{
     model::{KEY, Model, recorded},
 };
 
+/// The vendors' SDKs.
+const SDKS: [&str; 3] = ["anthropic==2.12.0", "google-genai==3.4.0", "openai==3.54.0"];
+
 #[tokio::test]
 async fn the_vendors_sdks_understand_the_stand_ins() {
-    let Ok(python) = std::env::var("PURPLE_SDK_PYTHON") else {
-        return;
-    };
+    let python = crate::venv::with(&SDKS).await.join("bin/python");
     for (protocol, fixture) in FIXTURES {
         let model = Model::start(protocol, recorded(fixture, 7)).await;
         let provider = model.settings()["provider"].clone();

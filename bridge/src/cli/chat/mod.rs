@@ -47,8 +47,8 @@ NUMBER       choose what is offered under this number; fields of a card follow i
 /new         begin another conversation
 /quit        end; so does Ctrl-D
 
-Exit codes: 0 the agent answered, 1 a task failed, was rejected or canceled, or the agent said nothing, 2 the command
-line is wrong, 3 a file cannot be read, 4 the agent cannot be reached or does not let its user in. Of several messages
+Exit codes: 0 the agent answered, 1 a task failed, was rejected or canceled, or the agent said nothing, 2 the command \
+line is wrong, 3 a file cannot be read, 4 the agent cannot be reached or does not let its user in. Of several messages \
 the worst; 0 if a person talked.";
 
 /// Talk to an A2A agent from the terminal
@@ -296,7 +296,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
                     session.attach(part);
                     continue;
                 }
-                Err(error) => Err(error),
+                Err(error) => Err(Stopped::by_file(error)),
             },
             Line::New => {
                 session.begin();
@@ -307,14 +307,14 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
                 continue;
             }
             Line::Quit => break,
-            Line::Unknown(line) => Err(format!("there is no {line:?}; there are:\n{HELP}")),
+            Line::Unknown(line) => Err(Stopped {
+                exit: Exit::Failed,
+                why: format!("there is no {line:?}; there are:\n{HELP}").into(),
+            }),
         };
         let exit = match said {
             Ok(part) => session.say(part).await.map_err(Stopped::from),
-            Err(why) => Err(Stopped {
-                exit: Exit::Failed,
-                why: why.into(),
-            }),
+            Err(stopped) => Err(stopped),
         };
         worst = worst.max(exit.unwrap_or_else(|Stopped { exit, why }| {
             errln!("error: {why}");

@@ -111,7 +111,17 @@ pub(super) struct Participant {
 #[expect(dead_code, reason = "only its shape is used")]
 enum Env {
     Word(#[schemars(extend("const" = "inherit"))] String),
-    Table(BTreeMap<String, String>),
+    Table(BTreeMap<String, Setting>),
+}
+
+/// A variable's value: text, a number, true or false.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Setting {
+    Text(String),
+    Number(f64),
+    Flag(bool),
 }
 
 /// The name of a variable, or its beginning and *.

@@ -203,3 +203,52 @@ fn other_evaluators_have_a_config_of_their_own() {
     assert!(!is_valid("[green_agent]\n[config]\nturn = 3\n"));
     assert!(!is_valid("[green_agent]\n"));
 }
+
+/// What the reader takes, the schema takes, and what it refuses, the schema refuses.
+#[test]
+fn reader_and_schema_agree_on_values() {
+    let agent = |keys: &str| {
+        format!("[green_agent]\nendpoint = 'http://h'\ncmd = 'x'\n{keys}\n[harness]\nversion = 1\n")
+    };
+    let harness = |keys: &str| {
+        format!("[green_agent]\nendpoint = 'http://h'\n[harness]\nversion = 1\n{keys}\n")
+    };
+    let taken = [
+        agent("env = { A = 'x', B = 7, C = 1.5, D = true }"),
+        agent("env = {}"),
+        agent("env = 'inherit'"),
+        agent("pass_env = ['A', 'B_*']"),
+        agent("requires = ['python:uvicorn==0.54.0', 'command:sh']"),
+        agent("python = '3.12'"),
+        agent("agentbeats_id = ''"),
+        harness("trials = 3\nseed = 7\nports = 'auto'"),
+        harness("timeout = { idle = '30s', total = '2m' }"),
+        harness("pass_score = 0.5"),
+    ];
+    let refused = [
+        agent("env = 'all'"),
+        agent("env = { A = [] }"),
+        agent("env = { A = {} }"),
+        agent("env = ['A']"),
+        agent("pass_env = 'A'"),
+        agent("pass_env = ['A-B']"),
+        agent("pass_env = ['*A']"),
+        agent("requires = 'uv'"),
+        agent("requires = ['uv']"),
+        agent("python = 3.12"),
+        agent("python = '3'"),
+        harness("trials = 0"),
+        harness("trials = '3'"),
+        harness("seed = 1.5"),
+        harness("ports = 9009"),
+        harness("timeout = '30s'"),
+        harness("pass_score = 'high'"),
+    ];
+    for (texts, is_taken) in [(&taken[..], true), (&refused[..], false)] {
+        for text in texts {
+            let read = parse(Path::new("a.toml"), text);
+            assert_eq!(read.is_ok(), is_taken, "reader: {text}{read:?}");
+            assert_eq!(is_valid(text), is_taken, "schema: {text}");
+        }
+    }
+}

@@ -60,6 +60,7 @@ pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
     let exchanges = others
         .into_iter()
         .map(Exchange::without_keep_alives)
+        .map(Exchange::without_end_of_refusal)
         .filter(|exchange| !exchange.is_mcp_transport(&endpoints))
         .filter(|exchange| polls.is_news(exchange))
         .collect();
@@ -86,6 +87,19 @@ impl<'a> Exchange<'a> {
         self
     }
 
+    /// After an error nothing follows on a stream, and who reads it may close it before its end is seen.
+    fn without_end_of_refusal(mut self) -> Self {
+        if self
+            .answers
+            .iter()
+            .any(|entry| is_error_event(&entry.content))
+        {
+            self.answers
+                .retain(|entry| !matches!(entry.content, Content::End | Content::Failure { .. }));
+        }
+        self
+    }
+
     /// A ping, and the GET and DELETE by which MCP's clients open and close streams: when they come
     /// is chance, only what a stream carries is behaviour.
     fn is_mcp_transport(&self, endpoints: &[&str]) -> bool {
@@ -100,6 +114,18 @@ impl<'a> Exchange<'a> {
             _ => false,
         }
     }
+}
+
+/// An event that refuses the call, as JSON-RPC has it.
+fn is_error_event(content: &Content) -> bool {
+    let Content::Event {
+        body: Some(body), ..
+    } = content
+    else {
+        return false;
+    };
+    let says = |body: &Value| body["jsonrpc"].is_string() && body["error"].is_object();
+    body.json().is_some_and(says)
 }
 
 /// The paths to which MCP requests were posted.

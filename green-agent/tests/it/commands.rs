@@ -1,0 +1,120 @@
+//! The command line as a user meets it first.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use crate::command_line;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_green-agent");
+
+fn green_agent(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+fn said(folder: &Path, arguments: &[&str]) -> Output {
+    green_agent(folder, arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn every_help_wraps_evenly() {
+    command_line::helps_wrap_evenly(PROGRAM);
+}
+
+#[test]
+fn a_reader_that_leaves_ends_every_command_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(
+        said(folder.path(), &["new", "--kind", "episode", "shop.toml"])
+            .status
+            .success()
+    );
+    let commands: [&[&str]; 7] = [
+        &["--help"],
+        &["list", "."],
+        &["check", "."],
+        &["schema"],
+        &["run", "shop.toml"],
+        &["run", "shop.toml", "--trials", "3", "--show-logs"],
+        &["new", "another.toml"],
+    ];
+    for arguments in commands {
+        command_line::ends_quietly(&mut green_agent(folder.path(), arguments));
+    }
+}
+
+#[test]
+fn what_new_writes_passes_as_it_is() {
+    let help = text(&said(Path::new("."), &["new", "--help"]).stdout);
+    let kinds = help
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- "));
+    let kinds: Vec<&str> = kinds.filter_map(|line| line.split(':').next()).collect();
+    assert!(
+        kinds.contains(&"conversation") && kinds.contains(&"agentbeats"),
+        "{help}"
+    );
+    for kind in kinds.iter().filter(|kind| !["text", "json"].contains(kind)) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = format!("{kind}.toml");
+        assert!(
+            said(folder.path(), &["new", "--kind", kind, &file])
+                .status
+                .success()
+        );
+        let run = said(folder.path(), &["run", &file, "--install"]);
+        let shown = text(&run.stdout) + &text(&run.stderr);
+        assert!(run.status.success(), "{kind}: {shown}");
+        assert!(
+            text(&run.stdout).contains("\n1 passed, 0 failed"),
+            "{kind}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn twenty_trials_are_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = said(folder.path(), &["new", "--kind", "episode", "shop.toml"]);
+    assert!(new.status.success());
+    let run = said(folder.path(), &["run", "shop.toml", "--trials", "20"]);
+    let shown = text(&run.stdout);
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), 2, "{shown}");
+    assert!(lines[0].contains("20 trials: 20 passed"), "{shown}");
+    assert!(!shown.contains("transcript and output"), "{shown}");
+
+    // Each trial has a seed of its own; a low bound for the score fails some or all, and only those are shown.
+    let text_of = fs::read_to_string(folder.path().join("shop.toml")).unwrap();
+    let failing = format!("{text_of}\n[[harness.expect]]\non = \"score\"\neq = 7\n");
+    fs::write(folder.path().join("failing.toml"), failing).unwrap();
+    let run = said(folder.path(), &["run", "failing.toml", "--trials", "3"]);
+    let shown = text(&run.stdout);
+    assert_eq!(run.status.code(), Some(1), "{shown}");
+    assert_eq!(shown.matches("transcript and output").count(), 3, "{shown}");
+}
+
+#[test]
+fn a_report_of_an_unknown_kind_is_refused_with_those_that_there_are() {
+    for (report, expected) in [
+        (
+            "xml=a.xml",
+            "there is no report \"xml\"; expected KIND=FILE, where KIND is one of: json",
+        ),
+        ("json", "expected KIND=FILE, where KIND is one of: json"),
+        ("json=", "expected KIND=FILE, where KIND is one of: json"),
+    ] {
+        let run = said(Path::new("."), &["run", "x.toml", "--report", report]);
+        let shown = text(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{shown}");
+        assert!(shown.contains(expected), "{shown}");
+    }
+}
