@@ -230,6 +230,14 @@ impl Stopped {
         }
     }
 
+    /// By what was typed.
+    fn by_line(why: impl Into<Box<dyn Error>>) -> Self {
+        Self {
+            exit: Exit::Failed,
+            why: why.into(),
+        }
+    }
+
     fn by_file(why: impl Into<Box<dyn Error>>) -> Self {
         Self {
             exit: Exit::Unreadable,
@@ -288,7 +296,7 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
             Line::Nothing => continue,
             Line::Say(text) => Ok(Part::text(text)),
             Line::Choose(number, fields, line) => match session.choice(number) {
-                Some(choice) => choice.part(fields),
+                Some(choice) => choice.part(fields).map_err(Stopped::by_line),
                 None => Ok(Part::text(line)),
             },
             Line::File(path) => match file::part(path.as_ref()) {
@@ -307,10 +315,10 @@ async fn converse(session: &mut Session, is_seen: bool) -> Result<Exit, Stopped>
                 continue;
             }
             Line::Quit => break,
-            Line::Unknown(line) => Err(Stopped {
-                exit: Exit::Failed,
-                why: format!("there is no {line:?}; there are:\n{HELP}").into(),
-            }),
+            Line::Unknown(line) => {
+                let why = format!("there is no {line:?}; there are:\n{HELP}");
+                Err(Stopped::by_line(why))
+            }
         };
         let exit = match said {
             Ok(part) => session.say(part).await.map_err(Stopped::from),
