@@ -279,7 +279,10 @@ mod tests {
         );
         let supplied = Supplied::new(Some(&path), &[]).unwrap();
         supplied.apply(&mut scenario).unwrap();
-        let green = scenario.agents().find(|agent| agent.role == GREEN).unwrap();
+        let green = scenario
+            .agents()
+            .find(|agent| agent.role == "green")
+            .unwrap();
         let green: Vec<String> = green.requires.iter().map(ToString::to_string).collect();
         assert_eq!(green, ["python:uvicorn==0.54.0", "python 3.12"]);
         assert!(

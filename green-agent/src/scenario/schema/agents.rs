@@ -52,7 +52,8 @@ pub(super) struct GreenAgent {
         {"required": ["policy"], "not": {"required": ["cmd"]}},
         {
             "required": ["cmd"], "properties": {"cmd": {"pattern": NAMES_GREEN}},
-            "not": {"anyOf": [{"required": ["endpoint"]}, {"required": ["server"]}, {"required": ["bot"]}]},
+            "not": {"anyOf": STARTS
+                .iter().filter(|name| **name != "cmd").map(|name| serde_json::json!({"required": [name]})).collect::<Vec<_>>()},
         },
     ],
     "dependentRequired" = {"settings": ["policy"], "allow": ["policy"], "tools": ["policy"]}
