@@ -9,6 +9,9 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
+/// The place of a card that an agent shows to those whom it knows, in the log.
+pub(crate) const EXTENDED: &str = "the extended one";
+
 /// Reads a card of any generation, which came from here.
 ///
 /// # Errors
@@ -18,8 +21,13 @@ pub(crate) fn card(
     from: impl Display,
 ) -> Result<(AgentCard, Generation), FieldError> {
     let read = lenient::read_leniently(document)?;
-    for warning in &read.warnings {
+    warn(&read.warnings, from);
+    Ok((read.card, read.generation))
+}
+
+/// Tells in the log what is wrong with a card.
+pub(crate) fn warn(warnings: &[FieldError], from: impl Display) {
+    for warning in warnings {
         tracing::warn!(card = %from, %warning, "the card is not as its specification has it");
     }
-    Ok((read.card, read.generation))
 }

@@ -118,6 +118,7 @@ impl Chat {
             message,
             client_id: None,
             metadata: None,
+            seen: None,
         };
         let submitted = self.turns.submit(incoming).await?;
         self.task = Some(submitted.task.clone());

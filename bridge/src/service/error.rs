@@ -5,6 +5,7 @@ use bridge_protocol::{
     wire::FieldError,
 };
 
+use super::sequence;
 use crate::{
     store::StoreError,
     turns::{Refusal, TurnError},
@@ -37,6 +38,10 @@ pub(super) fn of_turn(error: TurnError) -> Error {
             );
             let error = FieldError::new(expected, found);
             error.inside("messageId").inside("message").into()
+        }
+        TurnError::MovedOn { newest, seen, .. } => {
+            let expected = format!("the task's last event, {newest}");
+            sequence::not_met(FieldError::new(expected, seen.to_string())).into()
         }
         TurnError::Busy { .. } => Error::new(ErrorKind::UnsupportedOperation, error.to_string()),
         TurnError::NoRoom { .. } => Error::unavailable(error.to_string(), SOON),

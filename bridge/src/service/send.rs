@@ -109,11 +109,11 @@ impl Service {
     async fn submit(
         &self,
         context: &Context,
-        request: SendMessageRequest,
+        mut request: SendMessageRequest,
     ) -> Result<Submitted, Error> {
         check(&request)?;
+        let seen = sequence::seen(&mut request)?;
         self.takes(context, &request.message)?;
-        let mut request = request;
         self.with_activity(context, &mut request.message)?;
         let push = self.checked_push(context, &request).await?;
         let message_id = request.message.message_id.clone();
@@ -123,6 +123,7 @@ impl Service {
             message: request.message,
             client_id: context.client_id.clone(),
             metadata: request.metadata,
+            seen,
         };
         match push {
             None => self.turns.submit(incoming).await.map_err(error::of_turn),

@@ -3,17 +3,20 @@
 //! While it is in use (specification 4.6), each task has the number of its last event under the URI in its metadata,
 //! and each event of a stream its own: `{"sequence": 7}`. Numbers grow within a task, and not always by one: what
 //! streams do not show is numbered too. The service parameter `Last-Event-ID: TASK/7` takes a stream up again behind
-//! that event, and has GetTask wait until the task has a later one.
+//! that event, and has GetTask wait until the task has a later one. A message with `{"ifSequence": 7}` under the URI in
+//! the metadata of its request is refused if more was said or shown in its task since.
 //!
-//! A2A 1.1 will have fields for it: `generation` of tasks and events, `currentGeneration` of GetTask.
+//! A2A 1.1 will have fields for it: `generation` of tasks and events, `currentGeneration` of GetTask, `ifGenerationMatch` of
+//! SendMessage.
 
 use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::{
-    a2a::{AgentExtension, Metadata, StreamResponse, Task},
+    a2a::{AgentExtension, Error, Metadata, SendMessageRequest, StreamResponse, Task},
     dialect::Call,
+    wire::FieldError,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{Context, Service, tenant};
@@ -59,6 +62,40 @@ pub(super) fn number_item(item: &mut StreamResponse, seq: Seq) {
 fn number(metadata: &mut Option<Metadata>, seq: Seq) {
     let metadata = metadata.get_or_insert_default();
     metadata.insert(EXTENSION.to_owned(), json!({ "sequence": seq }));
+}
+
+/// What a request says under the URI.
+const CONDITION: &str = "ifSequence";
+
+/// The last event that the caller has seen of the task that its message is for, if it says so; whether the extension
+/// is in use or not, since a condition that is not looked at would be taken for met. It is no data of the task.
+pub(super) fn seen(request: &mut SendMessageRequest) -> Result<Option<Seq>, Error> {
+    let metadata = request.metadata.as_mut();
+    let Some(mut said) = metadata.and_then(|metadata| metadata.remove(EXTENSION)) else {
+        return Ok(None);
+    };
+    let Some(seen) = said.get_mut(CONDITION).map(Value::take) else {
+        return Ok(None);
+    };
+    // Numbers of protocol buffers are doubles.
+    let number = seen.as_u64().or_else(|| {
+        let number = seen.as_f64()?;
+        let is_whole = (0.0..9e15).contains(&number) && number.fract() == 0.0;
+        is_whole.then_some(number as Seq)
+    });
+    let Some(number) = number else {
+        return Err(not_met(FieldError::new("the number of an event", seen.to_string())).into());
+    };
+    if request.message.task_id.is_none() {
+        let error = FieldError::new("the id of the task that ifSequence is about", "nothing");
+        return Err(error.inside("taskId").inside("message").into());
+    }
+    Ok(Some(number))
+}
+
+/// What is wrong with the condition, at its place.
+pub(super) fn not_met(error: FieldError) -> FieldError {
+    error.inside(CONDITION).inside(EXTENSION).inside("metadata")
 }
 
 impl Service {

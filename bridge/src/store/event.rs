@@ -132,6 +132,19 @@ pub struct Stored {
 }
 
 impl Event {
+    /// Whether something was said or shown by it: what a client must have seen to know how the task stands.
+    pub(crate) fn is_news(&self) -> bool {
+        match self {
+            Self::Message(_) | Self::Status { .. } | Self::Artifact { .. } => true,
+            Self::Metadata { revised, .. } => revised.as_ref().is_some_and(|one| !one.is_quiet),
+            Self::Created(_)
+            | Self::Said(_)
+            | Self::TurnQueued { .. }
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. } => false,
+        }
+    }
+
     /// What streams show of it (specification 3.1.2): nothing, unless a status, an artifact or a message
     /// changed. `present` is the status that the task has then.
     pub fn into_stream_response(

@@ -196,6 +196,7 @@ mod tests {
             message: Message::new(format!("m-{text}"), Role::User, vec![Part::text(text)]),
             client_id: None,
             metadata: None,
+            seen: None,
         };
         let submitted = turns.submit(incoming).await.unwrap();
         let mut watch = turns

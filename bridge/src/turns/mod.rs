@@ -47,7 +47,7 @@ pub use submit::{Incoming, Submitted};
 use crate::{
     agent::Agent,
     metrics::Metrics,
-    store::{Measured, Store, StoreError},
+    store::{Measured, Seq, Store, StoreError},
 };
 use queue::Queues;
 use room::Room;
@@ -108,6 +108,16 @@ pub enum TurnError {
         task: String,
         /// The field in which they differ.
         differs: &'static str,
+    },
+    /// More happened in the task than the message's caller has seen, or not yet so much.
+    #[error("task {task} is at event {newest}, not {seen}")]
+    MovedOn {
+        /// The task.
+        task: String,
+        /// Its last event.
+        newest: Seq,
+        /// The last one that the caller has seen.
+        seen: Seq,
     },
     /// Too many turns wait already.
     #[error("{waiting} turns wait in this conversation already: send the message again later")]

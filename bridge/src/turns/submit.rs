@@ -27,6 +27,9 @@ const ATTEMPTS: usize = 64;
 /// How long a message waits until the turns that run have let go of enough for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How many events of a log are read at a time.
+const PAGE: usize = 256;
+
 /// A message for an agent.
 #[derive(Clone, Debug)]
 pub struct Incoming {
@@ -40,6 +43,8 @@ pub struct Incoming {
     pub client_id: Option<String>,
     /// Free-form data for the task, if one is made.
     pub metadata: Option<Metadata>,
+    /// The last event that its caller has seen of the task: if more happened since, the message is refused.
+    pub seen: Option<Seq>,
 }
 
 /// Where a message stands in the log.
@@ -282,8 +287,54 @@ impl Turns {
             Some(_) | None => {
                 // The turn will need all of the task: one that is damaged is not continued.
                 let snapshot = self.0.store.task(caller, &task).await?;
+                self.has_seen_all(incoming, &head).await?;
                 Ok(Some((head, size::task(&snapshot.task))))
             }
         }
+    }
+
+    /// Refuses a message whose caller has not seen all that was said in the task, if it says what it has seen. A
+    /// message that came before has itself moved the task on. What is appended before this one is makes it be
+    /// looked at again.
+    async fn has_seen_all(&self, incoming: &Incoming, head: &Head) -> Result<(), TurnError> {
+        let Some(seen) = incoming.seen else {
+            return Ok(());
+        };
+        let has_moved = seen > head.seq || self.is_news_after(incoming, head, seen).await?;
+        if !has_moved {
+            return Ok(());
+        }
+        let known = self.duplicate(incoming).await?;
+        let moved = TurnError::MovedOn {
+            task: head.task.clone(),
+            newest: head.seq,
+            seen,
+        };
+        Err(known.map_or(moved, TurnError::Store))
+    }
+
+    /// Whether something was said or shown in the task after this event; turns that begin and end are neither.
+    async fn is_news_after(
+        &self,
+        incoming: &Incoming,
+        head: &Head,
+        seen: Seq,
+    ) -> Result<bool, StoreError> {
+        let mut last = seen;
+        while last < head.seq {
+            let page = self
+                .0
+                .store
+                .read(&incoming.caller, &head.task, last, PAGE)
+                .await?;
+            if page.iter().any(|stored| stored.event.is_news()) {
+                return Ok(true);
+            }
+            let Some(newest) = page.last() else {
+                break;
+            };
+            last = newest.seq;
+        }
+        Ok(false)
     }
 }

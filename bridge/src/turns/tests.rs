@@ -89,6 +89,7 @@ fn incoming(id: &str, text: &str, task: Option<&str>) -> Incoming {
         message,
         client_id: None,
         metadata: None,
+        seen: None,
     }
 }
 

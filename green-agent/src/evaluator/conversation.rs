@@ -100,6 +100,7 @@ async fn say(
     let options = Options {
         version: turn.version.map(version),
         binding: turn.binding.map(binding),
+        extensions: turn.extensions.clone(),
         limits: evaluation.limits(),
         ..Options::default()
     };

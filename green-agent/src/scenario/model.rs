@@ -259,6 +259,8 @@ pub struct Turn {
     pub version: Option<ProtocolVersion>,
     /// How calls are carried; what the card offers if absent.
     pub binding: Option<ProtocolBinding>,
+    /// The extensions to speak in, by their URIs: agents may require some.
+    pub extensions: Vec<String>,
     /// Use the streaming operation.
     pub stream: bool,
     /// Cancel the task; without parts this is the whole turn, with parts it comes while the turn runs.

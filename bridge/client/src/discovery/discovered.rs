@@ -125,6 +125,14 @@ impl Discovered {
         by_id.or_else(|| self.skills.iter().find(named))
     }
 
+    /// The extensions that it requires, which whoever speaks to it has to know (specification 4.4.4).
+    pub fn required_extensions(&self) -> impl Iterator<Item = &str> {
+        let extensions = self.card.capabilities.extensions.iter();
+        extensions
+            .filter(|one| one.required)
+            .map(|one| one.uri.as_str())
+    }
+
     /// The agent as JSON: name, description, version, where its card was, how it is spoken to, its skills.
     /// Users and passwords that stand in addresses are left out.
     pub fn to_json(&self) -> Value {

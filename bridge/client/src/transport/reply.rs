@@ -55,7 +55,7 @@ impl Reply {
             }
             Operation::DeleteTaskPushNotificationConfig => Ok(Self::Deleted),
             Operation::GetExtendedAgentCard => {
-                let read = legible::card(value, "the extended one");
+                let read = legible::card(value, legible::EXTENDED);
                 read.map(|(card, _)| Self::Card(Box::new(card)))
             }
             Operation::SendStreamingMessage | Operation::SubscribeToTask => {

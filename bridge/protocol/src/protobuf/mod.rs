@@ -18,6 +18,7 @@ mod call;
 mod card;
 mod event;
 mod field;
+mod lenient;
 mod part;
 mod request;
 mod security;
@@ -35,6 +36,7 @@ mod properties;
 
 pub use call::{ReadError, read, read_call, write, write_call};
 pub use field::Proto;
+pub use lenient::read_card_leniently;
 pub use tenant::tenant;
 pub use weight::Scales;
 

@@ -8,13 +8,13 @@ mod source;
 
 use std::{error::Error, time::Duration};
 
-use bridge_client::discovery::{Discovered, DiscoveryOptions};
+use bridge_client::discovery::{Discovered, DiscoveryOptions, Reach};
 use bridge_program::{out, outln};
 use bridge_protocol::signing::Standing;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{chat::credentials::Shown, registry::RegistryLogin, trust::Trust};
+use super::{address::shown, chat::credentials::Shown, registry::RegistryLogin, trust::Trust};
 
 const HELP: &str = "\
 Examples:
@@ -85,6 +85,10 @@ fn as_json(agents: &[Listed]) -> Value {
         let mut agent = listed.agent.to_json();
         let standing = Standing::of(&listed.agent.card.signatures);
         agent["signature"] = standing.to_string().into();
+        let others = listed.agent.others.iter();
+        let other = |one: &Reach| json!({"speaks": one.name(), "url": shown(one.url())});
+        agent["others"] = others.map(other).collect();
+        agent["requires"] = listed.agent.required_extensions().collect();
         if let Some(card) = &listed.card {
             agent["card"] = card.as_str().into();
         }

@@ -38,6 +38,13 @@ pub(super) fn table(agents: &[Listed]) -> String {
             line(place),
             line(&standing.to_string())
         );
+        for other in &agent.others {
+            let (speaks, url) = (other.name(), shown(other.url()));
+            let _ = writeln!(text, "  speaks {speaks} at {url} too");
+        }
+        for uri in agent.required_extensions() {
+            let _ = writeln!(text, "  requires the extension {}", line(uri));
+        }
         text.push_str(&skills(&agent.skills));
     }
     text
@@ -104,6 +111,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cli::discover::as_json;
 
     #[test]
     fn an_agent_is_a_table() {
@@ -125,5 +133,43 @@ mod tests {
         let listed = Listed { agent, card: None };
         insta::assert_snapshot!(table(&[listed]));
         assert_eq!(table(&[]), "no agents\n");
+    }
+
+    #[test]
+    fn how_else_it_speaks_and_what_it_requires_is_told() {
+        let interface = |binding: &str, url: &str| json!({"protocolBinding": binding, "protocolVersion": "1.0", "url": url});
+        let card = json!({
+            "name": "plan", "version": "1", "description": "plans", "skills": [],
+            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "supportedInterfaces": [
+                interface("JSONRPC", "http://localhost:8001/"),
+                interface("HTTP+JSON", "http://user:secret@localhost:8001/rest"),
+            ],
+            "capabilities": {"extensions": [
+                {"uri": "urn:needed\u{1b}[2J", "required": true},
+                {"uri": "urn:offered"},
+            ]},
+        });
+        let place = "http://localhost:8001/agent-card".parse().unwrap();
+        let agent = Discovered::from_card(card, place).unwrap();
+        let listed = [Listed { agent, card: None }];
+        let json = as_json(&listed);
+        let json = &json["agents"][0];
+        assert_eq!(
+            json["others"],
+            json!([{"speaks": "HTTP+JSON 1.0", "url": "http://localhost:8001/rest"}])
+        );
+        assert_eq!(json["requires"], json!(["urn:needed\u{1b}[2J"]));
+        let said = table(&listed);
+        let lines: Vec<_> = said.lines().skip(2).collect();
+        assert_eq!(
+            lines[0],
+            "  speaks HTTP+JSON 1.0 at http://localhost:8001/rest too"
+        );
+        assert!(
+            lines[1].starts_with("  requires the extension urn:needed"),
+            "{said}"
+        );
+        assert!(!said.contains('\u{1b}'), "{said:?}");
     }
 }

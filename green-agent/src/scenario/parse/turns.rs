@@ -63,6 +63,10 @@ fn turn(table: &mut Table<'_>, cast: &Cast) -> Option<Turn> {
         parts: parts(table),
         version: table.get("version").and_then(|node| version(&node)),
         binding: table.get("binding").and_then(|node| binding(&node)),
+        extensions: table
+            .get("extensions")
+            .and_then(|node| node.list_of(extension))
+            .unwrap_or_default(),
         stream: table.flag("stream"),
         cancel: table.flag("cancel"),
         after: table.get("after").and_then(|node| values::duration(&node)),
@@ -98,6 +102,15 @@ fn version(node: &Node<'_>) -> Option<ProtocolVersion> {
         "0.3" => Some(ProtocolVersion::V0_3),
         "1.0" => Some(ProtocolVersion::V1_0),
         _ => None,
+    })
+}
+
+/// URIs stand in one header, with commas between them.
+fn extension(node: &Node<'_>) -> Option<String> {
+    node.read("the URI of an extension", |text| {
+        let is_uri = text.contains(':') && !text.contains([',', ' ']);
+        let is_legible = text.chars().all(|one| one.is_ascii_graphic());
+        (is_uri && is_legible).then(|| text.to_owned())
     })
 }
 
@@ -142,17 +155,18 @@ mod tests {
     #[test]
     fn a_turn_is_read_with_all_its_keys() {
         let turns = turns_of(scenario_of(&format!(
-            "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nbinding = 'rest'\nstream = true\ncancel = true\n\
+            "{HEAD}[[config.turn]]\nto = 'a'\ntext = 'hi'\nversion = '0.3'\nbinding = 'rest'\nextensions = ['urn:a', 'urn:b']\nstream = true\ncancel = true\n\
              after = '2s'\nfresh = true\nstate = 'canceled'\ncontains = 'bye'\n\
              [[config.turn]]\nto = 'a'\ncancel = true\n"
         )));
         let [first, second] = &turns[..] else {
             panic!("there are two turns");
         };
-        assert_eq!((first.line, second.line), (7, 18));
+        assert_eq!((first.line, second.line), (7, 19));
         assert_eq!(first.parts, [json!({"text": "hi"})]);
         assert_eq!(first.version, Some(ProtocolVersion::V0_3));
         assert_eq!(first.binding, Some(ProtocolBinding::Rest));
+        assert_eq!(first.extensions, ["urn:a", "urn:b"]);
         assert!(first.stream && first.cancel && first.fresh);
         assert_eq!(first.after, Some(Duration::from_secs(2)));
         assert_eq!(first.state.as_deref(), Some("canceled"));
@@ -195,6 +209,10 @@ mod tests {
             (
                 "to = 'a'\ntext = ''\nversion = 1.0",
                 "a.toml:10:11: config.turn[0].version: expected text, found 1.0",
+            ),
+            (
+                "to = 'a'\ntext = ''\nextensions = ['urn:a, urn:b']",
+                "a.toml:10:15: config.turn[0].extensions[0]: expected the URI of an extension, found \"urn:a, urn:b\"",
             ),
             (
                 "to = 'a'\ntext = ''\nversion = '2'",

@@ -37,6 +37,8 @@ struct Turn {
     version: Option<Version>,
     /// How calls are carried: JSON-RPC, HTTP+JSON (rest) or gRPC; what the agent's card offers if absent.
     binding: Option<Binding>,
+    /// The extensions of A2A to speak in, by their URIs; an agent that requires another one is not spoken to.
+    extensions: Option<Vec<String>>,
     /// Use the streaming operation.
     #[schemars(extend("default" = false))]
     stream: Option<bool>,

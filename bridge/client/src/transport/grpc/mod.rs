@@ -10,9 +10,9 @@ mod status;
 use std::time::Duration;
 
 use bridge_protocol::{
-    a2a::{AgentCard, Operation, StreamResponse},
+    a2a::{Operation, StreamResponse},
     dialect::Call,
-    protobuf::{ReadError, SERVICE, read, v1, write_call},
+    protobuf::{ReadError, SERVICE, read, read_card_leniently, v1, write_call},
     wire::FieldError,
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -27,6 +27,7 @@ use super::{Item, Items, Reply, sse::no_stream};
 use crate::{
     Fault,
     http::{Endpoint, within},
+    legible::{self, EXTENDED},
 };
 
 /// Makes calls to the service at one address.
@@ -129,10 +130,10 @@ fn reply(operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
             read::<v1::ListTaskPushNotificationConfigsResponse, _>(message).map(Reply::PushConfigs)
         }
         Operation::DeleteTaskPushNotificationConfig => Ok(Reply::Deleted),
-        Operation::GetExtendedAgentCard => {
-            let card = read::<v1::AgentCard, AgentCard>(message);
-            card.map(|card| Reply::Card(Box::new(card)))
-        }
+        Operation::GetExtendedAgentCard => read_card_leniently(message).map(|(card, warnings)| {
+            legible::warn(&warnings, EXTENDED);
+            Reply::Card(Box::new(card))
+        }),
         Operation::SendStreamingMessage | Operation::SubscribeToTask => return Err(no_stream()),
     };
     read.map_err(invalid)

@@ -1,0 +1,132 @@
+//! Cards as a client reads them from protocol buffers: a bad entry costs that entry, not the card, as in
+//! [`dialect::lenient`](crate::dialect::lenient).
+
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
+
+use prost::Message as _;
+
+use super::{Proto, ReadError, v1};
+use crate::{
+    a2a::{
+        AgentCard, AgentCardSignature, AgentExtension, AgentInterface, AgentSkill,
+        SecurityRequirement, SecurityScheme,
+    },
+    dialect::Version,
+    wire::FieldError,
+};
+
+/// Reads a card, and leaves out what cannot be read, which is told. An interface that names no version is taken to
+/// speak 1.0, since only that has protocol buffers.
+///
+/// # Errors
+/// [`ReadError`]
+pub fn read_card_leniently(bytes: &[u8]) -> Result<(AgentCard, Vec<FieldError>), ReadError> {
+    let mut card = v1::AgentCard::decode(bytes).map_err(ReadError::Bytes)?;
+    let mut warnings = Vec::new();
+    name_versions(&mut card.supported_interfaces, &mut warnings);
+    keep::<_, AgentInterface>(
+        &mut card.supported_interfaces,
+        "supportedInterfaces",
+        &mut warnings,
+    );
+    keep::<_, AgentSkill>(&mut card.skills, "skills", &mut warnings);
+    keep::<_, AgentCardSignature>(&mut card.signatures, "signatures", &mut warnings);
+    keep::<_, SecurityRequirement>(
+        &mut card.security_requirements,
+        "securityRequirements",
+        &mut warnings,
+    );
+    keep_schemes(&mut card.security_schemes, &mut warnings);
+    if card.capabilities.is_none() {
+        warnings.push(FieldError::new("an object", "nothing").inside("capabilities"));
+    }
+    let before = warnings.len();
+    let capabilities = card.capabilities.get_or_insert_default();
+    keep::<_, AgentExtension>(&mut capabilities.extensions, "extensions", &mut warnings);
+    for warning in &mut warnings[before..] {
+        *warning = warning.clone().inside("capabilities");
+    }
+    Ok((AgentCard::from_proto(card)?, warnings))
+}
+
+fn name_versions(interfaces: &mut [v1::AgentInterface], warnings: &mut Vec<FieldError>) {
+    let nameless = interfaces.iter_mut().enumerate();
+    for (place, interface) in nameless.filter(|(_, one)| one.protocol_version.is_empty()) {
+        interface.protocol_version = Version::V1_0.as_str().into();
+        let warning = FieldError::new("a version of A2A", "nothing, which is taken for 1.0");
+        let warning = warning.inside("protocolVersion").at(place);
+        warnings.push(warning.inside("supportedInterfaces"));
+    }
+}
+
+/// Keeps those entries of a list that can be read.
+fn keep<P: Clone, T: Proto<P>>(entries: &mut Vec<P>, key: &str, warnings: &mut Vec<FieldError>) {
+    let mut place = 0;
+    entries.retain(|entry| {
+        let error = T::from_proto(entry.clone()).err();
+        let is_good = error.is_none();
+        warnings.extend(error.map(|error| error.at(place).inside(key)));
+        place += 1;
+        is_good
+    });
+}
+
+fn keep_schemes(
+    schemes: &mut BTreeMap<String, v1::SecurityScheme>,
+    warnings: &mut Vec<FieldError>,
+) {
+    schemes.retain(|name, scheme| {
+        let error = SecurityScheme::from_proto(scheme.clone()).err();
+        let is_good = error.is_none();
+        warnings.extend(error.map(|error| error.inside(name).inside("securitySchemes")));
+        is_good
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{string::ToString as _, vec};
+
+    use super::*;
+
+    #[test]
+    fn a_bad_entry_costs_itself() {
+        let interface = |version: &str| v1::AgentInterface {
+            url: "http://h:1".into(),
+            protocol_binding: "GRPC".into(),
+            protocol_version: version.into(),
+            ..v1::AgentInterface::default()
+        };
+        let good =
+            v1::security_scheme::Scheme::MtlsSecurityScheme(v1::MutualTlsSecurityScheme::default());
+        let card = v1::AgentCard {
+            name: "plan".into(),
+            supported_interfaces: vec![interface("1.0"), interface("")],
+            security_schemes: [
+                ("good".into(), v1::SecurityScheme { scheme: Some(good) }),
+                // As one of a kind that is not known yet is read.
+                ("unknown".into(), v1::SecurityScheme::default()),
+            ]
+            .into(),
+            ..v1::AgentCard::default()
+        };
+        let bytes = card.encode_to_vec();
+        assert!(super::super::read::<v1::AgentCard, AgentCard>(&bytes).is_err());
+        let (card, warnings) = read_card_leniently(&bytes).unwrap();
+        let versions = card.supported_interfaces.iter();
+        let versions: Vec<_> = versions.map(|one| one.protocol_version.as_str()).collect();
+        assert_eq!(versions, ["1.0", "1.0"]);
+        let schemes: Vec<_> = card.security_schemes.keys().collect();
+        assert_eq!(schemes, ["good"]);
+        let told: Vec<_> = warnings.iter().map(|one| one.path.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "supportedInterfaces[1].protocolVersion",
+                "securitySchemes.unknown",
+                "capabilities",
+            ]
+        );
+        assert!(warnings[0].to_string().contains("taken for 1.0"));
+    }
+}
