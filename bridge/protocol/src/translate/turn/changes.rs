@@ -44,7 +44,7 @@ impl Turn {
                 self.outputs.push_back(Output::Metadata(metadata));
             }
             message if self.artifacts.contains(&answer::artifact_id(&message_id)) => {
-                self.change_answer(activity, message_id, message, metadata);
+                self.change_answer(activity, &message_id, message, metadata);
             }
             message => {
                 if is_update {
@@ -67,11 +67,11 @@ impl Turn {
     fn change_answer(
         &mut self,
         activity: &Activity,
-        id: String,
+        id: &str,
         message: Option<Message>,
         metadata: Metadata,
     ) {
-        self.revise(&id, message.as_ref());
+        self.revise(id, message.as_ref());
         let asked = waits_for(activity).filter(|_| message.is_some());
         let answer = message.filter(|_| asked.is_none());
         self.asked = asked.or(self.asked.take());
@@ -80,7 +80,7 @@ impl Turn {
             self.outputs.push_back(answer);
             return self.outputs.push_back(Output::Metadata(metadata));
         }
-        let artifact_id = answer::artifact_id(&id);
+        let artifact_id = answer::artifact_id(id);
         self.artifacts.remove(&artifact_id);
         self.outputs.push_back(Output::Revised {
             message_id: artifact_id,
