@@ -234,7 +234,7 @@ async fn a_task_is_waited_for_until_it_has_news_over_every_binding() {
 }
 
 /// A message for a task that its sender has seen up to an event.
-fn further(id: &str, task: &str, seen: Value) -> Value {
+fn further(id: &str, task: &str, seen: &Value) -> Value {
     let mut request = say(id, "two");
     request["message"]["taskId"] = task.into();
     request["metadata"] = json!({EXTENSION: {"ifSequence": seen}});
@@ -257,13 +257,13 @@ async fn a_message_to_a_task_that_has_moved_on_is_refused() {
     let (id, seen) = (task["id"].as_str().unwrap(), number(&task["metadata"]));
     let seen = seen.unwrap();
 
-    let second = send(further("m-2", id, json!(seen))).await;
+    let second = send(further("m-2", id, &json!(seen))).await;
     let moved = number(&second["result"]["task"]["metadata"]).unwrap();
     assert!(moved > seen, "{second}");
     // What it said of itself is no data of the task.
     assert!(!second.to_string().contains("ifSequence"), "{second}");
 
-    let late = send(further("m-3", id, json!(seen))).await;
+    let late = send(further("m-3", id, &json!(seen))).await;
     let refused = late["error"].to_string();
     assert_eq!(late["error"]["code"], -32602, "{late}");
     let field = format!("metadata.{EXTENSION}.ifSequence");
@@ -274,18 +274,18 @@ async fn a_message_to_a_task_that_has_moved_on_is_refused() {
     assert!(!now.to_string().contains("m-3"), "{now}");
 
     // The same message again is found, though it has moved the task on itself.
-    let again = send(further("m-2", id, json!(seen))).await;
+    let again = send(further("m-2", id, &json!(seen))).await;
     assert_eq!(again["result"]["task"]["id"], id, "{again}");
-    let third = send(further("m-3", id, json!(newest))).await;
+    let third = send(further("m-3", id, &json!(newest))).await;
     assert_eq!(third["result"]["task"]["id"], id, "{third}");
 
-    let mut nowhere = further("m-4", id, json!(1));
+    let mut nowhere = further("m-4", id, &json!(1));
     nowhere["message"].as_object_mut().unwrap().remove("taskId");
     for (wrong, place) in [
         (nowhere, "message.taskId"),
-        (further("m-4", id, json!("7")), field.as_str()),
-        (further("m-4", id, json!(1.5)), field.as_str()),
-        (further("m-4", id, json!(99_999)), field.as_str()),
+        (further("m-4", id, &json!("7")), field.as_str()),
+        (further("m-4", id, &json!(1.5)), field.as_str()),
+        (further("m-4", id, &json!(99_999)), field.as_str()),
     ] {
         let answer = send(wrong).await;
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
