@@ -25,5 +25,6 @@ mod keeper;
 mod process;
 #[cfg(test)]
 mod program;
+mod queue;
 #[cfg(test)]
 mod support;
