@@ -29,7 +29,8 @@ pub struct Resolved {
     /// What it gets of `.env`, and over that its `env` table.
     pub values: BTreeMap<String, String>,
     /// What must not be shown: of `.env`, of what it inherits and of what a `${NAME}` stood for, the values
-    /// whose names say that they are secret and have more than 3 characters, and those that look random.
+    /// whose names say that they are secret and have more than 3 characters, and those that look random; of the
+    /// `env` table's own texts, those whose names say it.
     pub secrets: BTreeSet<String>,
 }
 
@@ -126,6 +127,10 @@ impl Environment {
         for (key, template) in table {
             let value = self.expand(key, template, &mut resolved.secrets);
             let value = value.map_err(|problem| problem.at(role, key))?;
+            // Of the file's own words only those are secrets that stand in place of one: a default is none.
+            if secret::says_secret(key) && !template.contains("${") {
+                secret::add(&mut resolved.secrets, key, &value);
+            }
             resolved.values.insert(key.clone(), value);
         }
         Ok(resolved)
@@ -312,13 +317,18 @@ mod tests {
             ("A", "x-${HOME}"),
             ("B", "${NONE:-public}"),
             ("C", "literal"),
+            ("C_API_KEY", "literal-key"),
+            ("D_API_KEY", "${NONE:-public}"),
             ("SHOP_TOKEN", "${FLAG}-${HOME}"),
         ]);
         let resolved = environment()
             .resolve("purple", &Inherits::Everything, &table)
             .unwrap();
-        let expected = ["/home/me", "from-dotenv", "inherited"].map(str::to_owned);
-        assert_eq!(resolved.secrets, BTreeSet::from(expected));
+        let expected = ["/home/me", "from-dotenv", "inherited", "literal-key"];
+        assert_eq!(
+            resolved.secrets,
+            BTreeSet::from(expected.map(str::to_owned))
+        );
         assert_eq!(resolved.values["KEY"], "from-dotenv");
     }
 
