@@ -25,6 +25,7 @@ mod keeper;
 mod process;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
 mod queue;
 #[cfg(test)]
 mod support;
