@@ -124,7 +124,7 @@ fn no_snapshot_is_accepted_of_a_trial_that_failed() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("snapshot = false\n", "")).unwrap();
     let output = folder
-        .program(&[file.clone()], &["--snapshots", "accept"])
+        .program(std::slice::from_ref(&file), &["--snapshots", "accept"])
         .output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
