@@ -175,7 +175,7 @@ async fn an_answer_that_the_disk_has_no_room_for_is_kept_when_it_has() {
     );
 }
 
-/// A message with so many bytes, in a context of its own.
+/// Makes a message of this many bytes in a new context.
 fn large(id: &str, size: usize, caller: &str) -> Incoming {
     let mut incoming = incoming(id, "wait", None);
     let filling = Part::data("x".repeat(size).into());

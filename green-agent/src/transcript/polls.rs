@@ -6,10 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{
-    Content, Hop,
-    wire::{self, Ask},
-};
+use super::{Content, Hop, wire};
 
 /// What polls were answered with so far.
 #[derive(Debug, Default)]
@@ -47,7 +44,7 @@ impl Polls {
 }
 
 fn is_poll(content: &Content) -> bool {
-    matches!(wire::ask(content), Some(Ask::A2a("GetTask" | "tasks/get")))
+    wire::ask(content).is_some_and(|ask| ask.is_poll())
 }
 
 #[cfg(test)]

@@ -24,6 +24,13 @@ pub enum Ask<'a> {
     Other,
 }
 
+impl Ask<'_> {
+    /// Whether it asks how a task stands, in any version.
+    pub fn is_poll(&self) -> bool {
+        matches!(self, Self::A2a("GetTask" | "tasks/get"))
+    }
+}
+
 /// What an answer says; each holds the object itself, without the envelope or wrapper around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said<'a> {

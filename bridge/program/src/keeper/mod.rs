@@ -82,7 +82,7 @@ impl Keeper {
         let _ = INSTALLED.set(self);
     }
 
-    /// The keeper that parts of the program use which nobody hands one, such as clients of MCP servers.
+    /// The keeper of this program, for code that is given none, such as a client of an MCP server.
     pub fn installed() -> Option<&'static Self> {
         INSTALLED.get()
     }

@@ -1,8 +1,8 @@
 //! What a bot's own turns show about its 202: whether it comes when the turn is over, or when the turn begins.
 //!
 //! Most SDKs answer 202 after the bot's turn (the Agents SDK for Python does), others at once (that for .NET does).
-//! The status does not tell which. But a bot that answers at once speaks after its 202, so a bot that had spoken
-//! before it, turn after turn, and never after it, answers at the end.
+//! The status does not tell which. A bot that answers at once speaks after its 202. So a bot that spoke before its
+//! 202 in many turns, and after it in none, answers at the end of its turns.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -17,10 +17,10 @@ const STATES: [TaskState; 4] = [
 ];
 
 /// Numbers that look drawn by lot.
-struct Lots(u64);
+pub(super) struct Lots(pub(super) u64);
 
 impl Lots {
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         (self.0 >> 33) as usize % end
     }

@@ -192,9 +192,7 @@ impl Polls {
 
 /// The task that an exchange polls, if it is a poll.
 fn polled_task(exchange: &Exchange<'_>) -> Option<String> {
-    let Some(Ask::A2a("GetTask" | "tasks/get")) = exchange.ask() else {
-        return None;
-    };
+    exchange.ask().filter(Ask::is_poll)?;
     task_in_request(exchange)
 }
 

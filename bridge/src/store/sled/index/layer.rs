@@ -167,7 +167,8 @@ impl Layer {
         }
     }
 
-    /// The task is open no more. Older parts know nothing of one that began here.
+    /// Notes that a task is no longer open. A task that began in this layer needs no removal: older parts do not
+    /// know it.
     fn close(&mut self, head: &Head) {
         let key = keys::open(&head.task);
         match self.listed.contains_key(&keys::in_context(head)) {

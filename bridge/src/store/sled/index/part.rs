@@ -39,7 +39,7 @@ pub(super) struct Part {
     filter: Option<Filter>,
 }
 
-/// What is known of a part without a look at its entries.
+/// Describes a part without its entries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meta {
     /// Up to where in the log it goes.

@@ -5,7 +5,7 @@ use std::fs::File;
 use bridge_protocol::a2a::TaskState;
 
 use super::{
-    super::{codec::Card, log::Place},
+    super::{codec::Card, log::Place, model::Lots},
     *,
 };
 use crate::{
@@ -25,16 +25,6 @@ const STATES: [TaskState; 3] = [
     TaskState::InputRequired,
     TaskState::Completed,
 ];
-
-/// Numbers that look drawn by lot.
-struct Lots(u64);
-
-impl Lots {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        (self.0 >> 33) as usize % end
-    }
-}
 
 /// The index of a folder and what must be in it.
 struct Pair {
@@ -76,7 +66,7 @@ impl Pair {
         db.unwrap()
     }
 
-    /// What a crash leaves: the parts, and the rest to be read from the log again.
+    /// Reopens the index as after a crash: the parts are there, the rest is read from the log again.
     fn reopen(&mut self) -> Result<(), StoreError> {
         self.retired.clear();
         drop(self.index.take());

@@ -95,7 +95,7 @@ impl Hanging {
         self.0.0.lock().unwrap().1
     }
 
-    /// Fails the test whose own thread is the one that hangs.
+    /// Fails the test if its own thread reads from the hanging disk.
     pub(super) fn pass(&self) {
         const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(20);
         let mut state = self.0.0.lock().unwrap();
