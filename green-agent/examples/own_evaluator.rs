@@ -9,7 +9,7 @@ use bridge::{host::Host, store::MemoryStore};
 use bridge_client::{Client, Options};
 use bridge_protocol::a2a::{Message, Part, Role, SendMessageRequest, SendMessageResponse};
 use green_agent::evaluator::{
-    AssessError, AssessmentRequest, Evaluator, Verdict, Voice, agent, async_trait,
+    AssessError, AssessmentRequest, Evaluator, Reporter, Verdict, agent, async_trait,
 };
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -22,7 +22,7 @@ impl Evaluator for Parrot {
     async fn assess(
         &self,
         request: &AssessmentRequest,
-        voice: &Voice,
+        reporter: &Reporter,
     ) -> Result<Verdict, AssessError> {
         let word = request.config.get("word").and_then(|word| word.as_str());
         let word =
@@ -32,7 +32,7 @@ impl Evaluator for Parrot {
             let answer = ask(url, word)
                 .await
                 .map_err(|error| AssessError::Failed(format!("{role} gave no answer: {error}")))?;
-            voice.say(format!("{role} said: {answer}")).await?;
+            reporter.say(format!("{role} said: {answer}")).await?;
             right += usize::from(answer.contains(word));
         }
         let score = right as f64 / request.participants.len().max(1) as f64;

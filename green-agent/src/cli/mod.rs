@@ -1,9 +1,9 @@
 //! The command line: one command, one file. Flags become options; the library does the work.
 
 mod check;
-mod led;
 mod list;
 mod new;
+mod pipeline_args;
 mod run;
 mod serve;
 mod stop;

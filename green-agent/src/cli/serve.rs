@@ -11,9 +11,9 @@ use mcp_tools::{
 };
 use url::Url;
 
-use super::{complain, led::Led, stop};
+use super::{complain, pipeline_args::PipelineArgs, stop};
 use crate::{
-    evaluator::episode::{EpisodeEvaluator, MCP_PATH, Reach, router},
+    evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
     scenario::{
         self,
         episode::{
@@ -43,7 +43,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "NAME", value_parser = environments(), required_unless_present = "pipeline")]
     environment: Option<String>,
     #[command(flatten)]
-    pipeline: Led,
+    pipeline: PipelineArgs,
     /// What environments are made from: the same seed gives the same ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -139,7 +139,7 @@ impl Serve {
             Some(url) => url.clone(),
             None => public_url.join(MCP_PATH)?,
         };
-        let reach = Reach {
+        let reach = EnvironmentAccess {
             relay: ["mcp-tools", "relay", "--url", mcp_url.as_str()]
                 .map(str::to_owned)
                 .into(),

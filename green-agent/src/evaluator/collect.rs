@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{metrics, own::Verdict, served::RESULT};
+use super::{custom::Verdict, metrics, served::RESULT};
 use crate::{assessment::Assessment, expect::results, transcript::wire::state_word};
 
 /// A task as far as it was heard of, or the message that came in its place.

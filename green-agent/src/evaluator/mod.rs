@@ -2,22 +2,22 @@
 //!
 //! - [`Evaluation`]: what the runner has carried out, whoever does it
 //! - [`Evaluator`]: the trait, for whoever writes one; [`agent()`] serves it over A2A
-//! - [`AssessmentRequest`], [`Voice`], [`Verdict`]: what it is asked, how it speaks, what it answers
+//! - [`AssessmentRequest`], [`Reporter`], [`Verdict`]: what it is asked, how it speaks, what it answers
 //! - [`episode`]: the one that has participants work in an environment
 //! - [`pipeline`]: the one that has agents, found by skill, work one after the other
-//! - `conversation`, `external`, `heard`: scripted turns; a Green agent that is called; one that was only
+//! - `conversation`, `external`, `recorded`: scripted turns; a Green agent that is called; one that was only
 //!   listened to
 
 mod collect;
 mod conversation;
+mod custom;
 pub mod episode;
 mod external;
-mod heard;
-mod own;
 pub mod pipeline;
+mod recorded;
+mod reporter;
 mod request;
 mod served;
-mod voice;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -27,10 +27,10 @@ use url::Url;
 
 /// For implementations of [`Evaluator`].
 pub use async_trait::async_trait;
-pub use own::{AssessError, Evaluator, Verdict};
+pub use custom::{AssessError, Evaluator, Verdict};
+pub use reporter::Reporter;
 pub use request::AssessmentRequest;
 pub use served::agent;
-pub use voice::Voice;
 
 use self::{
     collect::assessment_of,
@@ -140,10 +140,10 @@ impl Evaluation<'_> {
         evaluator: &dyn Evaluator,
         listener: &Listener,
     ) -> Result<Assessment, EvaluationError> {
-        let voice = Voice::to(listener.clone());
+        let reporter = Reporter::to(listener.clone());
         let request = self.request(Map::new());
-        match evaluator.assess(&request, &voice).await {
-            Ok(verdict) => Ok(assessment_of(voice.said(), verdict)),
+        match evaluator.assess(&request, &reporter).await {
+            Ok(verdict) => Ok(assessment_of(reporter.said(), verdict)),
             Err(AssessError::Participant { role, source }) => {
                 let source = *source;
                 Err(EvaluationError::Participant { role, source })
@@ -164,13 +164,13 @@ impl Evaluation<'_> {
     ///
     /// # Errors
     /// If it asked for none, or the green agent does not say what came of it.
-    pub async fn heard(
+    pub async fn recorded(
         &self,
         role: &str,
         how: &str,
         entries: &[Entry],
     ) -> Result<Assessment, EvaluationError> {
-        heard::assess(self, role, how, entries).await
+        recorded::assess(self, role, how, entries).await
     }
 
     fn request(&self, config: Map<String, Value>) -> AssessmentRequest {

@@ -17,7 +17,7 @@ pub struct AssessmentRequest {
 
 /// A request as its JSON has it.
 #[derive(Deserialize)]
-struct Written {
+struct RequestJson {
     participants: Map<String, Value>,
     #[serde(default)]
     config: Map<String, Value>,
@@ -38,7 +38,7 @@ impl AssessmentRequest {
     }
 
     fn of(value: Value) -> Result<Self, String> {
-        let written: Written = serde_json::from_value(value)
+        let written: RequestJson = serde_json::from_value(value)
             .map_err(|error| format!("expected participants and config as objects: {error}"))?;
         let participant = |(role, url): (String, Value)| {
             let read = url.as_str().and_then(|url| Url::parse(url).ok());

@@ -19,9 +19,9 @@ use mcp_tools::acknowledge::{ACKNOWLEDGE_EXTENSION, acknowledged};
 use tokio::task::AbortHandle;
 
 use super::{
-    own::{AssessError, Evaluator, Verdict},
+    custom::{AssessError, Evaluator, Verdict},
+    reporter::Reporter,
     request::AssessmentRequest,
-    voice::Voice,
 };
 
 /// The name of the artifact that holds an evaluation's result, as AgentBeats' agents call it.
@@ -90,7 +90,7 @@ struct Served {
 struct Running {
     task: String,
     context: String,
-    voice: Voice,
+    reporter: Reporter,
     work: AbortHandle,
 }
 
@@ -115,31 +115,31 @@ impl Executor for Served {
 impl Served {
     /// The evaluation has a task of its own, since it may go on after its turn.
     async fn evaluate(&self, turn: Turn) -> Vec<Update> {
-        let voice = Voice::in_task(turn.handle.clone());
+        let reporter = Reporter::in_task(turn.handle.clone());
         let evaluator = Arc::clone(&self.evaluator);
-        let (message, speaking) = (turn.message, voice.clone());
+        let (message, speaking) = (turn.message, reporter.clone());
         let mut work = tokio::spawn(async move { work(&*evaluator, &message, &speaking).await });
-        self.keep(&turn.handle, &voice, work.abort_handle());
+        self.keep(&turn.handle, &reporter, work.abort_handle());
         tokio::select! {
             // A panic is told by the turn's own end.
             done = &mut work => done.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_canceled) => Vec::new(),
             }),
-            () = voice.turn_ends() => {
+            () = reporter.turn_ends() => {
                 tokio::spawn(finish_later(turn.handle, work));
                 Vec::new()
             }
         }
     }
 
-    fn keep(&self, task: &TaskHandle, voice: &Voice, work: AbortHandle) {
+    fn keep(&self, task: &TaskHandle, reporter: &Reporter, work: AbortHandle) {
         let mut running = self.running();
         running.retain(|one| !one.work.is_finished());
         running.push(Running {
             task: task.task_id().to_owned(),
             context: task.context_id().to_owned(),
-            voice: voice.clone(),
+            reporter: reporter.clone(),
             work,
         });
     }
@@ -147,7 +147,7 @@ impl Served {
     fn acknowledge(&self, context: &str, ids: &[String]) {
         let running = self.running();
         let meant = running.iter().filter(|one| one.context == context);
-        meant.for_each(|one| one.voice.acknowledge(ids.to_vec()));
+        meant.for_each(|one| one.reporter.acknowledge(ids.to_vec()));
     }
 
     fn running(&self) -> MutexGuard<'_, Vec<Running>> {
@@ -164,11 +164,11 @@ impl fmt::Debug for Served {
 }
 
 /// The changes that end an evaluation's task.
-async fn work(evaluator: &dyn Evaluator, message: &Message, voice: &Voice) -> Vec<Update> {
+async fn work(evaluator: &dyn Evaluator, message: &Message, reporter: &Reporter) -> Vec<Update> {
     let verdict = match AssessmentRequest::read(message) {
-        Some(Ok(request)) => evaluator.assess(&request, voice).await,
+        Some(Ok(request)) => evaluator.assess(&request, reporter).await,
         Some(Err(expected)) => Err(AssessError::Rejected(expected)),
-        None => evaluator.welcome(message, voice).await,
+        None => evaluator.welcome(message, reporter).await,
     };
     let ends = |state, text: String| {
         let id = format!("{}-verdict", message.message_id);

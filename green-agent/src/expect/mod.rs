@@ -53,13 +53,13 @@ pub fn check(expectations: &[Expectation], subject: &Subject<'_>) -> Vec<Unmet> 
 }
 
 /// Why an expectation is not met.
-struct Miss {
+struct UnmetReason {
     expected: String,
     actual: String,
     at: Vec<u64>,
 }
 
-fn judge(expectation: &Expectation, subject: &Subject<'_>) -> Result<(), Miss> {
+fn judge(expectation: &Expectation, subject: &Subject<'_>) -> Result<(), UnmetReason> {
     let not = expectation.not;
     match &expectation.rule {
         Rule::Sequence { labels, hop } => {
@@ -75,7 +75,7 @@ fn judge_value(
     check: &Check,
     not: bool,
     subject: &Subject<'_>,
-) -> Result<(), Miss> {
+) -> Result<(), UnmetReason> {
     let found = target::look(on, subject);
     let (nodes, at) = match &found {
         Ok(found) => (place::select(&found.value, path), found.at.clone()),
@@ -85,7 +85,7 @@ fn judge_value(
         Ok(found) => place::absence(path, target::noun(on), &found.value),
         Err(absence) => absence.clone(),
     };
-    hold(check, &nodes, path, not, absence).map_err(|actual| Miss {
+    hold(check, &nodes, path, not, absence).map_err(|actual| UnmetReason {
         expected: written::expected(check, path, not),
         actual,
         at,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Miss, shown::positions};
+use super::{UnmetReason, shown::positions};
 use crate::transcript::{
     Entry, Hop,
-    label::{Happening, happenings},
+    label::{LabeledEvent, happenings},
 };
 
 /// Labels that a failure tells.
@@ -20,13 +20,13 @@ pub(super) fn judge(
     hop: Option<&Hop>,
     not: bool,
     entries: &[Entry],
-) -> Result<(), Miss> {
+) -> Result<(), UnmetReason> {
     let on_hop = |entry: &&Entry| hop.is_none_or(|hop| entry.hop == *hop);
     let entries: Vec<&Entry> = entries.iter().filter(on_hop).collect();
     let matched = matched(wanted, &entries);
     if (matched.len() == wanted.len()) != not {
         return match unknown_tool(wanted, &entries).filter(|_| not) {
-            Some(actual) => Err(Miss {
+            Some(actual) => Err(UnmetReason {
                 expected: "tools that the server has".to_owned(),
                 actual,
                 at: Vec::new(),
@@ -35,7 +35,7 @@ pub(super) fn judge(
         };
     }
     let expected = format!("in this order: {}", wanted.join(", "));
-    Err(Miss {
+    Err(UnmetReason {
         expected: if not {
             format!("not {expected}")
         } else {
@@ -92,7 +92,7 @@ fn matched(wanted: &[String], entries: &[&Entry]) -> Vec<u64> {
     matched
 }
 
-fn is_named(happening: &Happening, pattern: &str) -> bool {
+fn is_named(happening: &LabeledEvent, pattern: &str) -> bool {
     happening.iter().any(|label| fits(label, pattern))
 }
 
@@ -134,8 +134,8 @@ fn shortfall(wanted: &[String], matched: &[u64], hop: Option<&Hop>, entries: &[&
 
 /// What happened, each by its longest label, which says most; without immediate repetitions, and not
 /// too many.
-fn told(happenings: impl Iterator<Item = Happening>) -> String {
-    let longest = |names: Happening| names.into_iter().max_by_key(String::len);
+fn told(happenings: impl Iterator<Item = LabeledEvent>) -> String {
+    let longest = |names: LabeledEvent| names.into_iter().max_by_key(String::len);
     let mut labels: Vec<String> = happenings.filter_map(longest).collect();
     labels.dedup();
     match labels.len() {

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A target's value.
-pub(super) struct Found {
+pub(super) struct TargetValue {
     /// The value that paths start at.
     pub(super) value: Value,
     /// The `seq` of the entries that show it.
@@ -17,13 +17,13 @@ pub(super) struct Found {
 }
 
 /// Finds a target; the error says that it is not there, and what is.
-pub(super) fn look(target: &Target, subject: &Subject<'_>) -> Result<Found, String> {
+pub(super) fn look(target: &Target, subject: &Subject<'_>) -> Result<TargetValue, String> {
     match target {
         Target::Artifact(name) => artifact(name, subject),
         Target::Task(role) => task_of(role, subject.entries),
         Target::Status(position) => status(*position, &subject.assessment.statuses),
         Target::Mcp(tool) => mcp(tool, subject.entries),
-        Target::Result => Ok(Found {
+        Target::Result => Ok(TargetValue {
             value: Value::Array(subject.assessment.results.clone()),
             at: seen(subject.entries, |label| label.starts_with("artifact:")),
         }),
@@ -44,7 +44,7 @@ pub(super) fn noun(target: &Target) -> &'static str {
 }
 
 /// Several artifacts of one name are looked at as a list of their contents.
-fn artifact(name: &str, subject: &Subject<'_>) -> Result<Found, String> {
+fn artifact(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
     let named = content::named(subject.assessment, name);
     let value = match named.as_slice() {
         [] => return Err(no_artifact(name, subject)),
@@ -56,7 +56,7 @@ fn artifact(name: &str, subject: &Subject<'_>) -> Result<Found, String> {
     };
     let label = format!("artifact:{name}");
     let at = seen(subject.entries, |seen| seen == label);
-    Ok(Found { value, at })
+    Ok(TargetValue { value, at })
 }
 
 fn no_artifact(name: &str, subject: &Subject<'_>) -> String {
@@ -68,9 +68,9 @@ fn no_artifact(name: &str, subject: &Subject<'_>) -> String {
     absent(&format!("no artifact {name}"), "the evaluation gave", names)
 }
 
-fn task_of(role: &str, entries: &[Entry]) -> Result<Found, String> {
+fn task_of(role: &str, entries: &[Entry]) -> Result<TargetValue, String> {
     match task::last_task(entries, role) {
-        Some(view) => Ok(Found {
+        Some(view) => Ok(TargetValue {
             value: view.task,
             at: view.at,
         }),
@@ -82,7 +82,7 @@ fn task_of(role: &str, entries: &[Entry]) -> Result<Found, String> {
     }
 }
 
-fn status(position: i64, statuses: &[Value]) -> Result<Found, String> {
+fn status(position: i64, statuses: &[Value]) -> Result<TargetValue, String> {
     let count = statuses.len();
     let index = match usize::try_from(position) {
         Ok(from_start) => from_start.checked_sub(1),
@@ -91,7 +91,7 @@ fn status(position: i64, statuses: &[Value]) -> Result<Found, String> {
             .and_then(|from_end| count.checked_sub(from_end)),
     };
     match index.and_then(|index| statuses.get(index)) {
-        Some(status) => Ok(Found {
+        Some(status) => Ok(TargetValue {
             value: status.clone(),
             at: Vec::new(),
         }),
@@ -100,22 +100,22 @@ fn status(position: i64, statuses: &[Value]) -> Result<Found, String> {
 }
 
 /// A tool that was never called is not there, so that `exists` says whether it was.
-fn mcp(tool: &str, entries: &[Entry]) -> Result<Found, String> {
+fn mcp(tool: &str, entries: &[Entry]) -> Result<TargetValue, String> {
     let calls = calls::calls(entries, tool);
     if calls.is_empty() {
         let tools = calls::tools(entries).into_iter();
         return Err(absent(&format!("no call of {tool}"), "tools called", tools));
     }
-    Ok(Found {
+    Ok(TargetValue {
         at: calls.iter().flat_map(|call| call.at.clone()).collect(),
         value: calls.into_iter().map(|call| call.value).collect(),
     })
 }
 
-fn metric(name: &str, subject: &Subject<'_>) -> Result<Found, String> {
+fn metric(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
     let metrics = &subject.assessment.metrics;
     match metrics.get(name) {
-        Some(number) => Ok(Found {
+        Some(number) => Ok(TargetValue {
             value: json!(number),
             at: Vec::new(),
         }),

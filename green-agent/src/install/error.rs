@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt, io, path::PathBuf, time::Duration};
 
-use super::interpreter::NoPython;
+use super::interpreter::MissingPython;
 use crate::{participant::StartError, scenario::model::Requirement};
 
 /// Requirements that are not there.
@@ -11,7 +11,7 @@ pub struct Missing {
     /// At least one, unless the interpreter is.
     pub requirements: BTreeSet<Requirement>,
     /// Why there is no Python of the version that is asked for.
-    pub python: Option<NoPython>,
+    pub python: Option<MissingPython>,
 }
 
 impl Missing {

@@ -11,9 +11,9 @@ use std::{
 use tokio::time::{sleep, timeout};
 
 use super::{
-    environment::{EnvSpec, Manager},
     error::InstallError,
     event::InstallEvent,
+    package_folder::{PackageFolder, PackageManager},
 };
 use bridge_program::path;
 
@@ -36,7 +36,7 @@ pub(super) type Progress<'a> = &'a (dyn Fn(InstallEvent) + Sync);
 
 /// Makes sure that the folder is complete, by this run or another.
 pub(super) async fn complete(
-    spec: &EnvSpec,
+    spec: &PackageFolder,
     keeper: &Keeper,
     progress: Progress<'_>,
 ) -> Result<(), InstallError> {
@@ -68,14 +68,14 @@ pub(super) fn is_on_path(program: &str) -> bool {
     path::find(program, &path::inherited(), Path::new(".")).is_some()
 }
 
-fn names(spec: &EnvSpec) -> (String, PathBuf) {
+fn names(spec: &PackageFolder) -> (String, PathBuf) {
     (spec.to_string(), spec.folder.clone())
 }
 
-async fn fill(spec: &EnvSpec, keeper: &Keeper) -> Result<(), InstallError> {
+async fn fill(spec: &PackageFolder, keeper: &Keeper) -> Result<(), InstallError> {
     let program = match spec.manager {
-        Manager::Python => spec.python.as_str(),
-        Manager::Npm => spec.manager.program(),
+        PackageManager::Python => spec.python.as_str(),
+        PackageManager::Npm => spec.manager.program(),
     };
     if !is_on_path(program) {
         return Err(InstallError::NoManager {
@@ -92,7 +92,7 @@ async fn fill(spec: &EnvSpec, keeper: &Keeper) -> Result<(), InstallError> {
     spec.mark_ready().map_err(cache_error(spec, &spec.folder))
 }
 
-async fn run(spec: &EnvSpec, launch: &Launch, deadline: Instant) -> Result<(), InstallError> {
+async fn run(spec: &PackageFolder, launch: &Launch, deadline: Instant) -> Result<(), InstallError> {
     let process = AgentProcess::start(launch).map_err(|source| InstallError::Start {
         what: spec.to_string(),
         source,
@@ -114,7 +114,7 @@ async fn run(spec: &EnvSpec, launch: &Launch, deadline: Instant) -> Result<(), I
     })
 }
 
-fn launch(spec: &EnvSpec, keeper: &Keeper, argv: Vec<String>) -> Launch {
+fn launch(spec: &PackageFolder, keeper: &Keeper, argv: Vec<String>) -> Launch {
     Launch {
         role: "install".to_owned(),
         argv,
@@ -124,7 +124,7 @@ fn launch(spec: &EnvSpec, keeper: &Keeper, argv: Vec<String>) -> Launch {
         working_dir: spec.folder.clone(),
         log: spec.beside("log"),
         mask: Arc::new(str::to_owned),
-        alive: Arc::new(|| ()),
+        on_activity: Arc::new(|| ()),
         sink: None,
         grace: GRACE,
         keeper: keeper.clone(),
@@ -137,7 +137,7 @@ fn quoted(argv: &[String]) -> String {
 }
 
 /// Keeps other runs from the folder until it is dropped.
-async fn lock(spec: &EnvSpec, progress: Progress<'_>) -> Result<File, InstallError> {
+async fn lock(spec: &PackageFolder, progress: Progress<'_>) -> Result<File, InstallError> {
     let path = spec.beside("lock");
     let file = open_lock(spec, &path).map_err(cache_error(spec, &path))?;
     let deadline = Instant::now() + LOCK_LIMIT;
@@ -163,14 +163,14 @@ async fn lock(spec: &EnvSpec, progress: Progress<'_>) -> Result<File, InstallErr
     }
 }
 
-fn open_lock(spec: &EnvSpec, path: &Path) -> io::Result<File> {
+fn open_lock(spec: &PackageFolder, path: &Path) -> io::Result<File> {
     if let Some(cache) = spec.folder.parent() {
         std::fs::create_dir_all(cache)?;
     }
     File::options().create(true).append(true).open(path)
 }
 
-fn cache_error(spec: &EnvSpec, path: &Path) -> impl Fn(io::Error) -> InstallError + use<> {
+fn cache_error(spec: &PackageFolder, path: &Path) -> impl Fn(io::Error) -> InstallError + use<> {
     let (what, path) = (spec.to_string(), path.to_owned());
     move |source| InstallError::Cache {
         what: what.clone(),

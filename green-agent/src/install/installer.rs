@@ -6,11 +6,11 @@ use std::{
 };
 
 use super::{
-    environment::{Checkout, EnvSpec, Manager},
     error::{InstallError, Missing},
     event::InstallEvent,
     fill::{complete, is_on_path},
-    interpreter::{NoPython, Wanted},
+    interpreter::{MissingPython, WantedPython},
+    package_folder::{Checkout, PackageFolder, PackageManager},
 };
 use crate::{
     participant::Keeper,
@@ -60,7 +60,10 @@ impl Installer {
     ///
     /// # Errors
     /// If there is no Python of the version that they ask for.
-    pub fn plan(&self, requirements: &BTreeSet<Requirement>) -> Result<Vec<EnvSpec>, NoPython> {
+    pub fn plan(
+        &self,
+        requirements: &BTreeSet<Requirement>,
+    ) -> Result<Vec<PackageFolder>, MissingPython> {
         let (mut python, mut npm) = (BTreeSet::new(), BTreeSet::new());
         let (mut checkouts, mut version) = (Vec::new(), None);
         for requirement in requirements {
@@ -77,8 +80,8 @@ impl Installer {
         let mut plan = Vec::new();
         if !python.is_empty() || !checkouts.is_empty() || version.is_some() {
             let checkout = checkouts.first().map(|one| one.folder.as_path());
-            let interpreter = Wanted::of(version, checkout).find()?;
-            plan.push(EnvSpec::python(
+            let interpreter = WantedPython::of(version, checkout).find()?;
+            plan.push(PackageFolder::python(
                 &self.cache,
                 &python,
                 checkouts,
@@ -86,7 +89,7 @@ impl Installer {
             ));
         }
         if !npm.is_empty() {
-            plan.push(EnvSpec::new(&self.cache, Manager::Npm, &npm));
+            plan.push(PackageFolder::new(&self.cache, PackageManager::Npm, &npm));
         }
         Ok(plan)
     }
@@ -98,12 +101,12 @@ impl Installer {
             python: Some(python),
         })?;
         let ready = plan.iter().filter(|spec| spec.is_ready());
-        let ready: BTreeSet<Manager> = ready.map(|spec| spec.manager).collect();
+        let ready: BTreeSet<PackageManager> = ready.map(|spec| spec.manager).collect();
         let is_missing = |requirement: &&Requirement| match requirement {
             Requirement::Python(_) | Requirement::Checkout(_) | Requirement::Interpreter(_) => {
-                !ready.contains(&Manager::Python)
+                !ready.contains(&PackageManager::Python)
             }
-            Requirement::Npm(_) => !ready.contains(&Manager::Npm),
+            Requirement::Npm(_) => !ready.contains(&PackageManager::Npm),
             Requirement::Command(name) => !is_on_path(name),
         };
         let requirements: BTreeSet<_> = requirements.iter().filter(is_missing).cloned().collect();
@@ -141,10 +144,10 @@ fn normal(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-fn prepared(plan: &[EnvSpec]) -> Prepared {
+fn prepared(plan: &[PackageFolder]) -> Prepared {
     Prepared {
-        path_prepend: plan.iter().map(EnvSpec::bin).collect(),
-        env: plan.iter().flat_map(EnvSpec::variables).collect(),
+        path_prepend: plan.iter().map(PackageFolder::bin).collect(),
+        env: plan.iter().flat_map(PackageFolder::variables).collect(),
     }
 }
 
@@ -182,7 +185,7 @@ mod tests {
         let npm = Requirement::Npm("c@3".to_owned());
         let wanted = set(&[npm, python("b==2"), python("a==1"), command("sh")]);
         let plan = installer.plan(&wanted).unwrap();
-        let shown: Vec<_> = plan.iter().map(EnvSpec::to_string).collect();
+        let shown: Vec<_> = plan.iter().map(PackageFolder::to_string).collect();
         assert_eq!(shown, ["python packages a==1, b==2", "npm packages c@3"]);
     }
 

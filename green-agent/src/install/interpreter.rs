@@ -20,7 +20,7 @@ const MINORS: std::ops::RangeInclusive<u8> = 8..=20;
 
 /// Which versions will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedPython {
     /// Any.
     Any,
     /// `3.N` and no other.
@@ -31,18 +31,18 @@ pub enum Wanted {
 
 /// There is no Python of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoPython {
-    wanted: Wanted,
+pub struct MissingPython {
+    wanted: WantedPython,
     /// What the programs said that could have been it: its name, and its version or why it has none.
     seen: Vec<(String, String)>,
 }
 
-impl fmt::Display for NoPython {
+impl fmt::Display for MissingPython {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let version = match self.wanted {
-            Wanted::Any => "3".to_owned(),
-            Wanted::Exactly(minor) => format!("3.{minor}"),
-            Wanted::From(minor) => format!("3.{minor} or later"),
+            WantedPython::Any => "3".to_owned(),
+            WantedPython::Exactly(minor) => format!("3.{minor}"),
+            WantedPython::From(minor) => format!("3.{minor} or later"),
         };
         write!(f, "Python {version} is not there: ")?;
         let seen: Vec<String> = self
@@ -55,8 +55,8 @@ impl fmt::Display for NoPython {
             false => f.write_str(&seen.join(", "))?,
         }
         let install = match self.wanted {
-            Wanted::Any => 12,
-            Wanted::Exactly(minor) | Wanted::From(minor) => minor,
+            WantedPython::Any => 12,
+            WantedPython::Exactly(minor) | WantedPython::From(minor) => minor,
         };
         write!(
             f,
@@ -65,7 +65,7 @@ impl fmt::Display for NoPython {
     }
 }
 
-impl Wanted {
+impl WantedPython {
     /// What a version says (`3.12`), else what the `requires-python` of a checkout does, as far as it names the
     /// least version.
     pub fn of(version: Option<&str>, checkout: Option<&Path>) -> Self {
@@ -107,14 +107,14 @@ impl Wanted {
     ///
     /// # Errors
     /// Says what is there instead.
-    pub fn find(self) -> Result<String, NoPython> {
+    pub fn find(self) -> Result<String, MissingPython> {
         self.find_by(&version)
     }
 
     fn find_by(
         self,
         version: &dyn Fn(&str) -> Option<Result<u8, String>>,
-    ) -> Result<String, NoPython> {
+    ) -> Result<String, MissingPython> {
         if self == Self::Any {
             return Ok(USUAL.to_owned());
         }
@@ -128,7 +128,7 @@ impl Wanted {
             }
         }
         let wanted = self;
-        Err(NoPython { wanted, seen })
+        Err(MissingPython { wanted, seen })
     }
 }
 
@@ -180,14 +180,14 @@ mod tests {
     #[test]
     fn an_interpreter_is_found_by_its_version() {
         for (wanted, expected) in [
-            (Wanted::Any, "python3"),
-            (Wanted::Exactly(11), "python3"),
-            (Wanted::From(10), "python3"),
-            (Wanted::From(12), "python3.13"),
+            (WantedPython::Any, "python3"),
+            (WantedPython::Exactly(11), "python3"),
+            (WantedPython::From(10), "python3"),
+            (WantedPython::From(12), "python3.13"),
         ] {
             assert_eq!(wanted.find_by(&machine).as_deref(), Ok(expected));
         }
-        let missing = Wanted::Exactly(12).find_by(&machine).unwrap_err();
+        let missing = WantedPython::Exactly(12).find_by(&machine).unwrap_err();
         assert_eq!(
             missing.to_string(),
             "Python 3.12 is not there: `python3` is 3.11, `python3.12` is a program that does not run; install it, with `uv \
@@ -201,14 +201,20 @@ mod tests {
         let needs = |line: &str| {
             let text = format!("[project]\nname = 'a'\n{line}");
             fs::write(folder.path().join("pyproject.toml"), text).unwrap();
-            Wanted::of(None, Some(folder.path()))
+            WantedPython::of(None, Some(folder.path()))
         };
-        assert_eq!(needs("requires-python = '>=3.13,<4'"), Wanted::From(13));
-        assert_eq!(needs("requires-python = '>=3.11.4'"), Wanted::From(11));
-        assert_eq!(needs(""), Wanted::Any);
         assert_eq!(
-            Wanted::of(Some("3.12"), Some(folder.path())),
-            Wanted::Exactly(12)
+            needs("requires-python = '>=3.13,<4'"),
+            WantedPython::From(13)
+        );
+        assert_eq!(
+            needs("requires-python = '>=3.11.4'"),
+            WantedPython::From(11)
+        );
+        assert_eq!(needs(""), WantedPython::Any);
+        assert_eq!(
+            WantedPython::of(Some("3.12"), Some(folder.path())),
+            WantedPython::Exactly(12)
         );
     }
 }

@@ -9,15 +9,15 @@
 //! - [`error`]: what is missing, and why it could not be installed
 //! - [`event`]: what is told while installing
 
-pub mod environment;
 pub mod error;
 pub mod event;
 mod fill;
 pub mod installer;
 pub mod interpreter;
+pub mod package_folder;
 
-pub use environment::{EnvSpec, Manager};
 pub use error::{InstallError, Missing};
 pub use event::InstallEvent;
 pub use installer::{Installer, Prepared, default_cache, engine};
-pub use interpreter::NoPython;
+pub use interpreter::MissingPython;
+pub use package_folder::{PackageFolder, PackageManager};

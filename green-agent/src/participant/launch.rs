@@ -18,7 +18,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::output::{AgentLine, Alive, Mask, Output};
+use super::output::{ActivityListener, AgentLine, Mask, Output};
 
 /// What is started, and how.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub struct Launch {
     /// Takes the secrets out of its output.
     pub mask: Mask,
     /// Is told whenever it prints something.
-    pub alive: Alive,
+    pub on_activity: ActivityListener,
     /// Where its lines are shown. A full one loses lines; the agent never waits for it.
     pub sink: Option<mpsc::Sender<AgentLine>>,
     /// From SIGTERM to SIGKILL if the runner is gone without having stopped it.
@@ -67,8 +67,8 @@ impl Launch {
     /// Opens the log and whatever else the output goes to.
     pub(super) fn output(&self) -> Result<Output, StartError> {
         let sink = self.sink.clone();
-        let (mask, alive) = (self.mask.clone(), self.alive.clone());
-        let output = Output::open(&self.role, &self.log, mask, alive, sink);
+        let (mask, on_activity) = (self.mask.clone(), self.on_activity.clone());
+        let output = Output::open(&self.role, &self.log, mask, on_activity, sink);
         output.map_err(|source| StartError::Log {
             role: self.role.clone(),
             log: self.log.clone(),

@@ -7,21 +7,21 @@
 //! - [`launch`]: what is started and how
 //! - [`process`]: one agent, from its start to its end
 //! - [`ready`]: waiting for an agent's card
-//! - [`booth`]: a built-in bot, hosted in this process
+//! - [`local_server`]: a built-in bot, hosted in this process
 //! - [`output`]: what agents print
 //!
 //! Between the runner and an agent stands a [`Keeper`], which outlives the runner.
 
-pub mod booth;
-pub mod environment;
+pub mod env_vars;
 pub mod launch;
+pub mod local_server;
 pub mod output;
 pub mod ports;
 pub mod process;
 pub mod ready;
 
-pub use booth::Booth;
 pub use bridge_program::keeper::{Keeper, ProcessExit as AgentExit};
 pub use launch::{Launch, StartError};
-pub use output::{AgentLine, Alive, Mask};
+pub use local_server::LocalServer;
+pub use output::{ActivityListener, AgentLine, Mask};
 pub use process::AgentProcess;

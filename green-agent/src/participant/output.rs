@@ -22,7 +22,7 @@ use tokio::{
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Is told whenever an agent prints something.
-pub type Alive = Arc<dyn Fn() + Send + Sync>;
+pub type ActivityListener = Arc<dyn Fn() + Send + Sync>;
 
 /// How much of a line is read, in bytes; the rest of the line is skipped.
 const LINE_LIMIT: u64 = 64 * 1024;
@@ -50,13 +50,13 @@ pub struct AgentLine {
 pub struct Output {
     role: String,
     mask: Mask,
-    alive: Alive,
+    on_activity: ActivityListener,
     sink: Option<mpsc::Sender<AgentLine>>,
     not_shown: AtomicU64,
-    kept: Mutex<Kept>,
+    kept: Mutex<OutputLog>,
 }
 
-struct Kept {
+struct OutputLog {
     log: File,
     written: u64,
     tail: VecDeque<String>,
@@ -69,14 +69,14 @@ impl Output {
         role: &str,
         log: &Path,
         mask: Mask,
-        alive: Alive,
+        on_activity: ActivityListener,
         sink: Option<mpsc::Sender<AgentLine>>,
     ) -> io::Result<Self> {
         if let Some(folder) = log.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let log = File::options().create(true).append(true).open(log)?;
-        let kept = Kept {
+        let kept = OutputLog {
             written: log.metadata()?.len(),
             log,
             tail: VecDeque::with_capacity(TAIL),
@@ -84,7 +84,7 @@ impl Output {
         Ok(Self {
             role: role.to_owned(),
             mask,
-            alive,
+            on_activity,
             sink,
             not_shown: AtomicU64::new(0),
             kept: Mutex::new(kept),
@@ -104,8 +104,8 @@ impl Output {
 
     /// Reads until the end, whatever becomes of the lines: an agent must never wait for its reader.
     pub async fn drain(&self, from: impl AsyncRead + Unpin) {
-        let alive = &self.alive;
-        let mut from = BufReader::new(Heard { from, alive });
+        let on_activity = &self.on_activity;
+        let mut from = BufReader::new(ReadNotifier { from, on_activity });
         // A pipe that cannot be read any further has ended as far as anyone can tell.
         while let Ok(Some((line, cut))) = next_line(&mut from).await {
             self.take(&line, cut);
@@ -140,7 +140,7 @@ impl Output {
     }
 }
 
-impl Kept {
+impl OutputLog {
     /// A log that cannot be written does not stop the agent; what can be said about it is said once.
     fn write(&mut self, text: &str) {
         if self.written > LOG_LIMIT {
@@ -160,12 +160,12 @@ impl Kept {
 }
 
 /// Tells of every read that gives something: an agent may print for long without ending a line.
-struct Heard<'a, R> {
+struct ReadNotifier<'a, R> {
     from: R,
-    alive: &'a Alive,
+    on_activity: &'a ActivityListener,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Heard<'_, R> {
+impl<R: AsyncRead + Unpin> AsyncRead for ReadNotifier<'_, R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -174,7 +174,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Heard<'_, R> {
         let before = into.filled().len();
         let read = Pin::new(&mut self.from).poll_read(context, into);
         if into.filled().len() > before {
-            (self.alive)();
+            (self.on_activity)();
         }
         read
     }
@@ -231,7 +231,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (told, mut tells) = mpsc::unbounded_channel();
         let output = Output {
-            alive: Arc::new(move || told.send(()).unwrap()),
+            on_activity: Arc::new(move || told.send(()).unwrap()),
             ..output(dir.path(), None)
         };
         let (mut agent, printed) = tokio::io::duplex(64);

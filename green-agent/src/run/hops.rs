@@ -2,7 +2,7 @@
 
 use url::{Position, Url};
 
-use super::cast::Cast;
+use super::agents::TrialAgents;
 use crate::{
     evaluator::episode::MCP_PATH,
     recorder::HopSpec,
@@ -49,19 +49,19 @@ pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
 }
 
 /// Every hop of a trial. Each is recorded by itself, so that the transcript knows who spoke.
-pub(super) fn hops(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
-    let mut hops: Vec<HopSpec> = cast
-        .players
+pub(super) fn hops(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
+    let mut hops: Vec<HopSpec> = agents
+        .handles
         .iter()
-        .filter(|player| player.listens == Listens::Agent || scenario.asks(&player.role))
-        .filter_map(|player| {
-            let upstream = player.endpoint.clone()?;
-            let hop = hop_to(scenario, &player.role);
+        .filter(|handle| handle.listens == Listens::Agent || scenario.asks(&handle.role))
+        .filter_map(|handle| {
+            let upstream = handle.endpoint.clone()?;
+            let hop = hop_to(scenario, &handle.role);
             Some(HopSpec { hop, upstream })
         })
         .collect();
-    hops.extend(of_participant(scenario, cast));
-    hops.extend(among_participants(scenario, cast));
+    hops.extend(of_participant(scenario, agents));
+    hops.extend(among_participants(scenario, agents));
     hops
 }
 
@@ -75,7 +75,7 @@ pub(super) fn known_to(scenario: &Scenario, from: &str, role: &str) -> Hop {
 }
 
 /// The hops over which participants use each other: whoever names a role is told where it is.
-fn among_participants(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
+fn among_participants(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let all = &scenario.participants;
     let pairs = all
         .iter()
@@ -83,7 +83,7 @@ fn among_participants(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
     let known = pairs
         .filter(|(from, to)| from.role != to.role && (from.knows(&to.role) || from.answers(to)));
     let specs = known.filter_map(|(from, to)| {
-        let upstream = cast.endpoint(&to.role)?;
+        let upstream = agents.endpoint(&to.role)?;
         let hop = Hop::new(&from.role, &to.role);
         Some(HopSpec { hop, upstream })
     });
@@ -91,14 +91,14 @@ fn among_participants(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
 }
 
 /// The hops over which the only participant calls others.
-fn of_participant(scenario: &Scenario, cast: &Cast) -> Vec<HopSpec> {
+fn of_participant(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let Some(role) = scenario.worker().map(|agent| &agent.role) else {
         return Vec::new();
     };
-    let green = match (&scenario.green, &cast.ground) {
-        (Green::Builtin(_), Some(ground)) => Some(ground.url().clone()),
+    let green = match (&scenario.green, &agents.environment_server) {
+        (Green::Builtin(_), Some(environment_server)) => Some(environment_server.url().clone()),
         (Green::Builtin(_), None) => None,
-        (Green::Agent(green), _) => cast.endpoint(&green.role),
+        (Green::Agent(green), _) => agents.endpoint(&green.role),
     };
     let Some(green) = green else {
         return Vec::new();

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// A trial to be judged.
-pub(super) struct Case<'a> {
+pub(super) struct JudgedTrial<'a> {
     pub(super) scenario: &'a Scenario,
     /// What is done with its snapshot.
     pub(super) snapshots: SnapshotMode,
@@ -34,7 +34,7 @@ pub(super) struct Case<'a> {
 
 /// What was seen in a trial.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct TrialObservation {
     pub(super) assessment: Option<Assessment>,
     pub(super) problems: Vec<Problem>,
     /// Roles by origin: each agent has its own and the recorder's in front of it.
@@ -45,12 +45,12 @@ pub(super) struct Seen {
 
 /// Judges a trial and writes what is kept of it into its folder.
 pub(super) fn judge(
-    trial: &Case<'_>,
+    trial: &JudgedTrial<'_>,
     transcript: Option<&Transcript>,
-    seen: Seen,
+    seen: TrialObservation,
     took: Duration,
 ) -> TrialReport {
-    let told = transcript.map(Told::of);
+    let told = transcript.map(TranscriptViews::of);
     let mut problems = seen.problems.clone();
     let assessment = seen.assessment.as_ref();
     problems.extend(assessment.and_then(|said| verdict(trial.scenario, said)));
@@ -60,7 +60,7 @@ pub(super) fn judge(
         None => {}
     }
     let problems = owned(trial.scenario, problems);
-    let Seen {
+    let TrialObservation {
         assessment, masker, ..
     } = seen;
     // What was said is judged, and what is written is masked.
@@ -91,12 +91,12 @@ pub(super) fn judge(
 }
 
 /// A transcript as it was said, by which expectations are judged, and as it is written.
-struct Told {
+struct TranscriptViews {
     said: Vec<Entry>,
     written: Vec<Entry>,
 }
 
-impl Told {
+impl TranscriptViews {
     fn of(transcript: &Transcript) -> Result<Self, TranscriptError> {
         Ok(Self {
             said: transcript.said()?,
@@ -139,7 +139,12 @@ fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
 }
 
 /// What the entries do not hold of what the scenario and its snapshot expect.
-fn compare(trial: &Case<'_>, told: &Told, seen: &Seen, so_far: &[Problem]) -> Vec<Problem> {
+fn compare(
+    trial: &JudgedTrial<'_>,
+    told: &TranscriptViews,
+    seen: &TrialObservation,
+    so_far: &[Problem],
+) -> Vec<Problem> {
     let mut problems: Vec<Problem> = seen
         .assessment
         .iter()
@@ -157,7 +162,7 @@ fn compare(trial: &Case<'_>, told: &Told, seen: &Seen, so_far: &[Problem]) -> Ve
 /// The expectations that are not met, judged by what was said and told by what is written.
 fn unmet(
     scenario: &Scenario,
-    told: &Told,
+    told: &TranscriptViews,
     assessment: &Assessment,
     masker: &Masker,
 ) -> Vec<Problem> {
@@ -189,9 +194,9 @@ fn unmet(
 
 /// Only a trial without other problems `is_well`, so that its transcript can be accepted.
 fn compare_snapshot(
-    trial: &Case<'_>,
+    trial: &JudgedTrial<'_>,
     entries: &[Entry],
-    seen: &Seen,
+    seen: &TrialObservation,
     is_well: bool,
 ) -> Option<Problem> {
     if trial.snapshots == SnapshotMode::Accept && !is_well {
@@ -223,7 +228,7 @@ fn different(path: &Path, outcome: &SnapshotOutcome) -> Option<Problem> {
     }
 }
 
-fn names(scenario: &Scenario, seen: &Seen) -> Names {
+fn names(scenario: &Scenario, seen: &TrialObservation) -> Names {
     Names {
         origins: seen.parties.clone(),
         roles: scenario
@@ -235,7 +240,7 @@ fn names(scenario: &Scenario, seen: &Seen) -> Names {
 }
 
 /// Writes `results.json`, as AgentBeats' leaderboards read it, and `report.json`.
-fn keep(trial: &Case<'_>, mut report: TrialReport) -> TrialReport {
+fn keep(trial: &JudgedTrial<'_>, mut report: TrialReport) -> TrialReport {
     let ids: BTreeMap<&str, &str> = trial
         .scenario
         .participants
@@ -318,7 +323,7 @@ mod tests {
         };
         let mut script = Script::default();
         script.exchange("runner -> green", [result(json!({}))]);
-        let told = Told {
+        let told = TranscriptViews {
             said: script.entries.clone(),
             written: script.entries,
         };

@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use super::{
     Problem, ProblemKind,
-    cast::{Part, Player},
+    agents::{AgentHandle, AgentStart},
     hops,
     hosted::Hosted,
     problem::chain,
 };
 use crate::{
     evaluator::pipeline::Keyring,
-    participant::{Launch, environment::Environment},
+    participant::{Launch, env_vars::EnvVars},
     recorder::Masker,
     scenario::{
         model::{Evaluator, Green, Policy, Scenario, Start},
@@ -53,7 +53,7 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
 /// What the agents of a pipeline are shown; nothing for other evaluators. Transcripts do not show it.
 pub(super) fn keyring(
     scenario: &Scenario,
-    environment: &Environment,
+    environment: &EnvVars,
     folder: &Path,
     masker: &Masker,
 ) -> Result<Keyring, Problem> {
@@ -77,49 +77,49 @@ fn draw() -> Secret {
     Secret::new(Uuid::new_v4().simple().to_string())
 }
 
-/// Tells a player where the participants are that it knows; `url` knows it of a hop.
+/// Tells an agent where the participants are that it knows; `url` knows it of a hop.
 pub(super) fn tell(
-    player: &mut Player,
+    handle: &mut AgentHandle,
     scenario: &Scenario,
     tokens: &BTreeMap<String, Secret>,
     url: impl Fn(&Hop) -> Option<Url>,
 ) {
     for other in &scenario.participants {
-        if let Part::Hosted {
+        if let AgentStart::Hosted {
             agent: Hosted::Remote(remote),
             ..
-        } = &mut player.part
+        } = &mut handle.start
         {
             let (there, back) = (
-                Hop::new(&player.role, &other.role),
-                Hop::new(&other.role, &player.role),
+                Hop::new(&handle.role, &other.role),
+                Hop::new(&other.role, &handle.role),
             );
             remote.bot = remote.bot.take().or_else(|| url(&there));
             remote.callback = remote.callback.take().or_else(|| url(&back));
             continue;
         }
-        let Some(url) = url(&hops::known_to(scenario, &player.role, &other.role)) else {
+        let Some(url) = url(&hops::known_to(scenario, &handle.role, &other.role)) else {
             continue;
         };
-        match &mut player.part {
-            Part::Program { launch, .. } | Part::Client(launch) => {
+        match &mut handle.start {
+            AgentStart::Program { launch, .. } | AgentStart::Client(launch) => {
                 fill(launch, &other.role, url.as_str());
             }
-            Part::Hosted {
+            AgentStart::Hosted {
                 agent: Hosted::Policy(policy),
                 ..
             }
-            | Part::Caller(policy) => {
+            | AgentStart::Caller(policy) => {
                 placeholder::fill_settings(&mut policy.settings, &other.role, url.as_str());
                 if let Some(details) = details(policy, &other.role, &url, tokens) {
-                    player.tools = Some(details);
+                    handle.tools = Some(details);
                 }
             }
-            Part::Hosted {
+            AgentStart::Hosted {
                 agent: Hosted::Bot(_) | Hosted::Remote(_),
                 ..
             }
-            | Part::None => {}
+            | AgentStart::None => {}
         }
     }
 }

@@ -3,14 +3,15 @@
 //! - [`event`]: what happens meanwhile, for those who show it
 //! - [`problem`], [`report`]: what came of it; `owner`: whose fault it is
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
-//! - `trial`, `cast`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, what
+//! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, what
 //!   passes
-//! - `hops`, `hosted`, `venue`, `calling`: who calls whom; agents of this process; where episodes are played;
+//! - `hops`, `hosted`, `episode_setup`, `caller`: who calls whom; agents of this process; where episodes are played;
 //!   participants that ask for their evaluation themselves
 
-mod calling;
-mod cast;
+mod agents;
+mod caller;
 mod criterion;
+mod episode_setup;
 pub mod event;
 mod fixed;
 mod hops;
@@ -24,7 +25,6 @@ mod requirements;
 mod scenario;
 mod serve;
 mod trial;
-mod venue;
 mod watch;
 
 use std::{path::PathBuf, sync::Arc, time::Instant};

@@ -52,14 +52,14 @@ pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
 }
 
 /// A request without its whole answer.
-struct Open<'a> {
+struct OpenRequest<'a> {
     hop: &'a Hop,
     /// The called party has said something: a participant that called the green agent was told what to
     /// do, and is waited for now.
     is_told: bool,
 }
 
-impl Open<'_> {
+impl OpenRequest<'_> {
     fn awaited(&self) -> &str {
         match self.is_told && self.hop.to == "green" && self.hop.from != "runner" {
             true => &self.hop.from,
@@ -75,7 +75,7 @@ impl Open<'_> {
     }
 }
 
-fn open_exchanges(entries: &[Entry]) -> Vec<Open<'_>> {
+fn open_exchanges(entries: &[Entry]) -> Vec<OpenRequest<'_>> {
     let mut open = BTreeMap::new();
     for entry in entries {
         match &entry.content {
@@ -84,7 +84,7 @@ fn open_exchanges(entries: &[Entry]) -> Vec<Open<'_>> {
             Content::Request { .. } => {
                 let hop = &entry.hop;
                 let is_told = false;
-                open.insert(entry.exchange, Open { hop, is_told });
+                open.insert(entry.exchange, OpenRequest { hop, is_told });
             }
             Content::Event { .. } => {
                 if let Some(exchange) = open.get_mut(&entry.exchange) {

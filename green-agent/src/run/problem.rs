@@ -73,7 +73,7 @@ impl Problem {
                 _,
                 Outcome::ModelError
                 | Outcome::EvaluatorError
-                | Outcome::EnvironmentError
+                | Outcome::EnvVarsError
                 | Outcome::HarnessError
                 | Outcome::NotRun
                 | Outcome::Interrupted,
@@ -111,7 +111,7 @@ impl Owner {
         match self {
             Self::Agent => Outcome::AgentError,
             Self::Evaluator => Outcome::EvaluatorError,
-            Self::Environment => Outcome::EnvironmentError,
+            Self::Environment => Outcome::EnvVarsError,
             Self::Model => Outcome::ModelError,
             Self::Harness => Outcome::HarnessError,
             Self::User => Outcome::Interrupted,
@@ -136,7 +136,7 @@ pub enum Outcome {
     /// The evaluator crashed, hung or broke the protocol.
     EvaluatorError,
     /// The environment, or a server beside the agents, broke.
-    EnvironmentError,
+    EnvVarsError,
     /// The harness broke: no port, no disk.
     HarnessError,
     /// It was not carried out: an unreadable file, something missing, an agent that was never ready.
@@ -159,7 +159,7 @@ impl Outcome {
             Self::AgentError => "agent error",
             Self::ModelError => "model error",
             Self::EvaluatorError => "evaluator error",
-            Self::EnvironmentError => "environment error",
+            Self::EnvVarsError => "environment error",
             Self::HarnessError => "harness error",
             Self::NotRun => "not run",
             Self::Interrupted => "interrupted",
@@ -317,7 +317,7 @@ mod tests {
             ),
             (
                 Owner::Environment,
-                Outcome::EnvironmentError,
+                Outcome::EnvVarsError,
                 Exit::Infrastructure,
             ),
             (Owner::Harness, Outcome::HarnessError, Exit::Infrastructure),
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_broken_machine_wins_over_a_bad_agent() {
-        assert!(Outcome::EnvironmentError > Outcome::AgentError);
+        assert!(Outcome::EnvVarsError > Outcome::AgentError);
         assert!(Outcome::AgentError > Outcome::Failed);
         assert!(!Outcome::ModelError.is_scored() && Outcome::AgentError.is_scored());
     }

@@ -117,7 +117,7 @@ impl TrialReport {
             Outcome::AgentError => WORTH.contains(&name).then_some(0.0),
             Outcome::ModelError
             | Outcome::EvaluatorError
-            | Outcome::EnvironmentError
+            | Outcome::EnvVarsError
             | Outcome::HarnessError
             | Outcome::NotRun
             | Outcome::Interrupted => None,
@@ -246,7 +246,7 @@ mod tests {
         let broken = ProblemKind::Hung.because("x").owned_by(Owner::Environment);
         let report = report(vec![trial(Some(0.0), Some(broken)), trial(Some(1.0), None)]);
         assert_eq!(report.means["score"], 1.0);
-        assert_eq!(report.outcomes[&Outcome::EnvironmentError], 1);
+        assert_eq!(report.outcomes[&Outcome::EnvVarsError], 1);
         assert_eq!(report.exit, Exit::Infrastructure);
     }
 }

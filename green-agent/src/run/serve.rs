@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Owner, Problem, RunEvent, RunOptions,
-    cast::{Cast, Player},
+    agents::{AgentHandle, TrialAgents},
     hops, requirements,
     scenario::supply,
     trial, watch,
@@ -29,48 +29,49 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         .map_err(ServeError)?;
     let folder = options.folder.join(&scenario.name);
     trial::make_folder(&folder).map_err(ServeError)?;
-    let mut cast = Cast::prepare(scenario, &installed, 1, &folder, Arc::new(|| ()), options)
-        .map_err(ServeError)?;
-    let hops = hops::hops(scenario, &cast);
+    let mut agents =
+        TrialAgents::prepare(scenario, &installed, 1, &folder, Arc::new(|| ()), options)
+            .map_err(ServeError)?;
+    let hops = hops::hops(scenario, &agents);
     // Nothing is recorded, so each hop leads where it leads.
-    cast.fill_in(scenario, |hop| {
+    agents.fill_in(scenario, |hop| {
         let spec = hops.iter().find(|spec| spec.hop == *hop)?;
         Some(spec.upstream.clone())
     });
-    let mut agents = Vec::new();
+    let mut processes = Vec::new();
     let served = async {
-        trial::start(&cast, None, &mut agents)?;
-        for player in &cast.players {
-            ready(player, scenario, &agents, options).await?;
+        trial::start(&agents, None, &mut processes)?;
+        for handle in &agents.handles {
+            ready(handle, scenario, &processes, options).await?;
         }
         // Nothing is evaluated, so a crash is nobody's failure.
-        let crash = watch::crash_of(&agents, scenario).await;
+        let crash = watch::crash_of(&processes, scenario).await;
         Err(crash.owned_by(Owner::Harness))
     };
     let ended = tokio::select! {
         ended = served => ended,
         () = options.interrupted() => Ok(()),
     };
-    watch::stop(agents, scenario.harness.timeout.stop).await;
+    watch::stop(processes, scenario.harness.timeout.stop).await;
     ended.map_err(ServeError)
 }
 
 async fn ready(
-    player: &Player,
+    handle: &AgentHandle,
     scenario: &Scenario,
-    agents: &[crate::participant::AgentProcess],
+    processes: &[crate::participant::AgentProcess],
     options: &RunOptions,
 ) -> Result<(), Problem> {
-    let Some(endpoint) = &player.endpoint else {
+    let Some(endpoint) = &handle.endpoint else {
         return Ok(());
     };
-    let process = agents.iter().find(|agent| agent.role() == player.role);
+    let process = processes.iter().find(|agent| agent.role() == handle.role);
     let limit = scenario.harness.timeout.ready;
-    let awaited = trial::awaited(player.listens);
-    let ready = wait_ready(&player.role, endpoint, awaited, process, limit).await;
+    let awaited = trial::awaited(handle.listens);
+    let ready = wait_ready(&handle.role, endpoint, awaited, process, limit).await;
     ready.map_err(|error| super::judge::not_ready(&error))?;
     options.tell(RunEvent::Serving {
-        role: player.role.clone(),
+        role: handle.role.clone(),
         url: endpoint.to_string(),
     });
     Ok(())

@@ -13,17 +13,17 @@ use url::Url;
 
 use super::{
     Phase, Problem, ProblemKind, RunEvent, RunOptions, TrialReport,
-    calling::Calling,
-    cast::{Cast, Part, seed},
+    agents::{AgentStart, TrialAgents, seed},
+    caller::EvaluationCaller,
+    episode_setup::EpisodeSetup,
     fixed,
     hops::{self, hop_to},
-    judge::{self, Case, Seen},
+    judge::{self, JudgedTrial, TrialObservation},
     owner::owner_of,
     problem::Owner,
     problem::chain,
     requirements::Installed,
-    venue::Venue,
-    watch::{self, Watched},
+    watch::{self, WatchOutcome},
 };
 use crate::{
     assessment::Assessment,
@@ -50,9 +50,9 @@ struct Trial<'a> {
 }
 
 /// What stands ready while a trial goes on.
-struct Stage<'a> {
-    cast: &'a Cast,
-    venue: Option<&'a Venue>,
+struct RunningTrial<'a> {
+    agents: &'a TrialAgents,
+    episode_setup: Option<&'a EpisodeSetup>,
     recorder: &'a Recorder,
     transcript: &'a Transcript,
 }
@@ -75,7 +75,7 @@ pub(super) async fn run(
             .join(format!("trial-{number}")),
         options,
     };
-    let mut seen = Seen::default();
+    let mut seen = TrialObservation::default();
     let transcript = match trial.carry_out(installed, begun, &mut seen).await {
         Ok(transcript) => Some(transcript),
         Err(problem) => {
@@ -83,7 +83,7 @@ pub(super) async fn run(
             None
         }
     };
-    let case = Case {
+    let case = JudgedTrial {
         scenario,
         snapshots: snapshots(found, options.snapshots),
         number,
@@ -106,7 +106,7 @@ impl Trial<'_> {
         &self,
         installed: &Installed,
         begun: Instant,
-        seen: &mut Seen,
+        seen: &mut TrialObservation,
     ) -> Result<Transcript, Problem> {
         make_folder(&self.folder)?;
         self.enter(Phase::Starting);
@@ -114,7 +114,7 @@ impl Trial<'_> {
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         let _ports = fixed::lease(self.scenario, self.options).await?;
         let printed = transcript.clone();
-        let mut cast = Cast::prepare(
+        let mut agents = TrialAgents::prepare(
             self.scenario,
             installed,
             self.number,
@@ -123,9 +123,9 @@ impl Trial<'_> {
             self.options,
         )?;
         let recorder = Recorder::start(
-            hops::hops(self.scenario, &cast),
+            hops::hops(self.scenario, &agents),
             transcript.clone(),
-            cast.masker.clone(),
+            agents.masker.clone(),
             RecorderOptions {
                 rewrite_cards: self.options.rewrite_cards,
                 ..RecorderOptions::default()
@@ -135,32 +135,38 @@ impl Trial<'_> {
             .await
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
         let seed = seed(self.scenario, self.options, self.number);
-        let venue = Venue::open(self.scenario, &cast, seed, &mut recorder, &transcript).await?;
-        cast.fill_in(self.scenario, |hop| recorder.url(hop));
-        seen.parties = self.parties(&cast, &recorder, venue.as_ref());
-        seen.masker = cast.masker.clone();
-        let stage = Stage {
-            cast: &cast,
-            venue: venue.as_ref(),
+        let episode_setup =
+            EpisodeSetup::open(self.scenario, &agents, seed, &mut recorder, &transcript).await?;
+        agents.fill_in(self.scenario, |hop| recorder.url(hop));
+        seen.parties = self.parties(&agents, &recorder, episode_setup.as_ref());
+        seen.masker = agents.masker.clone();
+        let running = RunningTrial {
+            agents: &agents,
+            episode_setup: episode_setup.as_ref(),
             recorder: &recorder,
             transcript: &transcript,
         };
-        let mut agents = Vec::new();
-        self.perform(&stage, &mut agents, seen).await;
+        let mut processes = Vec::new();
+        self.perform(&running, &mut processes, seen).await;
         self.enter(Phase::Stopping);
-        watch::stop(agents, self.scenario.harness.timeout.stop).await;
+        watch::stop(processes, self.scenario.harness.timeout.stop).await;
         recorder.stop().await;
         Ok(transcript)
     }
 
     /// Everything between the first agent's start and the evaluation's end.
-    async fn perform(&self, stage: &Stage<'_>, agents: &mut Vec<AgentProcess>, seen: &mut Seen) {
-        if let Err(problem) = start(stage.cast, stage.venue, agents) {
+    async fn perform(
+        &self,
+        running: &RunningTrial<'_>,
+        processes: &mut Vec<AgentProcess>,
+        seen: &mut TrialObservation,
+    ) {
+        if let Err(problem) = start(running.agents, running.episode_setup, processes) {
             return seen.problems.push(problem);
         }
         self.enter(Phase::WaitingForAgents);
         let ready = tokio::select! {
-            ready = self.all_ready(stage.cast, agents) => ready,
+            ready = self.all_ready(running.agents, processes) => ready,
             () = self.options.interrupted() => {
                 Err(ProblemKind::Interrupted.because("while agents were starting"))
             }
@@ -169,16 +175,20 @@ impl Trial<'_> {
             return seen.problems.push(problem);
         }
         self.enter(Phase::Evaluating);
-        self.evaluate(stage, agents, seen).await;
+        self.evaluate(running, processes, seen).await;
     }
 
-    async fn all_ready(&self, cast: &Cast, agents: &[AgentProcess]) -> Result<(), Problem> {
+    async fn all_ready(
+        &self,
+        agents: &TrialAgents,
+        processes: &[AgentProcess],
+    ) -> Result<(), Problem> {
         let limit = self.scenario.harness.timeout.ready;
-        let ready = cast.players.iter().filter_map(|player| {
-            let endpoint = player.endpoint.as_ref()?;
-            let process = agents.iter().find(|agent| agent.role() == player.role);
-            let awaited = awaited(player.listens);
-            Some(wait_ready(&player.role, endpoint, awaited, process, limit))
+        let ready = agents.handles.iter().filter_map(|handle| {
+            let endpoint = handle.endpoint.as_ref()?;
+            let process = processes.iter().find(|agent| agent.role() == handle.role);
+            let awaited = awaited(handle.listens);
+            Some(wait_ready(&handle.role, endpoint, awaited, process, limit))
         });
         try_join_all(ready)
             .await
@@ -186,10 +196,15 @@ impl Trial<'_> {
         Ok(())
     }
 
-    async fn evaluate(&self, stage: &Stage<'_>, agents: &[AgentProcess], seen: &mut Seen) {
-        let evaluation = self.evaluation(stage);
+    async fn evaluate(
+        &self,
+        running: &RunningTrial<'_>,
+        processes: &[AgentProcess],
+        seen: &mut TrialObservation,
+    ) {
+        let evaluation = self.evaluation(running);
         let (name, tell) = (self.scenario.name.clone(), self.options.listener.clone());
-        let masker = stage.cast.masker.clone();
+        let masker = running.agents.masker.clone();
         let hear: Listener = Arc::new(move |text: &str| {
             tell(RunEvent::Said {
                 scenario: name.clone(),
@@ -198,10 +213,15 @@ impl Trial<'_> {
         });
         // On the heap, because a whole conversation's state would weigh on every future around it.
         let assessing = Box::pin(async {
-            match Calling::of(self.scenario, stage.cast, stage.recorder) {
-                Some(calling) => {
-                    calling
-                        .assess(&evaluation, stage.venue, stage.transcript, &hear)
+            match EvaluationCaller::of(self.scenario, running.agents, running.recorder) {
+                Some(caller) => {
+                    caller
+                        .assess(
+                            &evaluation,
+                            running.episode_setup,
+                            running.transcript,
+                            &hear,
+                        )
                         .await
                 }
                 None => evaluation.assess(&hear).await,
@@ -209,8 +229,8 @@ impl Trial<'_> {
         });
         let watched = watch::watch(
             assessing,
-            agents,
-            stage.transcript,
+            processes,
+            running.transcript,
             self.scenario,
             self.options,
         );
@@ -237,14 +257,18 @@ impl Trial<'_> {
                 .iter()
                 .all(|one| one.kind != ProblemKind::Crashed)
         {
-            self.look_for_crash(stage.transcript, agents, seen).await;
+            self.look_for_crash(running.transcript, processes, seen)
+                .await;
         }
     }
 
     /// Whether the program that ended had said all that it had to say: what was said before the end
     /// decides. An evaluator has done its part once there is an assessment, a participant that ended in good
     /// order once the evaluation has completed.
-    fn had_done_its_part(&self, watched: &Watched<Result<Assessment, EvaluationError>>) -> bool {
+    fn had_done_its_part(
+        &self,
+        watched: &WatchOutcome<Result<Assessment, EvaluationError>>,
+    ) -> bool {
         let (Some(ended), Some(Ok(assessment))) = (&watched.ended, &watched.outcome) else {
             return false;
         };
@@ -260,8 +284,8 @@ impl Trial<'_> {
     async fn look_for_crash(
         &self,
         transcript: &Transcript,
-        agents: &[AgentProcess],
-        seen: &mut Seen,
+        processes: &[AgentProcess],
+        seen: &mut TrialObservation,
     ) {
         let broke = transcript.entries().is_ok_and(|entries| {
             entries
@@ -270,28 +294,28 @@ impl Trial<'_> {
         });
         if broke {
             seen.problems
-                .extend(watch::crash_behind(agents, self.scenario).await);
+                .extend(watch::crash_behind(processes, self.scenario).await);
         }
     }
 
-    fn evaluation<'b>(&'b self, stage: &'b Stage<'_>) -> Evaluation<'b> {
-        let url = |role: &str| stage.recorder.url(&hop_to(self.scenario, role));
+    fn evaluation<'b>(&'b self, running: &'b RunningTrial<'_>) -> Evaluation<'b> {
+        let url = |role: &str| running.recorder.url(&hop_to(self.scenario, role));
         let participants = self.scenario.participants.iter();
         Evaluation {
             green: &self.scenario.green,
-            episode: stage.venue.map(Venue::evaluator),
+            episode: running.episode_setup.map(EpisodeSetup::evaluator),
             green_url: match &self.scenario.green {
                 Green::Agent(agent) => url(&agent.role),
-                Green::Builtin(_) => stage
-                    .cast
-                    .ground
+                Green::Builtin(_) => running
+                    .agents
+                    .environment_server
                     .as_ref()
-                    .map(|ground| ground.url().clone()),
+                    .map(|environment_server| environment_server.url().clone()),
             },
             participants: participants
                 .filter_map(|agent| Some((agent.role.clone(), url(&agent.role)?)))
                 .collect(),
-            keyring: &stage.cast.keyring,
+            keyring: &running.agents.keyring,
             config: &self.scenario.config,
             limit: self.scenario.harness.timeout.total,
         }
@@ -300,26 +324,30 @@ impl Trial<'_> {
     /// Who stands behind each address: its own, and the recorder's in front of it.
     fn parties(
         &self,
-        cast: &Cast,
+        agents: &TrialAgents,
         recorder: &Recorder,
-        venue: Option<&Venue>,
+        episode_setup: Option<&EpisodeSetup>,
     ) -> BTreeMap<String, String> {
         let origin = |url: &Url| url.origin().ascii_serialization();
-        let recorded = hops::hops(self.scenario, cast)
+        let recorded = hops::hops(self.scenario, agents)
             .into_iter()
             .filter_map(|spec| Some((origin(&recorder.url(&spec.hop)?), spec.hop.to)));
-        let own = cast.players.iter().filter_map(|player| {
-            let endpoint = player.endpoint.as_ref()?;
-            Some((origin(endpoint), player.role.clone()))
+        let own = agents.handles.iter().filter_map(|handle| {
+            let endpoint = handle.endpoint.as_ref()?;
+            Some((origin(endpoint), handle.role.clone()))
         });
-        let ground = cast
-            .ground
+        let environment_server = agents
+            .environment_server
             .iter()
-            .map(|ground| (origin(ground.url()), "green".to_owned()));
-        let tap = venue
-            .and_then(Venue::tap)
+            .map(|environment_server| (origin(environment_server.url()), "green".to_owned()));
+        let tap = episode_setup
+            .and_then(EpisodeSetup::tap)
             .map(|tap| (origin(tap), "recorder".to_owned()));
-        recorded.chain(own).chain(ground).chain(tap).collect()
+        recorded
+            .chain(own)
+            .chain(environment_server)
+            .chain(tap)
+            .collect()
     }
 
     fn enter(&self, phase: Phase) {
@@ -331,32 +359,35 @@ impl Trial<'_> {
     }
 }
 
-/// Starts the agents one after the other; those that were started stand in `agents` even if a later
+/// Starts the agents one after the other; those that were started stand in `processes` even if a later
 /// one could not be.
 pub(super) fn start(
-    cast: &Cast,
-    venue: Option<&Venue>,
-    agents: &mut Vec<AgentProcess>,
+    agents: &TrialAgents,
+    episode_setup: Option<&EpisodeSetup>,
+    processes: &mut Vec<AgentProcess>,
 ) -> Result<(), Problem> {
-    for player in &cast.players {
-        match &player.part {
+    for handle in &agents.handles {
+        match &handle.start {
             // Those that call begin when there is somebody to call.
-            Part::None | Part::Client(_) | Part::Caller(_) => {}
-            Part::Hosted { booth, agent } => {
-                let preset = player
+            AgentStart::None | AgentStart::Client(_) | AgentStart::Caller(_) => {}
+            AgentStart::Hosted {
+                local_server,
+                agent,
+            } => {
+                let preset = handle
                     .tools
                     .clone()
-                    .or_else(|| venue.and_then(Venue::preset));
-                let (role, url) = (player.role.clone(), booth.url().clone());
-                booth.serve(agent.clone().app(role, url, preset));
+                    .or_else(|| episode_setup.and_then(EpisodeSetup::preset));
+                let (role, url) = (handle.role.clone(), local_server.url().clone());
+                local_server.serve(agent.clone().app(role, url, preset));
             }
-            Part::Program { launch, .. } => agents.push(started(launch)?),
+            AgentStart::Program { launch, .. } => processes.push(started(launch)?),
         }
     }
     Ok(())
 }
 
-/// What shows that a player is ready.
+/// What shows that an agent is ready.
 pub(super) fn awaited(listens: Listens) -> Awaited {
     match listens {
         Listens::Agent => Awaited::Card,

@@ -22,15 +22,15 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 const CRASH_SHOWS: Duration = Duration::from_secs(1);
 
 /// What became of an evaluation, and what went wrong around it.
-pub(super) struct Watched<T> {
+pub(super) struct WatchOutcome<T> {
     pub(super) outcome: Option<T>,
     pub(super) problem: Option<Problem>,
     /// The program whose end is the problem.
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<ExitedAgent>,
 }
 
 /// A program that ended by itself while the evaluation ran.
-pub(super) struct Ended {
+pub(super) struct ExitedAgent {
     pub(super) role: String,
     pub(super) exit: AgentExit,
 }
@@ -42,20 +42,20 @@ pub(super) async fn watch<T>(
     transcript: &Transcript,
     scenario: &Scenario,
     options: &RunOptions,
-) -> Watched<T> {
+) -> WatchOutcome<T> {
     let limits = &scenario.harness.timeout;
     let mut evaluation = std::pin::pin!(evaluation);
-    let ended = |problem| Watched {
+    let ended = |problem| WatchOutcome {
         outcome: None,
         problem: Some(problem),
         ended: None,
     };
     tokio::select! {
-        outcome = &mut evaluation => Watched { outcome: Some(outcome), problem: None, ended: None },
-        (agent, exit) = first_exit(agents) => Watched {
+        outcome = &mut evaluation => WatchOutcome { outcome: Some(outcome), problem: None, ended: None },
+        (agent, exit) = first_exit(agents) => WatchOutcome {
             outcome: timeout(LAST_WORDS, &mut evaluation).await.ok(),
             problem: Some(crashed(agent, exit, scenario)),
-            ended: Some(Ended { role: agent.role().to_owned(), exit }),
+            ended: Some(ExitedAgent { role: agent.role().to_owned(), exit }),
         },
         problem = too_long(transcript, limits) => {
             ended(problem.owned_by(awaited_in(transcript, scenario)))

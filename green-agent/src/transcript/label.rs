@@ -46,7 +46,7 @@ pub const STATES: [&str; 8] = [
 pub const UNKNOWN: &str = "unknown";
 
 /// One thing that an entry shows, with each of its names, the most usual first.
-pub type Happening = Vec<String>;
+pub type LabeledEvent = Vec<String>;
 
 /// All labels of an entry.
 pub fn labels(entry: &Entry) -> Vec<String> {
@@ -55,12 +55,12 @@ pub fn labels(entry: &Entry) -> Vec<String> {
 
 /// What an entry shows, thing by thing: labels that name the same thing are kept together, so that
 /// one call of a tool cannot be taken for two.
-pub fn happenings(entry: &Entry) -> Vec<Happening> {
+pub fn happenings(entry: &Entry) -> Vec<LabeledEvent> {
     let asked = wire::ask(&entry.content).map(|ask| of_ask(ask, &entry.content));
     asked.into_iter().chain(of_answer(&entry.content)).collect()
 }
 
-fn of_ask(ask: Ask<'_>, content: &Content) -> Happening {
+fn of_ask(ask: Ask<'_>, content: &Content) -> LabeledEvent {
     match ask {
         Ask::Card => vec!["request:card".to_owned()],
         Ask::A2a(method) => vec![format!("request:{method}")],
@@ -69,7 +69,7 @@ fn of_ask(ask: Ask<'_>, content: &Content) -> Happening {
     }
 }
 
-fn of_mcp(method: &str, params: Option<&Value>) -> Happening {
+fn of_mcp(method: &str, params: Option<&Value>) -> LabeledEvent {
     let tool = params
         .filter(|_| method == "tools/call")
         .and_then(|params| params.get("name")?.as_str());
@@ -81,7 +81,7 @@ fn of_mcp(method: &str, params: Option<&Value>) -> Happening {
         .collect()
 }
 
-fn of_http(content: &Content) -> Happening {
+fn of_http(content: &Content) -> LabeledEvent {
     match content {
         Content::Request { method, path, .. } => vec![format!("request:{method} {path}")],
         Content::Reply { .. } | Content::Event { .. } | Content::End | Content::Failure { .. } => {
@@ -90,7 +90,7 @@ fn of_http(content: &Content) -> Happening {
     }
 }
 
-fn of_answer(content: &Content) -> Vec<Happening> {
+fn of_answer(content: &Content) -> Vec<LabeledEvent> {
     let body = content.body().and_then(|body| body.json());
     match content {
         Content::Request { .. } => Vec::new(),
@@ -104,11 +104,11 @@ fn of_answer(content: &Content) -> Vec<Happening> {
     }
 }
 
-fn of_status_code(status: u16) -> Option<Happening> {
+fn of_status_code(status: u16) -> Option<LabeledEvent> {
     (status >= 400).then(|| vec![format!("http:{status}")])
 }
 
-fn of_body(body: &Value) -> Vec<Happening> {
+fn of_body(body: &Value) -> Vec<LabeledEvent> {
     if let Some(fault) = wire::fault(body) {
         return vec![vec![format!("error:{}", fault.code)]];
     }
@@ -125,19 +125,19 @@ fn of_body(body: &Value) -> Vec<Happening> {
     }
 }
 
-fn of_task(task: &Value) -> Vec<Happening> {
+fn of_task(task: &Value) -> Vec<LabeledEvent> {
     let artifacts = task.get("artifacts").and_then(Value::as_array);
     let artifacts = artifacts.into_iter().flatten().map(of_artifact);
     let state = of_state(task, ["task", "status"]);
     state.into_iter().chain(artifacts).collect()
 }
 
-fn of_state(object: &Value, names: [&str; 2]) -> Option<Happening> {
+fn of_state(object: &Value, names: [&str; 2]) -> Option<LabeledEvent> {
     let state = wire::state(object)?;
     Some(names.iter().map(|name| format!("{name}:{state}")).collect())
 }
 
-fn of_artifact(artifact: &Value) -> Happening {
+fn of_artifact(artifact: &Value) -> LabeledEvent {
     let name = wire::artifact_name(artifact).unwrap_or_default();
     vec![format!("artifact:{name}")]
 }

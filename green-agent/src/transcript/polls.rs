@@ -10,14 +10,14 @@ use super::{Content, Hop, wire};
 
 /// What polls were answered with so far.
 #[derive(Debug, Default)]
-pub(super) struct Polls {
+pub(super) struct PollAnswers {
     /// The exchanges that are polls and have no reply yet.
     open: BTreeSet<u64>,
     /// The last answer to a poll over each hop.
     answers: BTreeMap<Hop, Value>,
 }
 
-impl Polls {
+impl PollAnswers {
     /// Whether an entry shows that somebody did something: all do but polls, and replies to them that say what the
     /// reply before said.
     pub(super) fn is_sign_of_life(&mut self, hop: &Hop, exchange: u64, content: &Content) -> bool {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_poll_is_a_sign_of_life_when_its_answer_is_new() {
-        let (mut polls, hop) = (Polls::default(), Hop::new("runner", "green"));
+        let (mut polls, hop) = (PollAnswers::default(), Hop::new("runner", "green"));
         for (exchange, content, expected) in [
             (1, request("message/send"), true),
             (1, reply(1, "working"), true),

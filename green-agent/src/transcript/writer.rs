@@ -25,7 +25,7 @@ use std::{
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::{Body, Content, Direction, Entry, Hop, TranscriptError, polls::Polls, reader};
+use super::{Body, Content, Direction, Entry, Hop, TranscriptError, polls::PollAnswers, reader};
 
 /// How much of unmasked bodies is kept, in bytes of their entries. Of more the masked form is judged.
 const SAID_LIMIT: usize = 64 * 1024 * 1024;
@@ -48,7 +48,7 @@ struct Log {
     file: File,
     written: u64,
     broken: Option<Arc<io::Error>>,
-    polls: Polls,
+    polls: PollAnswers,
     /// Bodies as they were said, where they were masked, by the entry's number.
     said: BTreeMap<u64, Body>,
     said_bytes: usize,
@@ -83,7 +83,7 @@ impl Transcript {
                 file,
                 written: 0,
                 broken: None,
-                polls: Polls::default(),
+                polls: PollAnswers::default(),
                 said: BTreeMap::new(),
                 said_bytes: 0,
             }),

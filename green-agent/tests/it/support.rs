@@ -30,7 +30,7 @@ pub(crate) fn script(dir: &Path, script: &str) -> Launch {
         working_dir: dir.to_owned(),
         log: dir.join("purple.log"),
         mask: Arc::new(str::to_owned),
-        alive: Arc::new(|| ()),
+        on_activity: Arc::new(|| ()),
         sink: None,
         grace: Duration::from_millis(200),
         keeper: keeper(),

@@ -4,18 +4,18 @@
 //!
 //! - [`EpisodeEvaluator`]: an [`Evaluator`], in the runner and as a green agent
 //! - [`router`](fn@router): the green agent with its environments, at one address
-//! - `play`: an episode that was opened, and the details by which it is reached
+//! - `running`: an episode that was opened, and the details by which it is reached
 //! - `details`: how task and details stand in messages
-//! - `calls`, `called`: the two directions
+//! - `evaluator_calls`, `participant_calls`: the two directions
 //! - `result`: what came of it
 
-mod called;
-mod calls;
 mod details;
-mod play;
+mod evaluator_calls;
+mod participant_calls;
+mod request;
 mod result;
 mod router;
-mod wish;
+mod running;
 
 use std::{
     fmt,
@@ -39,23 +39,23 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::{
-    own::{AssessError, Evaluator, Verdict},
+    custom::{AssessError, Evaluator, Verdict},
+    reporter::Reporter,
     request::AssessmentRequest,
-    voice::Voice,
 };
 use crate::scenario::episode::{Delivery, Episode};
-use play::Play;
 pub use router::{MCP_PATH, router};
+use running::RunningEpisode;
 
 /// Makes an environment by name and seed; `None` if there is none of that name.
 pub type NewEnvironment = Arc<dyn Fn(&str, u64) -> Option<Box<dyn Environment>> + Send + Sync>;
 
 /// Hears every token before it is sent, so that it can be kept out of what is recorded.
-pub type Confidant = Arc<dyn Fn(&Secret) + Send + Sync>;
+pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
 
 /// How participants reach the environments of an evaluator.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct EnvironmentAccess {
     /// The MCP endpoint over HTTP.
     pub url: Url,
     /// The program, with its arguments, that a participant starts to reach it over stdio. It finds the
@@ -68,12 +68,12 @@ pub struct EpisodeEvaluator {
     settings: Episode,
     seed: u64,
     episodes: Episodes,
-    reach: Reach,
+    reach: EnvironmentAccess,
     environments: NewEnvironment,
-    confidant: Confidant,
+    secret_sink: SecretSink,
     limits: Limits,
     /// An episode that was opened before it was asked for.
-    waiting: Mutex<Option<Play>>,
+    waiting: Mutex<Option<RunningEpisode>>,
     /// Nobody works any more.
     over: watch::Sender<bool>,
 }
@@ -81,14 +81,14 @@ pub struct EpisodeEvaluator {
 impl EpisodeEvaluator {
     /// An evaluator whose episodes are served at `reach`. What requests do not say is as in `settings`,
     /// and environments are made from `seed`.
-    pub fn new(settings: Episode, seed: u64, episodes: Episodes, reach: Reach) -> Self {
+    pub fn new(settings: Episode, seed: u64, episodes: Episodes, reach: EnvironmentAccess) -> Self {
         Self {
             settings,
             seed,
             episodes,
             reach,
             environments: Arc::new(environments::builtin),
-            confidant: Arc::new(|_| ()),
+            secret_sink: Arc::new(|_| ()),
             limits: Limits::default(),
             waiting: Mutex::default(),
             over: watch::Sender::default(),
@@ -104,8 +104,8 @@ impl EpisodeEvaluator {
 
     /// With somebody who hears every token before it is sent.
     #[must_use]
-    pub fn with_confidant(mut self, confidant: Confidant) -> Self {
-        self.confidant = confidant;
+    pub fn with_secret_sink(mut self, secret_sink: SecretSink) -> Self {
+        self.secret_sink = secret_sink;
         self
     }
 
@@ -118,7 +118,7 @@ impl EpisodeEvaluator {
 
     /// The longest that an evaluation takes.
     pub fn longest(&self) -> Duration {
-        self.settings.limits.time + calls::LAST_WORDS + Duration::from_secs(60)
+        self.settings.limits.time + evaluator_calls::LAST_WORDS + Duration::from_secs(60)
     }
 
     /// Opens the next evaluation's episode now and gives its details, for a participant that is to have
@@ -127,9 +127,9 @@ impl EpisodeEvaluator {
     /// # Errors
     /// If the episode cannot be opened.
     pub async fn open_ahead(&self) -> Result<ConnectionDetails, AssessError> {
-        let play = self.open(&self.settings, self.seed).await?;
-        let details = play.details.clone();
-        *lock(&self.waiting) = Some(play);
+        let running = self.open(&self.settings, self.seed).await?;
+        let details = running.details.clone();
+        *lock(&self.waiting) = Some(running);
         Ok(details)
     }
 
@@ -139,16 +139,16 @@ impl EpisodeEvaluator {
     }
 
     /// The episode that was opened ahead, or a new one.
-    async fn next(&self, settings: &Episode, seed: u64) -> Result<Play, AssessError> {
+    async fn next(&self, settings: &Episode, seed: u64) -> Result<RunningEpisode, AssessError> {
         let waiting = lock(&self.waiting).take();
         match waiting {
-            Some(play) => Ok(play),
+            Some(running) => Ok(running),
             None => self.open(settings, seed).await,
         }
     }
 
-    async fn open(&self, settings: &Episode, seed: u64) -> Result<Play, AssessError> {
-        let stage = play::Stage {
+    async fn open(&self, settings: &Episode, seed: u64) -> Result<RunningEpisode, AssessError> {
+        let options = running::EpisodeOptions {
             settings,
             seed,
             episodes: &self.episodes,
@@ -156,9 +156,11 @@ impl EpisodeEvaluator {
             environments: &self.environments,
             now: now(),
         };
-        let play = stage.open().await?;
-        play.secrets().for_each(|secret| (self.confidant)(secret));
-        Ok(play)
+        let running = options.open().await?;
+        running
+            .secrets()
+            .for_each(|secret| (self.secret_sink)(secret));
+        Ok(running)
     }
 
     /// The settings and the seed of a request whose config says something about them.
@@ -197,7 +199,7 @@ impl Evaluator for EpisodeEvaluator {
     async fn assess(
         &self,
         request: &AssessmentRequest,
-        voice: &Voice,
+        reporter: &Reporter,
     ) -> Result<Verdict, AssessError> {
         let [(role, url)] = &request.participants[..] else {
             let found = request.participants.len();
@@ -205,24 +207,28 @@ impl Evaluator for EpisodeEvaluator {
             return Err(AssessError::Rejected(why));
         };
         let (settings, seed) = self.configured(&request.config)?;
-        let play = self.next(&settings, seed).await?;
-        let task = &play.opened.task;
+        let running = self.next(&settings, seed).await?;
+        let task = &running.opened.task;
         let said = format!("{role} works on {}: {}", task.task_id, task.goal);
-        voice.say(said).await?;
-        let calling = calls::Calling {
+        reporter.say(said).await?;
+        let calling = evaluator_calls::CallOptions {
             role,
             url,
             settings: &settings,
             limits: self.limits,
         };
-        let played = calling.play(&play, &self.episodes).await;
-        let outcome = play.close(&self.episodes).await;
-        result::verdict(&play, seed, &outcome, Some(&played?))
+        let played = calling.run(&running, &self.episodes).await;
+        let outcome = running.close(&self.episodes).await;
+        result::verdict(&running, seed, &outcome, Some(&played?))
     }
 
-    async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
-        wish::check(message, &self.settings.environment).map_err(AssessError::Rejected)?;
-        let play = self.next(&self.settings, self.seed).await?;
+    async fn welcome(
+        &self,
+        message: &Message,
+        reporter: &Reporter,
+    ) -> Result<Verdict, AssessError> {
+        request::check(message, &self.settings.environment).map_err(AssessError::Rejected)?;
+        let running = self.next(&self.settings, self.seed).await?;
         let asked = message
             .extensions
             .iter()
@@ -230,12 +236,12 @@ impl Evaluator for EpisodeEvaluator {
         let acknowledge = self.settings.acknowledge.filter(|_| asked);
         let mut over = self.over.subscribe();
         let told = tokio::select! {
-            told = called::tell(&play, &self.settings, acknowledge, voice, &self.episodes) => told,
+            told = participant_calls::tell(&running, &self.settings, acknowledge, reporter, &self.episodes) => told,
             _ = over.wait_for(|over| *over) => Ok(()),
         };
-        let outcome = play.close(&self.episodes).await;
+        let outcome = running.close(&self.episodes).await;
         told?;
-        result::verdict(&play, self.seed, &outcome, None)
+        result::verdict(&running, self.seed, &outcome, None)
     }
 }
 
@@ -266,7 +272,7 @@ mod tests {
     use crate::scenario::episode::DetailsShape;
 
     fn evaluator() -> EpisodeEvaluator {
-        let reach = Reach {
+        let reach = EnvironmentAccess {
             url: "http://127.0.0.1:9/mcp".parse().unwrap(),
             relay: Vec::new(),
         };
@@ -311,7 +317,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_environment_must_be_known_and_one_participant_named() {
-        let voice = Voice::to(Arc::new(|_: &str| ()));
+        let reporter = Reporter::to(Arc::new(|_: &str| ()));
         for (participants, config, expected) in [
             (vec![], json!({}), "participants: expected one, found 0"),
             (
@@ -325,7 +331,7 @@ mod tests {
                 participants,
                 config,
             };
-            let error = evaluator().assess(&request, &voice).await.unwrap_err();
+            let error = evaluator().assess(&request, &reporter).await.unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
     }

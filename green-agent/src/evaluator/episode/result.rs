@@ -3,8 +3,8 @@
 use mcp_tools::episodes::{Ended, Outcome};
 use serde_json::{Value, json};
 
-use super::{calls::Participant, play::Play};
-use crate::evaluator::own::{AssessError, Verdict};
+use super::{evaluator_calls::Participant, running::RunningEpisode};
+use crate::evaluator::custom::{AssessError, Verdict};
 
 /// The verdict: the score is that of the environment's state. An episode that the participant did not end
 /// itself, by submitting, counts as failed.
@@ -13,7 +13,7 @@ use crate::evaluator::own::{AssessError, Verdict};
 /// If the environment broke, or the participant's model could not be asked: neither says anything about the
 /// participant.
 pub(super) fn verdict(
-    play: &Play,
+    running: &RunningEpisode,
     seed: u64,
     outcome: &Outcome,
     participant: Option<&Participant>,
@@ -24,7 +24,7 @@ pub(super) fn verdict(
     if let Some(fault) = participant.and_then(Participant::model_fault) {
         return Err(AssessError::Model(fault));
     }
-    let task = &play.opened.task;
+    let task = &running.opened.task;
     let tools: Vec<&str> = outcome
         .trace
         .iter()

@@ -17,14 +17,14 @@ use serde_json::{Map, Value};
 use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 use uuid::Uuid;
 
-use super::{crew::Colleague, error::Fault};
+use super::{agent_directory::SkillAgent, error::Fault};
 
 /// How long an agent may take to be told that nobody waits for it.
-const GOODBYE: Duration = Duration::from_secs(5);
+const CANCEL_LIMIT: Duration = Duration::from_secs(5);
 
 /// Cancellations that agents are still being told of, and who could not be told.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Goodbyes(Arc<Mutex<Said>>);
+pub(super) struct PendingCancellations(Arc<Mutex<Said>>);
 
 #[derive(Debug, Default)]
 struct Said {
@@ -33,7 +33,7 @@ struct Said {
     untold: Vec<String>,
 }
 
-impl Goodbyes {
+impl PendingCancellations {
     /// Waits until all have been told, or their time is over. Gives who may still be working, and why.
     pub(super) async fn said(&self) -> Vec<String> {
         let Said {
@@ -66,11 +66,11 @@ pub(super) struct Agent {
     pub(super) found: Arc<Discovered>,
     pub(super) skill: Skill,
     pub(super) options: Options,
-    pub(super) goodbyes: Goodbyes,
+    pub(super) cancellations: PendingCancellations,
 }
 
 #[async_trait]
-impl Colleague for Agent {
+impl SkillAgent for Agent {
     fn name(&self) -> &str {
         &self.found.card.name
     }
@@ -227,10 +227,11 @@ impl Drop for OpenTask<'_> {
             (false, _, _) => {}
             (true, Some(id), Ok(runtime)) => {
                 let (found, options) = (agent.found.clone(), agent.options.clone());
-                let telling = runtime.spawn(async move { goodbye(&found, &options, &id).await });
-                agent.goodbyes.tell(telling);
+                let telling =
+                    runtime.spawn(async move { cancel_or_say_why(&found, &options, &id).await });
+                agent.cancellations.tell(telling);
             }
-            (true, None, _) => agent.goodbyes.cannot_tell(self.nothing_to_cancel()),
+            (true, None, _) => agent.cancellations.cannot_tell(self.nothing_to_cancel()),
             // The program ends, and with it whatever could be told or shown.
             (true, Some(_), Err(_)) => {}
         }
@@ -238,13 +239,13 @@ impl Drop for OpenTask<'_> {
 }
 
 /// Cancels a task, and tells why it perhaps goes on.
-async fn goodbye(found: &Discovered, options: &Options, task: &str) -> Option<String> {
-    let why = match timeout(GOODBYE, cancel(found, options, task)).await {
+async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) -> Option<String> {
+    let why = match timeout(CANCEL_LIMIT, cancel(found, options, task)).await {
         Ok(Ok(outcome)) if outcome.state != State::Working => return None,
         Ok(Ok(_)) => "it answers that it goes on".to_owned(),
         Ok(Err(error)) if has_ended(&error) => return None,
         Ok(Err(error)) => error.to_string(),
-        Err(_) => format!("no answer within {GOODBYE:?}"),
+        Err(_) => format!("no answer within {CANCEL_LIMIT:?}"),
     };
     let agent = &found.card.name;
     let told = format!("{agent} was told to stop task {task} and may still be working: {why}");

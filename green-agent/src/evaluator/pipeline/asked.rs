@@ -4,7 +4,7 @@ use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Message, Metadata};
 use serde_json::{Value, json};
 
 use crate::{
-    evaluator::own::AssessError,
+    evaluator::custom::AssessError,
     scenario::pipeline::{Pipeline, REQUIREMENTS, Step},
 };
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::{
-    crew::{Colleague, Crew},
+    agent_directory::{AgentDirectory, SkillAgent},
     error::Fault,
 };
 use crate::scenario::{
@@ -31,7 +31,7 @@ pub(super) fn pipeline(config: &str) -> Pipeline {
 
 /// Agents by skill, each with what it answers, one call after the other; the last answer stays.
 #[derive(Clone, Default)]
-pub(super) struct Rehearsed {
+pub(super) struct ScriptedDirectory {
     answers: Arc<Mutex<BTreeMap<String, Vec<Answer>>>>,
     /// The skills and inputs of all calls, in the order in which they began.
     pub(super) calls: Arc<Mutex<Vec<(String, Value)>>>,
@@ -46,7 +46,7 @@ pub(super) enum Answer {
     Hangs,
 }
 
-impl Rehearsed {
+impl ScriptedDirectory {
     pub(super) fn with(self, skill: &str, answers: impl Into<Vec<Answer>>) -> Self {
         let answers = answers.into();
         self.answers
@@ -72,13 +72,13 @@ impl Rehearsed {
 }
 
 #[async_trait]
-impl Crew for Rehearsed {
-    async fn find(&self, skill: &str, _anew: bool) -> Result<Box<dyn Colleague>, Fault> {
+impl AgentDirectory for ScriptedDirectory {
+    async fn find(&self, skill: &str, _anew: bool) -> Result<Box<dyn SkillAgent>, Fault> {
         if self.answers.lock().unwrap().contains_key(skill) {
             return Ok(Box::new(Actor {
                 skill: skill.to_owned(),
                 name: format!("{skill}-agent"),
-                crew: self.clone(),
+                agent_directory: self.clone(),
             }));
         }
         Err(Fault::Nobody {
@@ -90,11 +90,11 @@ impl Crew for Rehearsed {
 struct Actor {
     skill: String,
     name: String,
-    crew: Rehearsed,
+    agent_directory: ScriptedDirectory,
 }
 
 #[async_trait]
-impl Colleague for Actor {
+impl SkillAgent for Actor {
     fn name(&self) -> &str {
         &self.name
     }
@@ -102,8 +102,8 @@ impl Colleague for Actor {
     async fn work(&self, input: &Map<String, Value>) -> Result<Value, Fault> {
         let input = Value::Object(input.clone());
         let call = (self.skill.clone(), input);
-        self.crew.calls.lock().unwrap().push(call);
-        match self.crew.next(&self.skill) {
+        self.agent_directory.calls.lock().unwrap().push(call);
+        match self.agent_directory.next(&self.skill) {
             Answer::Gives(output) => Ok(output),
             Answer::Fails(why) => Err(Fault::Failed {
                 why: why.to_owned(),

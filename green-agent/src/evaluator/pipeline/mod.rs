@@ -8,28 +8,28 @@
 //! - [`router`](fn@router): that agent, at one address
 //! - `schedule`, `document`: which step may begin, and with what
 //! - `run`, `step`: the steps in that order, each as often as it may be tried
-//! - `crew`: the seam to the agents; behind it `directory` and `registered`, by which they are found, and
-//!   `agent`, one at work on the pipeline's `terms`
+//! - `agent_directory`: the seam to the agents; behind it `address_directory` and `registry_directory`, by which they are found, and
+//!   `agent`, one at work on the pipeline's `call_context`
 //! - [`Keyring`]: what agents are shown to let the pipeline in
 //! - `asked`: what a message asks for
 //! - `result`, `error`: what came of it, and why not more
 
+mod address_directory;
 mod agent;
+mod agent_directory;
 mod asked;
-mod crew;
-mod directory;
+mod call_context;
 mod document;
 mod error;
 #[cfg(test)]
 mod fixture;
 mod keyring;
-mod registered;
+mod registry_directory;
 mod result;
 mod router;
 mod run;
 mod schedule;
 mod step;
-mod terms;
 
 use std::{
     fmt,
@@ -47,15 +47,15 @@ use serde_json::Value;
 use url::Url;
 
 use self::{
-    directory::{Directory, Listed},
-    registered::Everybody,
-    run::Course,
-    terms::Terms,
+    address_directory::{AddressDirectory, ListedAddress},
+    call_context::CallContext,
+    registry_directory::CombinedDirectory,
+    run::PipelineRun,
 };
 use super::{
-    own::{AssessError, Evaluator, Verdict},
+    custom::{AssessError, Evaluator, Verdict},
+    reporter::Reporter,
     request::AssessmentRequest,
-    voice::Voice,
 };
 use crate::scenario::pipeline::{Pipeline, Place, REQUIREMENTS};
 pub use keyring::{Key, Keyring, KeyringError};
@@ -103,31 +103,34 @@ impl PipelineEvaluator {
         &self,
         requirements: Value,
         participants: &[(String, Url)],
-        voice: &Voice,
+        reporter: &Reporter,
     ) -> Result<Verdict, AssessError> {
-        let crew = self.crew(participants)?;
-        if crew.is_empty() {
+        let agent_directory = self.agent_directory(participants)?;
+        if agent_directory.is_empty() {
             let why = "no agents are known here: expected participants in the request, or to be served with \
                        --agent URL or --registry URL";
             return Err(AssessError::Rejected(why.to_owned()));
         }
-        let course = Course {
+        let course = PipelineRun {
             pipeline: &self.pipeline,
-            crew: &crew,
-            voice,
+            agent_directory: &agent_directory,
+            reporter,
         };
         let mut played = course.run(requirements).await?;
-        played.untold = crew.terms.goodbyes.said().await;
+        played.untold = agent_directory.call_context.cancellations.said().await;
         for untold in &played.untold {
-            voice.say(untold.clone()).await?;
+            reporter.say(untold.clone()).await?;
         }
         played.verdict()
     }
 
     /// Everybody among whom agents are looked for: where the file says, and else the participants.
-    fn crew(&self, participants: &[(String, Url)]) -> Result<Everybody, AssessError> {
+    fn agent_directory(
+        &self,
+        participants: &[(String, Url)],
+    ) -> Result<CombinedDirectory, AssessError> {
         let agents = &self.pipeline.agents;
-        let named = |(role, url): &(String, Url)| Listed {
+        let named = |(role, url): &(String, Url)| ListedAddress {
             name: role.clone(),
             url: url.clone(),
             many: false,
@@ -142,11 +145,11 @@ impl PipelineEvaluator {
         };
         let registry = agents.registry.as_ref();
         let registry = registry.map(|place| self.registry(&listed_at(place, participants)?.url));
-        let terms = Terms::new(self.options.clone(), self.keys.clone());
-        Ok(Everybody {
-            directory: Directory::new(listed, terms.clone()),
+        let call_context = CallContext::new(self.options.clone(), self.keys.clone());
+        Ok(CombinedDirectory {
+            address_directory: AddressDirectory::new(listed, call_context.clone()),
             registry: registry.transpose()?,
-            terms,
+            call_context,
         })
     }
 
@@ -158,7 +161,7 @@ impl PipelineEvaluator {
         let mut keys = self.keys.iter();
         let key = keys.find(|key| key.url.origin() == url.origin());
         let auth = key.map_or(RegistryAuth::Anonymous, Key::registry_auth);
-        let registry = registered::registry(url, auth);
+        let registry = registry_directory::registry(url, auth);
         let registry = registry.map_err(|fault| AssessError::Rejected(fault.to_string()))?;
         let registry = Arc::new(registry);
         *known = Some((url.clone(), registry.clone()));
@@ -167,7 +170,7 @@ impl PipelineEvaluator {
 }
 
 /// An address with what it is called in messages.
-fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<Listed, AssessError> {
+fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<ListedAddress, AssessError> {
     let (name, url) = match place {
         Place::Url(url) => (url.to_string(), url.clone()),
         Place::Role(role) => {
@@ -178,7 +181,7 @@ fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<Listed, As
                 .ok_or_else(|| AssessError::Rejected(missing()))?
         }
     };
-    Ok(Listed {
+    Ok(ListedAddress {
         name,
         url,
         many: true,
@@ -195,17 +198,22 @@ impl Evaluator for PipelineEvaluator {
     async fn assess(
         &self,
         request: &AssessmentRequest,
-        voice: &Voice,
+        reporter: &Reporter,
     ) -> Result<Verdict, AssessError> {
         let asked = request.config.get(REQUIREMENTS);
         let requirements = asked.or(self.pipeline.requirements.as_ref());
         let requirements = requirements.cloned().unwrap_or_default();
-        self.lead(requirements, &request.participants, voice).await
+        self.lead(requirements, &request.participants, reporter)
+            .await
     }
 
-    async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
+    async fn welcome(
+        &self,
+        message: &Message,
+        reporter: &Reporter,
+    ) -> Result<Verdict, AssessError> {
         let requirements = asked::requirements(message)?;
-        self.lead(requirements, &[], voice).await
+        self.lead(requirements, &[], reporter).await
     }
 }
 
@@ -232,9 +240,9 @@ mod tests {
 
     #[tokio::test]
     async fn somebody_must_be_named_before_anything_begins() {
-        let voice = Voice::to(Arc::new(|_: &str| ()));
+        let reporter = Reporter::to(Arc::new(|_: &str| ()));
         let fib = Message::new("m", Role::User, vec![Part::text("fib")]);
-        let nobody = evaluator(Agents::default()).welcome(&fib, &voice).await;
+        let nobody = evaluator(Agents::default()).welcome(&fib, &reporter).await;
         let said = nobody.unwrap_err().to_string();
         assert!(said.starts_with("no agents are known here: "), "{said}");
         let agents = Agents {
@@ -245,7 +253,7 @@ mod tests {
             participants: Vec::new(),
             config: Map::new(),
         };
-        let missing = evaluator(agents).assess(&request, &voice).await;
+        let missing = evaluator(agents).assess(&request, &reporter).await;
         assert_eq!(
             missing.unwrap_err().to_string(),
             "participants: expected \"plan\", where agents are found"

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     error::{Failure, StepFailure},
-    run::Played,
+    run::PipelineProgress,
 };
 use crate::{
-    evaluator::own::{AssessError, Verdict},
+    evaluator::custom::{AssessError, Verdict},
     scenario::pipeline::Step,
 };
 
@@ -115,7 +115,7 @@ fn entry(step: &Step, state: &State) -> Value {
     entry
 }
 
-impl Played<'_> {
+impl PipelineProgress<'_> {
     /// The verdict: the file's result with `score` and `steps`.
     ///
     /// # Errors

@@ -6,28 +6,28 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::{
-    crew::Crew,
+    agent_directory::AgentDirectory,
     document::Document,
     error::{Failure, Fault, StepFailure},
     result::{State, States},
     schedule::Schedule,
-    step::Performer,
+    step::StepRunner,
 };
 use crate::{
-    evaluator::{own::AssessError, voice::Voice},
+    evaluator::{custom::AssessError, reporter::Reporter},
     scenario::pipeline::{Pipeline, Step},
 };
 
 /// A pipeline and who works in it.
-pub(super) struct Course<'a> {
+pub(super) struct PipelineRun<'a> {
     pub(super) pipeline: &'a Pipeline,
-    pub(super) crew: &'a dyn Crew,
-    pub(super) voice: &'a Voice,
+    pub(super) agent_directory: &'a dyn AgentDirectory,
+    pub(super) reporter: &'a Reporter,
 }
 
 /// How far a pipeline came.
 #[derive(Debug)]
-pub(super) struct Played<'a> {
+pub(super) struct PipelineProgress<'a> {
     /// How it stands with each step.
     pub(super) states: States<'a>,
     /// What the file makes of the outputs.
@@ -59,16 +59,19 @@ impl From<StepFailure> for Ended {
     }
 }
 
-impl<'a> Course<'a> {
+impl<'a> PipelineRun<'a> {
     /// Runs it to its end. A step that fails ends the others, which are canceled at their agents.
     ///
     /// # Errors
     /// If whoever asked for it is gone.
-    pub(super) async fn run(&self, requirements: Value) -> Result<Played<'a>, AssessError> {
+    pub(super) async fn run(
+        &self,
+        requirements: Value,
+    ) -> Result<PipelineProgress<'a>, AssessError> {
         let mut states = States::new(&self.pipeline.steps);
         let mut document = Document::new(requirements);
         let limit = self.pipeline.timeout;
-        let playing = self.play(&mut document, &mut states);
+        let playing = self.running(&mut document, &mut states);
         let failure = match timeout(limit, playing).await {
             Ok(Ok(())) => None,
             Ok(Err(Ended::Failure(failure))) => Some(failure),
@@ -82,7 +85,7 @@ impl<'a> Course<'a> {
             states.failed(failure);
         }
         states.canceled();
-        Ok(Played {
+        Ok(PipelineProgress {
             states,
             result: document.result(&self.pipeline.result),
             failure,
@@ -90,7 +93,7 @@ impl<'a> Course<'a> {
         })
     }
 
-    async fn play(&self, document: &mut Document, states: &mut States<'a>) -> Result<(), Ended> {
+    async fn running(&self, document: &mut Document, states: &mut States<'a>) -> Result<(), Ended> {
         let mut schedule = Schedule::new(&self.pipeline.steps);
         let mut running = FuturesUnordered::new();
         loop {
@@ -119,10 +122,10 @@ impl<'a> Course<'a> {
         step: &'a Step,
         input: Map<String, Value>,
     ) -> Result<(&'a Step, super::step::Done), Ended> {
-        let performer = Performer {
+        let performer = StepRunner {
             step,
-            crew: self.crew,
-            voice: self.voice,
+            agent_directory: self.agent_directory,
+            reporter: self.reporter,
         };
         Ok((step, performer.perform(&input).await?))
     }
@@ -135,7 +138,7 @@ impl<'a> Course<'a> {
                 None => Some(name.as_str()),
             };
             if source == Some(step.id.as_str()) {
-                self.voice.show(&name, vec![part(value)]).await?;
+                self.reporter.show(&name, vec![part(value)]).await?;
             }
         }
         Ok(())
@@ -171,7 +174,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::evaluator::pipeline::fixture::{Answer, Rehearsed, pipeline};
+    use crate::evaluator::pipeline::fixture::{Answer, ScriptedDirectory, pipeline};
 
     const PLAN_BUILD_TEST: &str = "timeout = '1m'\n\
         [[config.step]]\nid = 'plan'\nskill = 'create_plan'\ninput = { requirements = '/requirements' }\n\
@@ -179,20 +182,20 @@ mod tests {
         [[config.step]]\nid = 'review'\nskill = 'review_code'\ninput = { code = '/code/code' }\n\
         [config.result]\nplan = '/plan/plan'\ncode = '/code/code'\nreview = '/review'\n";
 
-    fn crew() -> Rehearsed {
-        Rehearsed::default()
+    fn agent_directory() -> ScriptedDirectory {
+        ScriptedDirectory::default()
             .with("create_plan", [Answer::Gives(json!({"plan": "p"}))])
             .with("generate_code", [Answer::Gives(json!({"code": "c"}))])
             .with("review_code", [Answer::Gives(json!({"review": "r"}))])
     }
 
     /// The verdict's result and failure.
-    async fn run(config: &str, crew: &Rehearsed) -> (Value, Option<String>) {
+    async fn run(config: &str, agent_directory: &ScriptedDirectory) -> (Value, Option<String>) {
         let pipeline = pipeline(config);
-        let course = Course {
+        let course = PipelineRun {
             pipeline: &pipeline,
-            crew,
-            voice: &Voice::to(Arc::new(|_: &str| ())),
+            agent_directory,
+            reporter: &Reporter::to(Arc::new(|_: &str| ())),
         };
         let played = course.run(json!("fib")).await.unwrap();
         let verdict = played.verdict().unwrap();
@@ -201,15 +204,15 @@ mod tests {
 
     #[tokio::test]
     async fn what_one_step_gives_is_what_the_next_one_needs() {
-        let crew = crew();
-        let (result, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        let agent_directory = agent_directory();
+        let (result, failure) = run(PLAN_BUILD_TEST, &agent_directory).await;
         assert_eq!(failure, None);
         assert_eq!(result["score"], 1.0);
         assert_eq!(
             [&result["plan"], &result["code"], &result["review"]],
             [&json!("p"), &json!("c"), &json!({"review": "r"})]
         );
-        let calls = crew.calls.lock().unwrap();
+        let calls = agent_directory.calls.lock().unwrap();
         let inputs: Vec<&Value> = calls.iter().map(|(_, input)| input).collect();
         assert_eq!(
             inputs,
@@ -223,31 +226,32 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_keeps_what_was_done_before() {
-        let crew = crew().with("generate_code", [Answer::Fails("no idea")]);
-        let (result, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        let agent_directory = agent_directory().with("generate_code", [Answer::Fails("no idea")]);
+        let (result, failure) = run(PLAN_BUILD_TEST, &agent_directory).await;
         assert_eq!(
             failure.unwrap(),
             "step code, generate_code at generate_code-agent: no idea"
         );
         insta::assert_json_snapshot!("failed_half_way", result);
-        assert_eq!(crew.called(), ["create_plan", "generate_code"]);
+        assert_eq!(agent_directory.called(), ["create_plan", "generate_code"]);
     }
 
     #[tokio::test]
     async fn a_reference_that_leads_nowhere_ends_it_before_anybody_is_asked() {
-        let crew = crew().with("create_plan", [Answer::Gives(json!({"steps": []}))]);
-        let (_, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        let agent_directory =
+            agent_directory().with("create_plan", [Answer::Gives(json!({"steps": []}))]);
+        let (_, failure) = run(PLAN_BUILD_TEST, &agent_directory).await;
         assert_eq!(
             failure.unwrap(),
             "step code, generate_code: input.plan: nothing at /plan/plan; plan has steps"
         );
-        assert_eq!(crew.called(), ["create_plan"]);
+        assert_eq!(agent_directory.called(), ["create_plan"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn all_steps_together_have_a_limit() {
-        let crew = crew().with("generate_code", [Answer::Hangs]);
-        let (result, failure) = run(PLAN_BUILD_TEST, &crew).await;
+        let agent_directory = agent_directory().with("generate_code", [Answer::Hangs]);
+        let (result, failure) = run(PLAN_BUILD_TEST, &agent_directory).await;
         assert_eq!(
             failure.unwrap(),
             "the pipeline took longer than 60s (config.timeout), running: code"
@@ -261,21 +265,25 @@ mod tests {
         const FAN: &str = "[[config.step]]\nid = 'plan'\nskill = 'create_plan'\n\
             [[config.step]]\nid = 'code'\nskill = 'generate_code'\ninput = { plan = '/plan' }\n\
             [[config.step]]\nid = 'docs'\nskill = 'write_docs'\ninput = { plan = '/plan' }\n";
-        let crew = crew()
+        let agent_directory = agent_directory()
             .with("generate_code", [Answer::Hangs])
             .with("write_docs", [Answer::Fails("no words")]);
-        let (result, failure) = run(FAN, &crew).await;
+        let (result, failure) = run(FAN, &agent_directory).await;
         assert_eq!(
             failure.unwrap(),
             "step docs, write_docs at write_docs-agent: no words"
         );
         assert_eq!(result["steps"][1]["state"], "canceled");
         assert_eq!(
-            crew.called(),
+            agent_directory.called(),
             ["create_plan", "generate_code", "write_docs"]
         );
         // One at a time, the first never lets the other begin.
-        let (_, failure) = run(&format!("parallel = 1\ntimeout = '9s'\n{FAN}"), &crew).await;
+        let (_, failure) = run(
+            &format!("parallel = 1\ntimeout = '9s'\n{FAN}"),
+            &agent_directory,
+        )
+        .await;
         assert!(failure.unwrap().ends_with("running: code"));
     }
 }

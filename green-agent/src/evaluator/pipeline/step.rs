@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::{
-    crew::Crew,
+    agent_directory::AgentDirectory,
     error::{Fault, StepFailure},
     run::Ended,
 };
 use crate::{
-    evaluator::{own::AssessError, voice::Voice},
+    evaluator::{custom::AssessError, reporter::Reporter},
     scenario::pipeline::Step,
 };
 
@@ -28,13 +28,13 @@ pub(super) struct Done {
 }
 
 /// Somebody who does a step: finds an agent, has it work, and tries again if that fails.
-pub(super) struct Performer<'a> {
+pub(super) struct StepRunner<'a> {
     pub(super) step: &'a Step,
-    pub(super) crew: &'a dyn Crew,
-    pub(super) voice: &'a Voice,
+    pub(super) agent_directory: &'a dyn AgentDirectory,
+    pub(super) reporter: &'a Reporter,
 }
 
-impl Performer<'_> {
+impl StepRunner<'_> {
     /// Does the step. An agent is looked for before every attempt: one that failed may be replaced meanwhile.
     pub(super) async fn perform(&self, input: &Map<String, Value>) -> Result<Done, Ended> {
         let mut pause = self.step.backoff;
@@ -85,13 +85,17 @@ impl Performer<'_> {
         attempt: u32,
         agent: &mut Option<String>,
     ) -> Result<Result<Value, Fault>, AssessError> {
-        let colleague = match self.crew.find(&self.step.skill, attempt > 1).await {
-            Ok(colleague) => colleague,
+        let found = match self
+            .agent_directory
+            .find(&self.step.skill, attempt > 1)
+            .await
+        {
+            Ok(found) => found,
             Err(fault) => return Ok(Err(fault)),
         };
-        let name = agent.insert(colleague.name().to_owned());
+        let name = agent.insert(found.name().to_owned());
         self.tell("working", Some(name), attempt).await?;
-        Ok(colleague.work(input).await)
+        Ok(found.work(input).await)
     }
 
     fn failure(&self, agent: Option<String>, attempts: u32, fault: Fault) -> StepFailure {
@@ -120,7 +124,7 @@ impl Performer<'_> {
         });
         let text = format!("step {id}, {skill}{at}: {state}");
         let parts = vec![Part::text(text), Part::data(data)];
-        self.voice.send(parts).await.map(|_| ())
+        self.reporter.send(parts).await.map(|_| ())
     }
 
     async fn tell_again(
@@ -136,7 +140,7 @@ impl Performer<'_> {
             "step {id}, {skill}: attempt {attempt} of {} failed: {fault}; again in {pause:?}",
             retries + 1
         );
-        self.voice.say(text).await.map(|_| ())
+        self.reporter.say(text).await.map(|_| ())
     }
 }
 
@@ -147,17 +151,17 @@ mod tests {
     use super::*;
     use crate::evaluator::pipeline::{
         error::Failure,
-        fixture::{Answer, Rehearsed, pipeline},
+        fixture::{Answer, ScriptedDirectory, pipeline},
     };
 
-    async fn perform(config: &str, crew: &Rehearsed) -> Result<Done, String> {
+    async fn perform(config: &str, agent_directory: &ScriptedDirectory) -> Result<Done, String> {
         let pipeline = pipeline(&format!(
             "[[config.step]]\nid = 'plan'\nskill = 'p'\n{config}"
         ));
-        let performer = Performer {
+        let performer = StepRunner {
             step: &pipeline.steps[0],
-            crew,
-            voice: &Voice::to(Arc::new(|_: &str| ())),
+            agent_directory,
+            reporter: &Reporter::to(Arc::new(|_: &str| ())),
         };
         performer
             .perform(&Map::new())
@@ -170,7 +174,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_step_is_tried_again_until_it_is_done() {
-        let crew = Rehearsed::default().with(
+        let agent_directory = ScriptedDirectory::default().with(
             "p",
             [
                 Answer::Fails("too hot"),
@@ -180,7 +184,7 @@ mod tests {
         );
         let config = "retries = 3\nbackoff = '1s'\ntimeout = '5s'\n";
         let begun = tokio::time::Instant::now();
-        let done = perform(config, &crew).await.unwrap();
+        let done = perform(config, &agent_directory).await.unwrap();
         assert_eq!((done.attempts, done.output), (3, json!(7)));
         assert_eq!(done.agent, "p-agent");
         // A failure at once and 1 s, a timeout after 5 s and 2 s.
@@ -206,11 +210,13 @@ mod tests {
                 "step plan, p at p-agent: it took longer than 2s; give the step a longer timeout",
             ),
         ] {
-            let crew = Rehearsed::default().with("p", [answer]);
-            let error = perform(config, &crew).await.unwrap_err();
+            let agent_directory = ScriptedDirectory::default().with("p", [answer]);
+            let error = perform(config, &agent_directory).await.unwrap_err();
             assert!(error.starts_with(expected), "{error}");
         }
-        let error = perform("", &Rehearsed::default()).await.unwrap_err();
+        let error = perform("", &ScriptedDirectory::default())
+            .await
+            .unwrap_err();
         assert_eq!(
             error,
             "step plan, p: nobody has the skill; nobody was there"

@@ -1,8 +1,8 @@
 //! Waiting until an agent can be spoken to: until its card can be read; or a server, until it answers.
 //!
-//! - `look`: one look at every place where a card may be
+//! - `probe`: one look at every place where a card may be
 
-mod look;
+mod probe;
 #[cfg(test)]
 mod tests;
 
@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
 use super::{AgentExit, process::AgentProcess};
-use look::{ask_all, card_urls};
+use probe::{ask_all, card_urls};
 
-pub use look::Seen;
+pub use probe::CardProbe;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -79,7 +79,7 @@ pub enum ReadyError {
         /// How long was waited.
         limit: Duration,
         /// What was found there instead.
-        seen: Seen,
+        seen: CardProbe,
         /// What it printed last.
         last_lines: Vec<String>,
     },
@@ -147,19 +147,21 @@ async fn poll(
     endpoint: &Url,
     awaited: Awaited,
     limit: Duration,
-) -> Result<Value, Seen> {
+) -> Result<Value, CardProbe> {
     let places = match awaited {
         Awaited::Card => card_urls(endpoint),
         Awaited::Answer => vec![endpoint.clone()],
     };
     let begun = Instant::now();
     let deadline = begun + limit;
-    let mut seen = Seen::Silence;
+    let mut seen = CardProbe::Silence;
     loop {
         match timeout_at(deadline, ask_all(client, &places)).await {
             Ok(Ok(card)) => return Ok(card),
             // Whatever it was, it was an answer.
-            Ok(Err(Seen::Status { .. } | Seen::NotACard { .. })) if awaited == Awaited::Answer => {
+            Ok(Err(CardProbe::Status { .. } | CardProbe::NotACard { .. }))
+                if awaited == Awaited::Answer =>
+            {
                 return Ok(Value::Null);
             }
             Ok(Err(instead)) => seen = instead,
@@ -173,11 +175,12 @@ async fn poll(
 }
 
 /// How long to wait before the next look, when this was seen after so long.
-fn pause(seen: &Seen, waited: Duration) -> Duration {
+fn pause(seen: &CardProbe, waited: Duration) -> Duration {
     match seen {
-        Seen::NoConnection { .. } if waited < STARTING => SHORTEST_PAUSE,
-        Seen::NoConnection { .. } | Seen::Silence | Seen::Status { .. } | Seen::NotACard { .. } => {
-            (waited / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
-        }
+        CardProbe::NoConnection { .. } if waited < STARTING => SHORTEST_PAUSE,
+        CardProbe::NoConnection { .. }
+        | CardProbe::Silence
+        | CardProbe::Status { .. }
+        | CardProbe::NotACard { .. } => (waited / 4).clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
     }
 }

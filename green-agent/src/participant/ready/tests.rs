@@ -1,4 +1,4 @@
-use super::{look::PLACES, *};
+use super::{probe::PLACES, *};
 use axum::{Router, http, routing::get};
 use tokio::net::TcpListener;
 
@@ -9,7 +9,7 @@ async fn served(app: Router) -> Url {
     format!("http://{address}/").parse().unwrap()
 }
 
-async fn never_ready(endpoint: &Url) -> Seen {
+async fn never_ready(endpoint: &Url) -> CardProbe {
     let limit = Duration::from_millis(400);
     match wait_ready("purple", endpoint, Awaited::Card, None, limit).await {
         Err(ReadyError::NeverReady { seen, .. }) => seen,
@@ -96,10 +96,10 @@ async fn a_refused_connection_is_called_so() {
 
 #[test]
 fn who_does_not_listen_yet_is_looked_at_often() {
-    let refused = Seen::NoConnection {
+    let refused = CardProbe::NoConnection {
         why: "connection refused".into(),
     };
-    let millis = |seen: &Seen, waited| pause(seen, Duration::from_millis(waited)).as_millis();
+    let millis = |seen: &CardProbe, waited| pause(seen, Duration::from_millis(waited)).as_millis();
     for (waited, unconnected, silent) in [
         (0, 10, 10),
         (400, 10, 100),
@@ -107,6 +107,10 @@ fn who_does_not_listen_yet_is_looked_at_often() {
         (10_000, 500, 500),
     ] {
         assert_eq!(millis(&refused, waited), unconnected, "after {waited} ms");
-        assert_eq!(millis(&Seen::Silence, waited), silent, "after {waited} ms");
+        assert_eq!(
+            millis(&CardProbe::Silence, waited),
+            silent,
+            "after {waited} ms"
+        );
     }
 }

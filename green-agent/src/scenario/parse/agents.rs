@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     bot,
-    cast::Cast,
+    roles::DeclaredRoles,
     start::{listens, start},
     values,
 };
@@ -20,37 +20,37 @@ use crate::scenario::{
 const RESERVED: [&str; 3] = ["green", "runner", "environment"];
 
 /// Reads `[[participants]]`.
-pub(super) fn participants(root: &mut Table<'_>) -> Cast {
-    let mut cast = Cast::default();
+pub(super) fn participants(root: &mut Table<'_>) -> DeclaredRoles {
+    let mut roles = DeclaredRoles::default();
     let mut declared = 0;
     let mut tools = Vec::new();
     let read = root.tables("participants", |table| {
         declared += 1;
         tools.extend(table.get("tools"));
-        let role = role(table, &mut cast.roles);
+        let role = role(table, &mut roles.roles);
         // Without its role an agent goes no further than its report, yet its other keys shall be looked at.
         let agent = agent(table, role.clone().unwrap_or_default());
         let bot = table.get("bot").is_some();
         role.and(agent).map(|agent| (agent, bot))
     });
-    cast.declared = declared;
-    bot::hosted(&mut cast, read);
+    roles.declared = declared;
+    bot::hosted(&mut roles, read);
     for node in tools {
-        check_tools(&node, &cast);
+        check_tools(&node, &roles);
     }
-    cast
+    roles
 }
 
 /// Tools are had from a server, which may stand further down in the file.
-fn check_tools(node: &Node<'_>, cast: &Cast) {
-    let role = node.text().and_then(|role| cast.check(role, &[], node));
-    let agent = role.and_then(|role| cast.agents.iter().find(|agent| agent.role == role));
+fn check_tools(node: &Node<'_>, roles: &DeclaredRoles) {
+    let role = node.text().and_then(|role| roles.check(role, &[], node));
+    let agent = role.and_then(|role| roles.agents.iter().find(|agent| agent.role == role));
     if agent.is_some_and(|agent| agent.listens == Listens::Agent) {
         node.expected::<()>("the role of a participant with server, the URL of an MCP server");
     }
 }
 
-/// Reads the role, `role` here and `name` on AgentBeats' leaderboards, and enters it in the cast.
+/// Reads the role, `role` here and `name` on AgentBeats' leaderboards, and enters it among the roles.
 fn role(table: &mut Table<'_>, roles: &mut BTreeMap<String, usize>) -> Option<String> {
     let (role, name) = (table.get("role"), table.get("name"));
     let node = match (role, name) {

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::{Map, Value};
 
-use super::{cast::Cast, harness, name};
+use super::{harness, name, roles::DeclaredRoles};
 use crate::scenario::{
     error::{Problem, ScenarioError, ScenarioErrors},
     model::{Agent, Green, Inherits, Listens, Scenario, Start},
@@ -31,7 +31,7 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
     };
     let manifest: Value =
         json5::from_str(text).map_err(|error| wrong("", format!("not JSON5: {error}")))?;
-    let crew = Crew::of(&manifest)
+    let roles = ComponentRoles::of(&manifest)
         .map_err(|(key, expected)| wrong(key, format!("missing; expected {expected}")))?;
     let agent = |component: &str, role: &str| Agent {
         role: role.to_owned(),
@@ -44,30 +44,30 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
         inherits: Inherits::default(),
         requires: Vec::new(),
     };
-    let participants = crew.participants.iter();
+    let participants = roles.participants.iter();
     Ok(Scenario {
         path: path.to_owned(),
         name: name(path),
-        green: Green::Agent(agent(&crew.green, "green")),
+        green: Green::Agent(agent(&roles.green, "green")),
         participants: participants
             .map(|(component, role)| agent(component, role))
             .collect(),
-        config: crew.config,
+        config: roles.config,
         harness: document(path, "", |root| {
-            Some(harness::harness(root, &Cast::default()))
+            Some(harness::harness(root, &DeclaredRoles::default()))
         })?,
     })
 }
 
 /// The components that take part.
-struct Crew {
+struct ComponentRoles {
     green: String,
     /// Each with its role.
     participants: Vec<(String, String)>,
     config: Map<String, Value>,
 }
 
-impl Crew {
+impl ComponentRoles {
     /// What is missing is said by its key.
     fn of(manifest: &Value) -> Result<Self, (&'static str, &'static str)> {
         let components = manifest["components"].as_object();

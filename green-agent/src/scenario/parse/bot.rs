@@ -2,29 +2,31 @@
 
 use std::collections::BTreeMap;
 
-use super::cast::Cast;
+use super::roles::DeclaredRoles;
 use crate::scenario::model::{Agent, Inherits, Listens, Start};
 
 /// What stands behind a role in that of the bot which is hosted in it. No participant has such a role.
 pub(super) const SUFFIX: &str = ".bot";
 
-/// Enters the participants in the cast, each bot, of which the flag tells, behind all of them: who evaluates
+/// Enters the participants among the roles, each bot, of which the flag tells, behind all of them: who evaluates
 /// asks its host, in the role that the file gives.
-pub(super) fn hosted(cast: &mut Cast, participants: Vec<(Agent, bool)>) {
+pub(super) fn hosted(roles: &mut DeclaredRoles, participants: Vec<(Agent, bool)>) {
     let mut bots = Vec::new();
     for (agent, is_bot) in participants {
         if !is_bot {
-            cast.agents.push(agent);
+            roles.agents.push(agent);
             continue;
         }
         let (host, bot) = behind_a_host(agent);
-        let line = cast.roles.get(&host.role).copied();
-        cast.roles.extend(line.map(|line| (bot.role.clone(), line)));
-        cast.agents.push(host);
+        let line = roles.roles.get(&host.role).copied();
+        roles
+            .roles
+            .extend(line.map(|line| (bot.role.clone(), line)));
+        roles.agents.push(host);
         bots.push(bot);
     }
-    cast.declared += bots.len();
-    cast.agents.extend(bots);
+    roles.declared += bots.len();
+    roles.agents.extend(bots);
 }
 
 /// What a bot is hosted as, and the bot itself with all that starts it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bridge_client::is_loopback;
 
-use super::{cast::Cast, pipeline::place};
+use super::{pipeline::place, roles::DeclaredRoles};
 use crate::scenario::{
     error::Problem,
     pipeline::{Credential, Place, SecretPlace, Shown},
@@ -14,13 +14,13 @@ use crate::scenario::{
 const SECRET: &str = "{ env = \"NAME\" } or { file = \"PATH\" }";
 
 /// Reads all of them.
-pub(super) fn credentials(config: &mut Table<'_>, cast: &Cast) -> Vec<Credential> {
-    config.tables("credential", |table| credential(table, cast))
+pub(super) fn credentials(config: &mut Table<'_>, roles: &DeclaredRoles) -> Vec<Credential> {
+    config.tables("credential", |table| credential(table, roles))
 }
 
-fn credential(table: &mut Table<'_>, cast: &Cast) -> Option<Credential> {
+fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Credential> {
     let agent = table.need("agent", "the role or the URL of the agent that is shown it");
-    let agent = agent.and_then(|node| agent_of(&node, cast));
+    let agent = agent.and_then(|node| agent_of(&node, roles));
     let shown = shown(table);
     let secret = table.need("secret", SECRET).and_then(|node| secret(&node));
     table.reject_unknown();
@@ -32,8 +32,8 @@ fn credential(table: &mut Table<'_>, cast: &Cast) -> Option<Credential> {
 }
 
 /// Whoever reads along on the way would have the secret.
-fn agent_of(node: &Node<'_>, cast: &Cast) -> Option<Place> {
-    let place = place(node, cast)?;
+fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
+    let place = place(node, roles)?;
     match &place {
         Place::Url(url) if url.scheme() != "https" && !is_loopback(url) => {
             node.expected("https, for a secret would be sent in clear")

@@ -3,14 +3,14 @@
 use clap::ValueEnum;
 use mcp_tools::environments::BUILTINS;
 
-use super::{cast::Cast, values};
+use super::{roles::DeclaredRoles, values};
 use crate::scenario::{
     episode::{Acknowledge, Delivery, Direction, Episode, EpisodeLimits, names},
     model::{Agent, Evaluator, Listens, Start},
     reader::{FlagOrTable, Node, Table},
 };
 
-pub(super) fn episode(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
+pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
     let _ = config.get("evaluator");
     let names = BUILTINS.map(|(name, _)| name);
     let expected = format!("a built-in environment: {}", names.join(", "));
@@ -34,7 +34,7 @@ pub(super) fn episode(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> 
             .get("acknowledge")
             .and_then(|node| acknowledge(&node)),
     };
-    check(config, &episode, cast);
+    check(config, &episode, roles);
     config.reject_unknown();
     environment.map(|_| Evaluator::Episode(episode))
 }
@@ -77,12 +77,12 @@ fn acknowledge(node: &Node<'_>) -> Option<Acknowledge> {
 }
 
 /// Who calls whom must be possible, and what only one direction knows must not be lost in the other.
-fn check(config: &mut Table<'_>, episode: &Episode, cast: &Cast) {
+fn check(config: &mut Table<'_>, episode: &Episode, roles: &DeclaredRoles) {
     let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
-    let agents: Vec<&Agent> = cast.agents.iter().filter(is_agent).collect();
+    let agents: Vec<&Agent> = roles.agents.iter().filter(is_agent).collect();
     let [agent] = agents[..] else {
         // Another mistake, which is reported where it stands, may have left nobody here.
-        if let (false, Some(node)) = (cast.has_mistakes(), config.get("evaluator")) {
+        if let (false, Some(node)) = (roles.has_mistakes(), config.get("evaluator")) {
             let found = agents.len();
             node.expected::<()>(format!("one participant for it, not {found}"));
         }

@@ -1,6 +1,6 @@
 //! The built-in evaluators, chosen by `config.evaluator`.
 
-use super::{cast::Cast, episode, pipeline, turns};
+use super::{episode, pipeline, roles::DeclaredRoles, turns};
 use crate::scenario::{
     model::Evaluator,
     reader::{Node, Table},
@@ -15,7 +15,7 @@ pub(in crate::scenario) const EPISODE: &str = "episode";
 /// The evaluator that has agents, found by skill, work one after the other.
 pub(in crate::scenario) const PIPELINE: &str = "pipeline";
 
-type Read = fn(&mut Table<'_>, &Cast) -> Option<Evaluator>;
+type Read = fn(&mut Table<'_>, &DeclaredRoles) -> Option<Evaluator>;
 
 /// The built-in evaluators by name, and what reads their `[config]`.
 const EVALUATORS: [(&str, Read); 3] = [
@@ -28,13 +28,13 @@ const EVALUATORS: [(&str, Read); 3] = [
 pub(super) fn evaluator(
     config: &mut Table<'_>,
     chosen: &Node<'_>,
-    cast: &Cast,
+    roles: &DeclaredRoles,
 ) -> Option<Evaluator> {
     let known = EVALUATORS.map(|(name, _)| name).join(", ");
     let (_, read) = chosen.read(&format!("a built-in evaluator: {known}"), |chosen| {
         EVALUATORS.into_iter().find(|(name, _)| *name == chosen)
     })?;
-    read(config, cast)
+    read(config, roles)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use serde_json_path::JsonPath;
 
 use super::{
-    cast::Cast,
     check::{APART, Checks},
+    roles::DeclaredRoles,
     values,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Reads one expectation.
-pub(super) fn expectation(table: &mut Table<'_>, cast: &Cast) -> Option<Expectation> {
+pub(super) fn expectation(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Expectation> {
     let not = table.flag("not");
     let sequence = table.get("sequence");
     let hop = table.get("hop");
@@ -29,11 +29,11 @@ pub(super) fn expectation(table: &mut Table<'_>, cast: &Cast) -> Option<Expectat
     let rule = match sequence {
         Some(labels) => {
             value.reject_beside_sequence();
-            sequence_rule(&labels, hop.as_ref(), cast)
+            sequence_rule(&labels, hop.as_ref(), roles)
         }
         None => {
             reject_hop(hop.as_ref());
-            value.rule(table, cast)
+            value.rule(table, roles)
         }
     };
     Some(Expectation {
@@ -43,8 +43,8 @@ pub(super) fn expectation(table: &mut Table<'_>, cast: &Cast) -> Option<Expectat
     })
 }
 
-fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, cast: &Cast) -> Option<Rule> {
-    let hop = hop.and_then(|node| self::hop(node, cast));
+fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, roles: &DeclaredRoles) -> Option<Rule> {
+    let hop = hop.and_then(|node| self::hop(node, roles));
     if labels.list()?.is_empty() {
         return labels.expected("at least one label such as \"task:completed\"");
     }
@@ -85,12 +85,12 @@ fn can_occur(node: &Node<'_>, label: &str) -> bool {
     false
 }
 
-fn hop(node: &Node<'_>, cast: &Cast) -> Option<Hop> {
+fn hop(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Hop> {
     let hop = node.read("a hop such as \"green -> purple\"", |text| {
         text.parse::<Hop>().ok()
     })?;
     for end in [&hop.from, &hop.to] {
-        cast.check(end, &["green", "runner", "environment"], node)?;
+        roles.check(end, &["green", "runner", "environment"], node)?;
     }
     Some(hop)
 }
@@ -125,9 +125,9 @@ impl<'a> ValueKeys<'a> {
         }
     }
 
-    fn rule(&self, table: &Table<'_>, cast: &Cast) -> Option<Rule> {
+    fn rule(&self, table: &Table<'_>, roles: &DeclaredRoles) -> Option<Rule> {
         let on = match &self.on {
-            Some(node) => target(node, cast),
+            Some(node) => target(node, roles),
             None => table.missing(
                 "on",
                 "what is looked at, such as \"artifact:Result\", or sequence",
@@ -143,12 +143,12 @@ impl<'a> ValueKeys<'a> {
     }
 }
 
-fn target(node: &Node<'_>, cast: &Cast) -> Option<Target> {
+fn target(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Target> {
     let text = node.text()?;
     match text.split_once(':') {
         Some(("artifact", name)) => named(node, name).map(Target::Artifact),
         Some(("mcp", tool)) => named(node, tool).map(Target::Mcp),
-        Some(("task", role)) => cast.check(role, &["green"], node).map(Target::Task),
+        Some(("task", role)) => roles.check(role, &["green"], node).map(Target::Task),
         Some(("status", number)) => status(node, number),
         None if text == "result" => Some(Target::Result),
         _ => named(node, text).map(Target::Metric),

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Map;
 
-use super::{cast::Cast, harness, name};
+use super::{harness, name, roles::DeclaredRoles};
 use crate::scenario::{
     model::{Agent, Green, Inherits, Listens, Scenario, Start},
     reader::Table,
@@ -53,7 +53,7 @@ pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
         participants: participants.collect(),
         green: Green::Agent(absent("green")),
         config: Map::new(),
-        harness: harness::harness(root, &Cast::default()),
+        harness: harness::harness(root, &DeclaredRoles::default()),
     })
 }
 

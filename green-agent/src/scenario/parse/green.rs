@@ -1,6 +1,6 @@
 //! `[green_agent]`: a program, a server, or the built-in evaluator.
 
-use super::{agents::agent, cast::Cast, evaluator, first::EXPECTED, start::is_filled};
+use super::{agents::agent, evaluator, first::EXPECTED, roles::DeclaredRoles, start::is_filled};
 use crate::scenario::{
     model::{Agent, ENVIRONMENT, Green, Listens, Start},
     reader::Table,
@@ -10,7 +10,7 @@ use crate::scenario::{
 pub(super) fn green(
     root: &mut Table<'_>,
     config: Option<&mut Table<'_>>,
-    cast: &Cast,
+    roles: &DeclaredRoles,
 ) -> Option<Green> {
     let mut table = root.need("green_agent", EXPECTED)?.table()?;
     let names_agent = ["endpoint", "cmd", "image", "agentbeats_id"]
@@ -23,7 +23,7 @@ pub(super) fn green(
         .is_some_and(|config| config.has("evaluator"));
     let names_agent = names_agent || is_template && !is_builtin;
     if names_agent {
-        check_environment(&mut table, cast);
+        check_environment(&mut table, roles);
         let green = agent(&mut table, "green".to_owned())?;
         return match green.start {
             Start::Absent { .. } | Start::Running { .. } | Start::Program { .. }
@@ -46,7 +46,7 @@ pub(super) fn green(
     reject_process_keys(&mut table);
     let chosen = config.and_then(|config| Some((config.get("evaluator")?, config)));
     match chosen {
-        Some((name, config)) => evaluator::evaluator(config, &name, cast).map(Green::Builtin),
+        Some((name, config)) => evaluator::evaluator(config, &name, roles).map(Green::Builtin),
         None => table.missing(
             "endpoint",
             "the evaluator's URL, or config.evaluator for a built-in one",
@@ -55,14 +55,14 @@ pub(super) fn green(
 }
 
 /// Only where there is one agent beside servers is it known who works in the environment.
-fn check_environment(table: &mut Table<'_>, cast: &Cast) {
+fn check_environment(table: &mut Table<'_>, roles: &DeclaredRoles) {
     let Some(node) = table.get("cmd") else {
         return;
     };
     let names_it = node.text().is_some_and(|cmd| cmd.contains(ENVIRONMENT));
     let is_server = |agent: &&Agent| agent.listens == Listens::Server;
-    let servers = cast.agents.iter().filter(is_server).count();
-    let found = cast.declared.saturating_sub(servers);
+    let servers = roles.agents.iter().filter(is_server).count();
+    let found = roles.declared.saturating_sub(servers);
     if names_it && found != 1 {
         node.expected::<()>(format!("{ENVIRONMENT} only beside one agent, not {found}"));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{cast::Cast, expect, values};
+use super::{expect, roles::DeclaredRoles, values};
 use crate::scenario::{
     model::{AgentErrors, Harness, Ports, SnapshotSettings, Timeouts},
     reader::{FlagOrTable, Node, Table},
@@ -20,9 +20,9 @@ const TIMEOUTS: Timeouts = Timeouts {
 };
 
 /// Reads `[harness]`, or what holds without it: a plain AgentBeats file asks for no snapshot.
-pub(super) fn harness(root: &mut Table<'_>, cast: &Cast) -> Harness {
+pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
     match root.table("harness") {
-        Some(mut table) => declared(&mut table, cast),
+        Some(mut table) => declared(&mut table, roles),
         None => Harness {
             declared: false,
             trials: 1,
@@ -40,7 +40,7 @@ pub(super) fn harness(root: &mut Table<'_>, cast: &Cast) -> Harness {
     }
 }
 
-fn declared(table: &mut Table<'_>, cast: &Cast) -> Harness {
+fn declared(table: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
     check_version(table);
     let harness = Harness {
         declared: true,
@@ -62,7 +62,7 @@ fn declared(table: &mut Table<'_>, cast: &Cast) -> Harness {
             Some(node) => snapshot(&node),
             None => Some(SnapshotSettings::default()),
         },
-        expect: table.tables("expect", |table| expect::expectation(table, cast)),
+        expect: table.tables("expect", |table| expect::expectation(table, roles)),
         pass_score: table.get("pass_score").and_then(|node| node.number()),
         agent_errors: table
             .get("agent_errors")

@@ -7,7 +7,6 @@
 mod agents;
 mod amber;
 mod bot;
-mod cast;
 mod check;
 mod credential;
 mod episode;
@@ -19,6 +18,7 @@ mod harness;
 mod part;
 mod pipeline;
 mod policy;
+mod roles;
 mod start;
 mod turns;
 mod values;
@@ -72,13 +72,13 @@ pub fn parse(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
 pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     document(path, &text, |root| {
-        let cast = agents::participants(root);
-        let whole = !cast.has_mistakes();
+        let roles = agents::participants(root);
+        let whole = !roles.has_mistakes();
         let green = match root.table("green_agent") {
             Some(mut table) => Some(agents::agent(&mut table, "green".to_owned())?),
             None => None,
         };
-        whole.then(|| cast.agents.into_iter().chain(green).collect())
+        whole.then(|| roles.agents.into_iter().chain(green).collect())
     })
 }
 
@@ -118,16 +118,16 @@ fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     if !root.has("green_agent") && root.has("agents") {
         return first::scenario(path, root);
     }
-    let cast = agents::participants(root);
+    let roles = agents::participants(root);
     let mut config = root.table("config");
-    let green = green::green(root, config.as_mut(), &cast);
+    let green = green::green(root, config.as_mut(), &roles);
     let config = config.map(|table| table.json()).unwrap_or_default();
-    let harness = harness::harness(root, &cast);
+    let harness = harness::harness(root, &roles);
     Some(Scenario {
         path: path.to_owned(),
         name: name(path),
         green: green?,
-        participants: cast.agents,
+        participants: roles.agents,
         config,
         harness,
     })

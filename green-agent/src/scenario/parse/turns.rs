@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{cast::Cast, part, values};
+use super::{part, roles::DeclaredRoles, values};
 use crate::{
     scenario::{
         error::Problem,
@@ -21,9 +21,9 @@ pub(in crate::scenario) fn endings() -> Vec<&'static str> {
 }
 
 /// Reads the turns of `evaluator = "conversation"`.
-pub(super) fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
+pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
     const EXPECTED: &str = "at least one [[config.turn]] that says something";
-    if let Some(client) = cast.agents.iter().find(|agent| agent.start.is_client())
+    if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client())
         && let Some(node) = config.get("evaluator")
     {
         let role = &client.role;
@@ -38,24 +38,24 @@ pub(super) fn conversation(config: &mut Table<'_>, cast: &Cast) -> Option<Evalua
     }
     let turns = tables
         .iter()
-        .filter_map(|node| turn(&mut node.table()?, cast));
+        .filter_map(|node| turn(&mut node.table()?, roles));
     Some(Evaluator::Conversation(turns.collect()))
 }
 
 /// Only agents are spoken to.
-fn spoken_to(node: &Node<'_>, cast: &Cast) -> Option<String> {
-    let role = cast.check(node.text()?, &[], node)?;
-    let agent = cast.agents.iter().find(|agent| agent.role == role);
+fn spoken_to(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
+    let role = roles.check(node.text()?, &[], node)?;
+    let agent = roles.agents.iter().find(|agent| agent.role == role);
     match agent.is_some_and(|agent| agent.listens == Listens::Server) {
         true => node.expected("the role of an agent; a server does not speak A2A"),
         false => Some(role),
     }
 }
 
-fn turn(table: &mut Table<'_>, cast: &Cast) -> Option<Turn> {
+fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Turn> {
     let to = table
         .need("to", "the role that this is said to")
-        .and_then(|node| spoken_to(&node, cast));
+        .and_then(|node| spoken_to(&node, roles));
     // A turn without its role goes no further than its report, yet its other keys shall be looked at.
     let turn = Turn {
         line: table.line(),

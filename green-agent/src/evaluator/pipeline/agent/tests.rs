@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify};
 
 use super::*;
-use crate::evaluator::pipeline::terms::Terms;
+use crate::evaluator::pipeline::call_context::CallContext;
 
 #[test]
 fn those_who_read_are_told_in_words() {
@@ -50,14 +50,14 @@ async fn left(mut card: Value, cancel: Value) -> Vec<String> {
     let card: Value = serde_json::from_str(&card.to_string().replace("HERE", &url)).unwrap();
     let found = Discovered::from_card(card, format!("{url}/card.json").parse().unwrap()).unwrap();
     let skill = found.skill("x").unwrap().clone();
-    let terms = Terms::default();
-    let agent = terms.agent(Arc::new(found), skill);
+    let call_context = CallContext::default();
+    let agent = call_context.agent(Arc::new(found), skill);
     let input = Map::new();
     tokio::select! {
         ended = agent.work(&input) => panic!("{ended:?}"),
         () = called.notified() => {}
     }
-    terms.goodbyes.said().await
+    call_context.cancellations.said().await
 }
 
 #[tokio::test]

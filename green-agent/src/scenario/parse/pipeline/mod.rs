@@ -11,7 +11,7 @@ mod tests;
 
 use std::time::Duration;
 
-use super::{cast::Cast, credential, values};
+use super::{credential, roles::DeclaredRoles, values};
 use crate::scenario::{
     model::Evaluator,
     pipeline::{Agents, Pipeline, Place},
@@ -27,7 +27,7 @@ pub(in crate::scenario) const PARALLEL: usize = 4;
 const TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Reads `[config]` of `evaluator = "pipeline"`.
-pub(super) fn pipeline(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator> {
+pub(super) fn pipeline(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Evaluator> {
     let _ = config.get("evaluator");
     let requirements = config.get("requirements").and_then(|node| node.json());
     let steps = config.need("step", "at least one [[config.step]] with id and skill");
@@ -41,8 +41,8 @@ pub(super) fn pipeline(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator>
         .filter_map(|node| step(&mut node.table()?, &ids));
     let pipeline = Pipeline {
         requirements,
-        agents: agents(config, cast),
-        credentials: credential::credentials(config, cast),
+        agents: agents(config, roles),
+        credentials: credential::credentials(config, roles),
         steps: steps.collect(),
         result: config
             .table("result")
@@ -57,7 +57,7 @@ pub(super) fn pipeline(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator>
             .and_then(|node| values::limit(&node))
             .unwrap_or(TIMEOUT),
     };
-    check_participants(config, &pipeline, cast);
+    check_participants(config, &pipeline, roles);
     let whole = pipeline.steps.len() == nodes.len() && !nodes.is_empty();
     if whole {
         order::check(&nodes, &pipeline);
@@ -66,37 +66,37 @@ pub(super) fn pipeline(config: &mut Table<'_>, cast: &Cast) -> Option<Evaluator>
     whole.then_some(Evaluator::Pipeline(pipeline))
 }
 
-fn agents(config: &mut Table<'_>, cast: &Cast) -> Agents {
+fn agents(config: &mut Table<'_>, roles: &DeclaredRoles) -> Agents {
     let listed = config
         .get("agents")
-        .and_then(|list| list.list_of(|node| place(node, cast)));
+        .and_then(|list| list.list_of(|node| place(node, roles)));
     Agents {
         listed: listed.unwrap_or_default(),
-        registry: config.get("registry").and_then(|node| place(&node, cast)),
+        registry: config.get("registry").and_then(|node| place(&node, roles)),
     }
 }
 
 /// What looks like a URL is one, anything else a role.
-pub(super) fn place(node: &Node<'_>, cast: &Cast) -> Option<Place> {
+pub(super) fn place(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
     let text = node.text()?;
     match text.contains("://") {
         true => values::endpoint(node).map(Place::Url),
-        false => cast.check(text, &[], node).map(Place::Role),
+        false => roles.check(text, &[], node).map(Place::Role),
     }
 }
 
 /// Somebody must be there who can be asked, and nobody who only calls.
-fn check_participants(config: &mut Table<'_>, pipeline: &Pipeline, cast: &Cast) {
+fn check_participants(config: &mut Table<'_>, pipeline: &Pipeline, roles: &DeclaredRoles) {
     let Some(node) = config.get("evaluator") else {
         return;
     };
-    if let Some(client) = cast.agents.iter().find(|agent| agent.start.is_client()) {
+    if let Some(client) = roles.agents.iter().find(|agent| agent.start.is_client()) {
         let role = &client.role;
         node.expected::<()>(format!(
             "another one for {role:?}, which listens nowhere and cannot be asked"
         ));
     }
-    if pipeline.agents.is_empty() && cast.declared == 0 {
+    if pipeline.agents.is_empty() && roles.declared == 0 {
         config.missing::<()>(
             "agents",
             "agents or registry where there are no participants to look among",

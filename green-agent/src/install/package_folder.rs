@@ -17,7 +17,7 @@ const MARKER: &str = "ready.json";
 
 /// Who brings the packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Manager {
+pub enum PackageManager {
     /// pip, in a virtual environment made by `python3`.
     Python,
     /// npm, into the folder's `node_modules`.
@@ -26,9 +26,9 @@ pub enum Manager {
 
 /// A folder for one set of packages. Sets do not share folders, so that no scenario changes what another runs with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EnvSpec {
+pub struct PackageFolder {
     /// Who brings them.
-    pub manager: Manager,
+    pub manager: PackageManager,
     /// The packages in the manager's words, sorted.
     pub packages: Vec<String>,
     /// Checkouts whose needs are installed too.
@@ -97,7 +97,7 @@ struct Marker {
     packages: Vec<String>,
 }
 
-impl Manager {
+impl PackageManager {
     /// The program that must be on the PATH.
     pub fn program(self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ impl Manager {
     }
 }
 
-impl fmt::Display for EnvSpec {
+impl fmt::Display for PackageFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -125,9 +125,9 @@ impl fmt::Display for EnvSpec {
     }
 }
 
-impl EnvSpec {
+impl PackageFolder {
     /// The folder below `cache` for these packages.
-    pub fn new(cache: &Path, manager: Manager, packages: &BTreeSet<&str>) -> Self {
+    pub fn new(cache: &Path, manager: PackageManager, packages: &BTreeSet<&str>) -> Self {
         let packages: Vec<String> = packages
             .iter()
             .map(|package| (*package).to_owned())
@@ -150,7 +150,7 @@ impl EnvSpec {
         checkouts: Vec<Checkout>,
         python: String,
     ) -> Self {
-        let plain = Self::new(cache, Manager::Python, packages);
+        let plain = Self::new(cache, PackageManager::Python, packages);
         if checkouts.is_empty() && python == USUAL {
             return plain;
         }
@@ -185,8 +185,8 @@ impl EnvSpec {
         let marker = marker.and_then(|bytes| serde_json::from_slice::<Marker>(&bytes).ok());
         // The interpreter of a virtual environment is a link, which dangles once that Python is removed.
         let leans_on = match self.manager {
-            Manager::Python => self.folder.join("bin/python"),
-            Manager::Npm => self.folder.join("node_modules"),
+            PackageManager::Python => self.folder.join("bin/python"),
+            PackageManager::Npm => self.folder.join("node_modules"),
         };
         marker.is_some_and(|marker| marker.packages == self.content()) && leans_on.exists()
     }
@@ -212,16 +212,16 @@ impl EnvSpec {
     /// The folder of its programs, for the front of PATH.
     pub fn bin(&self) -> PathBuf {
         match self.manager {
-            Manager::Python => self.folder.join("bin"),
-            Manager::Npm => self.folder.join("node_modules/.bin"),
+            PackageManager::Python => self.folder.join("bin"),
+            PackageManager::Npm => self.folder.join("node_modules/.bin"),
         }
     }
 
     /// The variables by which programs find the packages.
     pub fn variables(&self) -> BTreeMap<String, String> {
         let (name, value) = match self.manager {
-            Manager::Python => ("VIRTUAL_ENV", self.folder.clone()),
-            Manager::Npm => ("NODE_PATH", self.folder.join("node_modules")),
+            PackageManager::Python => ("VIRTUAL_ENV", self.folder.clone()),
+            PackageManager::Npm => ("NODE_PATH", self.folder.join("node_modules")),
         };
         BTreeMap::from([(name.to_owned(), value.to_string_lossy().into_owned())])
     }
@@ -249,7 +249,7 @@ impl EnvSpec {
             "--ignore-scripts",
         ];
         match self.manager {
-            Manager::Python => {
+            PackageManager::Python => {
                 let uv =
                     (!self.checkouts.is_empty()).then(|| [words(&pip), words(&["uv"])].concat());
                 let packages = (!self.packages.is_empty()).then(|| self.with_packages(&pip));
@@ -257,7 +257,7 @@ impl EnvSpec {
                 let steps = uv.into_iter().chain(checkouts).chain(packages);
                 std::iter::once(words(&venv)).chain(steps).collect()
             }
-            Manager::Npm => vec![self.with_packages(&npm)],
+            PackageManager::Npm => vec![self.with_packages(&npm)],
         }
     }
 
@@ -286,9 +286,9 @@ impl EnvSpec {
         }
         std::fs::create_dir_all(&self.folder)?;
         match self.manager {
-            Manager::Python => Ok(()),
+            PackageManager::Python => Ok(()),
             // Without a manifest of its own npm would install into a project further up.
-            Manager::Npm => {
+            PackageManager::Npm => {
                 std::fs::write(self.folder.join("package.json"), r#"{"private": true}"#)
             }
         }
@@ -309,8 +309,12 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn python(cache: &Path, packages: &[&str]) -> EnvSpec {
-        EnvSpec::new(cache, Manager::Python, &packages.iter().copied().collect())
+    fn python(cache: &Path, packages: &[&str]) -> PackageFolder {
+        PackageFolder::new(
+            cache,
+            PackageManager::Python,
+            &packages.iter().copied().collect(),
+        )
     }
 
     #[test]
@@ -328,7 +332,7 @@ mod tests {
             python(cache, &["a", "b"]).folder,
             python(cache, &["a"]).folder
         );
-        let npm = EnvSpec::new(cache, Manager::Npm, &BTreeSet::from(["a"]));
+        let npm = PackageFolder::new(cache, PackageManager::Npm, &BTreeSet::from(["a"]));
         assert_ne!(npm.folder, python(cache, &["a"]).folder);
         assert_eq!(npm.folder, Path::new("/cache/npm-af63dc4c8601ec8c"));
         assert_eq!(
@@ -340,7 +344,7 @@ mod tests {
     #[test]
     fn only_a_complete_folder_is_ready() {
         let dir = tempfile::tempdir().unwrap();
-        let spec = EnvSpec::new(dir.path(), Manager::Npm, &BTreeSet::from(["a@1"]));
+        let spec = PackageFolder::new(dir.path(), PackageManager::Npm, &BTreeSet::from(["a@1"]));
         assert!(!spec.is_ready());
         spec.clear().unwrap();
         std::fs::create_dir(spec.folder.join("node_modules")).unwrap();
@@ -363,7 +367,7 @@ mod tests {
         let spec = || {
             let checkout = Checkout::of(dir.path().to_owned());
             let packages = BTreeSet::from(["a"]);
-            EnvSpec::python(
+            PackageFolder::python(
                 Path::new("/cache"),
                 &packages,
                 vec![checkout],

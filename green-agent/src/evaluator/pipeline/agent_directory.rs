@@ -7,15 +7,15 @@ use super::error::Fault;
 
 /// Those among whom agents are found, by skill.
 #[async_trait]
-pub(super) trait Crew: Send + Sync {
+pub(super) trait AgentDirectory: Send + Sync {
     /// Who is best at a skill; `anew` if what was found before has failed, so that an agent that was replaced
     /// meanwhile is found.
-    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn Colleague>, Fault>;
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, Fault>;
 }
 
 /// An agent that has the skill that was looked for.
 #[async_trait]
-pub(super) trait Colleague: Send + Sync {
+pub(super) trait SkillAgent: Send + Sync {
     /// What it calls itself.
     fn name(&self) -> &str;
 

@@ -5,10 +5,10 @@ use std::{io, sync::Arc};
 use mcp_tools::{connection::ConnectionDetails, episodes::Episodes, secret::Secret};
 use url::Url;
 
-use super::{Problem, ProblemKind, cast::Cast, hops::to_environment, problem::chain};
+use super::{Problem, ProblemKind, agents::TrialAgents, hops::to_environment, problem::chain};
 use crate::{
-    evaluator::episode::{EpisodeEvaluator, MCP_PATH, Reach, router},
-    participant::Booth,
+    evaluator::episode::{EnvironmentAccess, EpisodeEvaluator, MCP_PATH, router},
+    participant::LocalServer,
     recorder::{RECORD_STDIO, Recorder},
     scenario::{
         episode::{Delivery, Episode, McpTransport},
@@ -25,23 +25,30 @@ const WRAPPER: &str = "green-agent";
 const RELAY: [&str; 3] = ["mcp-tools", "relay", "--url"];
 
 /// An evaluator and its environment, ready to be worked in.
-pub(super) struct Venue {
+pub(super) struct EpisodeSetup {
     evaluator: Arc<EpisodeEvaluator>,
     preset: Option<ConnectionDetails>,
     tap: Option<Url>,
 }
 
-impl Venue {
+impl EpisodeSetup {
     /// Sets up what the scenario's evaluator needs, if that is an episode.
     pub(super) async fn open(
         scenario: &Scenario,
-        cast: &Cast,
+        agents: &TrialAgents,
         seed: u64,
         recorder: &mut Recorder,
         transcript: &Transcript,
     ) -> Result<Option<Self>, Problem> {
-        let (Green::Builtin(Evaluator::Episode(settings)), Some(ground), Some(participant)) =
-            (&scenario.green, &cast.ground, scenario.worker())
+        let (
+            Green::Builtin(Evaluator::Episode(settings)),
+            Some(environment_server),
+            Some(participant),
+        ) = (
+            &scenario.green,
+            &agents.environment_server,
+            scenario.worker(),
+        )
         else {
             return Ok(None);
         };
@@ -50,33 +57,33 @@ impl Venue {
             McpTransport::Http => None,
             McpTransport::Stdio => {
                 let tap = recorder
-                    .tap_stdio(hop.clone(), transcript, &cast.masker)
+                    .tap_stdio(hop.clone(), transcript, &agents.masker)
                     .await;
                 Some(tap.map_err(|error| ProblemKind::Harness.because(chain(&error)))?)
             }
         };
-        let own = ground
+        let own = environment_server
             .url()
             .join(MCP_PATH)
             .map_err(|error| ProblemKind::Harness.because(error))?;
-        let reach = Reach {
+        let reach = EnvironmentAccess {
             url: recorder.url(&hop).unwrap_or_else(|| own.clone()),
             relay: tap.iter().flat_map(|tap| relay(tap, &own)).collect(),
         };
         let episodes = Episodes::new(EPISODES);
-        let masker = cast.masker.clone();
+        let masker = agents.masker.clone();
         let evaluator = EpisodeEvaluator::new(settings.clone(), seed, episodes, reach)
             .with_limits(bridge_client::Limits {
                 reply: scenario.harness.timeout.total,
                 idle: scenario.harness.timeout.total,
                 ..Default::default()
             })
-            .with_confidant(Arc::new(move |secret: &Secret| {
+            .with_secret_sink(Arc::new(move |secret: &Secret| {
                 masker.learn(secret.expose());
             }));
         let evaluator = Arc::new(evaluator);
         let preset = preset(settings, &evaluator).await?;
-        serve(ground, evaluator.clone());
+        serve(environment_server, evaluator.clone());
         Ok(Some(Self {
             evaluator,
             preset,
@@ -126,7 +133,8 @@ async fn preset(
     }
 }
 
-fn serve(ground: &Booth, evaluator: Arc<EpisodeEvaluator>) {
-    let url = ground.url().clone();
-    ground.serve(async move { router(evaluator, &url).await.map_err(io::Error::other) });
+fn serve(environment_server: &LocalServer, evaluator: Arc<EpisodeEvaluator>) {
+    let url = environment_server.url().clone();
+    environment_server
+        .serve(async move { router(evaluator, &url).await.map_err(io::Error::other) });
 }

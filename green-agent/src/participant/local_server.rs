@@ -13,13 +13,13 @@ use url::Url;
 
 /// A place where an agent is hosted. Dropping it ends the agent.
 #[derive(Debug)]
-pub struct Booth {
+pub struct LocalServer {
     url: Url,
     listener: Mutex<Option<StdListener>>,
     serving: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Booth {
+impl LocalServer {
     /// Takes a free loopback port.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Booth {
     }
 }
 
-impl Drop for Booth {
+impl Drop for LocalServer {
     fn drop(&mut self) {
         lock(&self.serving).iter().for_each(JoinHandle::abort);
     }

@@ -14,14 +14,14 @@ use crate::scenario::model::Inherits;
 
 /// The variables that `${NAME}` can name.
 #[derive(Clone, Debug, Default)]
-pub struct Environment {
+pub struct EnvVars {
     inherited: BTreeMap<String, String>,
     dotenv: BTreeMap<String, String>,
 }
 
 /// What an agent gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedEnv {
     /// Whether it inherits the whole environment of the runner.
     pub inherits_all: bool,
     /// Otherwise what it inherits of that; whatever else is set for an agent comes before it.
@@ -36,7 +36,7 @@ pub struct Resolved {
 
 /// Why an agent's environment could not be put together. No variant holds a value.
 #[derive(Debug, thiserror::Error)]
-pub enum EnvironmentError {
+pub enum EnvVarsError {
     /// A variable is not there.
     #[error(
         "{role}: env.{key} needs the variable {variable}; set it in the environment or in .env"
@@ -77,10 +77,10 @@ pub enum EnvironmentError {
     },
 }
 
-impl Environment {
+impl EnvVars {
     /// The environment of this process, and over it the file `.env` in `working_dir` if there is one.
     /// Variables that are not UTF-8 cannot be named and are left out.
-    pub fn load(working_dir: &Path) -> Result<Self, EnvironmentError> {
+    pub fn load(working_dir: &Path) -> Result<Self, EnvVarsError> {
         let vars = std::env::vars_os();
         let text = vars
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
@@ -103,10 +103,10 @@ impl Environment {
         role: &str,
         inherits: &Inherits,
         table: &BTreeMap<String, String>,
-    ) -> Result<Resolved, EnvironmentError> {
-        let mut resolved = Resolved {
+    ) -> Result<ResolvedEnv, EnvVarsError> {
+        let mut resolved = ResolvedEnv {
             inherits_all: *inherits == Inherits::Everything,
-            ..Resolved::default()
+            ..ResolvedEnv::default()
         };
         for (name, value) in &self.dotenv {
             secret::add(&mut resolved.secrets, name, value);
@@ -202,15 +202,15 @@ enum Problem {
 }
 
 impl Problem {
-    fn at(self, role: &str, key: &str) -> EnvironmentError {
+    fn at(self, role: &str, key: &str) -> EnvVarsError {
         let (role, key) = (role.to_owned(), key.to_owned());
         match self {
-            Self::Missing(variable) => EnvironmentError::Missing {
+            Self::Missing(variable) => EnvVarsError::Missing {
                 role,
                 key,
                 variable,
             },
-            Self::Malformed => EnvironmentError::Malformed { role, key },
+            Self::Malformed => EnvVarsError::Malformed { role, key },
         }
     }
 }
@@ -221,14 +221,14 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvironmentError> {
+fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvVarsError> {
     let pairs = dotenvy::from_path_iter(path).and_then(Iterator::collect);
     match pairs {
         Ok(pairs) => Ok(pairs),
         Err(dotenvy::Error::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
             Ok(BTreeMap::new())
         }
-        Err(dotenvy::Error::Io(source)) => Err(EnvironmentError::Unreadable {
+        Err(dotenvy::Error::Io(source)) => Err(EnvVarsError::Unreadable {
             path: path.to_owned(),
             source,
         }),
@@ -238,12 +238,12 @@ fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvironmentError
 }
 
 /// The line itself may hold a secret, so it is named by what stands before the `=` alone.
-fn not_dotenv(path: &Path, line: &str) -> EnvironmentError {
+fn not_dotenv(path: &Path, line: &str) -> EnvVarsError {
     let place = match line.split_once('=') {
         Some((name, _)) if is_name(name.trim()) => format!("the line of {}", name.trim()),
         Some(_) | None => "a line".to_owned(),
     };
-    EnvironmentError::NotDotenv {
+    EnvVarsError::NotDotenv {
         path: path.to_owned(),
         place,
     }
@@ -260,8 +260,8 @@ mod tests {
         owned.collect()
     }
 
-    fn environment() -> Environment {
-        Environment::new(
+    fn environment() -> EnvVars {
+        EnvVars::new(
             table(&[("KEY", "inherited"), ("EMPTY", ""), ("HOME", "/home/me")]),
             table(&[("KEY", "from-dotenv"), ("FLAG", "yes")]),
         )
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn an_agent_gets_what_every_program_needs_and_what_is_named() {
-        let environment = Environment::new(
+        let environment = EnvVars::new(
             table(&[
                 ("PATH", "/bin"),
                 ("LC_ALL", "C"),
@@ -373,7 +373,7 @@ mod tests {
         assert!(read_dotenv(&dir.path().join(".env")).unwrap().is_empty());
 
         std::fs::write(dir.path().join(".env"), "# keys\nPATH='mine'\nexport B=2\n").unwrap();
-        let loaded = Environment::load(dir.path()).unwrap();
+        let loaded = EnvVars::load(dir.path()).unwrap();
         let inherits = Inherits::Named(vec!["B".to_owned()]);
         let resolved = loaded
             .resolve("green", &inherits, &table(&[("P", "${PATH}")]))
@@ -383,7 +383,7 @@ mod tests {
         }
 
         std::fs::write(dir.path().join(".env"), "SECRET='hunter2 without end\n").unwrap();
-        let error = Environment::load(dir.path()).unwrap_err().to_string();
+        let error = EnvVars::load(dir.path()).unwrap_err().to_string();
         assert!(
             error.contains("SECRET") && !error.contains("hunter2"),
             "{error}"

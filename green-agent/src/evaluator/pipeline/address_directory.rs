@@ -14,9 +14,9 @@ use futures_util::{StreamExt as _, stream};
 use url::Url;
 
 use super::{
-    crew::{Colleague, Crew},
+    agent_directory::{AgentDirectory, SkillAgent},
+    call_context::CallContext,
     error::Fault,
-    terms::Terms,
 };
 
 /// How many addresses are asked for their cards at a time.
@@ -24,7 +24,7 @@ const AT_A_TIME: usize = 8;
 
 /// An address at which agents are looked for.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
+pub(super) struct ListedAddress {
     /// What it is called in messages: a role, or the address itself.
     pub(super) name: String,
     /// Where it is.
@@ -37,22 +37,22 @@ pub(super) struct Listed {
 type Found = Vec<Arc<Discovered>>;
 
 /// An address and who is there.
-type Looked<'a> = (&'a Listed, Result<Found, DiscoveryError>);
+type AddressListing<'a> = (&'a ListedAddress, Result<Found, DiscoveryError>);
 
 /// Agents at addresses that are known.
 #[derive(Debug)]
-pub(super) struct Directory {
-    listed: Vec<Listed>,
-    terms: Terms,
+pub(super) struct AddressDirectory {
+    listed: Vec<ListedAddress>,
+    call_context: CallContext,
     /// What was found, by address, until somebody wants to know it anew.
     known: Mutex<BTreeMap<String, Found>>,
 }
 
-impl Directory {
-    pub(super) fn new(listed: Vec<Listed>, terms: Terms) -> Self {
+impl AddressDirectory {
+    pub(super) fn new(listed: Vec<ListedAddress>, call_context: CallContext) -> Self {
         Self {
             listed,
-            terms,
+            call_context,
             known: Mutex::default(),
         }
     }
@@ -63,7 +63,7 @@ impl Directory {
     }
 
     /// Everybody who is there, in the order of the addresses, and what is wrong with the others.
-    async fn look(&self, anew: bool) -> Vec<Looked<'_>> {
+    async fn look(&self, anew: bool) -> Vec<AddressListing<'_>> {
         let looking: Vec<_> = self
             .listed
             .iter()
@@ -72,7 +72,7 @@ impl Directory {
         stream::iter(looking).buffered(AT_A_TIME).collect().await
     }
 
-    async fn look_at<'a>(&self, listed: &'a Listed, anew: bool) -> Looked<'a> {
+    async fn look_at<'a>(&self, listed: &'a ListedAddress, anew: bool) -> AddressListing<'a> {
         let found = match self.known(&listed.url).filter(|_| !anew) {
             Some(found) => Ok(found),
             None => self.discover(listed).await,
@@ -85,11 +85,11 @@ impl Directory {
         known.get(url.as_str()).cloned()
     }
 
-    async fn discover(&self, listed: &Listed) -> Result<Found, DiscoveryError> {
+    async fn discover(&self, listed: &ListedAddress) -> Result<Found, DiscoveryError> {
         // Whoever wrote the file, and nobody else, says where to look: this machine is as good as any.
         let options = DiscoveryOptions {
-            credentials: self.terms.shown_to(&listed.url),
-            connect: self.terms.options().limits.connect,
+            credentials: self.call_context.shown_to(&listed.url),
+            connect: self.call_context.options().limits.connect,
             allow_private: true,
             ..DiscoveryOptions::default()
         };
@@ -105,8 +105,8 @@ impl Directory {
 }
 
 #[async_trait]
-impl Crew for Directory {
-    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn Colleague>, Fault> {
+impl AgentDirectory for AddressDirectory {
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, Fault> {
         let looked = self.look(anew).await;
         let with_skill = looked
             .iter()
@@ -117,7 +117,9 @@ impl Crew for Directory {
         let best = with_skill.min_by_key(|found| Reverse(version(found)));
         let named = best.and_then(|found| Some((found, found.skill(skill)?)));
         match named {
-            Some((found, named)) => Ok(Box::new(self.terms.agent(found.clone(), named.clone()))),
+            Some((found, named)) => Ok(Box::new(
+                self.call_context.agent(found.clone(), named.clone()),
+            )),
             None => Err(nobody(&looked)),
         }
     }
@@ -129,13 +131,13 @@ fn version(found: &Discovered) -> Option<semver::Version> {
 }
 
 /// Why nobody was found: somebody could not be asked, or nobody has the skill.
-fn nobody(looked: &[Looked<'_>]) -> Fault {
-    let line = |(listed, found): &Looked<'_>| match found {
+fn nobody(looked: &[AddressListing<'_>]) -> Fault {
+    let line = |(listed, found): &AddressListing<'_>| match found {
         Ok(found) => format!("{} has {}", listed.name, skills(found)),
         Err(error) => format!("{}: {error}", listed.name),
     };
     let lines: Vec<String> = looked.iter().map(line).collect();
-    let broken = |(_, found): &Looked<'_>| {
+    let broken = |(_, found): &AddressListing<'_>| {
         let error = found.as_ref().err();
         error.is_some_and(|error| !error.is_not_found())
     };
@@ -163,12 +165,12 @@ mod tests {
 
     use super::*;
 
-    async fn served(card: Value) -> Listed {
+    async fn served(card: Value) -> ListedAddress {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let app = Router::new().route("/agent-card", get(async move || Json(card)));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Listed {
+        ListedAddress {
             name: "somebody".to_owned(),
             url: url.parse().unwrap(),
             many: false,
@@ -180,9 +182,9 @@ mod tests {
                "skills": [{"id": skill, "description": "", "input_schema": {"type": "object"}}]})
     }
 
-    async fn found(listed: Vec<Listed>, skill: &str) -> Result<String, Fault> {
-        let directory = Directory::new(listed, Terms::default());
-        let found = directory.find(skill, false).await?;
+    async fn found(listed: Vec<ListedAddress>, skill: &str) -> Result<String, Fault> {
+        let address_directory = AddressDirectory::new(listed, CallContext::default());
+        let found = address_directory.find(skill, false).await?;
         Ok(found.name().to_owned())
     }
 
@@ -210,7 +212,7 @@ mod tests {
         let all = json!({"agents": [card("one", "1.0.0", "a"), card("two", "1.0.0", "b")]});
         let app = Router::new().route("/a2a/catalog", get(async move || Json(all)));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        let listed = vec![Listed {
+        let listed = vec![ListedAddress {
             name: "hosts".to_owned(),
             url: url.parse().unwrap(),
             many: true,
@@ -222,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_cannot_be_asked_is_told() {
-        let gone = Listed {
+        let gone = ListedAddress {
             name: "gone".to_owned(),
             url: "http://127.0.0.1:1/".parse().unwrap(),
             many: true,

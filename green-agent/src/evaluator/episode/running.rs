@@ -10,9 +10,9 @@ use mcp_tools::{
     secret::Secret,
 };
 
-use super::{NewEnvironment, Reach};
+use super::{EnvironmentAccess, NewEnvironment};
 use crate::{
-    evaluator::own::AssessError,
+    evaluator::custom::AssessError,
     scenario::episode::{Episode, McpTransport, TokenKind},
 };
 
@@ -20,17 +20,17 @@ use crate::{
 const TOKEN_VARIABLE: &str = "MCP_TOKEN";
 
 /// What an episode is opened with.
-pub(super) struct Stage<'a> {
+pub(super) struct EpisodeOptions<'a> {
     pub(super) settings: &'a Episode,
     pub(super) seed: u64,
     pub(super) episodes: &'a Episodes,
-    pub(super) reach: &'a Reach,
+    pub(super) reach: &'a EnvironmentAccess,
     pub(super) environments: &'a NewEnvironment,
     pub(super) now: Timestamp,
 }
 
 /// An episode that goes on.
-pub(super) struct Play {
+pub(super) struct RunningEpisode {
     pub(super) opened: Opened,
     /// What the participant is told. Its token is not always the episode's.
     pub(super) details: ConnectionDetails,
@@ -38,8 +38,8 @@ pub(super) struct Play {
     decoy: Option<Opened>,
 }
 
-impl Stage<'_> {
-    pub(super) async fn open(&self) -> Result<Play, AssessError> {
+impl EpisodeOptions<'_> {
+    pub(super) async fn open(&self) -> Result<RunningEpisode, AssessError> {
         let limits = Limits {
             steps: self.settings.limits.steps,
             time: self.settings.limits.time,
@@ -61,7 +61,7 @@ impl Stage<'_> {
         // Who is told that a token has expired does not try it; here it shall be tried.
         details.expires_at =
             (self.settings.token != TokenKind::Expired).then_some(opened.expires_at);
-        Ok(Play {
+        Ok(RunningEpisode {
             opened,
             details,
             decoy,
@@ -118,7 +118,7 @@ fn changed(token: &Secret) -> Secret {
     )
 }
 
-impl Play {
+impl RunningEpisode {
     /// What must not be shown.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let decoy = self.decoy.iter().map(|decoy| &decoy.token);

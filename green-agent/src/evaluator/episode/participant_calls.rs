@@ -3,40 +3,43 @@
 use mcp_tools::episodes::Episodes;
 use tokio::time::sleep;
 
-use super::{details, play::Play};
+use super::{details, running::RunningEpisode};
 use crate::{
-    evaluator::{own::AssessError, voice::Voice},
+    evaluator::{custom::AssessError, reporter::Reporter},
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 
 /// Tells the participant what to do, and waits until it has been done or its time is over.
 pub(super) async fn tell(
-    play: &Play,
+    running: &RunningEpisode,
     settings: &Episode,
     acknowledge: Option<Acknowledge>,
-    voice: &Voice,
+    reporter: &Reporter,
     episodes: &Episodes,
 ) -> Result<(), AssessError> {
-    let task = details::task(&play.opened.task);
-    let details = details::details(&play.details, settings.details);
+    let task = details::task(&running.opened.task);
+    let details = details::details(&running.details, settings.details);
     let said = match settings.delivery {
-        Delivery::Messages => vec![voice.send(vec![task]).await?, voice.send(details).await?],
-        Delivery::Preset => vec![voice.send(vec![task]).await?],
+        Delivery::Messages => vec![
+            reporter.send(vec![task]).await?,
+            reporter.send(details).await?,
+        ],
+        Delivery::Preset => vec![reporter.send(vec![task]).await?],
         Delivery::Synchronous => {
             let reply = [vec![task], details].concat();
-            let said = voice.send(reply).await?;
-            voice.end_turn();
+            let said = reporter.send(reply).await?;
+            reporter.end_turn();
             vec![said]
         }
     };
     let insisting = async {
         if let Some(acknowledge) = acknowledge {
-            insist(&said, acknowledge, voice).await?;
+            insist(&said, acknowledge, reporter).await?;
         }
         std::future::pending().await
     };
     tokio::select! {
-        _ = episodes.finished(&play.opened.id) => Ok(()),
+        _ = episodes.finished(&running.opened.id) => Ok(()),
         unheard = insisting => unheard,
     }
 }
@@ -45,13 +48,13 @@ pub(super) async fn tell(
 async fn insist(
     said: &[String],
     acknowledge: Acknowledge,
-    voice: &Voice,
+    reporter: &Reporter,
 ) -> Result<(), AssessError> {
     for _ in 0..acknowledge.resend {
         sleep(acknowledge.after).await;
         for id in said {
-            if !voice.has_acknowledged(id) {
-                voice.repeat(id).await?;
+            if !reporter.has_acknowledged(id) {
+                reporter.repeat(id).await?;
             }
         }
     }

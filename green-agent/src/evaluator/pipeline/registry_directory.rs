@@ -7,10 +7,10 @@ use bridge_client::registry::{Registry, RegistryAuth, RegistryError, RegistryOpt
 use url::Url;
 
 use super::{
-    crew::{Colleague, Crew},
-    directory::Directory,
+    address_directory::AddressDirectory,
+    agent_directory::{AgentDirectory, SkillAgent},
+    call_context::CallContext,
     error::Fault,
-    terms::Terms,
 };
 
 /// The registry at this address. It is asked before every step, so that a newer card is found at once; what is
@@ -25,49 +25,49 @@ pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, Fault>
 }
 
 /// Everybody among whom agents are looked for.
-pub(super) struct Everybody {
+pub(super) struct CombinedDirectory {
     /// Those at addresses that are known, who come first.
-    pub(super) directory: Directory,
+    pub(super) address_directory: AddressDirectory,
     pub(super) registry: Option<Arc<Registry>>,
-    pub(super) terms: Terms,
+    pub(super) call_context: CallContext,
 }
 
 #[async_trait]
-impl Crew for Everybody {
-    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn Colleague>, Fault> {
+impl AgentDirectory for CombinedDirectory {
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, Fault> {
         let Some(registry) = &self.registry else {
-            return self.directory.find(skill, anew).await;
+            return self.address_directory.find(skill, anew).await;
         };
-        if self.directory.is_empty() {
-            return self.registered(registry, skill).await;
+        if self.address_directory.is_empty() {
+            return self.registry_directory(registry, skill).await;
         }
-        match self.directory.find(skill, anew).await {
+        match self.address_directory.find(skill, anew).await {
             Ok(found) => Ok(found),
             Err(here) => {
-                let there = self.registered(registry, skill).await;
+                let there = self.registry_directory(registry, skill).await;
                 there.map_err(|there| here.and(there))
             }
         }
     }
 }
 
-impl Everybody {
+impl CombinedDirectory {
     /// Whether there is nowhere to look.
     pub(super) fn is_empty(&self) -> bool {
-        self.directory.is_empty() && self.registry.is_none()
+        self.address_directory.is_empty() && self.registry.is_none()
     }
 
-    async fn registered(
+    async fn registry_directory(
         &self,
         registry: &Registry,
         skill: &str,
-    ) -> Result<Box<dyn Colleague>, Fault> {
+    ) -> Result<Box<dyn SkillAgent>, Fault> {
         let found = registry.find(skill).await.map_err(fault)?.agent;
         let named = found.skill(skill).cloned();
         let skill = named.ok_or_else(|| Fault::Nobody {
             looked: format!("{} has lost it", found.card.name),
         })?;
-        Ok(Box::new(self.terms.agent(found, skill)))
+        Ok(Box::new(self.call_context.agent(found, skill)))
     }
 }
 

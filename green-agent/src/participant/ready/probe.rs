@@ -15,7 +15,7 @@ const CARD_LIMIT: usize = 1024 * 1024;
 
 /// What was found in the place of a card; the later in this list, the closer to one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Seen {
+pub enum CardProbe {
     /// No answer came in time to any request.
     Silence,
     /// There was no connection.
@@ -39,7 +39,7 @@ pub enum Seen {
     },
 }
 
-impl fmt::Display for Seen {
+impl fmt::Display for CardProbe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silence => f.write_str("no answer came"),
@@ -51,20 +51,20 @@ impl fmt::Display for Seen {
 }
 
 /// The first card of a round, or what came closest to one.
-pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, Seen> {
-    let mut closest = Seen::Silence;
+pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, CardProbe> {
+    let mut closest = CardProbe::Silence;
     for url in places {
         match ask(client, url).await {
             Ok(card) => return Ok(card),
             // All places are on one host and port, so the others would say the same.
-            Err(seen @ Seen::NoConnection { .. }) => return Err(seen.max(closest)),
+            Err(seen @ CardProbe::NoConnection { .. }) => return Err(seen.max(closest)),
             Err(seen) => closest = closest.max(seen),
         }
     }
     Err(closest)
 }
 
-async fn ask(client: &Client, url: &Url) -> Result<Value, Seen> {
+async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
     let response = client
         .get(url.clone())
         .send()
@@ -72,12 +72,12 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, Seen> {
         .map_err(|error| no_answer(&error))?;
     if response.status() != StatusCode::OK {
         let status = response.status().as_u16();
-        return Err(Seen::Status {
+        return Err(CardProbe::Status {
             status,
             url: url.clone(),
         });
     }
-    let not_a_card = |what: &str| Seen::NotACard {
+    let not_a_card = |what: &str| CardProbe::NotACard {
         what: what.to_owned(),
         url: url.clone(),
     };
@@ -94,7 +94,7 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, Seen> {
 }
 
 /// The body, or `None` if it is too large.
-async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, Seen> {
+async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, CardProbe> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
         body.extend_from_slice(&chunk);
@@ -105,9 +105,9 @@ async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, Seen> 
     Ok(Some(body))
 }
 
-fn no_answer(error: &reqwest::Error) -> Seen {
+fn no_answer(error: &reqwest::Error) -> CardProbe {
     if error.is_timeout() {
-        return Seen::Silence;
+        return CardProbe::Silence;
     }
     // The innermost cause is the one that says something, such as a refused connection.
     let mut cause: &dyn std::error::Error = error;
@@ -122,7 +122,7 @@ fn no_answer(error: &reqwest::Error) -> Seen {
     } else {
         cause.to_string()
     };
-    Seen::NoConnection { why }
+    CardProbe::NoConnection { why }
 }
 
 /// Every place where the card may be; an endpoint that is a card's own address is the only one.

@@ -10,12 +10,12 @@ use purple_agent::{
 use url::Url;
 
 use super::{
-    cast::{Cast, Part},
+    agents::{AgentStart, TrialAgents},
+    episode_setup::EpisodeSetup,
     hops::{caller, to_green},
     hosted::purple,
     problem::chain,
     trial,
-    venue::Venue,
 };
 use crate::{
     assessment::Assessment,
@@ -27,27 +27,33 @@ use crate::{
 };
 
 /// A participant that calls the green agent.
-pub(super) struct Calling<'a> {
+pub(super) struct EvaluationCaller<'a> {
     role: &'a str,
     green: Url,
-    who: Who<'a>,
+    who: CallerKind<'a>,
     stop: Duration,
 }
 
-enum Who<'a> {
+enum CallerKind<'a> {
     Program(&'a Launch),
     Policy(&'a Policy, Option<ConnectionDetails>),
 }
 
-impl<'a> Calling<'a> {
+impl<'a> EvaluationCaller<'a> {
     /// The participant that calls, if the scenario has one.
-    pub(super) fn of(scenario: &'a Scenario, cast: &'a Cast, recorder: &Recorder) -> Option<Self> {
+    pub(super) fn of(
+        scenario: &'a Scenario,
+        agents: &'a TrialAgents,
+        recorder: &Recorder,
+    ) -> Option<Self> {
         let role = caller(scenario)?;
-        let player = cast.players.iter().find(|player| player.role == role)?;
-        let who = match &player.part {
-            Part::Client(launch) => Who::Program(launch),
-            Part::Caller(policy) => Who::Policy(policy, player.tools.clone()),
-            Part::None | Part::Program { .. } | Part::Hosted { .. } => return None,
+        let handle = agents.handles.iter().find(|handle| handle.role == role)?;
+        let who = match &handle.start {
+            AgentStart::Client(launch) => CallerKind::Program(launch),
+            AgentStart::Caller(policy) => CallerKind::Policy(policy, handle.tools.clone()),
+            AgentStart::None | AgentStart::Program { .. } | AgentStart::Hosted { .. } => {
+                return None;
+            }
         };
         Some(Self {
             role,
@@ -62,24 +68,26 @@ impl<'a> Calling<'a> {
     pub(super) async fn assess(
         &self,
         evaluation: &Evaluation<'_>,
-        venue: Option<&Venue>,
+        episode_setup: Option<&EpisodeSetup>,
         transcript: &Transcript,
         listener: &Listener,
     ) -> Result<Assessment, EvaluationError> {
         let how = match &self.who {
-            Who::Program(launch) => self.run_program(launch).await?,
-            Who::Policy(policy, tools) => {
-                let preset = tools.clone().or_else(|| venue.and_then(Venue::preset));
+            CallerKind::Program(launch) => self.run_program(launch).await?,
+            CallerKind::Policy(policy, tools) => {
+                let preset = tools
+                    .clone()
+                    .or_else(|| episode_setup.and_then(EpisodeSetup::preset));
                 self.run_policy(policy, preset, listener).await?
             }
         };
         // Nobody works in an episode any more, so there is nothing for the evaluator to wait for.
-        if let Some(venue) = venue {
-            venue.evaluator().end_all();
+        if let Some(episode_setup) = episode_setup {
+            episode_setup.evaluator().end_all();
         }
         let entries = transcript.said();
         let entries = entries.map_err(|error| EvaluationError::Evaluator(chain(&error)))?;
-        evaluation.heard(self.role, &how, &entries).await
+        evaluation.recorded(self.role, &how, &entries).await
     }
 
     async fn run_program(&self, launch: &Launch) -> Result<String, EvaluationError> {

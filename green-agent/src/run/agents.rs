@@ -20,8 +20,8 @@ use super::{
 use crate::{
     evaluator::pipeline::Keyring,
     participant::{
-        AgentLine, Alive, Booth, Launch,
-        environment::{Environment, EnvironmentError, Resolved},
+        ActivityListener, AgentLine, Launch, LocalServer,
+        env_vars::{EnvVars, EnvVarsError, ResolvedEnv},
         ports::{PortLease, is_free, replace_port, with_port},
     },
     recorder::Masker,
@@ -37,7 +37,7 @@ use crate::{
 const SHOWN_LINES: usize = 1024;
 
 /// What one agent is in one trial.
-pub(super) struct Player {
+pub(super) struct AgentHandle {
     pub(super) role: String,
     /// Where it listens, unless it only calls.
     pub(super) endpoint: Option<Url>,
@@ -45,11 +45,11 @@ pub(super) struct Player {
     pub(super) listens: Listens,
     /// The MCP server that it knows beforehand, once it was told of it.
     pub(super) tools: Option<ConnectionDetails>,
-    pub(super) part: Part,
+    pub(super) start: AgentStart,
 }
 
 /// What has to be done for an agent to be there.
-pub(super) enum Part {
+pub(super) enum AgentStart {
     /// Nothing: it runs already.
     None,
     /// A program is started.
@@ -59,7 +59,10 @@ pub(super) enum Part {
         _port: Option<PortLease>,
     },
     /// It is hosted in this process.
-    Hosted { booth: Booth, agent: Hosted },
+    Hosted {
+        local_server: LocalServer,
+        agent: Hosted,
+    },
     /// A program that calls the green agent is started once that is ready.
     Client(Box<Launch>),
     /// A policy of this process calls the green agent.
@@ -67,11 +70,11 @@ pub(super) enum Part {
 }
 
 /// Everybody in one trial, and what must not be shown.
-pub(super) struct Cast {
+pub(super) struct TrialAgents {
     /// In the order in which they are started, the green agent last.
-    pub(super) players: Vec<Player>,
+    pub(super) handles: Vec<AgentHandle>,
     /// Where the built-in evaluator's environment is served, if it has one.
-    pub(super) ground: Option<Booth>,
+    pub(super) environment_server: Option<LocalServer>,
     pub(super) masker: Masker,
     /// What a pipeline's agents are shown.
     pub(super) keyring: Keyring,
@@ -79,18 +82,18 @@ pub(super) struct Cast {
     tokens: BTreeMap<String, Secret>,
 }
 
-impl Cast {
-    /// Gives every agent its port, its environment and its place for output; `alive` is told when one prints.
+impl TrialAgents {
+    /// Gives every agent its port, its environment and its place for output; `on_activity` is told when one prints.
     pub(super) fn prepare(
         scenario: &Scenario,
         installed: &Installed,
         trial: u32,
         folder: &Path,
-        alive: Alive,
+        on_activity: ActivityListener,
         options: &RunOptions,
     ) -> Result<Self, Problem> {
-        let not_started = |error: EnvironmentError| ProblemKind::NotStarted.because(chain(&error));
-        let environment = Environment::load(&options.working_dir).map_err(not_started)?;
+        let not_started = |error: EnvVarsError| ProblemKind::NotStarted.because(chain(&error));
+        let environment = EnvVars::load(&options.working_dir).map_err(not_started)?;
         let mut resolved = Vec::new();
         for agent in scenario.agents() {
             let inherits = match scenario.harness.inherit {
@@ -107,7 +110,7 @@ impl Cast {
         let masker = Masker::new(secrets.collect());
         let keyring = known::keyring(scenario, &environment, &options.working_dir, &masker)?;
         let tokens = known::tokens(scenario, &masker);
-        let stage = Stage {
+        let context = TrialContext {
             scenario,
             tokens: &tokens,
             installed,
@@ -115,16 +118,16 @@ impl Cast {
             folder,
             masker: masker.clone(),
             lines: shown_lines(scenario, options),
-            alive,
+            on_activity,
             options,
         };
-        let players = scenario
+        let handles = scenario
             .agents()
             .zip(resolved)
-            .map(|(agent, env)| stage.player(agent, env));
+            .map(|(agent, env)| context.handle(agent, env));
         Ok(Self {
-            players: players.collect::<Result<_, _>>()?,
-            ground: ground(scenario)?,
+            handles: handles.collect::<Result<_, _>>()?,
+            environment_server: environment_server(scenario)?,
             masker,
             keyring,
             tokens,
@@ -133,36 +136,36 @@ impl Cast {
 
     /// Where the agent in a role listens.
     pub(super) fn endpoint(&self, role: &str) -> Option<Url> {
-        let player = self.players.iter().find(|player| player.role == role)?;
-        player.endpoint.clone()
+        let handle = self.handles.iter().find(|handle| handle.role == role)?;
+        handle.endpoint.clone()
     }
 
     /// Tells those who ask for it where the others are; `url` knows it of a hop.
     pub(super) fn fill_in(&mut self, scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
-        for player in &mut self.players {
-            match &mut player.part {
-                Part::Program { launch, .. } | Part::Client(launch) => {
+        for handle in &mut self.handles {
+            match &mut handle.start {
+                AgentStart::Program { launch, .. } | AgentStart::Client(launch) => {
                     hops::fill_in(&mut launch.argv, scenario, &url);
                 }
-                Part::None | Part::Hosted { .. } | Part::Caller(_) => {}
+                AgentStart::None | AgentStart::Hosted { .. } | AgentStart::Caller(_) => {}
             }
-            known::tell(player, scenario, &self.tokens, &url);
+            known::tell(handle, scenario, &self.tokens, &url);
         }
     }
 }
 
 /// A port for the environment that the built-in evaluator offers.
-fn ground(scenario: &Scenario) -> Result<Option<Booth>, Problem> {
+fn environment_server(scenario: &Scenario) -> Result<Option<LocalServer>, Problem> {
     match &scenario.green {
-        Green::Builtin(Evaluator::Episode(_)) => booth().map(Some),
+        Green::Builtin(Evaluator::Episode(_)) => local_server().map(Some),
         Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) | Green::Agent(_) => {
             Ok(None)
         }
     }
 }
 
-fn booth() -> Result<Booth, Problem> {
-    Booth::open().map_err(|error| ProblemKind::Harness.because(error))
+fn local_server() -> Result<LocalServer, Problem> {
+    LocalServer::open().map_err(|error| ProblemKind::Harness.because(error))
 }
 
 /// What a trial draws its lots from: each trial has the seed after that of the one before it.
@@ -172,7 +175,7 @@ pub(super) fn seed(scenario: &Scenario, options: &RunOptions, trial: u32) -> u64
 }
 
 /// What all agents of a trial share.
-struct Stage<'a> {
+struct TrialContext<'a> {
     scenario: &'a Scenario,
     tokens: &'a BTreeMap<String, Secret>,
     installed: &'a Installed,
@@ -180,40 +183,40 @@ struct Stage<'a> {
     folder: &'a Path,
     masker: Masker,
     lines: Option<mpsc::Sender<AgentLine>>,
-    alive: Alive,
+    on_activity: ActivityListener,
     options: &'a RunOptions,
 }
 
-impl Stage<'_> {
-    fn player(&self, agent: &Agent, env: Resolved) -> Result<Player, Problem> {
-        let (endpoint, part) = match &agent.start {
+impl TrialContext<'_> {
+    fn handle(&self, agent: &Agent, env: ResolvedEnv) -> Result<AgentHandle, Problem> {
+        let (endpoint, start) = match &agent.start {
             Start::Absent { .. } => return Err(absent(agent)),
-            Start::Running { endpoint } => (Some(endpoint.clone()), Part::None),
+            Start::Running { endpoint } => (Some(endpoint.clone()), AgentStart::None),
             Start::Builtin { name } => hosted(Hosted::Bot(name.clone()))?,
             Start::Bot { .. } => hosted(Hosted::Remote(Remote::default()))?,
-            Start::Policy(policy) if self.calls() => (None, Part::Caller(policy.clone())),
+            Start::Policy(policy) if self.calls() => (None, AgentStart::Caller(policy.clone())),
             Start::Policy(policy) => hosted(Hosted::Policy(policy.clone()))?,
             Start::Client { cmd } => {
                 let launch = self.launch(agent, cmd.clone(), env);
-                (None, Part::Client(Box::new(launch)))
+                (None, AgentStart::Client(Box::new(launch)))
             }
             Start::Program { endpoint, cmd } => {
                 let mut argv = cmd.clone();
                 let (endpoint, port) = self.place(agent, endpoint, &mut argv)?;
                 let launch = Box::new(self.launch(agent, argv, env));
-                let part = Part::Program {
+                let start = AgentStart::Program {
                     launch,
                     _port: port,
                 };
-                (Some(endpoint), part)
+                (Some(endpoint), start)
             }
         };
-        Ok(Player {
+        Ok(AgentHandle {
             role: agent.role.clone(),
             endpoint,
             listens: agent.listens,
             tools: None,
-            part,
+            start,
         })
     }
 
@@ -228,7 +231,7 @@ impl Stage<'_> {
         }
     }
 
-    fn launch(&self, agent: &Agent, argv: Vec<String>, env: Resolved) -> Launch {
+    fn launch(&self, agent: &Agent, argv: Vec<String>, env: ResolvedEnv) -> Launch {
         let prepared = self.installed.get(&requirements(self.scenario, agent));
         let prepared = prepared.cloned().unwrap_or_default();
         let mut variables = env.inherited;
@@ -247,7 +250,7 @@ impl Stage<'_> {
             working_dir: self.options.working_dir.clone(),
             log: self.folder.join(format!("{}.log", file_name(&agent.role))),
             mask: Arc::new(move |line| masker.mask_text(line)),
-            alive: self.alive.clone(),
+            on_activity: self.on_activity.clone(),
             sink: self.lines.clone(),
             grace: self.scenario.harness.timeout.stop,
             keeper: self.options.keeper.clone(),
@@ -301,9 +304,15 @@ fn absent(agent: &Agent) -> Problem {
     ProblemKind::NotStarted.because(format!("{}: nobody says how it is started", agent.role))
 }
 
-fn hosted(agent: Hosted) -> Result<(Option<Url>, Part), Problem> {
-    let booth = booth()?;
-    Ok((Some(booth.url().clone()), Part::Hosted { booth, agent }))
+fn hosted(agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {
+    let local_server = local_server()?;
+    Ok((
+        Some(local_server.url().clone()),
+        AgentStart::Hosted {
+            local_server,
+            agent,
+        },
+    ))
 }
 
 /// The folder of this program: the other programs of the house lie there, and agents shall find them.

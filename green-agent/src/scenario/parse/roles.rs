@@ -6,7 +6,7 @@ use crate::scenario::{error::Problem, model::Agent, reader::Node};
 
 /// The participants and the roles that other tables may name.
 #[derive(Default)]
-pub(super) struct Cast {
+pub(super) struct DeclaredRoles {
     /// Those without mistakes.
     pub(super) agents: Vec<Agent>,
     /// Every participant's role with its line, also of those whose other keys are wrong: a mistake in
@@ -16,7 +16,7 @@ pub(super) struct Cast {
     pub(super) declared: usize,
 }
 
-impl Cast {
+impl DeclaredRoles {
     /// Whether some participant is known only by its role, or not even by that.
     pub(super) fn has_mistakes(&self) -> bool {
         self.agents.len() < self.declared

@@ -6,7 +6,7 @@ use bridge_client::ClientError;
 use bridge_protocol::a2a::{AgentCard, Message};
 use serde_json::Value;
 
-use super::{request::AssessmentRequest, voice::Voice};
+use super::{reporter::Reporter, request::AssessmentRequest};
 
 /// Who evaluates. [`agent`](super::agent()) makes a green agent of it, which speaks A2A with runners such
 /// as AgentBeats' and with participants that come by themselves.
@@ -27,15 +27,19 @@ pub trait Evaluator: Send + Sync + 'static {
     async fn assess(
         &self,
         request: &AssessmentRequest,
-        voice: &Voice,
+        reporter: &Reporter,
     ) -> Result<Verdict, AssessError>;
 
     /// Evaluates the one who says this, such as a participant's "ready for evaluation".
     ///
     /// # Errors
     /// As for [`Evaluator::assess`]; an evaluator that only assesses others refuses.
-    async fn welcome(&self, message: &Message, voice: &Voice) -> Result<Verdict, AssessError> {
-        let _ = (message, voice);
+    async fn welcome(
+        &self,
+        message: &Message,
+        reporter: &Reporter,
+    ) -> Result<Verdict, AssessError> {
+        let _ = (message, reporter);
         Err(AssessError::Rejected(
             "expected one text or data part with {\"participants\": {ROLE: URL}, \"config\": {..}}"
                 .to_owned(),

@@ -26,11 +26,13 @@ const MEMBERS: [&str; 3] = ["environment", "benchmark", "task_id"];
 /// Says what there is, to somebody who asks for something else.
 pub(super) fn check(message: &Message, environment: &str) -> Result<(), String> {
     let has = format!("this evaluator has the environment {environment:?}");
-    let said = Said::of(message);
+    let said = MessageContent::of(message);
     if let Some(other) = said.other_environment(environment) {
         return Err(format!("{has}, and not {other:?}"));
     }
-    let is_wish = WISH.as_ref().is_some_and(|wish| wish.is_match(&said.words));
+    let is_wish = WISH
+        .as_ref()
+        .is_some_and(|request| request.is_match(&said.words));
     match is_wish || said.names_one || names(&said.words, environment) {
         true => Ok(()),
         false => Err(format!(
@@ -41,13 +43,13 @@ pub(super) fn check(message: &Message, environment: &str) -> Result<(), String> 
 
 /// What a message says, in words and as data.
 #[derive(Default)]
-struct Said {
+struct MessageContent {
     words: String,
     environments: Vec<String>,
     names_one: bool,
 }
 
-impl Said {
+impl MessageContent {
     fn of(message: &Message) -> Self {
         let mut said = Self::default();
         for part in &message.parts {

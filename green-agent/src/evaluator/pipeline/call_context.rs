@@ -10,24 +10,24 @@ use bridge_client::{
 use url::Url;
 
 use super::{
-    agent::{Agent, Goodbyes},
+    agent::{Agent, PendingCancellations},
     keyring::Key,
 };
 
 /// The terms of one run. Clones share who is still being told.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Terms {
+pub(super) struct CallContext {
     options: Options,
     keys: Vec<Key>,
-    pub(super) goodbyes: Goodbyes,
+    pub(super) cancellations: PendingCancellations,
 }
 
-impl Terms {
+impl CallContext {
     pub(super) fn new(options: Options, keys: Vec<Key>) -> Self {
         Self {
             options,
             keys,
-            goodbyes: Goodbyes::default(),
+            cancellations: PendingCancellations::default(),
         }
     }
 
@@ -41,7 +41,7 @@ impl Terms {
             found,
             skill,
             options,
-            goodbyes: self.goodbyes.clone(),
+            cancellations: self.cancellations.clone(),
         }
     }
 
@@ -86,7 +86,7 @@ mod tests {
         scenario::pipeline::{Credential, Place, SecretPlace, Shown},
     };
 
-    fn terms(credentials: &[(&str, &str)]) -> Terms {
+    fn call_context(credentials: &[(&str, &str)]) -> CallContext {
         let credential = |(url, scheme): &(&str, &str)| Credential {
             agent: Place::Url(url.parse().unwrap()),
             shown: Shown::Scheme((*scheme).to_owned()),
@@ -94,12 +94,12 @@ mod tests {
         };
         let credentials: Vec<_> = credentials.iter().map(credential).collect();
         let keyring = Keyring::look_up(&credentials, |_| Some("hunter2"), "".as_ref()).unwrap();
-        Terms::new(Options::default(), keyring.keys(&[]).unwrap())
+        CallContext::new(Options::default(), keyring.keys(&[]).unwrap())
     }
 
     #[test]
     fn each_agent_is_shown_its_own() {
-        let terms = terms(&[
+        let call_context = call_context(&[
             ("https://h/a2a/one", "first"),
             ("https://h/a2a/one", "second"),
             ("https://h/a2a/two", "third"),
@@ -114,7 +114,7 @@ mod tests {
             ("http://h/a2a/one", "[]"),
             ("https://h.evil/a2a/one", "[]"),
         ] {
-            let credentials = terms.shown_to(&url.parse().unwrap());
+            let credentials = call_context.shown_to(&url.parse().unwrap());
             assert_eq!(format!("{credentials:?}"), shown, "{url}");
         }
     }

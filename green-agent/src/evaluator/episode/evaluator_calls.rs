@@ -14,9 +14,9 @@ use tokio::{
 use url::Url;
 use uuid::Uuid;
 
-use super::{details, play::Play};
+use super::{details, running::RunningEpisode};
 use crate::{
-    evaluator::{collect::Collected, own::AssessError, served::acknowledged_in},
+    evaluator::{collect::Collected, custom::AssessError, served::acknowledged_in},
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 
@@ -28,7 +28,7 @@ const READY: &str =
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Whom to call, and how.
-pub(super) struct Calling<'a> {
+pub(super) struct CallOptions<'a> {
     pub(super) role: &'a str,
     pub(super) url: &'a Url,
     pub(super) settings: &'a Episode,
@@ -53,21 +53,25 @@ impl Participant {
     }
 }
 
-impl Calling<'_> {
+impl CallOptions<'_> {
     /// Has the participant work until it ends, or its episode and then the time for last words are over.
-    pub(super) async fn play(
+    pub(super) async fn run(
         &self,
-        play: &Play,
+        running: &RunningEpisode,
         episodes: &Episodes,
     ) -> Result<Participant, AssessError> {
-        let played = self.talk(play, episodes).await;
+        let played = self.dialogue(running, episodes).await;
         played.map_err(|source| AssessError::Participant {
             role: self.role.to_owned(),
             source: Box::new(source),
         })
     }
 
-    async fn talk(&self, play: &Play, episodes: &Episodes) -> Result<Participant, ClientError> {
+    async fn dialogue(
+        &self,
+        running: &RunningEpisode,
+        episodes: &Episodes,
+    ) -> Result<Participant, ClientError> {
         let options = Options {
             limits: self.limits,
             ..Options::default()
@@ -78,36 +82,36 @@ impl Calling<'_> {
             .into_iter()
             .any(|one| one.uri == ACKNOWLEDGE_EXTENSION);
         let acknowledge = self.settings.acknowledge.filter(|_| acknowledges);
-        let request = SendMessageRequest::new(self.message(play, acknowledge.is_some()));
-        let mut talk = Talk {
+        let request = SendMessageRequest::new(self.message(running, acknowledge.is_some()));
+        let mut dialogue = ParticipantDialogue {
             client: &client,
             heard: Collected::default(),
             acknowledged: watch::Sender::default(),
         };
-        let acknowledged = talk.acknowledged.subscribe();
+        let acknowledged = dialogue.acknowledged.subscribe();
         let insisting = insist(&client, &request, acknowledge, acknowledged);
         let over = async {
-            episodes.finished(&play.opened.id).await;
+            episodes.finished(&running.opened.id).await;
             sleep(LAST_WORDS).await;
         };
         tokio::select! {
-            held = talk.hold(request.clone()) => held?,
+            held = dialogue.hold(request.clone()) => held?,
             failed = insisting => failed?,
             () = over => {}
         }
-        talk.leave().await;
+        dialogue.leave().await;
         Ok(Participant {
-            state: talk.heard.state(),
-            text: talk.heard.text(),
-            has_model_fault: talk.heard.task.as_ref().is_some_and(has_model_fault),
+            state: dialogue.heard.state(),
+            text: dialogue.heard.text(),
+            has_model_fault: dialogue.heard.task.as_ref().is_some_and(has_model_fault),
         })
     }
 
-    fn message(&self, play: &Play, acknowledge: bool) -> Message {
-        let mut parts = vec![Part::text(READY), details::task(&play.opened.task)];
+    fn message(&self, running: &RunningEpisode, acknowledge: bool) -> Message {
+        let mut parts = vec![Part::text(READY), details::task(&running.opened.task)];
         match self.settings.delivery {
             Delivery::Messages | Delivery::Synchronous => {
-                parts.extend(details::details(&play.details, self.settings.details));
+                parts.extend(details::details(&running.details, self.settings.details));
             }
             Delivery::Preset => {}
         }
@@ -125,13 +129,13 @@ impl Calling<'_> {
 }
 
 /// What a participant says, and what it has acknowledged.
-struct Talk<'a> {
+struct ParticipantDialogue<'a> {
     client: &'a Client,
     heard: Collected,
     acknowledged: watch::Sender<BTreeSet<String>>,
 }
 
-impl Talk<'_> {
+impl ParticipantDialogue<'_> {
     /// Says something and listens until there is nothing more to be heard.
     async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
         let streams = self.client.card().capabilities.streams();

@@ -11,12 +11,12 @@ use bridge_protocol::a2a::{Message, Part, Role, TaskState, TaskStatus};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{Listener, own::AssessError};
+use super::{Listener, custom::AssessError};
 
-/// The voice of one evaluation. What it says are messages of the evaluation's task, where there is one,
-/// and is kept for the assessment. Clones are the same voice.
+/// Speaks for one evaluation. What it says are messages of the evaluation's task, where there is one,
+/// and is kept for the assessment. Clones speak in the same task.
 #[derive(Clone)]
-pub struct Voice(Arc<Inner>);
+pub struct Reporter(Arc<Inner>);
 
 struct Inner {
     task: Option<TaskHandle>,
@@ -26,13 +26,13 @@ struct Inner {
     let_go: watch::Sender<bool>,
 }
 
-impl Voice {
-    /// The voice in a task: what it says are statuses of the task while it works.
+impl Reporter {
+    /// Reports in a task: what it says are statuses of the task while it works.
     pub(super) fn in_task(task: TaskHandle) -> Self {
         Self::new(Some(task), None)
     }
 
-    /// A voice that only the runner hears.
+    /// A reporter that only the runner hears.
     pub(super) fn to(listener: Listener) -> Self {
         Self::new(None, Some(listener))
     }
@@ -100,7 +100,7 @@ impl Voice {
     /// Comes when the turn is to end before the evaluation does.
     pub(super) async fn turn_ends(&self) {
         let mut let_go = self.0.let_go.subscribe();
-        // The sender lives as long as this voice.
+        // The sender lives as long as this reporter.
         let _ = let_go.wait_for(|ended| *ended).await;
     }
 
@@ -150,9 +150,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl fmt::Debug for Voice {
+impl fmt::Debug for Reporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Voice")
+        f.debug_struct("Reporter")
             .field("task", &self.0.task.as_ref().map(TaskHandle::task_id))
             .field("said", &self.statuses().len())
             .finish_non_exhaustive()

@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::{
     evaluator::pipeline::{Key, Keyring, PipelineEvaluator, router},
-    participant::environment::Environment,
+    participant::env_vars::EnvVars,
     scenario::{
         model::{Evaluator, Green},
         parse,
@@ -19,7 +19,7 @@ use crate::{
 
 /// The flags of a pipeline.
 #[derive(Debug, Args)]
-pub(super) struct Led {
+pub(super) struct PipelineArgs {
     /// The pipeline that agents are led through: a scenario file with evaluator = "pipeline"
     #[arg(long, value_name = "FILE", conflicts_with = "environment")]
     pipeline: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub(super) struct Led {
 /// What agents are shown. Whoever asks names the participants, so that a role is nobody to be trusted here.
 fn keys(pipeline: &Pipeline) -> Result<Vec<Key>, Box<dyn Error>> {
     let folder = std::env::current_dir()?;
-    let environment = Environment::load(&folder)?;
+    let environment = EnvVars::load(&folder)?;
     let variable = |name: &str| environment.variable(name);
     let keyring = Keyring::look_up(&pipeline.credentials, variable, &folder)?;
     Ok(keyring.keys(&[])?)
@@ -46,7 +46,7 @@ fn address(text: &str) -> Result<Url, String> {
         .ok_or_else(|| "expected an http or https URL".to_owned())
 }
 
-impl Led {
+impl PipelineArgs {
     /// The routes of the pipeline as an agent that is reached at `public_url`.
     pub(super) async fn app(&self, public_url: &Url) -> Result<Router, Box<dyn Error>> {
         let pipeline = self.read()?;
