@@ -25,7 +25,7 @@ use axum::{
     middleware::{Next, from_fn},
     response::Response,
 };
-use mcp_tools::server::{Gate, Pass, Refusal, ServerSettings, protected};
+use mcp_tools::server::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
 use tokio::net::TcpListener;
 
 use server::Fixture;
@@ -36,16 +36,16 @@ const TOKEN: &str = "conformance";
 #[derive(Clone)]
 struct OneGuest;
 
-impl Gate for OneGuest {
+impl Authenticator for OneGuest {
     type Guest = ();
 
-    fn admit(&self, token: &str) -> Result<Pass<()>, Refusal> {
+    fn admit(&self, token: &str) -> Result<Admission<()>, Unauthorized> {
         match token == TOKEN {
-            true => Ok(Pass {
+            true => Ok(Admission {
                 key: TOKEN.to_owned(),
                 guest: (),
             }),
-            false => Err(Refusal::Unknown),
+            false => Err(Unauthorized::Unknown),
         }
     }
 

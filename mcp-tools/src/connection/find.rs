@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{
     ConnectionDetails, DetailsError, example,
-    finds::Finds,
+    findings::Findings,
     merge, names,
-    read::{self, Beside},
+    read::{self, SurroundingFields},
     text,
 };
 
@@ -32,43 +32,45 @@ pub fn find(message: &Value) -> Vec<Result<ConnectionDetails, DetailsError>> {
     merge::merged(found)
 }
 
-pub(super) fn inside(value: &Value, depth: usize) -> Finds {
+pub(super) fn inside(value: &Value, depth: usize) -> Findings {
     let Some(depth) = depth.checked_sub(1) else {
-        return Finds::default();
+        return Findings::default();
     };
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => Finds::default(),
-        Value::String(words) => text::finds(words, depth),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Findings::default(),
+        Value::String(words) => text::findings(words, depth),
         Value::Array(items) => in_list(items, depth),
         Value::Object(members) => in_object(members, depth),
     }
 }
 
-fn in_list(items: &[Value], depth: usize) -> Finds {
+fn in_list(items: &[Value], depth: usize) -> Findings {
     let items = items.iter().enumerate();
     items
         .map(|(index, item)| inside(item, depth).at(|error| error.at(index)))
         .collect()
 }
 
-fn in_object(members: &Map<String, Value>, depth: usize) -> Finds {
-    let finds = match read::is_details(members) {
-        true => one(members, &Beside::default()),
+fn in_object(members: &Map<String, Value>, depth: usize) -> Findings {
+    let findings = match read::is_details(members) {
+        true => one(members, &SurroundingFields::default()),
         false => {
-            let beside = Beside::of(members);
+            let beside = SurroundingFields::of(members);
             let look = |(name, value): (&String, &Value)| member(name, value, &beside, depth);
             members.iter().map(look).collect()
         }
     };
     match members.get("example") {
-        Some(Value::Bool(true)) => finds.into_examples(),
-        _ => finds,
+        Some(Value::Bool(true)) => findings.into_examples(),
+        _ => findings,
     }
 }
 
-fn member(name: &str, value: &Value, beside: &Beside<'_>, depth: usize) -> Finds {
-    let finds = match (name, value) {
-        ("mcpServers", Value::Null) | ("mcp_connection_details", Value::Null) => Finds::default(),
+fn member(name: &str, value: &Value, beside: &SurroundingFields<'_>, depth: usize) -> Findings {
+    let findings = match (name, value) {
+        ("mcpServers", Value::Null) | ("mcp_connection_details", Value::Null) => {
+            Findings::default()
+        }
         ("mcpServers", servers) => read::servers(servers, beside).into(),
         ("mcp_connection_details", details) => explicit(details, beside, depth),
         (name, Value::Object(members)) if names::is_server(name) && read::has_place(members) => {
@@ -76,34 +78,34 @@ fn member(name: &str, value: &Value, beside: &Beside<'_>, depth: usize) -> Finds
         }
         (_, other) => inside(other, depth),
     };
-    let finds = finds.at(|error| error.inside(name));
+    let findings = findings.at(|error| error.inside(name));
     match example::is_name(name) {
-        true => finds.into_examples(),
-        false => finds,
+        true => findings.into_examples(),
+        false => findings,
     }
 }
 
 /// Details that an object is.
-fn one(members: &Map<String, Value>, beside: &Beside<'_>) -> Finds {
+fn one(members: &Map<String, Value>, beside: &SurroundingFields<'_>) -> Findings {
     let details = read::details(members, beside);
     let is_example = details.as_ref().is_ok_and(example::is_placeholder);
-    let finds = Finds::from(details);
+    let findings = Findings::from(details);
     if is_example {
-        finds.into_examples()
+        findings.into_examples()
     } else {
-        finds
+        findings
     }
 }
 
 /// What stands under `mcp_connection_details`: details, several of them, or `mcpServers` once more.
-fn explicit(value: &Value, beside: &Beside<'_>, depth: usize) -> Finds {
+fn explicit(value: &Value, beside: &SurroundingFields<'_>, depth: usize) -> Findings {
     match value {
         Value::Object(members) if members.contains_key("mcpServers") => in_object(members, depth),
         Value::Array(items) => {
             let items = items.iter().enumerate();
             items
                 .map(|(index, item)| {
-                    Finds::from(read::explicit(item, beside)).at(|error| error.at(index))
+                    Findings::from(read::explicit(item, beside)).at(|error| error.at(index))
                 })
                 .collect()
         }

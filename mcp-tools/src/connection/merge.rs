@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use super::{ConnectionDetails, DEFAULT_NAME, Transport, finds::Found};
+use super::{ConnectionDetails, DEFAULT_NAME, Transport, findings::Found};
 use crate::secret::Secret;
 
 /// Each server once: details that do not contradict one another are one, with all that they say, at the

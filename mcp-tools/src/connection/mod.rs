@@ -15,7 +15,7 @@
 mod details;
 mod example;
 mod find;
-mod finds;
+mod findings;
 mod loose;
 mod masked;
 mod merge;

@@ -9,8 +9,8 @@ use serde_json::{Map, json};
 
 use super::{
     example,
-    finds::Finds,
-    read::{self, Beside},
+    findings::Findings,
+    read::{self, SurroundingFields},
 };
 use crate::secret::Secret;
 
@@ -34,7 +34,7 @@ static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The details in the sentences of a text. Each URL has the tokens up to the next one.
-pub(super) fn finds(text: &str) -> Finds {
+pub(super) fn findings(text: &str) -> Findings {
     let sentences = sentences(text);
     let urls: Vec<(Range<usize>, &str)> = urls(text)
         .into_iter()
@@ -52,20 +52,20 @@ pub(super) fn finds(text: &str) -> Finds {
         .collect()
 }
 
-fn one(url: &str, lead: &str, after: &str) -> Finds {
+fn one(url: &str, lead: &str, after: &str) -> Findings {
     let mut members = Map::from_iter([("url".to_owned(), json!(url))]);
     let token = token_in(after).or_else(|| token_in(lead));
     members.extend(token.map(|token| ("token".to_owned(), json!(token))));
-    let Ok(details) = read::details(&members, &Beside::default()) else {
+    let Ok(details) = read::details(&members, &SurroundingFields::default()) else {
         // A sentence is no form to be filled in: what cannot be read was not meant.
-        return Finds::default();
+        return Findings::default();
     };
     let is_example = example::is_lead(lead) || example::is_placeholder(&details);
-    let finds = Finds::from(Ok(details));
+    let findings = Findings::from(Ok(details));
     if is_example {
-        finds.into_examples()
+        findings.into_examples()
     } else {
-        finds
+        findings
     }
 }
 

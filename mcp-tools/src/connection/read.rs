@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::{ConnectionDetails, DEFAULT_NAME, DetailsError, Transport, finds::Found, names};
+use super::{ConnectionDetails, DEFAULT_NAME, DetailsError, Transport, findings::Found, names};
 use crate::secret::Secret;
 
 /// What stands beside details, or among them, and holds for each of them.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Beside<'a> {
+pub(super) struct SurroundingFields<'a> {
     episode: Option<(&'static str, &'a Value)>,
     expiry: Option<(&'static str, &'a Value)>,
 }
@@ -23,12 +23,12 @@ const EPISODE: [&str; 4] = ["episodeId", "episode_id", "sessionId", "session_id"
 const EXPIRY: [&str; 2] = ["expiresAt", "expires_at"];
 
 /// How a transport is named in details.
-enum Named {
+enum TransportName {
     Http,
     Stdio,
 }
 
-impl Named {
+impl TransportName {
     /// The transport of a name, however it is spelled: `streamable-http`, `streamableHttp`.
     fn of(name: &str) -> Option<Self> {
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -43,7 +43,7 @@ impl Named {
 
 /// Whether a name is that of a transport of MCP, and not of another protocol such as `JSONRPC`.
 pub(super) fn is_transport(name: &str) -> bool {
-    Named::of(name).is_some()
+    TransportName::of(name).is_some()
 }
 
 /// Whether an object that nothing else marks is connection details: it has a URL or `command` beside a
@@ -70,7 +70,7 @@ pub(super) fn has_place(members: &Map<String, Value>) -> bool {
     names::url(members).is_some() || is_there(members, "command")
 }
 
-impl<'a> Beside<'a> {
+impl<'a> SurroundingFields<'a> {
     pub(super) fn of(members: &'a Map<String, Value>) -> Self {
         Self {
             episode: first(members, EPISODE),
@@ -87,7 +87,7 @@ impl<'a> Beside<'a> {
 }
 
 /// The object under `mcpServers`: a server a member.
-pub(super) fn servers(value: &Value, beside: &Beside<'_>) -> Found {
+pub(super) fn servers(value: &Value, beside: &SurroundingFields<'_>) -> Found {
     let Value::Object(servers) = value else {
         let expected = "an object with a server under each name";
         return vec![Err(unexpected(expected, value))];
@@ -103,7 +103,7 @@ pub(super) fn servers(value: &Value, beside: &Beside<'_>) -> Found {
 /// A value that is said to be details.
 pub(super) fn explicit(
     value: &Value,
-    beside: &Beside<'_>,
+    beside: &SurroundingFields<'_>,
 ) -> Result<ConnectionDetails, DetailsError> {
     match value {
         Value::Object(members) => details(members, beside),
@@ -114,9 +114,9 @@ pub(super) fn explicit(
 /// The members of an object that is details.
 pub(super) fn details(
     members: &Map<String, Value>,
-    beside: &Beside<'_>,
+    beside: &SurroundingFields<'_>,
 ) -> Result<ConnectionDetails, DetailsError> {
-    let beside = Beside::of(members).or(beside);
+    let beside = SurroundingFields::of(members).or(beside);
     Ok(ConnectionDetails {
         name: string(members, "name")?.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
         transport: transport(members)?,
@@ -128,8 +128,8 @@ pub(super) fn details(
 fn transport(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
     let (url, command) = (names::url(members).is_some(), is_there(members, "command"));
     match (named(members)?, url, command) {
-        (Some(Named::Http), _, _) | (None, true, false) => http(members),
-        (Some(Named::Stdio), _, _) | (None, false, true) => stdio(members),
+        (Some(TransportName::Http), _, _) | (None, true, false) => http(members),
+        (Some(TransportName::Stdio), _, _) | (None, false, true) => stdio(members),
         (None, true, true) => Err(DetailsError::new(
             "url or command, or a type that says which one counts",
             "both",
@@ -138,13 +138,13 @@ fn transport(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
     }
 }
 
-fn named(members: &Map<String, Value>) -> Result<Option<Named>, DetailsError> {
+fn named(members: &Map<String, Value>) -> Result<Option<TransportName>, DetailsError> {
     let member = named_by(members);
     let Some(name) = string(members, member)? else {
         return Ok(None);
     };
     let unknown = || DetailsError::new("http or stdio", format!("{name:?}")).inside(member);
-    Named::of(&name).map(Some).ok_or_else(unknown)
+    TransportName::of(&name).map(Some).ok_or_else(unknown)
 }
 
 /// The member that names the transport: `type` as clients write it, or `transport`.

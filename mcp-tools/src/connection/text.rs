@@ -17,9 +17,9 @@ use serde_json::{Map, Value, json};
 use super::{
     ConnectionDetails, Transport, example,
     find::inside,
-    finds::{Finds, Found},
+    findings::{Findings, Found},
     prose,
-    read::{self, Beside},
+    read::{self, SurroundingFields},
 };
 use crate::secret::Secret;
 
@@ -28,17 +28,17 @@ const LONGEST: usize = 1 << 20;
 
 /// All that a text says: in sentences, in lines of Markdown, and as JSON, in this order, since what is
 /// written for programs is meant most.
-pub(super) fn finds(text: &str, depth: usize) -> Finds {
+pub(super) fn findings(text: &str, depth: usize) -> Findings {
     let text = &text[..boundary(text, LONGEST)];
     let pieces = json_in(text);
     let words = without(text, pieces.iter().map(|(range, _)| range.clone()));
-    let mut said: Vec<Finds> = pieces
+    let mut said: Vec<Findings> = pieces
         .iter()
         .map(|(range, value)| marked(&text[..range.start], inside(value, depth)))
         .collect();
-    let lines = Finds::from(details_in(&words));
+    let lines = Findings::from(details_in(&words));
     if lines.is_empty() {
-        said.insert(0, prose::finds(&words));
+        said.insert(0, prose::findings(&words));
     }
     said.insert(0, lines);
     said.into_iter().collect()
@@ -53,10 +53,10 @@ fn boundary(text: &str, at: usize) -> usize {
 }
 
 /// What was found after some words, which may say that it is an example.
-fn marked(before: &str, finds: Finds) -> Finds {
+fn marked(before: &str, findings: Findings) -> Findings {
     match example::is_lead(lead(before)) {
-        true => finds.into_examples(),
-        false => finds,
+        true => findings.into_examples(),
+        false => findings,
     }
 }
 
@@ -125,7 +125,7 @@ fn details_in(text: &str) -> Found {
 
 fn details(members: &Map<String, Value>) -> Found {
     let is_details = read::is_details(members);
-    let details = is_details.then(|| read::details(members, &Beside::default()));
+    let details = is_details.then(|| read::details(members, &SurroundingFields::default()));
     details.into_iter().collect()
 }
 

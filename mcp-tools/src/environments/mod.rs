@@ -7,7 +7,7 @@
 //! - [`Arguments`]: how a tool reads what it was called with
 //! - [`BUILTINS`]: the worlds that come with the crate: [`sum`], [`shop`]
 
-mod chance;
+mod rng;
 pub mod shop;
 pub mod sum;
 

@@ -5,7 +5,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Arguments, Environment, EnvironmentError, Score, TaskInfo, chance::Chance, refused, tool,
+    Arguments, Environment, EnvironmentError, Score, TaskInfo, refused, rng::SeededRng, tool,
 };
 
 /// Numbers whose sum is to be submitted, as a number or as text.
@@ -18,10 +18,10 @@ pub struct Sum {
 impl Sum {
     /// Three to six numbers from 1 to 99.
     pub fn new(seed: u64) -> Self {
-        let mut chance = Chance::new(seed);
-        let count = chance.within(3, 6);
+        let mut rng = SeededRng::new(seed);
+        let count = rng.within(3, 6);
         Self {
-            numbers: (0..count).map(|_| chance.within(1, 99)).collect(),
+            numbers: (0..count).map(|_| rng.within(1, 99)).collect(),
             answer: None,
         }
     }

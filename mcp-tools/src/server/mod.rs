@@ -8,16 +8,16 @@
 //! - [`router`]: the episodes of an evaluator
 //! - [`ToolServer`]: tools of an agent, for agents elsewhere
 //! - [`protected`]: any MCP server behind the same door
-//! - [`Gate`]: who may pass the door
+//! - [`Authenticator`]: who is let in
 
-mod door;
-mod gate;
+mod authenticator;
+mod gateway;
 mod handler;
 mod settings;
 mod tools;
 
-pub use door::protected;
-pub use gate::{Gate, Pass, Refusal};
+pub use authenticator::{Admission, Authenticator, Unauthorized};
+pub use gateway::protected;
 pub use settings::ServerSettings;
 pub use tools::ToolServer;
 

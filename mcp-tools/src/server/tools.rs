@@ -14,7 +14,7 @@ use rmcp::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::{Gate, Pass, Refusal, ServerSettings, protected};
+use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
 use crate::{context::AgentContext, secret::Secret, tools::Tool};
 
 /// What all of its callers have in common.
@@ -36,8 +36,8 @@ impl ToolServer {
 
     /// The server over HTTP, for whoever bears the token.
     pub fn router(self, token: &Secret, settings: ServerSettings) -> Router {
-        let gate = OneToken(Sha256::digest(token.expose()).into());
-        protected(gate, move |()| self.clone(), settings)
+        let authenticator = OneToken(Sha256::digest(token.expose()).into());
+        protected(authenticator, move |()| self.clone(), settings)
     }
 
     /// The server over standard input and output, for the one who started this program.
@@ -93,17 +93,17 @@ impl ServerHandler for ToolServer {
 #[derive(Clone)]
 struct OneToken([u8; 32]);
 
-impl Gate for OneToken {
+impl Authenticator for OneToken {
     type Guest = ();
 
-    fn admit(&self, token: &str) -> Result<Pass<()>, Refusal> {
+    fn admit(&self, token: &str) -> Result<Admission<()>, Unauthorized> {
         let shown: [u8; 32] = Sha256::digest(token).into();
         match shown == self.0 {
-            true => Ok(Pass {
+            true => Ok(Admission {
                 key: KEY.to_owned(),
                 guest: (),
             }),
-            false => Err(Refusal::Unknown),
+            false => Err(Unauthorized::Unknown),
         }
     }
 

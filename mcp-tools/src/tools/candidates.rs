@@ -19,7 +19,7 @@ pub(super) struct Candidate {
 }
 
 /// Headers that came without a URL.
-struct Loose {
+struct LooseHeaders {
     from: String,
     number: u64,
     headers: BTreeMap<String, Secret>,
@@ -30,7 +30,7 @@ struct Loose {
 /// that its sender gave by themselves before it is tried without any. The same details come once.
 pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
     let received = context.incoming_messages().history();
-    let loose: Vec<Loose> = received.iter().rev().filter_map(loose).collect();
+    let loose: Vec<LooseHeaders> = received.iter().rev().filter_map(loose).collect();
     let preset = context.mcp_connection_details().map(|details| Candidate {
         source: "pre-set details".to_owned(),
         details: Ok(details),
@@ -46,8 +46,8 @@ pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
     all
 }
 
-fn loose(received: &Received) -> Option<Loose> {
-    Some(Loose {
+fn loose(received: &Received) -> Option<LooseHeaders> {
+    Some(LooseHeaders {
         from: received.from.clone(),
         number: received.number,
         headers: connection::loose_headers(&received.message)?,
@@ -55,7 +55,7 @@ fn loose(received: &Received) -> Option<Loose> {
 }
 
 /// What a message tells of, the best first.
-fn told(received: &Received, loose: &[Loose]) -> Vec<Candidate> {
+fn told(received: &Received, loose: &[LooseHeaders]) -> Vec<Candidate> {
     let newest = loose.iter().find(|loose| loose.from == received.from);
     let found = connection::find(&received.message).into_iter().rev();
     found
@@ -71,7 +71,11 @@ fn told(received: &Received, loose: &[Loose]) -> Vec<Candidate> {
 }
 
 /// Details over HTTP that have no headers, with those of another message.
-fn opened(received: &Received, details: &ConnectionDetails, loose: &Loose) -> Option<Candidate> {
+fn opened(
+    received: &Received,
+    details: &ConnectionDetails,
+    loose: &LooseHeaders,
+) -> Option<Candidate> {
     let mut details = details.clone();
     match &mut details.transport {
         Transport::Http { headers, .. } if headers.is_empty() => {

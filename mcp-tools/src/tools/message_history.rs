@@ -19,7 +19,7 @@ const MOST: usize = 20;
 pub struct MessageHistory;
 
 /// Which part of the history is wanted.
-struct Wanted {
+struct HistoryRange {
     before: u64,
     limit: usize,
 }
@@ -42,15 +42,15 @@ impl Tool for MessageHistory {
     }
 }
 
-fn wanted(arguments: JsonObject) -> Result<Wanted, FieldError> {
+fn wanted(arguments: JsonObject) -> Result<HistoryRange, FieldError> {
     let mut arguments = Arguments::new(arguments);
     let before = arguments.number("before")?.unwrap_or(u64::MAX);
     let limit = arguments.limit("limit", MOST, MOST)?;
     arguments.done()?;
-    Ok(Wanted { before, limit })
+    Ok(HistoryRange { before, limit })
 }
 
-fn history(context: &AgentContext, wanted: &Wanted) -> Value {
+fn history(context: &AgentContext, wanted: &HistoryRange) -> Value {
     let inbox = context.incoming_messages();
     let mut messages = inbox.history();
     messages.retain(|received| received.number < wanted.before);

@@ -14,7 +14,7 @@ use mcp_tools::{
 };
 use tokio::time::timeout;
 
-use super::heard::Heard;
+use super::observed_task::ObservedTask;
 use crate::clock;
 
 /// How long the evaluator may take to take it.
@@ -25,23 +25,26 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct ByMessage {
     client: Arc<Client>,
     /// What was heard holds the context that holds this, so this must not hold it.
-    heard: Weak<Heard>,
+    observed_task: Weak<ObservedTask>,
 }
 
 impl ByMessage {
-    pub(super) fn new(client: Arc<Client>, heard: &Arc<Heard>) -> Self {
-        let heard = Arc::downgrade(heard);
-        Self { client, heard }
+    pub(super) fn new(client: Arc<Client>, observed_task: &Arc<ObservedTask>) -> Self {
+        let observed_task = Arc::downgrade(observed_task);
+        Self {
+            client,
+            observed_task,
+        }
     }
 
     /// None if nobody listens to the evaluation any more.
     fn message(&self, message_ids: &[String]) -> Option<Message> {
-        let heard = self.heard.upgrade()?;
+        let observed_task = self.observed_task.upgrade()?;
         let data = acknowledgement(message_ids.iter().map(String::as_str));
         let mut message = Message::new(clock::new_id(), Role::User, vec![Part::data(data)]);
         message.extensions.push(ACKNOWLEDGE_EXTENSION.to_owned());
-        message.context_id = heard.context_id();
-        message.reference_task_ids.extend(heard.task_id());
+        message.context_id = observed_task.context_id();
+        message.reference_task_ids.extend(observed_task.task_id());
         Some(message)
     }
 }

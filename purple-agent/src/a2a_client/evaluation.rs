@@ -14,7 +14,7 @@ use url::Url;
 use super::{
     RequestError,
     follow::{follow, say},
-    heard::{Heard, Stage},
+    observed_task::{EvaluationStage, ObservedTask},
 };
 use crate::clock;
 
@@ -24,48 +24,52 @@ const LAST_WORD: Duration = Duration::from_secs(1);
 /// An evaluation that goes on. Dropping it stops listening; the evaluator's task goes on all the same.
 pub struct Evaluation {
     client: Arc<Client>,
-    heard: Arc<Heard>,
+    observed_task: Arc<ObservedTask>,
     following: JoinHandle<()>,
 }
 
 impl Evaluation {
-    pub(super) fn new(client: Arc<Client>, heard: Arc<Heard>, following: JoinHandle<()>) -> Self {
+    pub(super) fn new(
+        client: Arc<Client>,
+        observed_task: Arc<ObservedTask>,
+        following: JoinHandle<()>,
+    ) -> Self {
         Self {
             client,
-            heard,
+            observed_task,
             following,
         }
     }
 
     /// The evaluator's task as it stands; none if it answered with a message and no task.
     pub fn task(&self) -> Option<Task> {
-        self.heard.task()
+        self.observed_task.task()
     }
 
     /// Whether the evaluator's task has ended.
     pub fn has_ended(&self) -> bool {
-        *self.heard.stage().borrow() == Stage::Ended
+        *self.observed_task.stage().borrow() == EvaluationStage::Ended
     }
 
     /// Whether the evaluator waits for a message in its task.
     pub fn wants_message(&self) -> bool {
-        let task = self.heard.task();
+        let task = self.observed_task.task();
         task.is_some_and(|task| task.status.state == TaskState::InputRequired)
     }
 
     /// Waits until the evaluator's task has ended. Never comes if it does not; the limit is the caller's.
     pub async fn ended(&self) {
-        self.until(|stage| *stage == Stage::Ended).await;
+        self.until(|stage| *stage == EvaluationStage::Ended).await;
     }
 
     /// Waits until nothing more will be heard unless somebody says something.
     pub async fn quiet(&self) {
-        self.until(|stage| *stage != Stage::Open).await;
+        self.until(|stage| *stage != EvaluationStage::Open).await;
     }
 
-    async fn until(&self, reached: impl FnMut(&Stage) -> bool) {
+    async fn until(&self, reached: impl FnMut(&EvaluationStage) -> bool) {
         // What was heard lives as long as this, so the wait ends only with the stage.
-        let _ = self.heard.stage().wait_for(reached).await;
+        let _ = self.observed_task.stage().wait_for(reached).await;
         if self.has_ended() {
             self.to_its_end().await;
         }
@@ -88,11 +92,11 @@ impl Evaluation {
     pub async fn reply(&mut self, text: &str, data: Option<Value>) -> Result<(), ClientError> {
         let parts = std::iter::once(Part::text(text)).chain(data.map(Part::data));
         let mut message = Message::new(clock::new_id(), Role::User, parts.collect());
-        message.task_id = self.heard.task_id();
-        message.context_id = self.heard.context_id();
+        message.task_id = self.observed_task.task_id();
+        message.context_id = self.observed_task.context_id();
         let request = SendMessageRequest::new(message);
-        let events = say(&self.client, request, &self.heard).await?;
-        let following = follow(self.client.clone(), events, self.heard.clone());
+        let events = say(&self.client, request, &self.observed_task).await?;
+        let following = follow(self.client.clone(), events, self.observed_task.clone());
         self.following.abort();
         self.following = tokio::spawn(following);
         Ok(())
@@ -100,9 +104,11 @@ impl Evaluation {
 
     /// Why nothing was said at all.
     pub(super) fn silence(&self, green: &Url) -> RequestError {
-        let reason = match &*self.heard.stage().borrow() {
-            Stage::Broken(reason) => reason.clone(),
-            Stage::Open | Stage::Paused | Stage::Ended => "its answer is empty".to_owned(),
+        let reason = match &*self.observed_task.stage().borrow() {
+            EvaluationStage::Broken(reason) => reason.clone(),
+            EvaluationStage::Open | EvaluationStage::Paused | EvaluationStage::Ended => {
+                "its answer is empty".to_owned()
+            }
         };
         RequestError::Broken {
             green: green.clone(),
@@ -120,7 +126,7 @@ impl Drop for Evaluation {
 impl fmt::Debug for Evaluation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Evaluation")
-            .field("stage", &*self.heard.stage().borrow())
+            .field("stage", &*self.observed_task.stage().borrow())
             .finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@
 mod acknowledge;
 mod evaluation;
 mod follow;
-mod heard;
+mod observed_task;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ pub use evaluation::Evaluation;
 use crate::{agent::Listener, clock};
 use acknowledge::ByMessage;
 use follow::{follow, say};
-use heard::Heard;
+use observed_task::ObservedTask;
 
 /// How an evaluation is asked for.
 #[derive(Clone, Debug)]
@@ -112,15 +112,15 @@ pub async fn submit_evaluation_request(
     listener: Listener,
 ) -> Result<Submission, RequestError> {
     let client = Arc::new(Client::connect(green, &settings.a2a).await?);
-    let heard = Arc::new(Heard::new(context.clone(), listener));
+    let observed_task = Arc::new(ObservedTask::new(context.clone(), listener));
     if acknowledges(&client) {
-        let by_message = ByMessage::new(client.clone(), &heard);
+        let by_message = ByMessage::new(client.clone(), &observed_task);
         context.set_acknowledger(Arc::new(by_message));
     }
     let request = request(&client, &settings.text);
-    let events = say(&client, request, &heard).await?;
-    let following = tokio::spawn(follow(client.clone(), events, heard.clone()));
-    let evaluation = Evaluation::new(client, heard, following);
+    let events = say(&client, request, &observed_task).await?;
+    let following = tokio::spawn(follow(client.clone(), events, observed_task.clone()));
+    let evaluation = Evaluation::new(client, observed_task, following);
     first_messages(green, context, settings, &evaluation).await?;
     let received = context.incoming_messages().history();
     Ok(Submission {

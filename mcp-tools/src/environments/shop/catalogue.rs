@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::environments::chance::Chance;
+use crate::environments::rng::SeededRng;
 
 const KINDS: [&str; 5] = ["mug", "lamp", "scarf", "notebook", "backpack"];
 const COLOURS: [&str; 4] = ["red", "blue", "green", "black"];
@@ -51,14 +51,14 @@ impl Product {
 pub(super) struct Catalogue(Vec<Product>);
 
 impl Catalogue {
-    pub(super) fn new(chance: &mut Chance) -> Self {
+    pub(super) fn new(rng: &mut SeededRng) -> Self {
         let mut products = Vec::new();
         for kind in KINDS {
             for colour in COLOURS {
-                products.extend(styles(chance, kind, colour));
+                products.extend(styles(rng, kind, colour));
             }
         }
-        chance.shuffle(&mut products);
+        rng.shuffle(&mut products);
         for (index, product) in products.iter_mut().enumerate() {
             product.id = format!("p{:02}", index + 1);
         }
@@ -80,8 +80,8 @@ impl Catalogue {
     }
 
     /// Any product.
-    pub(super) fn any(&self, chance: &mut Chance) -> &Product {
-        chance.one_of(&self.0)
+    pub(super) fn any(&self, rng: &mut SeededRng) -> &Product {
+        rng.one_of(&self.0)
     }
 
     /// Those of a kind and a colour, the cheapest first.
@@ -99,10 +99,10 @@ fn alike(own: &str, searched: &str) -> bool {
 }
 
 /// A kind in a colour: each style has another price, and no two the same.
-fn styles(chance: &mut Chance, kind: &'static str, colour: &'static str) -> Vec<Product> {
+fn styles(rng: &mut SeededRng, kind: &'static str, colour: &'static str) -> Vec<Product> {
     let mut styles = STYLES;
-    chance.shuffle(&mut styles);
-    let mut price = chance.within(400, 1500);
+    rng.shuffle(&mut styles);
+    let mut price = rng.within(400, 1500);
     let mut products = Vec::new();
     for style in styles {
         products.push(Product {
@@ -111,9 +111,9 @@ fn styles(chance: &mut Chance, kind: &'static str, colour: &'static str) -> Vec<
             colour,
             style,
             price,
-            stock: chance.within(4, 9),
+            stock: rng.within(4, 9),
         });
-        price += chance.within(150, 600);
+        price += rng.within(150, 600);
     }
     products
 }

@@ -16,7 +16,7 @@ use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde_json::{Value, json};
 
-use super::{Arguments, Environment, EnvironmentError, Score, TaskInfo, chance::Chance, refused};
+use super::{Arguments, Environment, EnvironmentError, Score, TaskInfo, refused, rng::SeededRng};
 use cart::Cart;
 use catalogue::{Catalogue, Product};
 use order::ShoppingList;
@@ -37,9 +37,9 @@ pub struct Shop {
 impl Shop {
     /// A catalogue and a shopping list that can be fulfilled from it.
     pub fn new(seed: u64) -> Self {
-        let mut chance = Chance::new(seed);
-        let mut catalogue = Catalogue::new(&mut chance);
-        let list = ShoppingList::new(&mut chance, &mut catalogue);
+        let mut rng = SeededRng::new(seed);
+        let mut catalogue = Catalogue::new(&mut rng);
+        let list = ShoppingList::new(&mut rng, &mut catalogue);
         Self {
             list,
             catalogue,

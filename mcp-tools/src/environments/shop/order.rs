@@ -6,7 +6,7 @@ use super::{
     cart::{Cart, total_of},
     catalogue::Catalogue,
 };
-use crate::environments::{Score, chance::Chance};
+use crate::environments::{Score, rng::SeededRng};
 
 const STREETS: [&str; 4] = ["Harbour Street", "Mill Lane", "Station Road", "Orchard Way"];
 
@@ -24,10 +24,10 @@ pub(super) struct ShoppingList {
 impl ShoppingList {
     /// Asks for what the catalogue has, and sets the traps: of the three products that fit, the cheapest
     /// is made short of stock, and the budget ends below the dearest.
-    pub(super) fn new(chance: &mut Chance, catalogue: &mut Catalogue) -> Self {
-        let wanted = catalogue.any(chance);
+    pub(super) fn new(rng: &mut SeededRng, catalogue: &mut Catalogue) -> Self {
+        let wanted = catalogue.any(rng);
         let (kind, colour) = (wanted.kind, wanted.colour);
-        let quantity = chance.within(2, 4);
+        let quantity = rng.within(2, 4);
         let mut budget = 0;
         if let [cheapest, fitting, dearest] = &mut *catalogue.alike(kind, colour) {
             cheapest.stock = quantity - 1;
@@ -39,7 +39,7 @@ impl ShoppingList {
             colour,
             quantity,
             budget,
-            address: format!("{} {}", chance.within(1, 99), chance.one_of(&STREETS)),
+            address: format!("{} {}", rng.within(1, 99), rng.one_of(&STREETS)),
         }
     }
 

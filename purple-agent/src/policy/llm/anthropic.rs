@@ -5,7 +5,7 @@ use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Asked, Entry, Reply, Shown, ToolResult},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
     read::{list, string},
     settings::LlmSettings,
 };
@@ -26,7 +26,7 @@ pub(super) fn request(
     settings: &LlmSettings,
     system: &str,
     entries: &[Entry],
-    tools: &[Shown],
+    tools: &[ToolDefinition],
 ) -> Value {
     let mut body = json!({
         "model": settings.model,
@@ -71,7 +71,7 @@ fn result_block(result: &ToolResult) -> Value {
     })
 }
 
-fn tool(tool: &Shown) -> Value {
+fn tool(tool: &ToolDefinition) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
 }
 
@@ -104,12 +104,12 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     })
 }
 
-fn read_call(block: &Value) -> Result<Asked, FieldError> {
+fn read_call(block: &Value) -> Result<RequestedCall, FieldError> {
     let arguments = match block.get("input") {
         Some(Value::Object(arguments)) => Ok(arguments.clone()),
         Some(_) | None => Err("the input is no JSON object".to_owned()),
     };
-    Ok(Asked {
+    Ok(RequestedCall {
         id: string(block, "id")?,
         name: string(block, "name")?,
         arguments,

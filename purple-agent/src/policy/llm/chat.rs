@@ -34,7 +34,7 @@ pub(super) struct Reply {
     /// As its protocol writes it.
     pub(super) raw: Value,
     pub(super) text: String,
-    pub(super) calls: Vec<Asked>,
+    pub(super) calls: Vec<RequestedCall>,
     /// Tokens read and written for this answer; none if the model does not say.
     pub(super) tokens: Option<u64>,
     /// Whether it ended at the limit of output tokens.
@@ -43,7 +43,7 @@ pub(super) struct Reply {
 
 /// A call that a model asked for.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct RequestedCall {
     pub(super) id: String,
     /// The name that the model was shown.
     pub(super) name: String,
@@ -53,7 +53,7 @@ pub(super) struct Asked {
 
 /// A tool as a model is shown it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct ToolDefinition {
     pub(super) name: String,
     pub(super) description: String,
     /// A JSON Schema whose type is `object`.
@@ -61,8 +61,8 @@ pub(super) struct Shown {
 }
 
 /// The tools that can be called, each under a name that models take.
-pub(super) fn shown(tools: &[Offered], names: &ModelNames) -> Vec<Shown> {
-    let show = |offered: &Offered| Shown {
+pub(super) fn shown(tools: &[Offered], names: &ModelNames) -> Vec<ToolDefinition> {
+    let show = |offered: &Offered| ToolDefinition {
         name: names.for_model(&offered.tool.name),
         description: description(offered),
         parameters: parameters(&offered.tool.input_schema),

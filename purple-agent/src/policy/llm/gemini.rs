@@ -5,7 +5,7 @@ use mcp_tools::secret::Secret;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Asked, Entry, Reply, Shown, ToolResult},
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
     read::{list, string},
     settings::LlmSettings,
 };
@@ -31,7 +31,7 @@ pub(super) fn request(
     settings: &LlmSettings,
     system: &str,
     entries: &[Entry],
-    tools: &[Shown],
+    tools: &[ToolDefinition],
 ) -> Value {
     let mut body = json!({
         "systemInstruction": {"parts": [{"text": system}]},
@@ -79,7 +79,7 @@ fn response(result: &ToolResult) -> Value {
     json!({ "functionResponse": response })
 }
 
-fn declaration(tool: &Shown) -> Value {
+fn declaration(tool: &ToolDefinition) -> Value {
     json!({
         "name": tool.name,
         "description": tool.description,
@@ -145,14 +145,14 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
     })
 }
 
-fn read_call(call: &Value, index: usize) -> Result<Asked, FieldError> {
+fn read_call(call: &Value, index: usize) -> Result<RequestedCall, FieldError> {
     let arguments = match call.get("args") {
         None | Some(Value::Null) => Ok(Default::default()),
         Some(Value::Object(arguments)) => Ok(arguments.clone()),
         Some(_) => Err("the args are no JSON object".to_owned()),
     };
     let id = call.get("id").and_then(Value::as_str);
-    Ok(Asked {
+    Ok(RequestedCall {
         id: id.map_or_else(|| format!("{OWN_ID}{index}"), str::to_owned),
         name: string(call, "name").map_err(|error| error.inside("functionCall"))?,
         arguments,

@@ -37,11 +37,11 @@ pub(super) struct Endpoint {
 enum Failure {
     Final(ModelError),
     /// Another attempt may help.
-    Passing(Passing),
+    Transient(TransientCause),
 }
 
 /// What may pass by itself.
-enum Passing {
+enum TransientCause {
     /// The connection was refused or broke.
     Broken { cause: String },
     /// No answer in time.
@@ -93,29 +93,29 @@ impl Endpoint {
             match self.attempt(body).await {
                 Ok(answer) => return Ok(answer),
                 Err(Failure::Final(error)) => return Err(error),
-                Err(Failure::Passing(passing)) if attempt > self.retries => {
+                Err(Failure::Transient(passing)) if attempt > self.retries => {
                     return Err(self.gave_up(attempt, passing));
                 }
-                Err(Failure::Passing(passing)) => sleep(self.pause(attempt, &passing)?).await,
+                Err(Failure::Transient(passing)) => sleep(self.pause(attempt, &passing)?).await,
             }
             attempt += 1;
         }
     }
 
-    fn gave_up(&self, attempts: u32, passing: Passing) -> ModelError {
+    fn gave_up(&self, attempts: u32, passing: TransientCause) -> ModelError {
         let url = self.url.to_string();
         match passing {
-            Passing::Broken { cause } => ModelError::Unreachable {
+            TransientCause::Broken { cause } => ModelError::Unreachable {
                 url,
                 attempts,
                 cause,
             },
-            Passing::Slow => ModelError::Timeout {
+            TransientCause::Slow => ModelError::Timeout {
                 url,
                 attempts,
                 limit: self.time_per_call,
             },
-            Passing::Status {
+            TransientCause::Status {
                 status, message, ..
             } => ModelError::GaveUp {
                 url,
@@ -126,10 +126,10 @@ impl Endpoint {
         }
     }
 
-    fn pause(&self, attempt: u32, passing: &Passing) -> Result<Duration, ModelError> {
+    fn pause(&self, attempt: u32, passing: &TransientCause) -> Result<Duration, ModelError> {
         let limit = self.longest_pause;
         match passing {
-            Passing::Status {
+            TransientCause::Status {
                 status,
                 wanted: Some(wanted),
                 ..
@@ -139,11 +139,13 @@ impl Endpoint {
                 wanted: *wanted,
                 limit,
             }),
-            Passing::Status {
+            TransientCause::Status {
                 wanted: Some(wanted),
                 ..
             } => Ok(*wanted + wanted.mul_f64(SPREAD * clock::chance())),
-            Passing::Status { wanted: None, .. } | Passing::Broken { .. } | Passing::Slow => {
+            TransientCause::Status { wanted: None, .. }
+            | TransientCause::Broken { .. }
+            | TransientCause::Slow => {
                 let pause = FIRST_PAUSE.saturating_mul(1 << (attempt - 1)).min(limit);
                 Ok(pause.mul_f64(1.0 - SPREAD * clock::chance()))
             }
@@ -152,7 +154,7 @@ impl Endpoint {
 
     async fn attempt(&self, body: &Value) -> Result<Value, Failure> {
         let answered = timeout(self.time_per_call, self.exchange(body)).await;
-        answered.unwrap_or(Err(Failure::Passing(Passing::Slow)))
+        answered.unwrap_or(Err(Failure::Transient(TransientCause::Slow)))
     }
 
     async fn exchange(&self, body: &Value) -> Result<Value, Failure> {
@@ -201,7 +203,7 @@ impl Endpoint {
         ) || status.is_server_error();
         let status = status.as_u16();
         match passing {
-            true => Failure::Passing(Passing::Status {
+            true => Failure::Transient(TransientCause::Status {
                 status,
                 message,
                 wanted,
@@ -231,7 +233,7 @@ impl Endpoint {
         while let Some(source) = inner.source() {
             inner = source;
         }
-        Failure::Passing(Passing::Broken {
+        Failure::Transient(TransientCause::Broken {
             cause: inner.to_string(),
         })
     }

@@ -35,13 +35,13 @@ const BEGIN: &str =
 
 /// What a model is told beforehand.
 #[derive(Debug, Default)]
-pub(super) struct Brief {
+pub(super) struct Briefing {
     system: String,
     /// Whether it is told what its user says, word for word, in place of being evaluated.
     assists: bool,
 }
 
-impl Brief {
+impl Briefing {
     /// The system prompt, with what a user adds to it; of an assistant the file that its settings name.
     ///
     /// # Errors

@@ -17,12 +17,12 @@ mod chat;
 mod compact;
 mod error;
 mod gemini;
-mod habits;
 mod http;
 mod instructions;
 mod names;
 mod openai;
 mod pending;
+mod quirks;
 mod read;
 mod responses;
 mod settings;
@@ -36,12 +36,12 @@ use serde_json::Value;
 pub use error::ModelError;
 
 use super::{Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall};
-use chat::{Entry, Reply, Shown, shown};
-use habits::{Habits, is_overflow};
+use chat::{Entry, Reply, ToolDefinition, shown};
 use http::Endpoint;
-use instructions::Brief;
+use instructions::Briefing;
 use names::ModelNames;
 use pending::{Pending, wait_tool};
+use quirks::{ServerQuirks, is_overflow};
 use settings::{LlmSettings, Provider};
 
 /// How often in a row a model may ask for nothing but calls that cannot be read.
@@ -66,7 +66,7 @@ pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     let model = Arc::new(Model {
         settings,
         endpoint,
-        habits: Habits::default(),
+        quirks: ServerQuirks::default(),
     });
     Ok(Arc::new(move || Box::new(Llm::new(model.clone()))))
 }
@@ -75,7 +75,7 @@ pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
 struct Model {
     settings: LlmSettings,
     endpoint: Endpoint,
-    habits: Habits,
+    quirks: ServerQuirks,
 }
 
 /// The policy, in the middle of its conversation with the model.
@@ -86,7 +86,7 @@ struct Llm {
     /// The number of the newest message that the model was told of.
     seen: u64,
     spent: u64,
-    brief: Option<Brief>,
+    brief: Option<Briefing>,
 }
 
 #[async_trait]
@@ -138,9 +138,9 @@ impl Llm {
     }
 
     /// What the model is told beforehand, read when it is needed first.
-    fn brief(&mut self) -> Result<&Brief, ModelError> {
+    fn brief(&mut self) -> Result<&Briefing, ModelError> {
         if self.brief.is_none() {
-            self.brief = Some(Brief::read(&self.model.settings)?);
+            self.brief = Some(Briefing::read(&self.model.settings)?);
         }
         Ok(self.brief.get_or_insert_default())
     }
@@ -153,7 +153,7 @@ impl Llm {
         brief.news(situation.context, self.entries.is_empty(), before, newest)
     }
 
-    async fn ask(&mut self, tools: &[Shown]) -> Result<Reply, ModelError> {
+    async fn ask(&mut self, tools: &[ToolDefinition]) -> Result<Reply, ModelError> {
         let (model, spent) = (self.model.clone(), self.spent);
         let limit = model.settings.max_total_tokens;
         if spent >= limit {
@@ -178,7 +178,7 @@ impl Llm {
     async fn answered(
         &mut self,
         mut request: Value,
-        tools: &[Shown],
+        tools: &[ToolDefinition],
     ) -> Result<(Value, Value), ModelError> {
         let (model, mut shortened) = (self.model.clone(), 0);
         loop {
@@ -191,7 +191,7 @@ impl Llm {
                 if shortened > COMPACTIONS || !compact::compact(&mut self.entries) {
                     return Err(error);
                 }
-            } else if !model.habits.learn(&error, model.settings.limit_field) {
+            } else if !model.quirks.learn(&error, model.settings.limit_field) {
                 return Err(error);
             }
             request = self.request(tools);
@@ -199,7 +199,7 @@ impl Llm {
     }
 
     /// The next request, made shorter if the model is known to take no more.
-    fn fitting_request(&mut self, tools: &[Shown]) -> Value {
+    fn fitting_request(&mut self, tools: &[ToolDefinition]) -> Value {
         let settings = &self.model.settings;
         let room = settings
             .context_tokens
@@ -213,14 +213,17 @@ impl Llm {
         request
     }
 
-    fn request(&self, tools: &[Shown]) -> Value {
+    fn request(&self, tools: &[ToolDefinition]) -> Value {
         let Model {
-            settings, habits, ..
+            settings, quirks, ..
         } = &*self.model;
-        let (system, entries) = (self.brief.as_ref().map_or("", Brief::system), &self.entries);
+        let (system, entries) = (
+            self.brief.as_ref().map_or("", Briefing::system),
+            &self.entries,
+        );
         match settings.provider {
-            Provider::OpenAi => openai::request(settings, habits, system, entries, tools),
-            Provider::Responses => responses::request(settings, habits, system, entries, tools),
+            Provider::OpenAi => openai::request(settings, quirks, system, entries, tools),
+            Provider::Responses => responses::request(settings, quirks, system, entries, tools),
             Provider::Anthropic => anthropic::request(settings, system, entries, tools),
             Provider::Gemini => gemini::request(settings, system, entries, tools),
         }

@@ -8,8 +8,8 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Asked, Entry, Reply, Shown, ToolResult},
-    habits::Habits,
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
+    quirks::ServerQuirks,
     read::{list, member, string},
     settings::LlmSettings,
 };
@@ -26,15 +26,15 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
 /// The request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
-    habits: &Habits,
+    quirks: &ServerQuirks,
     system: &str,
     entries: &[Entry],
-    tools: &[Shown],
+    tools: &[ToolDefinition],
 ) -> Value {
     let mut messages = vec![json!({"role": "system", "content": system})];
-    messages.extend(entries.iter().flat_map(|entry| messages_of(entry, habits)));
+    messages.extend(entries.iter().flat_map(|entry| messages_of(entry, quirks)));
     let mut body = json!({"model": settings.model, "messages": messages});
-    body[habits.limit_field(settings.limit_field)] = json!(settings.max_output_tokens);
+    body[quirks.limit_field(settings.limit_field)] = json!(settings.max_output_tokens);
     if !tools.is_empty() {
         body["tools"] = tools.iter().map(function).collect();
     }
@@ -44,10 +44,10 @@ pub(super) fn request(
     body
 }
 
-fn messages_of(entry: &Entry, habits: &Habits) -> Vec<Value> {
+fn messages_of(entry: &Entry, quirks: &ServerQuirks) -> Vec<Value> {
     match entry {
         Entry::Told(text) => vec![json!({"role": "user", "content": text})],
-        Entry::Answered(raw) => vec![answer_of(raw, habits)],
+        Entry::Answered(raw) => vec![answer_of(raw, quirks)],
         Entry::Results(results) => results.iter().map(tool_message).collect(),
     }
 }
@@ -55,10 +55,10 @@ fn messages_of(entry: &Entry, habits: &Habits) -> Vec<Value> {
 /// Models that think between calls want their thoughts back; servers that take none say so.
 const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
-fn answer_of(raw: &Value, habits: &Habits) -> Value {
+fn answer_of(raw: &Value, quirks: &ServerQuirks) -> Value {
     let mut answer = raw.clone();
     if let Value::Object(members) = &mut answer
-        && !habits.takes_reasoning()
+        && !quirks.takes_reasoning()
     {
         members.retain(|name, _| !THOUGHTS.contains(&name.as_str()));
     }
@@ -74,7 +74,7 @@ fn tool_message(result: &ToolResult) -> Value {
     json!({"role": "tool", "tool_call_id": result.id, "content": content})
 }
 
-fn function(tool: &Shown) -> Value {
+fn function(tool: &ToolDefinition) -> Value {
     json!({"type": "function", "function": {
         "name": tool.name, "description": tool.description, "parameters": tool.parameters,
     }})
@@ -128,10 +128,10 @@ fn sent_back(raw: &Value) -> Value {
     Value::Object(kept)
 }
 
-fn read_call(call: &Value) -> Result<Asked, FieldError> {
+fn read_call(call: &Value) -> Result<RequestedCall, FieldError> {
     let function = member(call, "function")?;
     let inside = |error: FieldError| error.inside("function");
-    Ok(Asked {
+    Ok(RequestedCall {
         id: string(call, "id")?,
         name: string(function, "name").map_err(inside)?,
         arguments: arguments(&string(function, "arguments").map_err(inside)?),

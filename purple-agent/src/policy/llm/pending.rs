@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Asked, Entry, Shown, ToolResult},
+    chat::{Entry, RequestedCall, ToolDefinition, ToolResult},
     compact::within,
     names::ModelNames,
 };
@@ -24,15 +24,15 @@ struct Slot {
 }
 
 /// What becomes of one call.
-enum Fate {
+enum CallFate {
     Carried(ToolCall),
     Waits(String),
     Unreadable(String),
 }
 
 /// The tool that waits.
-pub(super) fn wait_tool() -> Shown {
-    Shown {
+pub(super) fn wait_tool() -> ToolDefinition {
+    ToolDefinition {
         name: WAIT.to_owned(),
         description: "Waits until the Green agent has sent another message. Call it alone, when nothing else can be done."
             .to_owned(),
@@ -46,23 +46,27 @@ pub(super) fn wait_tool() -> Shown {
 impl Pending {
     /// Takes the calls of an answer and says what is to be done, or what is wrong with the last of them
     /// if none can be carried out.
-    pub(super) fn take(&mut self, calls: Vec<Asked>, names: &ModelNames) -> Result<Action, String> {
+    pub(super) fn take(
+        &mut self,
+        calls: Vec<RequestedCall>,
+        names: &ModelNames,
+    ) -> Result<Action, String> {
         let (mut carried, mut missing, mut wrong) = (Vec::new(), None, String::new());
         for call in calls {
             let (id, name) = (call.id.clone(), call.name.clone());
             let result = match fate(call, names) {
-                Fate::Carried(call) => {
+                CallFate::Carried(call) => {
                     carried.push(call);
                     None
                 }
-                Fate::Waits(what) => {
+                CallFate::Waits(what) => {
                     missing = Some(what);
                     Some((
                         "messages may have come in; read them with message_history".to_owned(),
                         false,
                     ))
                 }
-                Fate::Unreadable(why) => {
+                CallFate::Unreadable(why) => {
                     wrong.clone_from(&why);
                     Some((why, true))
                 }
@@ -107,14 +111,14 @@ impl Slot {
     }
 }
 
-fn fate(call: Asked, names: &ModelNames) -> Fate {
+fn fate(call: RequestedCall, names: &ModelNames) -> CallFate {
     match call.arguments {
-        Err(why) => Fate::Unreadable(why),
+        Err(why) => CallFate::Unreadable(why),
         Ok(arguments) if call.name == WAIT => {
             let missing = arguments.get("missing").and_then(Value::as_str);
-            Fate::Waits(missing.unwrap_or("another message").to_owned())
+            CallFate::Waits(missing.unwrap_or("another message").to_owned())
         }
-        Ok(arguments) => Fate::Carried(ToolCall {
+        Ok(arguments) => CallFate::Carried(ToolCall {
             id: call.id,
             name: names.for_tool(&call.name),
             arguments,
@@ -136,9 +140,9 @@ mod tests {
     use super::*;
     use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 
-    fn asked(id: &str, name: &str, arguments: Result<JsonObject, String>) -> Asked {
+    fn asked(id: &str, name: &str, arguments: Result<JsonObject, String>) -> RequestedCall {
         let (id, name) = (id.to_owned(), name.to_owned());
-        Asked {
+        RequestedCall {
             id,
             name,
             arguments,

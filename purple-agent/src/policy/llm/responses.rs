@@ -6,9 +6,9 @@ use bridge_protocol::wire::FieldError;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Asked, Entry, Reply, Shown, ToolResult},
-    habits::Habits,
+    chat::{Entry, Reply, RequestedCall, ToolDefinition, ToolResult},
     openai::arguments,
+    quirks::ServerQuirks,
     read::{list, string},
     settings::LlmSettings,
 };
@@ -18,12 +18,12 @@ pub(super) const PATH: &str = "responses";
 /// The request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
-    habits: &Habits,
+    quirks: &ServerQuirks,
     system: &str,
     entries: &[Entry],
-    tools: &[Shown],
+    tools: &[ToolDefinition],
 ) -> Value {
-    let encrypted = habits.gives_encrypted_reasoning();
+    let encrypted = quirks.gives_encrypted_reasoning();
     let input: Vec<Value> = entries
         .iter()
         .flat_map(|entry| items(entry, encrypted))
@@ -76,7 +76,7 @@ fn output(result: &ToolResult) -> Value {
 }
 
 /// Schemas of others are not of the kind that `strict` demands.
-fn function(tool: &Shown) -> Value {
+fn function(tool: &ToolDefinition) -> Value {
     json!({
         "type": "function",
         "name": tool.name,
@@ -120,8 +120,8 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     })
 }
 
-fn read_call(item: &Value) -> Result<Asked, FieldError> {
-    Ok(Asked {
+fn read_call(item: &Value) -> Result<RequestedCall, FieldError> {
+    Ok(RequestedCall {
         id: string(item, "call_id")?,
         name: string(item, "name")?,
         arguments: arguments(&string(item, "arguments")?),

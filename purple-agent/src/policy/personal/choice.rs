@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     fit::{Fit, texts},
     name::Wanted,
-    parameters::{Told, told},
+    parameters::{ToldParameters, told},
     request::Request,
     search::Agent,
 };
@@ -43,7 +43,7 @@ struct Candidate<'a> {
     /// How well it fits the request.
     fit: Fit,
     /// Its parameters as the request tells them, or what is missing.
-    parameters: Result<Told, String>,
+    parameters: Result<ToldParameters, String>,
 }
 
 impl Choice {

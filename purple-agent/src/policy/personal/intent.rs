@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    slips::may_mean,
     token::{Token, tokens},
+    typos::may_mean,
 };
 
 /// A family of words that say the same.

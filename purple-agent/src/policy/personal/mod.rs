@@ -22,8 +22,8 @@ mod parameters;
 mod report;
 mod request;
 mod search;
-mod slips;
 mod token;
+mod typos;
 mod words;
 
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     intent::PLACES,
-    slips::may_mean,
     token::{Token, tokens},
+    typos::may_mean,
     words::{BODIES, GENERIC, KIN, OPENERS, STREETS},
 };
 

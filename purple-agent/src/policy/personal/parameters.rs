@@ -8,7 +8,7 @@ use super::{fit::words, request::Request, token::Token};
 
 /// The parameters that a request tells.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct ToldParameters {
     /// By their names.
     pub(super) values: Map<String, Value>,
     /// Whether one of them was said in words that mean nothing else: `10 years old`.
@@ -28,7 +28,7 @@ enum Found {
 
 /// The parameters that the request tells, or what it does not tell although it is required, and which of several it
 /// may mean.
-pub(super) fn told(schema: &Value, request: &Request) -> Result<Told, String> {
+pub(super) fn told(schema: &Value, request: &Request) -> Result<ToldParameters, String> {
     let required: Vec<&str> = schema["required"]
         .as_array()
         .into_iter()
@@ -36,7 +36,7 @@ pub(super) fn told(schema: &Value, request: &Request) -> Result<Told, String> {
         .filter_map(Value::as_str)
         .collect();
     let mut numbers = Numbers::of(schema, request);
-    let mut told = Told::default();
+    let mut told = ToldParameters::default();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         match find(name, property, request, &mut numbers) {
             Found::Value { value, is_certain } => {

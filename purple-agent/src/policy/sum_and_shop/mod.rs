@@ -4,7 +4,7 @@
 //! Its one setting is `acknowledge` (true unless it says otherwise): whether it tells a peer that wants
 //! to know which messages have arrived.
 
-mod seen;
+mod history;
 mod shop;
 mod sum;
 
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::{
     Action, NewPolicy, Policy, PolicyError, SettingsError, Situation, ToolCall, settings::Settings,
 };
-use seen::Seen;
+use history::CallHistory;
 
 const CONNECT: &str = "connect_to_mcp_server";
 const ACKNOWLEDGE: &str = "acknowledge_messages";
@@ -27,7 +27,7 @@ const SUBMIT: &str = "submit";
 
 /// What is to be done in an environment.
 #[derive(Debug, PartialEq)]
-enum Move {
+enum NextMove {
     /// Call this tool of it.
     Call(&'static str, JsonObject),
     /// It is solved; this is the answer, where one is asked for.
@@ -40,7 +40,7 @@ enum Move {
 struct Solver {
     /// The tool that it is known by.
     known_by: &'static str,
-    next: fn(Seen<'_>) -> Move,
+    next: fn(CallHistory<'_>) -> NextMove,
 }
 
 const SOLVERS: [Solver; 2] = [
@@ -90,18 +90,18 @@ impl Policy for SumAndShop {
         if self.acknowledges && unacknowledged(situation) {
             return Ok(call(ACKNOWLEDGE, JsonObject::new()));
         }
-        let seen = Seen::of(situation.steps);
-        Ok(match seen.has_succeeded(CONNECT) {
-            true => choose(situation, seen),
-            false => self.connect(seen),
+        let history = CallHistory::of(situation.steps);
+        Ok(match history.has_succeeded(CONNECT) {
+            true => choose(situation, history),
+            false => self.connect(history),
         })
     }
 }
 
 impl SumAndShop {
     /// Connects; after a failure not before another message has come.
-    fn connect(&mut self, seen: Seen<'_>) -> Action {
-        let failed = seen.last_of(CONNECT).filter(|_| !self.waited);
+    fn connect(&mut self, history: CallHistory<'_>) -> Action {
+        let failed = history.last_of(CONNECT).filter(|_| !self.waited);
         self.waited = failed.is_some();
         match failed {
             Some(failed) => Action::Wait {
@@ -128,11 +128,11 @@ fn unacknowledged(situation: &Situation<'_>) -> bool {
 }
 
 /// What is done once it is connected.
-fn choose(situation: &Situation<'_>, seen: Seen<'_>) -> Action {
-    if let Some(submitted) = seen.last_of(SUBMIT) {
+fn choose(situation: &Situation<'_>, history: CallHistory<'_>) -> Action {
+    if let Some(submitted) = history.last_of(SUBMIT) {
         return finish(submitted.text());
     }
-    if let Some(failed) = seen.last().filter(|called| called.failed()) {
+    if let Some(failed) = history.last().filter(|called| called.failed()) {
         let text = format!("{} failed: {}", failed.call.name, failed.text());
         return finish(text);
     }
@@ -142,13 +142,13 @@ fn choose(situation: &Situation<'_>, seen: Seen<'_>) -> Action {
     let Some(solver) = solver else {
         return finish("this environment is neither sum nor shop, the ones that I can solve; policy llm works in any".to_owned());
     };
-    match (solver.next)(seen) {
-        Move::Call(tool, arguments) => call(tool, arguments),
-        Move::Submit(answer) => {
+    match (solver.next)(history) {
+        NextMove::Call(tool, arguments) => call(tool, arguments),
+        NextMove::Submit(answer) => {
             let answer = answer.map(|answer| ("answer".to_owned(), answer));
             call(SUBMIT, answer.into_iter().collect())
         }
-        Move::GiveUp(text) => finish(text),
+        NextMove::GiveUp(text) => finish(text),
     }
 }
 

@@ -3,7 +3,7 @@
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::{Move, Seen};
+use super::{CallHistory, NextMove};
 
 pub(super) const SHOW_LIST: &str = "show_list";
 const SEARCH: &str = "search";
@@ -16,18 +16,18 @@ const CONFIRM_ORDER: &str = "confirm_order";
 /// The tools that show the cart.
 const CART: [&str; 4] = [SHOW_CART, ADD_TO_CART, SET_ADDRESS, CONFIRM_ORDER];
 
-pub(super) fn next(seen: Seen<'_>) -> Move {
-    let Some(list) = seen.data(&[SHOW_LIST]) else {
-        return Move::Call(SHOW_LIST, JsonObject::new());
+pub(super) fn next(history: CallHistory<'_>) -> NextMove {
+    let Some(list) = history.data(&[SHOW_LIST]) else {
+        return NextMove::Call(SHOW_LIST, JsonObject::new());
     };
-    let Some(cart) = seen.data(&CART) else {
-        return Move::Call(SHOW_CART, JsonObject::new());
+    let Some(cart) = history.data(&CART) else {
+        return NextMove::Call(SHOW_CART, JsonObject::new());
     };
     if cart["confirmed"] == true {
-        return Move::Submit(None);
+        return NextMove::Submit(None);
     }
     if cart["lines"].as_array().is_none_or(Vec::is_empty) {
-        return fill(seen, &list);
+        return fill(history, &list);
     }
     if cart["address"] != list["address"] {
         return call(SET_ADDRESS, json!({"address": list["address"]}));
@@ -36,7 +36,7 @@ pub(super) fn next(seen: Seen<'_>) -> Move {
         (Some(total), Some(budget)) if total <= budget => {
             call(CONFIRM_ORDER, json!({"total_cents": total}))
         }
-        _ => Move::GiveUp(format!(
+        _ => NextMove::GiveUp(format!(
             "the cart costs {}, but the budget is {}",
             cart["total_cents"], list["budget_cents"]
         )),
@@ -44,9 +44,9 @@ pub(super) fn next(seen: Seen<'_>) -> Move {
 }
 
 /// Puts the cheapest product that fits and is there in the quantity into the cart.
-fn fill(seen: Seen<'_>, list: &Value) -> Move {
+fn fill(history: CallHistory<'_>, list: &Value) -> NextMove {
     let query = format!("{} {}", text(&list["colour"]), text(&list["kind"]));
-    let pages: Vec<_> = seen.succeeded(&[SEARCH]).collect();
+    let pages: Vec<_> = history.succeeded(&[SEARCH]).collect();
     let wanted = pages
         .first()
         .map_or(1, |page| page.data()["pages"].as_u64().unwrap_or(1));
@@ -65,7 +65,9 @@ fn fill(seen: Seen<'_>, list: &Value) -> Move {
     products.sort_by_key(|product| product["price_cents"].as_u64());
     for product in &products {
         let id = &product["product"];
-        let shown = seen.succeeded(&[SHOW_PRODUCT]).map(|called| called.data());
+        let shown = history
+            .succeeded(&[SHOW_PRODUCT])
+            .map(|called| called.data());
         let Some(shown) = shown.into_iter().find(|shown| shown["product"] == *id) else {
             return call(SHOW_PRODUCT, json!({"product": id}));
         };
@@ -74,16 +76,16 @@ fn fill(seen: Seen<'_>, list: &Value) -> Move {
             return call(ADD_TO_CART, arguments);
         }
     }
-    Move::GiveUp(format!("there are not enough of {query}"))
+    NextMove::GiveUp(format!("there are not enough of {query}"))
 }
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn call(tool: &'static str, arguments: Value) -> Move {
+fn call(tool: &'static str, arguments: Value) -> NextMove {
     match arguments {
-        Value::Object(arguments) => Move::Call(tool, arguments),
-        _ => Move::Call(tool, JsonObject::new()),
+        Value::Object(arguments) => NextMove::Call(tool, arguments),
+        _ => NextMove::Call(tool, JsonObject::new()),
     }
 }

@@ -1,4 +1,4 @@
-//! Behind the door: for each guest an MCP service with sessions of its own.
+//! The gateway: checks who calls, and keeps for each guest an MCP service with sessions of its own.
 
 use std::{
     collections::BTreeMap,
@@ -22,74 +22,77 @@ use rmcp::{
 };
 
 use super::{
-    gate::{self, Gate, Refusal},
+    authenticator::{self, Authenticator, Unauthorized},
     settings::ServerSettings,
 };
 
 /// The header that names a session (MCP 2025-11-25, transports, session management).
 const SESSION: &str = "mcp-session-id";
 
-/// Serves MCP to whom the gate admits; `handler` makes what a guest talks to, once for each session and
-/// once for each request without one.
+/// Serves MCP to callers that the authenticator admits. `handler` makes the server that a guest talks to: once
+/// for each session, and once for each request without a session.
 ///
-/// What is no request of a guest is answered with 401, before its body is read.
-pub fn protected<G, H, F>(gate: G, handler: F, settings: ServerSettings) -> Router
+/// A request without a valid token is answered with 401 before its body is read.
+pub fn protected<G, H, F>(authenticator: G, handler: F, settings: ServerSettings) -> Router
 where
-    G: Gate,
+    G: Authenticator,
     H: ServerHandler,
     F: Fn(G::Guest) -> H + Clone + Send + Sync + 'static,
 {
     let path = settings.path.clone();
-    let door = Arc::new(Door {
-        gate,
+    let gateway = Arc::new(McpGateway {
+        authenticator,
         handler,
         settings,
-        rooms: Mutex::default(),
+        services: Mutex::default(),
     });
     Router::new()
         .route(&path, any(enter::<G, H, F>))
-        .with_state(door)
+        .with_state(gateway)
 }
 
-async fn enter<G, H, F>(State(door): State<Arc<Door<G, H, F>>>, request: Request) -> Response
+async fn enter<G, H, F>(
+    State(gateway): State<Arc<McpGateway<G, H, F>>>,
+    request: Request,
+) -> Response
 where
-    G: Gate,
+    G: Authenticator,
     H: ServerHandler,
     F: Fn(G::Guest) -> H + Clone + Send + Sync + 'static,
 {
-    match door.room(request.headers()) {
-        Ok(room) => room.handle(request).await,
+    match gateway.service(request.headers()) {
+        Ok(service) => service.handle(request).await,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-struct Door<G, H, F> {
-    gate: G,
+struct McpGateway<G, H, F> {
+    authenticator: G,
     handler: F,
     settings: ServerSettings,
-    rooms: Mutex<BTreeMap<String, Arc<Room<H>>>>,
+    services: Mutex<BTreeMap<String, Arc<GuestService<H>>>>,
 }
 
-impl<G, H, F> Door<G, H, F>
+impl<G, H, F> McpGateway<G, H, F>
 where
-    G: Gate,
+    G: Authenticator,
     H: ServerHandler,
     F: Fn(G::Guest) -> H + Clone + Send + Sync + 'static,
 {
     /// The room of whoever sends these headers. Rooms of guests that are gone are left on the way.
-    fn room(&self, headers: &HeaderMap) -> Result<Arc<Room<H>>, Refusal> {
-        let pass = self.gate.admit(gate::token(headers)?)?;
-        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(room) = rooms.get(&pass.key) {
-            return Ok(Arc::clone(room));
+    fn service(&self, headers: &HeaderMap) -> Result<Arc<GuestService<H>>, Unauthorized> {
+        let admission = self.authenticator.admit(authenticator::token(headers)?)?;
+        let mut services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(service) = services.get(&admission.key) {
+            return Ok(Arc::clone(service));
         }
-        rooms.retain(|key, _| self.gate.knows(key));
-        let room = Arc::new(self.new_room(pass.guest));
-        rooms.insert(pass.key, Arc::clone(&room));
-        Ok(room)
+        services.retain(|key, _| self.authenticator.knows(key));
+        let service = Arc::new(self.new_service(admission.guest));
+        services.insert(admission.key, Arc::clone(&service));
+        Ok(service)
     }
 
-    fn new_room(&self, guest: G::Guest) -> Room<H> {
+    fn new_service(&self, guest: G::Guest) -> GuestService<H> {
         let mut sessions = LocalSessionManager::default();
         let mut config = SessionConfig::default();
         config.keep_alive = Some(self.settings.session_idle);
@@ -101,7 +104,7 @@ where
             .with_allowed_origins(self.settings.allowed_origins.clone())
             .enforce_origin_validation()
             .with_max_request_body_bytes(self.settings.body);
-        Room {
+        GuestService {
             service: StreamableHttpService::new(
                 move || Ok(handler(guest.clone())),
                 Arc::clone(&sessions),
@@ -114,13 +117,13 @@ where
 }
 
 /// What one guest talks to.
-struct Room<H> {
+struct GuestService<H> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most: usize,
 }
 
-impl<H: ServerHandler> Room<H> {
+impl<H: ServerHandler> GuestService<H> {
     async fn handle(&self, request: Request) -> Response {
         let began = !request.headers().contains_key(SESSION);
         let response = self.service.handle(request).await;
@@ -151,7 +154,7 @@ impl<H: ServerHandler> Room<H> {
     }
 }
 
-impl<H> Drop for Room<H> {
+impl<H> Drop for GuestService<H> {
     /// Sessions and their streams would go on without it.
     fn drop(&mut self) {
         self.service.config.cancellation_token.cancel();

@@ -6,13 +6,13 @@ use super::{error::ModelError, settings::LimitField};
 
 /// What was learnt from refusals, for all conversations with the same server.
 #[derive(Debug, Default)]
-pub(super) struct Habits {
+pub(super) struct ServerQuirks {
     other_limit: AtomicBool,
     no_reasoning: AtomicBool,
     no_encrypted: AtomicBool,
 }
 
-impl Habits {
+impl ServerQuirks {
     /// The member that limits the output of chat completions: the one of the settings, unless that was refused.
     pub(super) fn limit_field(&self, set: LimitField) -> &'static str {
         match self.other_limit.load(Relaxed) {
@@ -107,18 +107,18 @@ mod tests {
 
     #[test]
     fn a_refusal_of_the_limits_name_is_learnt_once() {
-        let habits = Habits::default();
+        let quirks = ServerQuirks::default();
         let set = LimitField::MaxTokens;
         let too_large =
             refused("max_tokens is too large: 9. This model allows 5 completion tokens");
-        assert!(!habits.learn(&too_large, set));
+        assert!(!quirks.learn(&too_large, set));
         let wrong = refused(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         );
-        assert_eq!(habits.limit_field(set), "max_tokens");
-        assert!(habits.learn(&wrong, set));
-        assert_eq!(habits.limit_field(set), "max_completion_tokens");
-        assert!(!habits.learn(&refused("max_completion_tokens: unknown"), set));
+        assert_eq!(quirks.limit_field(set), "max_tokens");
+        assert!(quirks.learn(&wrong, set));
+        assert_eq!(quirks.limit_field(set), "max_completion_tokens");
+        assert!(!quirks.learn(&refused("max_completion_tokens: unknown"), set));
     }
 
     #[test]

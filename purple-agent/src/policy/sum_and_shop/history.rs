@@ -6,9 +6,9 @@ use crate::policy::{Called, Step};
 
 /// The calls so far, to be looked through.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a>(&'a [Step]);
+pub(super) struct CallHistory<'a>(&'a [Step]);
 
-impl<'a> Seen<'a> {
+impl<'a> CallHistory<'a> {
     pub(super) fn of(steps: &'a [Step]) -> Self {
         Self(steps)
     }

@@ -8,12 +8,12 @@ use axum::{
 use crate::episodes::{Episodes, TokenError};
 
 /// Knows bearer tokens, and whom they stand for.
-pub trait Gate: Clone + Send + Sync + 'static {
+pub trait Authenticator: Clone + Send + Sync + 'static {
     /// What a token lets its bearer work with.
     type Guest: Clone + Send + Sync + 'static;
 
     /// Whom a token stands for.
-    fn admit(&self, token: &str) -> Result<Pass<Self::Guest>, Refusal>;
+    fn admit(&self, token: &str) -> Result<Admission<Self::Guest>, Unauthorized>;
 
     /// Whether tokens of this key may still be admitted; what is kept for a key that is not is dropped.
     fn knows(&self, key: &str) -> bool;
@@ -21,7 +21,7 @@ pub trait Gate: Clone + Send + Sync + 'static {
 
 /// Whoever was admitted.
 #[derive(Clone, Debug)]
-pub struct Pass<G> {
+pub struct Admission<G> {
     /// The same for every token of the same guest, and for no other's.
     pub key: String,
     /// What the guest may work with.
@@ -30,7 +30,7 @@ pub struct Pass<G> {
 
 /// Why nobody was admitted: 401, with the reason in `WWW-Authenticate` (RFC 6750, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum Unauthorized {
     /// There is no bearer token.
     #[error("a bearer token is needed: Authorization: Bearer TOKEN")]
     Missing,
@@ -42,7 +42,7 @@ pub enum Refusal {
     Expired,
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for Unauthorized {
     fn into_response(self) -> Response {
         let challenge = match self {
             Self::Missing => "Bearer",
@@ -61,7 +61,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-impl From<TokenError> for Refusal {
+impl From<TokenError> for Unauthorized {
     fn from(error: TokenError) -> Self {
         match error {
             TokenError::Unknown => Self::Unknown,
@@ -71,22 +71,24 @@ impl From<TokenError> for Refusal {
 }
 
 /// The token of a request (RFC 6750, section 2.1); the scheme's capitals do not matter.
-pub(super) fn token(headers: &HeaderMap) -> Result<&str, Refusal> {
-    let value = headers.get(header::AUTHORIZATION).ok_or(Refusal::Missing)?;
-    let value = value.to_str().map_err(|_| Refusal::Unknown)?;
+pub(super) fn token(headers: &HeaderMap) -> Result<&str, Unauthorized> {
+    let value = headers
+        .get(header::AUTHORIZATION)
+        .ok_or(Unauthorized::Missing)?;
+    let value = value.to_str().map_err(|_| Unauthorized::Unknown)?;
     match value.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token.trim()),
-        Some(_) | None => Err(Refusal::Missing),
+        Some(_) | None => Err(Unauthorized::Missing),
     }
 }
 
-impl Gate for Episodes {
+impl Authenticator for Episodes {
     type Guest = std::sync::Arc<crate::episodes::Episode>;
 
-    fn admit(&self, token: &str) -> Result<Pass<Self::Guest>, Refusal> {
+    fn admit(&self, token: &str) -> Result<Admission<Self::Guest>, Unauthorized> {
         let guest = Self::admit(self, token)?;
         let key = guest.id().to_owned();
-        Ok(Pass { key, guest })
+        Ok(Admission { key, guest })
     }
 
     fn knows(&self, key: &str) -> bool {

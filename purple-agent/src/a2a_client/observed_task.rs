@@ -20,11 +20,11 @@ use crate::agent::{Listener, Notice};
 const FROM: &str = "green";
 
 /// What was heard so far. Shared by those who listen and those who wait.
-pub(super) struct Heard {
+pub(super) struct ObservedTask {
     context: AgentContext,
     listener: Listener,
     state: Mutex<State>,
-    stage: watch::Sender<Stage>,
+    stage: watch::Sender<EvaluationStage>,
 }
 
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ struct State {
 
 /// How far the evaluation is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum EvaluationStage {
     /// More is to be heard.
     #[default]
     Open,
@@ -52,13 +52,13 @@ pub(super) enum Stage {
     Broken(String),
 }
 
-impl Heard {
+impl ObservedTask {
     pub(super) fn new(context: AgentContext, listener: Listener) -> Self {
         Self {
             context,
             listener,
             state: Mutex::default(),
-            stage: watch::Sender::new(Stage::Open),
+            stage: watch::Sender::new(EvaluationStage::Open),
         }
     }
 
@@ -139,11 +139,11 @@ impl Heard {
     }
 
     /// Keeps the task as it stands after the item, and says how far the evaluation is.
-    fn apply(&self, item: StreamResponse) -> Stage {
+    fn apply(&self, item: StreamResponse) -> EvaluationStage {
         let mut state = self.lock();
         if let StreamResponse::Message(message) = item {
             state.context_id = message.context_id;
-            return Stage::Paused;
+            return EvaluationStage::Paused;
         }
         let before = state.task.as_ref().map(|task| task.status.state.clone());
         match &mut state.task {
@@ -151,7 +151,7 @@ impl Heard {
             none => *none = Task::begun_by(item),
         }
         let Some(now) = state.task.as_ref().map(|task| task.status.state.clone()) else {
-            return Stage::Open;
+            return EvaluationStage::Open;
         };
         drop(state);
         if before.as_ref() != Some(&now) {
@@ -159,23 +159,23 @@ impl Heard {
             (self.listener)(&Notice::Evaluation { state });
         }
         match (now.is_terminal(), now.is_interrupted()) {
-            (true, _) => Stage::Ended,
-            (false, true) => Stage::Paused,
-            (false, false) => Stage::Open,
+            (true, _) => EvaluationStage::Ended,
+            (false, true) => EvaluationStage::Paused,
+            (false, false) => EvaluationStage::Open,
         }
     }
 
     /// No more can be heard, for this reason.
     pub(super) fn broken(&self, reason: String) {
-        self.stage.send_replace(Stage::Broken(reason));
+        self.stage.send_replace(EvaluationStage::Broken(reason));
     }
 
     /// A message was sent to the evaluator, so more is to be heard.
     pub(super) fn reopen(&self) {
-        self.stage.send_replace(Stage::Open);
+        self.stage.send_replace(EvaluationStage::Open);
     }
 
-    pub(super) fn stage(&self) -> watch::Receiver<Stage> {
+    pub(super) fn stage(&self) -> watch::Receiver<EvaluationStage> {
         self.stage.subscribe()
     }
 

@@ -7,12 +7,12 @@ pub(super) type Found = Vec<Result<ConnectionDetails, DetailsError>>;
 
 /// Details in the order in which they stand, those that were marked as examples by themselves.
 #[derive(Debug, Default)]
-pub(super) struct Finds {
+pub(super) struct Findings {
     pub(super) examples: Found,
     pub(super) meant: Found,
 }
 
-impl Finds {
+impl Findings {
     /// The same, all marked as examples.
     pub(super) fn into_examples(mut self) -> Self {
         self.examples.append(&mut self.meant);
@@ -46,21 +46,21 @@ impl Finds {
     }
 }
 
-impl From<Found> for Finds {
+impl From<Found> for Findings {
     fn from(meant: Found) -> Self {
         let examples = Found::new();
         Self { examples, meant }
     }
 }
 
-impl From<Result<ConnectionDetails, DetailsError>> for Finds {
+impl From<Result<ConnectionDetails, DetailsError>> for Findings {
     fn from(one: Result<ConnectionDetails, DetailsError>) -> Self {
         vec![one].into()
     }
 }
 
-impl FromIterator<Finds> for Finds {
-    fn from_iter<T: IntoIterator<Item = Finds>>(all: T) -> Self {
+impl FromIterator<Findings> for Findings {
+    fn from_iter<T: IntoIterator<Item = Findings>>(all: T) -> Self {
         let mut together = Self::default();
         for mut one in all {
             together.examples.append(&mut one.examples);

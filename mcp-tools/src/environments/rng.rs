@@ -3,9 +3,9 @@
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). A crate's
 /// generator may change with its version, and with it every recorded episode.
 #[derive(Clone, Debug)]
-pub(super) struct Chance(u64);
+pub(super) struct SeededRng(u64);
 
-impl Chance {
+impl SeededRng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_the_paper() {
-        let mut chance = Chance::new(1_234_567);
-        let first = [chance.next(), chance.next(), chance.next()];
+        let mut rng = SeededRng::new(1_234_567);
+        let first = [rng.next(), rng.next(), rng.next()];
         assert_eq!(
             first,
             [
@@ -64,16 +64,15 @@ mod tests {
 
     #[test]
     fn a_range_is_kept_and_filled() {
-        let mut chance = Chance::new(7);
-        let drawn: std::collections::BTreeSet<u32> =
-            (0..200).map(|_| chance.within(3, 6)).collect();
+        let mut rng = SeededRng::new(7);
+        let drawn: std::collections::BTreeSet<u32> = (0..200).map(|_| rng.within(3, 6)).collect();
         assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6]);
     }
 
     #[test]
     fn shuffling_loses_nothing() {
         let mut list: Vec<u32> = (0..20).collect();
-        Chance::new(3).shuffle(&mut list);
+        SeededRng::new(3).shuffle(&mut list);
         assert_ne!(list, (0..20).collect::<Vec<_>>());
         list.sort_unstable();
         assert_eq!(list, (0..20).collect::<Vec<_>>());
