@@ -1,6 +1,11 @@
 //! Who asks: part of every operation.
 
-use std::{cmp::Ordering, collections::BTreeSet, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::BTreeSet,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +85,12 @@ impl PartialEq for Caller {
 }
 
 impl Eq for Caller {}
+
+impl Hash for Caller {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
 
 impl PartialOrd for Caller {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {

@@ -71,14 +71,15 @@ impl TaskHandle {
         if updates.is_empty() {
             return Ok(());
         }
-        let events = self.begin(self.events(updates)).await?;
+        let mut events = self.events(updates);
+        self.begin(&mut events).await?;
         self.append(|_| Some(events.clone())).await.map(|_| ())
     }
 
-    /// The changes as they are to be logged: the first piece of an artifact begins it, whatever its executor
-    /// says. Readers refuse or drop a piece that is added to nothing.
-    pub(crate) async fn begin(&self, mut events: Vec<Event>) -> Result<Vec<Event>, EmitError> {
-        for event in &mut events {
+    /// Makes changes as they are to be logged: the first piece of an artifact begins it, whatever its executor
+    /// says. Readers refuse or drop a piece that is added to nothing. It may be done again.
+    pub(crate) async fn begin(&self, events: &mut [Event]) -> Result<(), EmitError> {
+        for event in events {
             if let Event::Artifact {
                 artifact, append, ..
             } = event
@@ -87,7 +88,7 @@ impl TaskHandle {
                 lock(&self.begun).insert(artifact.artifact_id.clone());
             }
         }
-        Ok(events)
+        Ok(())
     }
 
     async fn has_begun(&self, artifact: &str) -> Result<bool, EmitError> {

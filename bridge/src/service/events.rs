@@ -22,6 +22,8 @@ pub(super) enum End {
         turn: u64,
         /// The message's event.
         message: Seq,
+        /// The event up to where it has begun, if that is known.
+        begun: Option<Seq>,
     },
     /// With the task.
     Task,
@@ -41,6 +43,8 @@ pub(super) async fn from(
     let snapshot = snapshot.map_err(error::of_store)?;
     let task = with_history(snapshot.task, history);
     let mut reader = Reader::after(service, context, position, end);
+    // What happens while the task is shown comes along then.
+    reader.follower.listen().await.map_err(error::of_store)?;
     reader.first = Some(task);
     Ok(stream::unfold(Some(reader), read).boxed())
 }
@@ -96,10 +100,13 @@ impl Reader {
     fn after(service: &Service, context: &Context, position: Position, end: End) -> Self {
         let store = service.turns.store().clone();
         let caller = context.caller.clone();
+        let has_begun =
+            |end| matches!(end, End::Turn { begun: Some(begun), .. } if begun <= position.seq);
+        let is_behind = matches!(end, End::Turn { .. }) && !has_begun(end);
         // From the message on, to see whether its turn has begun before the position.
         let begin = match end {
-            End::Turn { message, .. } => position.seq.min(message),
-            End::Task => position.seq,
+            End::Turn { message, .. } if is_behind => position.seq.min(message),
+            End::Turn { .. } | End::Task => position.seq,
         };
         let follower = Follower::new(store.clone(), caller.clone(), position.task.clone(), begin);
         Self {
@@ -112,7 +119,7 @@ impl Reader {
             position,
             bounds: None,
             is_numbered: sequence::is_wanted(context),
-            is_behind: matches!(end, End::Turn { .. }),
+            is_behind,
             end,
         }
     }

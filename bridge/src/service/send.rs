@@ -84,6 +84,7 @@ impl Service {
         let end = events::End::Turn {
             turn: submitted.turn,
             message: submitted.message,
+            begun: submitted.has_begun.then_some(submitted.last),
         };
         match &context.last_event {
             Some(last) if last.task == submitted.task => {

@@ -2,14 +2,18 @@
 //!
 //! A cached task is only a place to start from: whoever takes it compares its number with the head's and
 //! applies what happened since. So nothing here can be out of date, and a writer may tell of its append
-//! or not.
+//! or not. What it tells is applied when somebody asks for the task: mostly those who had the task before have let it go
+//! then, and it need not be copied.
 
 use std::{
-    collections::BTreeMap,
+    mem::take,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Append, Head, Seq, Snapshot};
+use super::{Head, Seq, Snapshot, Stored, Unordered};
+
+/// So many appends to a task wait at most until they are applied.
+const LATER: usize = 64;
 
 /// Bounded by the bytes that the tasks take, which are told from what they are in the log. There are two generations: when the young one
 /// has half of those bytes it becomes the old one, and the old one goes. What is asked for in time is
@@ -22,8 +26,8 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Default)]
 struct Held {
-    young: BTreeMap<String, Cached>,
-    old: BTreeMap<String, Cached>,
+    young: Unordered<String, Cached>,
+    old: Unordered<String, Cached>,
     /// Of the young.
     bytes: usize,
 }
@@ -32,7 +36,42 @@ struct Held {
 #[derive(Clone, Debug)]
 pub(crate) struct Cached {
     pub(crate) snapshot: Snapshot,
+    /// What was appended to it and is to be applied, oldest first.
+    later: Vec<Vec<Stored>>,
     pub(crate) bytes: usize,
+}
+
+impl Cached {
+    /// A task before its first event.
+    pub(crate) fn empty(head: &Head) -> Self {
+        Self {
+            snapshot: Snapshot::empty(head),
+            later: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// The last event that is known of it.
+    fn seq(&self) -> Seq {
+        let newest = self.later.last().and_then(|events| events.last());
+        newest.map_or(self.snapshot.seq, |stored| stored.seq)
+    }
+
+    /// The task after exactly this event.
+    fn at(&mut self, seq: Seq) -> Option<Snapshot> {
+        (self.seq() == seq).then(|| {
+            self.settle();
+            self.snapshot.clone()
+        })
+    }
+
+    /// Applies what waits for it.
+    fn settle(&mut self) {
+        let later = take(&mut self.later).into_iter();
+        for stored in later.flatten() {
+            self.snapshot.apply(stored);
+        }
+    }
 }
 
 impl Cache {
@@ -46,65 +85,67 @@ impl Cache {
     /// The task after exactly this event.
     pub(crate) fn get(&self, task: &str, seq: Seq) -> Option<Snapshot> {
         let mut held = self.lock();
-        if let Some(cached) = held.young.get(task) {
-            return (cached.snapshot.seq == seq).then(|| cached.snapshot.clone());
+        if let Some(cached) = held.young.get_mut(task) {
+            return cached.at(seq);
         }
-        let cached = held.old.remove(task)?;
-        let snapshot = cached.snapshot.clone();
+        let (task, mut cached) = held.old.remove_entry(task)?;
+        let snapshot = cached.at(seq);
         self.insert(held, task, cached);
-        (snapshot.seq == seq).then_some(snapshot)
+        snapshot
     }
 
     /// Takes the task out, to apply to it what happened up to `seq` without a copy.
     pub(crate) fn take(&self, task: &str, seq: Seq) -> Option<Cached> {
         let mut held = self.lock();
-        let usable = held.find(task)?.snapshot.seq <= seq;
-        usable.then(|| held.remove(task))?
+        let usable = held.find(task)?.seq() <= seq;
+        let (_, mut cached) = usable.then(|| held.remove(task))??;
+        drop(held);
+        cached.settle();
+        Some(cached)
     }
 
     /// Keeps the task, unless a later one is there.
     pub(crate) fn put(&self, task: &str, cached: Cached) {
         let mut held = self.lock();
-        let known = held.find(task).map(|known| known.snapshot.seq);
-        if known.is_none_or(|known| known < cached.snapshot.seq) {
+        let known = held.find(task).map(Cached::seq);
+        if known.is_none_or(|known| known < cached.seq()) {
             held.remove(task);
+            self.insert(held, task.to_owned(), cached);
+        }
+    }
+
+    /// Tells of an append, whose events take so many bytes, and that led to `head`. A new task comes here, one that is
+    /// here goes along.
+    pub(crate) fn advance(&self, head: &Head, events: Vec<Stored>, bytes: usize) {
+        let before = head.seq - events.len() as Seq;
+        let mut held = self.lock();
+        let known = match before {
+            0 => Some((head.task.clone(), Cached::empty(head))),
+            before => {
+                let known = held.remove(&head.task);
+                known.filter(|(_, known)| known.seq() == before)
+            }
+        };
+        if let Some((task, mut cached)) = known {
+            cached.bytes += bytes;
+            cached.later.push(events);
+            if cached.later.len() >= LATER {
+                cached.settle();
+            }
             self.insert(held, task, cached);
         }
     }
 
-    /// Tells of an append that takes so many bytes and led to `head`. A new task comes here, one that is here
-    /// goes along.
-    pub(crate) fn advance(&self, head: &Head, append: Append, bytes: usize) {
-        let mut held = self.lock();
-        let known = match append.expected {
-            0 => Some(Cached {
-                snapshot: Snapshot::empty(head),
-                bytes: 0,
-            }),
-            expected => {
-                let known = held.remove(&head.task);
-                known.filter(|known| known.snapshot.seq == expected)
-            }
-        };
-        if let Some(mut cached) = known {
-            cached.bytes += bytes;
-            for stored in append.into_stored() {
-                cached.snapshot.apply(stored);
-            }
-            self.insert(held, &head.task, cached);
-        }
-    }
-
     /// Takes in a task, in the place of what the young know of it.
-    fn insert(&self, mut held: MutexGuard<'_, Held>, task: &str, cached: Cached) {
+    fn insert(&self, mut held: MutexGuard<'_, Held>, task: String, cached: Cached) {
         if cached.bytes <= self.limit / 2 {
             held.bytes += cached.bytes;
-            let replaced = held.young.insert(task.to_owned(), cached);
+            let replaced = held.young.insert(task, cached);
             held.bytes -= replaced.map_or(0, |replaced| replaced.bytes);
         }
         if held.bytes > self.limit / 2 {
             held.bytes = 0;
-            let young = std::mem::take(&mut held.young);
+            let young = take(&mut held.young);
             let gone = std::mem::replace(&mut held.old, young);
             // To free so many takes a while, in which others may go on.
             drop(held);
@@ -122,13 +163,13 @@ impl Held {
         self.young.get(task).or_else(|| self.old.get(task))
     }
 
-    fn remove(&mut self, task: &str) -> Option<Cached> {
-        match self.young.remove(task) {
-            Some(cached) => {
+    fn remove(&mut self, task: &str) -> Option<(String, Cached)> {
+        match self.young.remove_entry(task) {
+            Some((task, cached)) => {
                 self.bytes -= cached.bytes;
-                Some(cached)
+                Some((task, cached))
             }
-            None => self.old.remove(task),
+            None => self.old.remove_entry(task),
         }
     }
 }
@@ -137,8 +178,13 @@ impl Held {
 mod tests {
     use bridge_protocol::a2a::{Metadata, Task, TaskState, TaskStatus};
 
+    use std::sync::Arc;
+
     use super::*;
-    use crate::store::{Event, testing::Sample};
+    use crate::store::{
+        Event,
+        testing::{Sample, status},
+    };
 
     fn cached(seq: Seq, bytes: usize) -> Cached {
         let task = Task {
@@ -153,6 +199,7 @@ mod tests {
         let task = task.into();
         Cached {
             snapshot: Snapshot { task, seq },
+            later: Vec::new(),
             bytes,
         }
     }
@@ -183,19 +230,49 @@ mod tests {
         assert!(cache.get("a", 3).is_none());
     }
 
-    #[test]
-    fn a_task_goes_along_with_what_is_appended_to_it_and_with_nothing_else() {
-        let cache = Cache::new(100);
+    /// Tells of this event as the one after `seq`, of 10 bytes, in a task that was told of as it began.
+    fn tell(cache: &Cache, seq: Seq, event: Event) {
         let sample = Sample::new("t");
         let created = sample.append(0, 1, vec![sample.created()]);
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
-        cache.advance(&head, created, 10);
-        for (expected, there) in [(1, true), (3, false)] {
-            let event = Event::TurnEnded { turn: 1 };
-            let said = sample.append(expected, 2, vec![event]);
-            head.seq = said.last();
-            cache.advance(&head, said, 10);
-            assert_eq!(cache.get("t", head.seq).is_some(), there);
+        let append = sample.append(seq, 2, vec![event]);
+        head.seq = append.last();
+        cache.advance(&head, append.into_stored().collect(), 10);
+    }
+
+    #[test]
+    fn a_task_goes_along_with_what_is_appended_to_it_and_with_nothing_else() {
+        let cache = Cache::new(100);
+        tell(&cache, 0, Sample::new("t").created());
+        for (seq, there) in [(1, true), (3, false)] {
+            tell(&cache, seq, Event::TurnEnded { turn: 1 });
+            assert_eq!(cache.get("t", seq + 1).is_some(), there);
+        }
+    }
+
+    #[test]
+    fn a_task_is_not_copied_for_what_is_appended_while_somebody_has_it() {
+        let cache = Cache::new(100);
+        tell(&cache, 0, Sample::new("t").created());
+        let had = cache.get("t", 1).unwrap();
+        let place = Arc::as_ptr(&had.task);
+        tell(&cache, 1, status(TaskState::Working, "soon"));
+        tell(&cache, 2, status(TaskState::Completed, "done"));
+        assert_eq!(had.task.status.state, TaskState::Submitted);
+        drop(had);
+        let now = cache.get("t", 3).unwrap();
+        assert_eq!(now.task.status.state, TaskState::Completed);
+        assert_eq!(Arc::as_ptr(&now.task), place);
+    }
+
+    #[test]
+    fn what_waits_to_be_applied_has_a_bound() {
+        let cache = Cache::new(1 << 20);
+        tell(&cache, 0, Sample::new("t").created());
+        for seq in 1..3 * LATER as Seq {
+            tell(&cache, seq, status(TaskState::Working, "still"));
+            let held = cache.lock();
+            assert!(held.young["t"].later.len() < LATER);
         }
     }
 }

@@ -1,50 +1,157 @@
 //! Being told of new events within one process.
 //!
-//! What is told is only that there is news, and how the task stands after it: the events themselves are
-//! read from the log, so a slow reader loses none, and nothing piles up for it here.
+//! Who watches a task is told how it stands after them. The events themselves come along if they are asked for, the
+//! same ones for all who watch, as long as they are few: who is further behind reads the log. So a slow reader loses
+//! none, and what piles up for it here has a bound.
 
 use std::{
-    collections::BTreeMap,
+    collections::VecDeque,
+    future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll, Waker},
 };
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Head, Seq};
+use super::{Head, Seq, Stored, Unordered};
+
+/// The bytes that the events may take that wait for one reader, and those that wait for all readers of a feed.
+const EACH: usize = 64 << 10;
+const ALL: usize = 8 << 20;
+
+/// In what those of all are counted.
+const UNIT: usize = 512;
 
 /// Tells of new events of one task.
 #[derive(Debug)]
 pub struct Watch {
-    news: watch::Receiver<News>,
+    told: Arc<Mutex<Told>>,
     task: String,
     watched: Weak<Watched>,
 }
 
-/// The newest head; none before the first was told.
-type News = Option<Arc<Head>>;
+/// What a reader was told.
+#[derive(Debug, Default)]
+struct Told {
+    /// The newest head; none before the first was told.
+    head: Option<Arc<Head>>,
+    /// The appends that wait for the reader, oldest first, if it wants their events.
+    waiting: Option<VecDeque<Waiting>>,
+    /// What those take.
+    bytes: usize,
+    waker: Option<Waker>,
+    is_over: bool,
+}
+
+/// The events of an append, for as many readers as there are.
+#[derive(Clone, Debug)]
+struct Waiting {
+    events: Arc<[Stored]>,
+    bytes: usize,
+    _room: Arc<OwnedSemaphorePermit>,
+}
 
 impl Watch {
     /// The number of the last event, as far as it was told.
     pub fn seq(&self) -> Seq {
-        seq(&self.news.borrow())
+        lock(&self.told).seq()
     }
 
     /// Waits until there are events after `seen` and tells the head after the last one; `None` when the
     /// store is gone. It may be dropped and called again.
     pub async fn after(&mut self, seen: Seq) -> Option<Arc<Head>> {
-        let news = self.news.wait_for(|news| seq(news) > seen).await;
-        news.ok()?.clone()
+        poll_fn(|context| lock(&self.told).poll(seen, context)).await
+    }
+
+    /// Has events come along from now on.
+    #[must_use]
+    pub fn with_events(self) -> Self {
+        lock(&self.told).waiting.get_or_insert_default();
+        self
+    }
+
+    /// Events that came along, the first of them the one after `seen` or one before that; `None` if they are to be read
+    /// from the store.
+    pub fn events(&mut self, seen: Seq) -> Option<Arc<[Stored]>> {
+        lock(&self.told).take(seen)
     }
 }
 
-fn seq(news: &News) -> Seq {
-    news.as_ref().map_or(0, |head| head.seq)
+impl Told {
+    fn seq(&self) -> Seq {
+        self.head.as_ref().map_or(0, |head| head.seq)
+    }
+
+    fn poll(&mut self, seen: Seq, context: &mut Context<'_>) -> Poll<Option<Arc<Head>>> {
+        if self.seq() > seen {
+            return Poll::Ready(self.head.clone());
+        }
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+
+    /// Takes note of a head, unless a later one is known. Who waits for it is to be woken.
+    fn tell(&mut self, head: &Arc<Head>) -> Option<Waker> {
+        if head.seq <= self.seq() {
+            return None;
+        }
+        self.head = Some(Arc::clone(head));
+        self.waker.take()
+    }
+
+    /// Whether events are wanted that follow those that wait.
+    fn wants(&self, events: &[Stored]) -> bool {
+        let is_later = |newest: &Waiting| last(&newest.events) < first(events);
+        let Some(waiting) = &self.waiting else {
+            return false;
+        };
+        !events.is_empty() && waiting.back().is_none_or(is_later)
+    }
+
+    /// Keeps events if there is room. Who comes to a gap reads the log.
+    fn keep(&mut self, waiting: &Waiting) {
+        if self.bytes + waiting.bytes <= EACH {
+            self.bytes += waiting.bytes;
+            self.waiting
+                .get_or_insert_default()
+                .push_back(waiting.clone());
+        }
+    }
+
+    fn take(&mut self, seen: Seq) -> Option<Arc<[Stored]>> {
+        let waiting = self.waiting.as_mut()?;
+        while let Some(oldest) = waiting.front() {
+            if first(&oldest.events) > seen + 1 {
+                return None;
+            }
+            let oldest = waiting.pop_front()?;
+            self.bytes -= oldest.bytes;
+            if last(&oldest.events) > seen {
+                return Some(oldest.events);
+            }
+        }
+        None
+    }
+}
+
+fn first(events: &[Stored]) -> Seq {
+    events.first().map_or(0, |stored| stored.seq)
+}
+
+fn last(events: &[Stored]) -> Seq {
+    events.last().map_or(0, |stored| stored.seq)
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         if let Some(watched) = self.watched.upgrade() {
-            watched.forget(&self.task);
+            watched.forget(&self.task, &self.told);
         }
     }
 }
@@ -53,18 +160,34 @@ impl Drop for Watch {
 #[derive(Debug, Default)]
 pub struct Feed(Arc<Watched>);
 
-/// The tasks that somebody watches, and no others.
-#[derive(Debug, Default)]
-struct Watched(Mutex<BTreeMap<String, watch::Sender<News>>>);
+/// The tasks that somebody watches, and no others, with those who do.
+#[derive(Debug)]
+struct Watched {
+    tasks: Mutex<Unordered<String, Vec<Arc<Mutex<Told>>>>>,
+    room: Arc<Semaphore>,
+}
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self {
+            tasks: Mutex::default(),
+            room: Arc::new(Semaphore::new(ALL / UNIT)),
+        }
+    }
+}
 
 impl Feed {
     /// Begins to listen. A backend reads the head of the task afterwards and calls [`Feed::publish`] with it, so that
     /// the listener misses nothing that happened in between.
     pub fn watch(&self, task: &str) -> Watch {
-        let mut watched = self.0.lock();
-        let sender = watched.entry(task.to_owned()).or_default();
+        let told = Arc::<Mutex<Told>>::default();
+        let mut tasks = lock(&self.0.tasks);
+        match tasks.get_mut(task) {
+            Some(listeners) => listeners.push(Arc::clone(&told)),
+            None => drop(tasks.insert(task.to_owned(), vec![Arc::clone(&told)])),
+        }
         Watch {
-            news: sender.subscribe(),
+            told,
             task: task.to_owned(),
             watched: Arc::downgrade(&self.0),
         }
@@ -72,42 +195,106 @@ impl Feed {
 
     /// Tells those who watch the task of `head` that it is durable, unless they know of a later one.
     pub fn publish(&self, head: &Arc<Head>) {
-        if let Some(sender) = self.0.lock().get(&head.task) {
-            sender.send_if_modified(|known| {
-                let is_news = head.seq > seq(known);
-                if is_news {
-                    *known = Some(Arc::clone(head));
-                }
-                is_news
-            });
+        self.publish_events(head, &Arc::default());
+    }
+
+    /// Whether somebody wants the events of this task to come along.
+    pub fn wants_events(&self, task: &str) -> bool {
+        let tasks = lock(&self.0.tasks);
+        let wants = |told: &Arc<Mutex<Told>>| lock(told).waiting.is_some();
+        tasks
+            .get(task)
+            .is_some_and(|listeners| listeners.iter().any(wants))
+    }
+
+    /// Tells of an append as [`Feed::publish`] does. Its events come along where they are wanted and have room.
+    pub fn publish_events(&self, head: &Arc<Head>, events: &Arc<[Stored]>) {
+        let tasks = lock(&self.0.tasks);
+        let Some(listeners) = tasks.get(&head.task) else {
+            return;
+        };
+        let (mut waiting, mut wakers) = (None, Vec::new());
+        for listener in listeners {
+            let mut told = lock(listener);
+            if told.wants(events)
+                && let Some(waiting) = waiting.get_or_insert_with(|| self.0.waiting(events))
+            {
+                told.keep(waiting);
+            }
+            wakers.extend(told.tell(head));
         }
+        // Those who are woken ask at once.
+        drop(tasks);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     #[cfg(test)]
     fn watched(&self) -> usize {
-        self.0.lock().len()
+        lock(&self.0.tasks).len()
     }
 }
 
 impl Watched {
-    /// A listener leaves; after the last one, so does the task.
-    fn forget(&self, task: &str) {
-        let mut watched = self.lock();
-        let leaves_last = |sender: &watch::Sender<News>| sender.receiver_count() <= 1;
-        if watched.get(task).is_some_and(leaves_last) {
-            watched.remove(task);
+    /// Events with room among those that wait for all readers, if there is some.
+    fn waiting(&self, events: &Arc<[Stored]>) -> Option<Waiting> {
+        let bytes = events
+            .iter()
+            .map(|stored| stored.event.size() + size_of::<Stored>());
+        let bytes = bytes.sum::<usize>();
+        let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
+        if bytes > EACH {
+            return None;
         }
+        let room = Arc::clone(&self.room).try_acquire_many_owned(units).ok()?;
+        Some(Waiting {
+            events: Arc::clone(events),
+            bytes,
+            _room: Arc::new(room),
+        })
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, watch::Sender<News>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A listener leaves; after the last one, so does the task.
+    fn forget(&self, task: &str, told: &Arc<Mutex<Told>>) {
+        let mut tasks = lock(&self.tasks);
+        let Some(listeners) = tasks.get_mut(task) else {
+            return;
+        };
+        if let Some(at) = listeners.iter().position(|one| Arc::ptr_eq(one, told)) {
+            listeners.swap_remove(at);
+        }
+        if listeners.is_empty() {
+            tasks.remove(task);
+        }
     }
+}
+
+impl Drop for Watched {
+    /// Who waits learns that nothing more comes.
+    fn drop(&mut self) {
+        for listener in lock(&self.tasks)
+            .drain()
+            .flat_map(|(_, listeners)| listeners)
+        {
+            let mut told = lock(&listener);
+            told.is_over = true;
+            if let Some(waker) = told.waker.take() {
+                drop(told);
+                waker.wake();
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::a2a::TaskState;
+
     use super::*;
-    use crate::store::testing::Sample;
+    use crate::store::testing::{Sample, status};
 
     fn head(task: &str, seq: Seq) -> Arc<Head> {
         let sample = Sample::new(task);
@@ -115,6 +302,23 @@ mod tests {
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         head.seq = seq;
         Arc::new(head)
+    }
+
+    /// Tells of an append with these events of task `a`, of which each has so many bytes of text.
+    fn tell(feed: &Feed, seqs: impl IntoIterator<Item = Seq>, bytes: usize) {
+        let text = "x".repeat(bytes);
+        let stored = |seq| {
+            let event = vec![status(TaskState::Working, &text)];
+            Sample::new("a").append(seq - 1, 1, event).into_stored()
+        };
+        let events: Vec<Stored> = seqs.into_iter().flat_map(stored).collect();
+        feed.publish_events(&head("a", last(&events)), &events.into());
+    }
+
+    /// The numbers of the events that came along.
+    fn came(watch: &mut Watch, seen: Seq) -> Option<Vec<Seq>> {
+        let events = watch.events(seen)?;
+        Some(events.iter().map(|stored| stored.seq).collect())
     }
 
     #[test]
@@ -137,5 +341,77 @@ mod tests {
             feed.publish(&head("a", seq));
         }
         assert_eq!(watch.after(2).await.unwrap().seq, 5);
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_woken_by_news_and_by_the_end() {
+        let feed = Feed::default();
+        let (mut one, mut other) = (feed.watch("a"), feed.watch("a"));
+        let all = async {
+            tokio::join!(one.after(2), other.after(3), async {
+                feed.publish(&head("a", 2));
+                tokio::task::yield_now().await;
+                feed.publish(&head("a", 3));
+                tokio::task::yield_now().await;
+                drop(feed);
+            })
+        };
+        let (one, other, ()) = all.await;
+        assert_eq!((one.unwrap().seq, other), (3, None));
+    }
+
+    #[test]
+    fn events_come_along_for_those_who_want_them() {
+        let feed = Feed::default();
+        let (mut plain, mut one, mut two) = (
+            feed.watch("a"),
+            feed.watch("a").with_events(),
+            feed.watch("a").with_events(),
+        );
+        tell(&feed, [2, 3], 10);
+        tell(&feed, [4], 10);
+        assert_eq!(came(&mut plain, 1), None);
+        // The same events, not others like them.
+        let (first, same) = (one.events(1).unwrap(), two.events(1).unwrap());
+        assert!(Arc::ptr_eq(&first, &same));
+        assert_eq!(came(&mut one, 3), Some(vec![4]));
+        assert_eq!(came(&mut one, 4), None);
+        // Who has seen the first of them gets it again with the others, and nothing that was seen whole.
+        tell(&feed, [5, 6], 10);
+        assert_eq!(came(&mut two, 5), Some(vec![5, 6]));
+    }
+
+    #[test]
+    fn who_is_further_behind_reads_the_log_and_then_goes_on() {
+        let feed = Feed::default();
+        let mut watch = feed.watch("a").with_events();
+        let half = EACH / 2;
+        for seq in 1..=3 {
+            tell(&feed, [seq], half);
+        }
+        tell(&feed, [4], EACH);
+        tell(&feed, [5], 10);
+        assert_eq!((watch.seq(), came(&mut watch, 0)), (5, Some(vec![1])));
+        assert_eq!(came(&mut watch, 1), None);
+        assert_eq!(came(&mut watch, 4), Some(vec![5]));
+        drop(watch);
+        assert_eq!(feed.0.room.available_permits(), ALL / UNIT);
+    }
+
+    #[test]
+    fn all_that_waits_together_has_a_bound() {
+        let feed = Feed::default();
+        let (each, most) = (EACH / 2, 2 * ALL / EACH);
+        let mut slow = Vec::new();
+        for seq in 1..=most as Seq {
+            slow.push(feed.watch("a").with_events());
+            tell(&feed, [seq], each);
+        }
+        let (mut late, seq) = (feed.watch("a").with_events(), most as Seq);
+        tell(&feed, [seq + 1], each);
+        assert_eq!((late.seq(), came(&mut late, seq)), (seq + 1, None));
+        drop(slow);
+        tell(&feed, [seq + 2], each);
+        assert_eq!(came(&mut late, seq + 1), Some(vec![seq + 2]));
     }
 }

@@ -57,6 +57,13 @@ const OPEN_PAGE: usize = 256;
 /// The number of an event in its task: 1 for the first, without gaps. 0 stands before all of them.
 pub type Seq = u64;
 
+/// A map whose order matters to nobody.
+#[expect(
+    clippy::disallowed_types,
+    reason = "looked up several times for each message; nothing is written in its order"
+)]
+pub(crate) type Unordered<K, V> = std::collections::HashMap<K, V>;
+
 /// A place where tasks are kept.
 ///
 /// Every operation says who asks; what belongs to another caller is [`StoreError::NotFound`], as if it

@@ -1,4 +1,5 @@
-//! Reading a task's log as it grows: all who wait for a task read it in this way.
+//! Reading a task's log as it grows: all who wait for a task read it in this way. What happens while they wait comes to
+//! them with the news; they read the log for what was there before, and where they are behind.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -68,9 +69,33 @@ impl Follower {
             if !self.news().await? {
                 return Ok(None);
             }
-            let page = self.page().await?;
-            self.read.extend(page);
+            match self.came() {
+                Some(events) => self.come(&events),
+                None => {
+                    let page = self.page().await?;
+                    self.read.extend(page);
+                }
+            }
         }
+    }
+
+    /// Begins to listen, so that what happens from now on need not be read from the log.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub(crate) async fn listen(&mut self) -> Result<(), StoreError> {
+        self.watch().await.map(|_| ())
+    }
+
+    /// What came with the news, if that goes on where was read last.
+    fn came(&mut self) -> Option<Arc<[Stored]>> {
+        self.watch.as_mut()?.events(self.seen)
+    }
+
+    /// What others were told too is copied, since readers change what they show.
+    fn come(&mut self, events: &[Stored]) {
+        let later = events.iter().filter(|stored| stored.seq > self.seen);
+        self.read.extend(later.cloned());
     }
 
     /// Whether the log holds more than was given, as far as was told: then [`Follower::next`] does not wait for news.
@@ -127,7 +152,10 @@ impl Follower {
     async fn watch(&mut self) -> Result<&mut Watch, StoreError> {
         Ok(match &mut self.watch {
             Some(watch) => watch,
-            none => none.insert(self.store.watch(&self.caller, &self.task).await?),
+            none => {
+                let watch = self.store.watch(&self.caller, &self.task).await?;
+                none.insert(watch.with_events())
+            }
         })
     }
 }

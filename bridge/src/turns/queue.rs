@@ -5,9 +5,9 @@
 use std::{
     collections::{
         BTreeMap, VecDeque,
-        btree_map::{Entry, VacantEntry},
+        hash_map::{Entry, VacantEntry},
     },
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::watch;
@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::{
     agent::{Agent, Conversation},
     caller::Caller,
+    store::Unordered,
 };
 
 /// A turn that waits or runs.
@@ -27,7 +28,7 @@ pub(super) struct Job {
 }
 
 /// What a conversation is known by: turns of the same key run one at a time.
-pub(super) type Key = (String, Caller, String);
+pub(super) type Key = Arc<(String, Caller, String)>;
 
 /// Whose turns come one after the other.
 pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> Key {
@@ -35,33 +36,37 @@ pub(super) fn key(agent: &Agent, caller: &Caller, task: &str, context: &str) -> 
         Conversation::Task => task,
         Conversation::Context => context,
     };
-    (agent.name.clone(), caller.clone(), conversation.to_owned())
+    Arc::new((agent.name.clone(), caller.clone(), conversation.to_owned()))
 }
 
 #[derive(Debug)]
 struct Lane {
-    running: Job,
+    running: Arc<Job>,
     canceled: watch::Sender<bool>,
-    waiting: VecDeque<Job>,
+    waiting: VecDeque<Arc<Job>>,
 }
 
 /// The conversations in which something runs.
 #[derive(Debug, Default)]
-pub(super) struct Queues(Mutex<BTreeMap<Key, Lane>>);
+pub(super) struct Queues(Mutex<Unordered<Key, Lane>>);
 
 impl Queues {
     /// Takes the conversation for a turn if nothing runs in it; else tells how many turns wait. What
     /// comes back on success tells the turn of its cancelation.
-    pub(super) fn try_start(&self, key: &Key, job: &Job) -> Result<watch::Receiver<bool>, usize> {
-        match self.lock().entry(key.clone()) {
+    pub(super) fn try_start(
+        &self,
+        key: &Key,
+        job: &Arc<Job>,
+    ) -> Result<watch::Receiver<bool>, usize> {
+        match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(lane) => Err(lane.get().waiting.len()),
-            Entry::Vacant(place) => Ok(begin(place, job.clone())),
+            Entry::Vacant(place) => Ok(begin(place, Arc::clone(job))),
         }
     }
 
     /// Takes the conversation for a turn, or has it wait behind the others.
-    pub(super) fn enter(&self, key: &Key, job: Job) -> Option<watch::Receiver<bool>> {
-        match self.lock().entry(key.clone()) {
+    pub(super) fn enter(&self, key: &Key, job: Arc<Job>) -> Option<watch::Receiver<bool>> {
+        match self.lock().entry(Arc::clone(key)) {
             Entry::Occupied(mut lane) => {
                 lane.get_mut().waiting.push_back(job);
                 None
@@ -74,11 +79,12 @@ impl Queues {
     pub(super) fn has(&self, key: &Key, job: &Job) -> bool {
         let lanes = self.lock();
         let lane = lanes.get(key);
-        lane.is_some_and(|lane| lane.running == *job || lane.waiting.contains(job))
+        let is_it = |one: &Arc<Job>| **one == *job;
+        lane.is_some_and(|lane| is_it(&lane.running) || lane.waiting.iter().any(is_it))
     }
 
     /// Gives the place to the next, if there is one.
-    pub(super) fn leave(&self, key: &Key) -> Option<(Job, watch::Receiver<bool>)> {
+    pub(super) fn leave(&self, key: &Key) -> Option<(Arc<Job>, watch::Receiver<bool>)> {
         let mut lanes = self.lock();
         let lane = lanes.get_mut(key)?;
         let Some(next) = lane.waiting.pop_front() else {
@@ -86,7 +92,7 @@ impl Queues {
             return None;
         };
         let (canceled, receiver) = watch::channel(false);
-        lane.running = next.clone();
+        lane.running = Arc::clone(&next);
         lane.canceled = canceled;
         Some((next, receiver))
     }
@@ -104,20 +110,20 @@ impl Queues {
     /// How many turns of each agent run and wait.
     pub(super) fn load(&self) -> BTreeMap<String, (usize, usize)> {
         let mut load = BTreeMap::<_, (usize, usize)>::new();
-        for ((agent, ..), lane) in &*self.lock() {
-            let (running, waiting) = load.entry(agent.clone()).or_default();
+        for (key, lane) in &*self.lock() {
+            let (running, waiting) = load.entry(key.0.clone()).or_default();
             *running += 1;
             *waiting += lane.waiting.len();
         }
         load
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Lane>> {
+    fn lock(&self) -> MutexGuard<'_, Unordered<Key, Lane>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn begin(place: VacantEntry<'_, Key, Lane>, job: Job) -> watch::Receiver<bool> {
+fn begin(place: VacantEntry<'_, Key, Lane>, job: Arc<Job>) -> watch::Receiver<bool> {
     let (canceled, receiver) = watch::channel(false);
     place.insert(Lane {
         running: job,

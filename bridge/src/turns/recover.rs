@@ -73,12 +73,12 @@ impl Turns {
             return Ok(());
         };
         for turn in &head.turns {
-            let job = Job {
+            let job = Arc::new(Job {
                 agent: head.agent.clone(),
                 caller: head.owner.clone(),
                 task: head.task.clone(),
                 turn: turn.turn,
-            };
+            });
             // A turn has its place before it is logged, so that one without a place is nobody's.
             if self.is_held(head, &job) {
                 continue;
@@ -109,8 +109,10 @@ impl Turns {
     /// Whether the turn runs or waits in this process, as one of its task or of its context: that may have
     /// been another since it began.
     fn is_held(&self, head: &Head, job: &Job) -> bool {
-        let key =
-            |conversation: &String| (job.agent.clone(), job.caller.clone(), conversation.clone());
+        let key = |conversation: &String| {
+            let (agent, caller) = (job.agent.clone(), job.caller.clone());
+            Arc::new((agent, caller, conversation.clone()))
+        };
         let mut keys = [&head.task, &head.context_id].into_iter().map(key);
         keys.any(|key| self.0.queues.has(&key, job))
     }
@@ -122,7 +124,8 @@ impl Turns {
         text: &'static str,
     ) -> Result<(), TurnError> {
         let handle = TaskHandle::new(self.0.store.clone(), Arc::new(head.clone()));
-        match end(&handle, job.turn, failed(job, text)).await {
+        let mut last = handle.events(failed(job, text));
+        match end(&handle, job.turn, &mut last).await {
             Ok(()) | Err(EmitError::Ended { .. }) => Ok(()),
             // A full disk keeps nobody from being served.
             Err(EmitError::Store(error)) if error.is_passing() => {

@@ -42,6 +42,7 @@ impl Turns {
             last: message + 1,
             turn: logged.turn,
             repeated: true,
+            has_begun: false,
         })
     }
 

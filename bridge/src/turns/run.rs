@@ -31,7 +31,7 @@ const CLEANING: Duration = Duration::from_secs(5);
 /// A turn that has the conversation.
 pub(super) struct Begun {
     pub(super) seat: Seat,
-    pub(super) job: Job,
+    pub(super) job: Arc<Job>,
     pub(super) canceled: watch::Receiver<bool>,
     /// Whoever has just written the start of the turn knows the head after it, and spares the turn from
     /// reading it.
@@ -57,7 +57,7 @@ impl Seat {
     }
 
     /// Gives the place to the turn that waits next; if there is none, nobody has it any more.
-    fn next(&mut self) -> Option<(Job, watch::Receiver<bool>)> {
+    fn next(&mut self) -> Option<(Arc<Job>, watch::Receiver<bool>)> {
         let next = self.turns.0.queues.leave(&self.key);
         self.is_left = next.is_none();
         next
@@ -72,7 +72,7 @@ impl Drop for Seat {
             && tokio::runtime::Handle::try_current().is_ok()
         {
             self.turns.spawn(Begun {
-                seat: Self::new(&self.turns, self.key.clone()),
+                seat: Self::new(&self.turns, Arc::clone(&self.key)),
                 job,
                 canceled,
                 known: None,
@@ -137,7 +137,7 @@ impl Turns {
 
     async fn try_fail(&self, job: &Job, text: &str) -> Result<(), EmitError> {
         let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
-        end(&handle, job.turn, failed(job, text)).await
+        end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
 
     /// Runs a turn to its end. Whatever its agent does, the turn's end is logged, unless its task is damaged or
@@ -213,7 +213,7 @@ impl Turns {
     async fn give_up(&self, job: &Job) -> Result<(), EmitError> {
         let handle = TaskHandle::new(self.0.store.clone(), self.head(job).await?);
         let text = "The agent is not hosted here any more.";
-        end(&handle, job.turn, failed(job, text)).await
+        end(&handle, job.turn, &mut handle.events(failed(job, text))).await
     }
 
     /// Logs the start of a turn, unless that is done, and gathers what the agent is told.
@@ -238,7 +238,7 @@ impl Turns {
             match handle.append(start).await {
                 // The turn before it has ended the task, so it can only end too.
                 Err(EmitError::Ended { .. }) => {
-                    return end(&handle, job.turn, Vec::new()).await.map(|()| None);
+                    return end(&handle, job.turn, &mut []).await.map(|()| None);
                 }
                 started => drop(started?),
             }
@@ -331,9 +331,10 @@ impl Turns {
         };
         self.0.metrics.turn(&job.agent, outcome, begun.elapsed());
         // What the agent said last is kept until there is room for it.
+        let mut last = handle.events(last);
         let mut patience = Patience::new(&self.0.unkept, job);
         loop {
-            let tried = end(&handle, job.turn, last.clone()).await;
+            let tried = end(&handle, job.turn, &mut last).await;
             if let Some(ended) = patience.judge(tried).await {
                 return ended;
             }
@@ -401,21 +402,22 @@ pub(super) fn failed(job: &Job, text: &str) -> Vec<Update> {
 pub(super) async fn end(
     handle: &TaskHandle,
     turn: u64,
-    last: Vec<Update>,
+    last: &mut [Event],
 ) -> Result<(), EmitError> {
     let is_failed = last.iter().any(fails);
-    let last = handle.begin(handle.events(last)).await?;
+    handle.begin(last).await?;
+    let last = &*last;
     let ending = |head: &Head, closing: &[Event]| {
         let open = head.turns.iter().any(|one| one.turn == turn);
         let changes = match head.state.is_terminal() {
             true => Vec::new(),
-            false => [closing, &last].concat(),
+            false => [closing, last].concat(),
         };
         let end = open.then_some(Event::TurnEnded { turn });
         changes.into_iter().chain(end).collect::<Vec<_>>()
     };
     match is_failed {
-        true => unfinished::append_closing(handle, &last, ending).await,
+        true => unfinished::append_closing(handle, last, ending).await,
         false => {
             let ending = |head: &Head| Some(ending(head, &[])).filter(|events| !events.is_empty());
             handle.append(ending).await.map(|_| ())
@@ -423,12 +425,6 @@ pub(super) async fn end(
     }
 }
 
-fn fails(update: &Update) -> bool {
-    matches!(
-        update,
-        Update::Status {
-            state: TaskState::Failed,
-            ..
-        }
-    )
+fn fails(event: &Event) -> bool {
+    matches!(event, Event::Status { status, .. } if status.state == TaskState::Failed)
 }

@@ -60,6 +60,8 @@ pub struct Submitted {
     pub turn: u64,
     /// It had come before: nothing was logged and nothing runs because of it.
     pub repeated: bool,
+    /// Its turn began with it, and has not waited.
+    pub has_begun: bool,
 }
 
 /// A message that was logged, and its turn, if that is to run now.
@@ -153,15 +155,15 @@ impl Turns {
                 .unwrap_or_else(clock::new_id),
         };
         let turn = head.as_ref().map_or(1, |head| head.last_turn + 1);
-        let job = Job {
+        let job = Arc::new(Job {
             agent: agent.name.clone(),
             caller: incoming.caller.clone(),
             task: task.clone(),
             turn,
-        };
+        });
         let key = key(agent, &incoming.caller, &task, &context);
         let place = self.0.queues.try_start(&key, &job);
-        let place = place.map(|canceled| (Seat::new(self, key.clone()), canceled));
+        let place = place.map(|canceled| (Seat::new(self, Arc::clone(&key)), canceled));
         if let Err(waiting) = &place
             && *waiting >= agent.settings.queue
         {
@@ -202,7 +204,7 @@ impl Turns {
             events,
         };
         let appended = self.0.store.append(&incoming.caller, append).await;
-        let mut begun = None;
+        let (mut begun, has_begun) = (None, place.is_ok());
         match (place, &appended) {
             (Ok((seat, canceled)), Ok(head)) => {
                 begun = Some(Begun {
@@ -224,13 +226,14 @@ impl Turns {
             last: appended?.seq,
             turn,
             repeated: false,
+            has_begun,
         };
         Ok((submitted, begun))
     }
 
     /// What was logged as queued waits in the process too, or runs if the conversation became free.
-    pub(super) fn wait_or_run(&self, key: Key, job: Job) {
-        if let Some(canceled) = self.0.queues.enter(&key, job.clone()) {
+    pub(super) fn wait_or_run(&self, key: Key, job: Arc<Job>) {
+        if let Some(canceled) = self.0.queues.enter(&key, Arc::clone(&job)) {
             self.spawn(Begun {
                 seat: Seat::new(self, key),
                 job,

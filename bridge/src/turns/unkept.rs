@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 use super::{Turns, queue::Job};
 use crate::executor::EmitError;
@@ -17,9 +20,6 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1
 /// How long the store may refuse a turn's end before those who wait for it are told.
 const BOUND: Duration = Duration::from_secs(1);
 
-/// How often they look whether there is something to be told.
-const LOOK: Duration = Duration::from_secs(1);
-
 /// Why a turn's end is not in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -29,21 +29,42 @@ pub(crate) enum Refusal {
     Lost,
 }
 
-/// The turns whose end was refused, an entry each: as many as run, and those that are lost.
+/// The turns whose end was refused, by their tasks: as many as run, and those that are lost.
 #[derive(Debug, Default)]
-pub(super) struct Unkept(Mutex<BTreeMap<(String, u64), Refusal>>);
+pub(super) struct Unkept {
+    turns: Mutex<BTreeMap<String, BTreeMap<u64, Refusal>>>,
+    /// One was put there.
+    more: Notify,
+}
 
 impl Unkept {
     pub(super) fn put(&self, job: &Job, refusal: Refusal) {
-        self.lock().insert((job.task.clone(), job.turn), refusal);
+        let mut tasks = self.lock();
+        let turns = tasks.entry(job.task.clone()).or_default();
+        turns.insert(job.turn, refusal);
+        drop(tasks);
+        self.more.notify_waiters();
     }
 
     fn remove(&self, job: &Job) {
-        self.lock().remove(&(job.task.clone(), job.turn));
+        let mut tasks = self.lock();
+        if let Some(turns) = tasks.get_mut(&job.task) {
+            turns.remove(&job.turn);
+            if turns.is_empty() {
+                tasks.remove(&job.task);
+            }
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, u64), Refusal>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What became of this turn, or of the newest before it in its task.
+    fn find(&self, task: &str, turn: u64) -> Option<Refusal> {
+        let tasks = self.lock();
+        let (_, refusal) = tasks.get(task)?.range(..=turn).next_back()?;
+        Some(*refusal)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, BTreeMap<u64, Refusal>>> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -51,18 +72,13 @@ impl Turns {
     /// Comes when the store has refused the end of a turn, or of one before it in its task, for so long that nobody
     /// should wait for it; never otherwise.
     pub(crate) async fn unkept(&self, task: &str, turn: u64) -> Refusal {
-        let own = (task.to_owned(), 0)..=(task.to_owned(), turn);
+        let unkept = &self.0.unkept;
         loop {
-            let found = self
-                .0
-                .unkept
-                .lock()
-                .range(own.clone())
-                .next_back()
-                .map(|(_, refusal)| *refusal);
-            match found {
+            // It hears of what is put there from here on, before it waits.
+            let more = unkept.more.notified();
+            match unkept.find(task, turn) {
                 Some(refusal) => return refusal,
-                None => sleep(LOOK).await,
+                None => more.await,
             }
         }
     }
@@ -70,7 +86,7 @@ impl Turns {
     /// Of how many turns the end was refused.
     #[cfg(test)]
     pub(crate) fn unkept_turns(&self) -> usize {
-        self.0.unkept.lock().len()
+        self.0.unkept.lock().values().map(BTreeMap::len).sum()
     }
 }
 

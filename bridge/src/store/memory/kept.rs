@@ -65,7 +65,7 @@ impl Kept {
         &mut self,
         caller: &Caller,
         append: Append,
-    ) -> Result<Arc<Head>, StoreError> {
+    ) -> Result<(Arc<Head>, Arc<[Stored]>), StoreError> {
         let before = self.tasks.get(&append.task);
         let before = before.map(|entry| Arc::clone(&entry.head));
         let after = Arc::new(Head::after(before.as_deref(), caller, &append)?);
@@ -78,15 +78,15 @@ impl Kept {
             true => self.open.insert(after.task.clone()),
             false => self.open.remove(&after.task),
         };
-        self.log(Arc::clone(&after), append);
-        Ok(after)
+        let events = self.log(Arc::clone(&after), append);
+        Ok((after, events))
     }
 
     pub(super) fn account(&self, caller: &Caller, agent: &str) -> Option<&Account> {
         self.accounts.get(&(caller.clone(), agent.to_owned()))
     }
 
-    fn log(&mut self, head: Arc<Head>, append: Append) {
+    fn log(&mut self, head: Arc<Head>, append: Append) -> Arc<[Stored]> {
         let entry = self.tasks.entry(head.task.clone());
         let entry = entry.or_insert_with(|| Entry {
             head: Arc::clone(&head),
@@ -98,7 +98,8 @@ impl Kept {
         for stored in &*events {
             entry.snapshot.apply(stored.clone());
         }
-        entry.log.push(events);
+        entry.log.push(Arc::clone(&events));
+        events
     }
 
     pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {

@@ -47,8 +47,8 @@ impl Default for MemoryStore {
 impl Store for MemoryStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let append = append.checked()?;
-        let head = self.lock().append(caller, append)?;
-        self.feed.publish(&head);
+        let (head, events) = self.lock().append(caller, append)?;
+        self.feed.publish_events(&head, &events);
         Ok(head)
     }
 

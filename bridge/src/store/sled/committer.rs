@@ -1,11 +1,12 @@
 //! The one thread that writes.
 //!
-//! It takes what waits, makes room for it, makes one batch of it, appends that to the log with one fsync, shows it
-//! to readers, and only then answers. So each write is durable when it is acknowledged or shown, and one fsync
-//! serves all that waited for the last one. It answers each of them itself: nobody's answer waits until another
-//! has looked at theirs.
+//! It takes what waits, makes room for it, makes one batch of it, appends that to the log with one fsync, has the index
+//! and the heads follow, and only then answers. So each write is durable when it is acknowledged or shown, and one
+//! fsync serves all that waited for the last one. It answers each of them itself: nobody's answer waits until another
+//! has looked at theirs. Tasks that are cached, and those who watch them, are told by whoever gets the answer.
 
 use std::{
+    mem::take,
     sync::Arc,
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -22,7 +23,7 @@ use super::{
     mend::Mender,
     reader::Reader,
 };
-use crate::store::{Head, StoreError, cache::Cache, feed::Feed};
+use crate::store::{Head, StoreError, Stored, cache::Cache, feed::Feed};
 
 /// How many writes may wait; who comes then waits for room.
 const QUEUE: usize = 1024;
@@ -47,7 +48,7 @@ pub(super) struct Committer {
 enum Job {
     Append {
         prepared: Box<Prepared>,
-        reply: Reply<Arc<Head>>,
+        reply: Reply<Durable>,
     },
     Record {
         key: Key,
@@ -90,7 +91,8 @@ impl Committer {
     /// Commits an append; answers with the task's new head.
     pub(super) async fn append(&self, prepared: Prepared) -> Result<Arc<Head>, StoreError> {
         let prepared = Box::new(prepared);
-        self.send(|reply| Job::Append { prepared, reply }).await
+        let durable = self.send(|reply| Job::Append { prepared, reply }).await?;
+        Ok(Arc::clone(&durable.head))
     }
 
     /// Puts a small record, or removes it; says whether there was one.
@@ -128,11 +130,35 @@ impl Drop for Committer {
     }
 }
 
-/// Who is told what the thread does.
+/// Who is told of what is durable.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
     pub(super) cache: Arc<Cache>,
     pub(super) feed: Arc<Feed>,
+}
+
+/// An append that is durable. It is told of when this is dropped: by whoever has waited for it, so that the thread goes
+/// on, or by the thread if they have left.
+#[derive(Debug)]
+struct Durable {
+    head: Arc<Head>,
+    events: Vec<Stored>,
+    bytes: usize,
+    told: Told,
+}
+
+impl Drop for Durable {
+    fn drop(&mut self) {
+        let Told { cache, feed } = &self.told;
+        let events = take(&mut self.events);
+        let shared = match feed.wants_events(&self.head.task) {
+            true => events.as_slice().into(),
+            false => Arc::default(),
+        };
+        // First the cache: those who are told read the task at once.
+        cache.advance(&self.head, events, self.bytes);
+        feed.publish_events(&self.head, &shared);
+    }
 }
 
 /// What the thread owns.
@@ -152,11 +178,7 @@ struct Writer {
 /// A job that stands in the draft or was refused. Both are told only when the batch is durable: a refusal
 /// may speak of what is in the same batch.
 enum Staged {
-    Append(
-        Result<Arc<Head>, StoreError>,
-        Box<Prepared>,
-        Reply<Arc<Head>>,
-    ),
+    Append(Result<Arc<Head>, StoreError>, Box<Prepared>, Reply<Durable>),
     Record(Result<bool, StoreError>, Reply<bool>),
     Look(Reply<()>),
 }
@@ -291,14 +313,13 @@ impl Staged {
     fn settle(self, outcome: &Result<(), StoreError>, told: &Told) {
         match self {
             Self::Append(result, prepared, reply) => {
-                let result = settle(result, outcome);
-                if let Ok(head) = &result {
-                    // Before others are told: they read the task at once.
-                    let bytes = prepared.json.len() + prepared.weight;
-                    told.cache.advance(head, prepared.append, bytes);
-                    told.feed.publish(head);
-                }
-                drop(reply.send(result));
+                let durable = |head| Durable {
+                    head,
+                    bytes: prepared.json.len() + prepared.weight,
+                    events: prepared.append.into_stored().collect(),
+                    told: told.clone(),
+                };
+                drop(reply.send(settle(result, outcome).map(durable)));
             }
             Self::Record(result, reply) => drop(reply.send(settle(result, outcome))),
             Self::Look(reply) => drop(reply.send(settle(Ok(()), outcome))),

@@ -54,7 +54,7 @@ use self::{
 };
 use super::{
     Append, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
-    StoreReport, Stored, Watch, cache::Cache, feed::Feed,
+    StoreReport, Stored, Unordered, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -62,13 +62,6 @@ use crate::caller::Caller;
 const LIMIT: usize = 64 << 20;
 /// The bytes that all names of a small record may have.
 const KEY_LIMIT: usize = 16 << 10;
-
-/// A map whose order matters to nobody: what is written of one is sorted first.
-#[expect(
-    clippy::disallowed_types,
-    reason = "looked up once or twice for each append, on the thread that writes"
-)]
-type Unordered<K, V> = std::collections::HashMap<K, V>;
 
 /// A store in a folder.
 #[derive(Debug)]

@@ -117,10 +117,7 @@ impl View {
             return Ok(snapshot);
         }
         let known = self.told.cache.take(&head.task, head.seq);
-        let mut cached = known.unwrap_or_else(|| Cached {
-            snapshot: Snapshot::empty(head),
-            bytes: 0,
-        });
+        let mut cached = known.unwrap_or_else(|| Cached::empty(head));
         while cached.snapshot.seq < head.seq {
             let part = self.reader.events(tip, cached.snapshot.seq, PAGE)?;
             cached.bytes += part.bytes;

@@ -34,6 +34,8 @@ pub use log::{
 pub use record::small_records_come_back;
 pub use restart::{everything_survives_reopening, open_tasks_are_those_to_look_at};
 pub use sample::Sample;
+#[cfg(test)]
+pub(super) use sample::status;
 pub use troubled::Troubled;
 
 use super::Store;
