@@ -1,21 +1,23 @@
-//! What an evaluator said about a run, whichever evaluator it was: expectations look at this.
+//! The outcome of an evaluation in a form that is the same for every evaluator. Expectations are checked
+//! against it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The evaluation's task as it stood at its end. All JSON in it is in A2A 1.0 form.
+/// The task of an evaluation in its last state. All JSON in it is in A2A 1.0 form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Assessment {
-    /// The state that ended it, in the words of A2A 0.3: `completed`, `failed`, `rejected`, `canceled`;
-    /// or `input-required`, `auth-required` where the evaluator stopped to ask.
+    /// The last state, by its A2A 0.3 name: `completed`, `failed`, `rejected`, `canceled`; or
+    /// `input-required`, `auth-required` if the evaluator stopped to ask.
     pub state: String,
     /// Every status, in order: A2A `TaskStatus` objects.
     pub statuses: Vec<Value>,
-    /// The artifacts as they stood at the end, in the order they appeared: A2A `Artifact` objects.
+    /// The artifacts in their last form, in the order in which they first appeared: A2A `Artifact` objects.
     pub artifacts: Vec<Value>,
-    /// What of them is data, as AgentBeats collects it; reports have it beside this.
+    /// The data parts of the artifacts, as AgentBeats collects them. Not serialized here, because a trial's
+    /// report has a field of its own for them.
     #[serde(skip)]
     pub results: Vec<Value>,
     /// Numbers that the evaluator or the runner measured, by name.
@@ -23,7 +25,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// As it may be written, where `mask` takes out of a value what must not be shown.
+    /// Returns the assessment as it may be written: `mask` removes secrets from each JSON value.
     pub fn masked(mut self, mask: impl Fn(&mut Value)) -> Self {
         let Self {
             statuses,

@@ -1,25 +1,26 @@
-//! Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A,
-//! records every hop between them, judges, compares with snapshots, reports.
+//! Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A, records
+//! every hop between them, judges the result, compares it with snapshots, and reports it.
 //!
 //! It is not an agent framework: agents are programs or servers of any kind that speak A2A.
 //!
 //! From the file to the verdict:
-//! - [`scenario`]: what a scenario file says
-//! - [`install`]: what it requires of this machine
-//! - [`participant`]: agents as processes
-//! - [`recorder`]: the proxy between all parties
-//! - [`evaluator`]: who assesses, built in or over A2A
-//! - [`run`]: puts these together, trial by trial, and tells what happens
+//! - [`scenario`]: reads scenario files
+//! - [`install`]: installs what a scenario requires of this machine
+//! - [`participant`]: runs agents as processes
+//! - [`recorder`]: the recording proxy between all parties
+//! - [`evaluator`]: the built-in evaluators, and the client of green agents
+//! - [`run`]: runs scenarios trial by trial and emits events
 //!
-//! What is said of a run, from its transcript, without the network:
-//! - [`transcript`]: what passed over every hop
-//! - [`assessment`]: what the evaluator said
-//! - [`expect`], [`snapshot`]: what should have happened
-//! - [`report`]: what people and programs are told
+//! What is derived from a trial's transcript, without the network:
+//! - [`transcript`]: every message that passed over every hop
+//! - [`assessment`]: the evaluator's statuses, artifacts and metrics
+//! - [`expect`], [`snapshot`]: the comparison with what should have happened
+//! - [`report`]: the output for people and for programs
 //!
-//! [`cli`] is the program.
+//! [`cli`] is the command line.
 
-// What is printed passes `bridge_program::terminal`: much of it was written by others.
+// All output goes through `bridge_program::terminal`, which escapes control characters: other programs wrote
+// much of it.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod assessment;

@@ -1,4 +1,4 @@
-//! `green-agent check`: reads scenarios and says what is wrong with them.
+//! `green-agent check`: reads scenarios and prints what is wrong with them.
 
 use clap::Args;
 
@@ -42,7 +42,8 @@ impl Check {
     }
 }
 
-/// A scenario whose sidecar says that it cannot be read is right as it is.
+/// Returns whether a file is as it should be. A scenario whose sidecar says that it cannot be read is correct
+/// if it cannot.
 fn check(found: &Found, supplied: &Supplied) -> bool {
     let must_fail = found
         .sidecar
@@ -65,7 +66,8 @@ fn check(found: &Found, supplied: &Supplied) -> bool {
     }
 }
 
-/// A file that leaves it to others how its agents are started is right; what is still to be said is said here.
+/// Applies `--agent`, `--overlay` and the container engine, and notes agents that still have no way to be
+/// started. Such a file is correct: some scenarios leave that to the command line.
 fn is_complete(found: &Found, mut scenario: Scenario, supplied: &Supplied) -> bool {
     let path = found.path.display();
     if let Err(error) = supplied.apply(&mut scenario) {

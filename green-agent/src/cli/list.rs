@@ -1,4 +1,4 @@
-//! `green-agent list`: what there is to run.
+//! `green-agent list`: prints a table of the scenarios found.
 
 use std::collections::BTreeSet;
 

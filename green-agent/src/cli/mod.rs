@@ -1,4 +1,4 @@
-//! The command line: one command, one file. Flags become options; the library does the work.
+//! The command line: one file for each command. Flags become options; the library does the work.
 
 mod check;
 mod list;
@@ -23,14 +23,14 @@ use crate::scenario::{
     supplied::{Supplied, SuppliedError},
 };
 
-/// Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A,
-/// records every hop, compares with snapshots, and exits with a code that tells the truth.
+/// Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A, records
+/// every hop, compares with snapshots, and reports the outcome in its exit code.
 #[derive(Debug, Parser)]
 #[command(name = "green-agent", version, about, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How the program's own log is written, on standard error
+    /// The format of the program's own log, on standard error
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
@@ -52,15 +52,15 @@ Of several, 4 wins over 3 over 1 over 0. The log's level is set by RUST_LOG, suc
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run scenarios and judge them
+    /// Run scenarios and report which passed
     Run(run::Run),
-    /// Be a green agent over A2A: evaluate whoever asks for it, or lead others through a pipeline
+    /// Serve a green agent over A2A, which evaluates the agents that ask for it, or runs a pipeline of agents
     Serve(Box<serve::Serve>),
-    /// Read scenarios and say what is wrong with them, without running anything
+    /// Read scenarios and report what is wrong with them, without running anything
     Check(check::Check),
     /// List scenarios with their agents, requirements and snapshots
     List(Paths),
-    /// Write a scenario to begin with
+    /// Write a new scenario file to start from
     New(new::New),
     /// Print the JSON Schema of scenario files
     Schema,
@@ -68,28 +68,29 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Paths {
-    /// Scenario files, or folders that are searched for them
+    /// Scenario files, or folders to search for them
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Only scenarios with this in their name
+    /// Use only scenarios whose name contains this text
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 }
 
-/// How agents are started that files only name.
+/// Flags that say how to start agents which a scenario file only names.
 #[derive(Debug, Args)]
 struct Agents {
-    /// How the agent in a role is started, or where it runs, in the place of what the file says; green is the
-    /// evaluator's role, and {port} becomes a free port
+    /// How to start the agent in a role (CMD), or the URL at which it already runs; replaces what the file
+    /// says. The role "green" is the evaluator; {port} becomes a free port
     #[arg(long = "agent", value_name = "ROLE=CMD|URL")]
     agents: Vec<String>,
-    /// A file of the form of a scenario that says it for several agents: role, cmd, endpoint, env, policy
+    /// A TOML file that says the same for several agents, in the form of a scenario: role, cmd, endpoint,
+    /// env, policy
     #[arg(long, value_name = "FILE")]
     overlay: Option<PathBuf>,
 }
 
 impl Agents {
-    /// What was said, or the exit code when it cannot be read.
+    /// Reads the flags; if they are wrong, prints why and returns the exit code.
     fn supplied(&self) -> Result<Supplied, Exit> {
         Supplied::new(self.overlay.as_deref(), &self.agents).map_err(|error| {
             complain(&error);
@@ -101,7 +102,7 @@ impl Agents {
     }
 }
 
-/// What the program does, from its arguments to its exit code.
+/// Runs the program: parses the arguments, executes the command, returns the exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     log::init(cli.log_format, Level::WARN);
@@ -120,7 +121,7 @@ pub fn main() -> ExitCode {
 }
 
 impl Paths {
-    /// The scenarios that are meant, or the exit code when there are none.
+    /// Finds the scenarios of these paths; if there are none, prints why and returns the exit code.
     fn collect(&self) -> Result<Vec<Found>, Exit> {
         collect(&self.paths, self.filter.as_deref()).map_err(|error| {
             let exit = match error {
@@ -133,7 +134,7 @@ impl Paths {
     }
 }
 
-/// Says on standard error what is wrong.
+/// Prints an error on standard error.
 fn complain(error: &dyn std::fmt::Display) {
     errln!("error: {error}");
 }

@@ -1,4 +1,4 @@
-//! `green-agent new`: writes a scenario to begin with.
+//! `green-agent new`: writes a new scenario file from a template.
 
 use std::{fs, io::Write as _, path::PathBuf};
 
@@ -8,13 +8,13 @@ use super::complain;
 use crate::scenario::template::Template;
 use bridge_program::{Exit, outln};
 
-/// Write a scenario to begin with
+/// Write a new scenario file to start from
 #[derive(Debug, Args)]
 pub(super) struct New {
-    /// The file to write; it must not be there yet
+    /// The file to write; it must not exist yet
     #[arg(value_name = "FILE", default_value = "scenario.toml")]
     path: PathBuf,
-    /// What kind of scenario
+    /// The kind of scenario to write
     #[arg(long, value_enum, default_value_t = Kind::Conversation)]
     kind: Kind,
 }
@@ -25,9 +25,9 @@ enum Kind {
     Conversation,
     /// An environment that a participant works in over MCP, offered by the built-in evaluator
     Episode,
-    /// Steps that agents do who are found by skill, led by the built-in evaluator
+    /// Steps that agents carry out, each found by skill, run by the built-in evaluator
     Pipeline,
-    /// A green agent that assesses participants, as AgentBeats has it
+    /// A green agent that assesses participants, in AgentBeats' form
     Agentbeats,
 }
 

@@ -1,4 +1,4 @@
-//! `green-agent serve --pipeline`: agents are led through the pipeline of a scenario file.
+//! `green-agent serve --pipeline`: serves the pipeline of a scenario file as an A2A agent.
 
 use std::{error::Error, path::PathBuf};
 
@@ -17,21 +17,23 @@ use crate::{
     },
 };
 
-/// The flags of a pipeline.
+/// The flags that are about a pipeline.
 #[derive(Debug, Args)]
 pub(super) struct PipelineArgs {
-    /// The pipeline that agents are led through: a scenario file with evaluator = "pipeline"
+    /// The pipeline to run: a scenario file with evaluator = "pipeline"
     #[arg(long, value_name = "FILE", conflicts_with = "environment")]
     pipeline: Option<PathBuf>,
-    /// Where an agent or a catalogue of agents is, in the place of what the file says; may be repeated
+    /// Look for agents at this URL, of an agent or of a catalogue of agents, instead of where the file says;
+    /// may be repeated
     #[arg(long = "agent", value_name = "URL", requires = "pipeline", value_parser = address)]
     agents: Vec<Url>,
-    /// The OCI registry that holds agent cards, in the place of what the file says
+    /// Look for agent cards in this OCI registry instead of the one in the file
     #[arg(long, value_name = "URL", requires = "pipeline", value_parser = address)]
     registry: Option<Url>,
 }
 
-/// What agents are shown. Whoever asks names the participants, so that a role is nobody to be trusted here.
+/// Returns the credentials that agents are sent. A credential for a role is refused: the participants of a
+/// served pipeline are named by its callers, who could direct the secret to themselves.
 fn keys(pipeline: &Pipeline) -> Result<Vec<Key>, Box<dyn Error>> {
     let folder = std::env::current_dir()?;
     let environment = EnvVars::load(&folder)?;
@@ -47,7 +49,7 @@ fn address(text: &str) -> Result<Url, String> {
 }
 
 impl PipelineArgs {
-    /// The routes of the pipeline as an agent that is reached at `public_url`.
+    /// Returns the routes of the pipeline as an agent that is reached at `public_url`.
     pub(super) async fn app(&self, public_url: &Url) -> Result<Router, Box<dyn Error>> {
         let pipeline = self.read()?;
         let keys = keys(&pipeline)?;
@@ -55,8 +57,8 @@ impl PipelineArgs {
         Ok(router(evaluator, public_url).await?)
     }
 
-    /// The file's pipeline. Nobody starts the file's participants here: agents are where the flags or the file say,
-    /// or in the requests of those who name participants.
+    /// Reads the pipeline from the file. The file's participants are not started: agents are looked for where
+    /// the flags or the file say, or among the participants that a request names.
     fn read(&self) -> Result<Pipeline, Box<dyn Error>> {
         let path = self.pipeline.clone().unwrap_or_default();
         let Green::Builtin(Evaluator::Pipeline(mut pipeline)) = parse::read(&path)?.green else {

@@ -1,4 +1,4 @@
-//! `green-agent run`: runs scenarios and judges them.
+//! `green-agent run`: runs scenarios and reports which passed.
 
 use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
@@ -23,42 +23,42 @@ Examples:
   green-agent run debate.toml --serve-only           only start its agents
   green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009";
 
-/// Run scenarios and judge them
+/// Run scenarios and report which passed
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Run {
     #[command(flatten)]
     paths: Paths,
-    /// What is done with snapshots
+    /// What to do with transcript snapshots
     #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
     snapshots: SnapshotMode,
-    /// How many trials run at a time, of one scenario or of several
+    /// How many trials run at the same time, of one scenario or of several
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
-    /// How often each scenario runs, whatever it says itself
+    /// How many times to run each scenario; replaces what the scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
-    /// The seed, whatever the scenarios say
+    /// The seed for agents and environments; replaces what the scenarios say
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     #[command(flatten)]
     agents: Agents,
-    /// Rewrite all addresses in agent cards, where a card names another one than its agent is reached at
+    /// Rewrite every address in agent cards to the recorder's, also one at which the agent was not reached
     #[arg(long)]
     rewrite_cards: bool,
-    /// Install what scenarios require, into a cache folder that is used again
+    /// Install what scenarios require, into a cache folder that later runs use again
     #[arg(long)]
     install: bool,
-    /// Where installed requirements are kept [default: green-agent in the user's cache folder]
+    /// The folder for installed requirements [default: green-agent in the user's cache folder]
     #[arg(long, value_name = "DIR", env = "GREEN_AGENT_CACHE")]
     cache: Option<PathBuf>,
-    /// Show what agents print
+    /// Show what agents print, line by line
     #[arg(long)]
     show_logs: bool,
-    /// Start the agents of one scenario and keep them until Ctrl-C; evaluate nothing
+    /// Start the agents of one scenario and keep them running until Ctrl-C, without an evaluation
     #[arg(long)]
     serve_only: bool,
-    /// Where transcripts and the agents' output are kept, a folder a run
+    /// The folder for transcripts and the agents' output; each run makes a folder in it
     #[arg(long, value_name = "DIR", default_value = "runs")]
     runs: PathBuf,
     /// Write a report, such as json=report.json
@@ -66,7 +66,7 @@ pub(super) struct Run {
     report: Vec<Report>,
 }
 
-/// The kinds of reports.
+/// The kinds of reports that `--report` knows.
 const KINDS: [&str; 1] = ["json"];
 
 /// A report to write: `json=FILE`.
@@ -133,7 +133,7 @@ impl Run {
         let keeper = Keeper::current_exe()?;
         let cache = self.cache.clone().or_else(install::default_cache);
         let installer = Installer {
-            // Without a home there is no better place that outlives the run.
+            // Without a home folder, the working directory is the only place that outlives the run.
             cache: working_dir.join(cache.unwrap_or_else(|| ".green-agent-cache".into())),
             working_dir: working_dir.clone(),
             keeper: keeper.clone(),
@@ -169,7 +169,7 @@ impl Run {
     }
 }
 
-/// A folder name that sorts by time and that no other run has.
+/// Returns a folder name that is unique to this run and sorts by time.
 fn stamp() -> String {
     let now = jiff::Zoned::now();
     format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id())

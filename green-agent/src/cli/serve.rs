@@ -1,4 +1,4 @@
-//! `green-agent serve`: a green agent, until it is stopped.
+//! `green-agent serve`: serves a green agent until it is stopped.
 
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -32,52 +32,55 @@ An environment's evaluator answers AgentBeats' assessment request too, whose con
 token, limits and acknowledge. A pipeline takes requirements, as a text or as data, and gives what \
 [config.result] says as artifacts.";
 
-/// The most evaluations at a time.
+/// The most evaluations that run at the same time.
 const EPISODES: usize = 256;
 
-/// Be a green agent over A2A: evaluate whoever asks for it in an environment, or lead others through a pipeline
+/// Serve a green agent over A2A, which evaluates the agents that ask for it in an environment, or runs a
+/// pipeline of agents
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
-    /// The environment that is worked in
+    /// The environment in which participants are evaluated
     #[arg(long, value_name = "NAME", value_parser = environments(), required_unless_present = "pipeline")]
     environment: Option<String>,
     #[command(flatten)]
     pipeline: PipelineArgs,
-    /// What environments are made from: the same seed gives the same ones
+    /// The seed from which environments are made: the same seed makes the same environment
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Where to listen; port 0 picks a free one
+    /// The address to listen on; port 0 picks a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3980")]
     listen: SocketAddr,
-    /// Where it is reached, if not where it listens: its card says so
+    /// The URL at which clients reach the agent, written into its card [default: the address it listens on]
     #[arg(long, value_name = "URL")]
     public_url: Option<Url>,
-    /// Where its environments are reached, if not at /mcp below that: connection details say so
+    /// The URL at which participants reach the environments, sent in connection details [default: /mcp below
+    /// the public URL]
     #[arg(long, value_name = "URL")]
     mcp_url: Option<Url>,
-    /// The shape in which connection details are sent
+    /// The form in which connection details are sent
     #[arg(long, value_enum, default_value_t = DetailsShape::Data)]
     details: DetailsShape,
-    /// How environments are reached
+    /// The MCP transport over which participants reach environments
     #[arg(long, value_enum, default_value_t = McpTransport::Http)]
     transport: McpTransport,
-    /// How details are handed to a participant that calls: in messages, or in the reply itself
+    /// How a participant that calls receives the details: in status messages while its task runs, or in the
+    /// reply to its message
     #[arg(long, value_name = "HOW", default_value = "messages", value_parser = delivery())]
     delivery: String,
-    /// Which token details hold
+    /// The token that is put into the details; all but "valid" test how a participant handles a bad one
     #[arg(long, value_enum, default_value_t = TokenKind::Valid)]
     token: TokenKind,
-    /// How many calls of an environment's tools may be made
+    /// The most tool calls in one evaluation
     #[arg(long, value_name = "N", default_value_t = Limits::default().steps)]
     steps: u32,
-    /// How long an evaluation may take, such as 90s or 5m
+    /// The longest that one evaluation takes, such as 90s or 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     time: Duration,
-    /// Send messages again that are not acknowledged for so long
+    /// Send a message again if it is not acknowledged within this time, such as 5s
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     acknowledge_after: Option<Duration>,
-    /// How often
+    /// How many times a message is sent again
     #[arg(long, value_name = "N", default_value_t = Acknowledge::default().resend, requires = "acknowledge_after")]
     resend: u32,
 }
@@ -88,7 +91,8 @@ fn environments() -> Vec<PossibleValue> {
     BUILTINS.into_iter().map(named).collect()
 }
 
-/// Only the runner can set a participant up beforehand.
+/// Returns the values of `--delivery`. Only the runner can give a participant its details in advance, so that
+/// delivery is missing here.
 fn delivery() -> [&'static str; 2] {
     ["messages", "synchronous"]
 }

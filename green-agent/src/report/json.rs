@@ -1,13 +1,13 @@
-//! The whole run as one JSON document.
+//! Writes the report of a whole run as one JSON document.
 
 use std::{fs, io, path::Path};
 
 use crate::run::RunReport;
 
-/// Writes the report to a file, making the folders that lead to it.
+/// Writes the report to a file and creates the folders above it.
 ///
 /// # Errors
-/// What the system says.
+/// If the folders or the file cannot be written.
 pub fn write(report: &RunReport, path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

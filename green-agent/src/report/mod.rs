@@ -1,4 +1,4 @@
-//! Reports: they only consume what the runner tells.
+//! Reports: they consume the runner's events and data and never influence a run.
 
 pub mod json;
 pub mod terminal;

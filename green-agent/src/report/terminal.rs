@@ -1,4 +1,4 @@
-//! Progress and summary for a person. Colour appears only on a terminal (anstream sees to that).
+//! Prints progress and a summary for a person. Colours appear only on a terminal (anstream detects that).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +21,10 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// A scenario that runs for longer than this is mentioned while it runs.
+/// A scenario that has run for longer than this is named in the progress line.
 const LONG: Duration = Duration::from_secs(2);
 
-/// Shows a run: results on standard output, what happens meanwhile on standard error.
+/// Prints the events of a run: results on standard output, progress on standard error.
 #[derive(Default)]
 pub struct Terminal {
     running: Mutex<BTreeMap<String, Running>>,
@@ -37,11 +37,11 @@ struct Running {
 }
 
 impl Terminal {
-    /// Shows one event.
+    /// Prints one event.
     pub fn show(&self, event: &RunEvent) {
         match event {
             RunEvent::Started { .. } => {}
-            // What is there already is used without a word.
+            // Reusing an installed environment is normal, so nothing is printed.
             RunEvent::Install(InstallEvent::Reused { .. }) => {}
             RunEvent::Install(event) => eprintln!("{DIM}{}{DIM:#}", lines(&event.to_string())),
             RunEvent::Phase {
@@ -63,7 +63,7 @@ impl Terminal {
         }
     }
 
-    /// Mentions what takes long; to be called about once a second.
+    /// Updates the progress line with the scenarios that take long; to be called about once a second.
     pub fn tick(&self) {
         let running = self.running();
         let long = running.iter().filter(|(_, one)| one.since.elapsed() > LONG);
@@ -133,7 +133,7 @@ fn show_scenario(report: &ScenarioReport) {
     }
 }
 
-/// Time, trials and means, as far as they say anything.
+/// Returns the time, the number of trials and the means, leaving out those that have nothing to say.
 fn details(report: &ScenarioReport) -> String {
     let seconds: f64 = report.trials.iter().map(|trial| trial.seconds).sum();
     let mut text = String::new();

@@ -1,4 +1,5 @@
-//! The agents of one trial: where each listens, what it is started with, who calls it.
+//! Prepares the agents of one trial: their addresses, how they are started, and how each is told of the
+//! others.
 
 use std::{
     collections::BTreeMap,
@@ -33,57 +34,58 @@ use crate::{
     transcript::Hop,
 };
 
-/// Lines of output that may wait to be shown; more are dropped and stand in the log only.
+/// The most output lines that wait to be shown; further lines are written to the log file only.
 const SHOWN_LINES: usize = 1024;
 
-/// What one agent is in one trial.
+/// One agent in one trial.
 pub(super) struct AgentHandle {
     pub(super) role: String,
-    /// Where it listens, unless it only calls.
+    /// The address at which it listens; `None` for an agent that only calls.
     pub(super) endpoint: Option<Url>,
-    /// What answers there.
+    /// The kind of server at that address.
     pub(super) listens: Listens,
-    /// The MCP server that it knows beforehand, once it was told of it.
+    /// The MCP server whose address and token it has from the start, set by [`TrialAgents::fill_in`].
     pub(super) tools: Option<ConnectionDetails>,
     pub(super) start: AgentStart,
 }
 
-/// What has to be done for an agent to be there.
+/// How an agent of the trial is started.
 pub(super) enum AgentStart {
-    /// Nothing: it runs already.
+    /// Not at all: it runs already.
     None,
-    /// A program is started.
+    /// As a program.
     Program {
         launch: Box<Launch>,
-        /// Held for as long as the trial lasts, so that no other trial takes the port.
+        /// The reservation of its port, held until the trial ends, so that no other trial takes the port.
         _port: Option<PortLease>,
     },
-    /// It is hosted in this process.
+    /// As a server in this process.
     Hosted {
         local_server: LocalServer,
         agent: Hosted,
     },
-    /// A program that calls the green agent is started once that is ready.
+    /// As a program that calls the green agent, once that is ready.
     Client(Box<Launch>),
-    /// A policy of this process calls the green agent.
+    /// As a policy in this process that calls the green agent.
     Caller(Policy),
 }
 
-/// Everybody in one trial, and what must not be shown.
+/// All agents of one trial, with their secrets.
 pub(super) struct TrialAgents {
-    /// In the order in which they are started, the green agent last.
+    /// The agents in the order in which they are started, the green agent last.
     pub(super) handles: Vec<AgentHandle>,
-    /// Where the built-in evaluator's environment is served, if it has one.
+    /// The server of the built-in evaluator's environment, if it has one.
     pub(super) environment_server: Option<LocalServer>,
     pub(super) masker: Masker,
-    /// What a pipeline's agents are shown.
+    /// The credentials that the agents of a pipeline are sent.
     pub(super) keyring: Keyring,
-    /// What the users of servers show them.
+    /// The token of each MCP server whose tools a policy uses, by the server's role.
     tokens: BTreeMap<String, Secret>,
 }
 
 impl TrialAgents {
-    /// Gives every agent its port, its environment and its place for output; `on_activity` is told when one prints.
+    /// Gives every agent its port, its environment variables and its log file. `on_activity` is called when
+    /// an agent prints.
     pub(super) fn prepare(
         scenario: &Scenario,
         installed: &Installed,
@@ -134,13 +136,13 @@ impl TrialAgents {
         })
     }
 
-    /// Where the agent in a role listens.
+    /// Returns the address at which the agent in a role listens.
     pub(super) fn endpoint(&self, role: &str) -> Option<Url> {
         let handle = self.handles.iter().find(|handle| handle.role == role)?;
         handle.endpoint.clone()
     }
 
-    /// Tells those who ask for it where the others are; `url` knows it of a hop.
+    /// Replaces placeholders for other parties with their addresses; `url` returns the address of a hop.
     pub(super) fn fill_in(&mut self, scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
         for handle in &mut self.handles {
             match &mut handle.start {
@@ -154,7 +156,7 @@ impl TrialAgents {
     }
 }
 
-/// A port for the environment that the built-in evaluator offers.
+/// Reserves a server for the environment that the built-in evaluator offers.
 fn environment_server(scenario: &Scenario) -> Result<Option<LocalServer>, Problem> {
     match &scenario.green {
         Green::Builtin(Evaluator::Episode(_)) => local_server().map(Some),
@@ -168,13 +170,13 @@ fn local_server() -> Result<LocalServer, Problem> {
     LocalServer::open().map_err(|error| ProblemKind::Harness.because(error))
 }
 
-/// What a trial draws its lots from: each trial has the seed after that of the one before it.
+/// Returns the seed of a trial: each trial has the next seed after the one before it.
 pub(super) fn seed(scenario: &Scenario, options: &RunOptions, trial: u32) -> u64 {
     let seed = options.seed.unwrap_or(scenario.harness.seed);
     seed.wrapping_add(u64::from(trial) - 1)
 }
 
-/// What all agents of a trial share.
+/// What the preparation of every agent of a trial needs.
 struct TrialContext<'a> {
     scenario: &'a Scenario,
     tokens: &'a BTreeMap<String, Secret>,
@@ -220,7 +222,7 @@ impl TrialContext<'_> {
         })
     }
 
-    /// Whether a policy calls the evaluator instead of being called.
+    /// Returns whether a policy calls the evaluator instead of being called.
     fn calls(&self) -> bool {
         match &self.scenario.green {
             Green::Builtin(Evaluator::Episode(episode)) => {
@@ -257,18 +259,20 @@ impl TrialContext<'_> {
         }
     }
 
-    /// What every agent is told: an agent that draws lots can draw the same ones again.
+    /// Returns the variables that every agent gets, among them the seed, with which an agent can repeat its
+    /// random choices.
     fn variables(&self) -> BTreeMap<String, String> {
         let seed = seed(self.scenario, self.options, self.trial);
         BTreeMap::from([
             ("HARNESS_SEED".to_owned(), seed.to_string()),
             ("HARNESS_TRIAL".to_owned(), self.trial.to_string()),
-            // Python would keep what it prints until it has a few KB of it.
+            // Otherwise Python holds back output until some kilobytes have accumulated.
             ("PYTHONUNBUFFERED".to_owned(), "1".to_owned()),
         ])
     }
 
-    /// Where an agent listens, with its port replaced in `argv` too where the scenario wants that.
+    /// Returns the address at which an agent listens. With automatic ports, replaces the file's port in the
+    /// address and in `argv`.
     fn place(
         &self,
         agent: &Agent,
@@ -299,7 +303,8 @@ impl TrialContext<'_> {
     }
 }
 
-/// Runs are refused before they come to this.
+/// The problem of an agent that has no way to be started. It should not occur: runs with such agents are
+/// refused earlier.
 fn absent(agent: &Agent) -> Problem {
     ProblemKind::NotStarted.because(format!("{}: nobody says how it is started", agent.role))
 }
@@ -315,13 +320,14 @@ fn hosted(agent: Hosted) -> Result<(Option<Url>, AgentStart), Problem> {
     ))
 }
 
-/// The folder of this program: the other programs of the house lie there, and agents shall find them.
+/// Returns the folder of this program, which agents get on their PATH: the project's other programs are
+/// installed there.
 fn beside() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     program.parent().map(Path::to_owned)
 }
 
-/// Somebody else's agent would be assessed in the place of the one that cannot listen.
+/// The problem of a port at which another program listens already: the evaluation would assess that program.
 fn taken(agent: &Agent, port: u16) -> Problem {
     ProblemKind::NotStarted.because(format!(
         "{}: something listens on port {port} already; stop it, or set harness.ports = \"auto\"",
@@ -336,7 +342,8 @@ fn not_named(agent: &Agent, port: u16) -> Problem {
     ))
 }
 
-/// Passes on what agents print, if it is to be shown. It ends with the last agent.
+/// Emits an event for each line that agents print, if lines are to be shown. The task ends when the last
+/// agent has ended.
 fn shown_lines(scenario: &Scenario, options: &RunOptions) -> Option<mpsc::Sender<AgentLine>> {
     if !options.show_logs {
         return None;
@@ -356,7 +363,7 @@ fn shown_lines(scenario: &Scenario, options: &RunOptions) -> Option<mpsc::Sender
     Some(sender)
 }
 
-/// A role as a file's name: roles are free text.
+/// Returns a role as a file name: a role is free text.
 fn file_name(role: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || "-_.".contains(c) {

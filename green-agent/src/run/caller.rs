@@ -40,7 +40,7 @@ enum CallerKind<'a> {
 }
 
 impl<'a> EvaluationCaller<'a> {
-    /// The participant that calls, if the scenario has one.
+    /// Returns the participant that calls, if the scenario has one.
     pub(super) fn of(
         scenario: &'a Scenario,
         agents: &'a TrialAgents,
@@ -63,8 +63,7 @@ impl<'a> EvaluationCaller<'a> {
         })
     }
 
-    /// Lets the participant call until it has ended, and reads from the transcript what it was told,
-    /// as it was said.
+    /// Runs the participant until it has ended, then reads the assessment from the transcript.
     pub(super) async fn assess(
         &self,
         evaluation: &Evaluation<'_>,
@@ -81,7 +80,7 @@ impl<'a> EvaluationCaller<'a> {
                 self.run_policy(policy, preset, listener).await?
             }
         };
-        // Nobody works in an episode any more, so there is nothing for the evaluator to wait for.
+        // Nobody works in an episode any more, so the evaluator has nothing to wait for.
         if let Some(episode_setup) = episode_setup {
             episode_setup.evaluator().end_all();
         }

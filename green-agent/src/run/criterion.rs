@@ -1,20 +1,21 @@
-//! When a completed evaluation counts as passed: by its score or by what the environment says.
+//! Decides when a completed evaluation counts as passed: by its score, or by whether the environment reports
+//! success.
 
 use crate::{
     assessment::Assessment,
     scenario::model::{Evaluator, Green, Scenario},
 };
 
-/// The metric that a threshold is held against, and the one in which an environment says whether the goal
-/// was reached.
+/// The metric that `pass_score` is compared with. The next one is the metric in which an environment reports
+/// whether the goal was reached.
 const SCORE: &str = "score";
 const SUCCESS: &str = "success";
 
-/// What the agent missed; `None` where it missed nothing, and where only the evaluation's state and the
+/// Returns what the agent missed. `None` if it missed nothing, or if only the evaluation's state and the
 /// scenario's expectations count.
 ///
-/// A threshold of the scenario decides where there is one. Else an episode passes when its environment says
-/// that the goal was reached.
+/// The scenario's `pass_score` decides if there is one. Otherwise an episode passes when its environment
+/// reports that the goal was reached.
 pub(super) fn missed(scenario: &Scenario, assessment: &Assessment) -> Option<String> {
     let score = assessment.metrics.get(SCORE).copied();
     if let Some(least) = scenario.harness.pass_score {

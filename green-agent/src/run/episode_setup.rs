@@ -1,4 +1,4 @@
-//! Where episodes are played: the built-in evaluator with its environment, and what is set up for it.
+//! Sets up the built-in evaluator of episodes with its environment and MCP access.
 
 use std::{io, sync::Arc};
 
@@ -17,14 +17,15 @@ use crate::{
     transcript::Transcript,
 };
 
-/// The most episodes of one trial: its own, and the one whose token it may be given.
+/// The most episodes of one trial: its own, and a second one whose token a participant may be given to test
+/// it.
 const EPISODES: usize = 4;
 
-/// The programs by which an environment is reached over stdio, as a participant finds them on its PATH.
+/// The programs by which a participant reaches an environment over stdio; it finds both on its PATH.
 const WRAPPER: &str = "green-agent";
 const RELAY: [&str; 3] = ["mcp-tools", "relay", "--url"];
 
-/// An evaluator and its environment, ready to be worked in.
+/// An evaluator and its environment, ready for a participant.
 pub(super) struct EpisodeSetup {
     evaluator: Arc<EpisodeEvaluator>,
     preset: Option<ConnectionDetails>,
@@ -32,7 +33,7 @@ pub(super) struct EpisodeSetup {
 }
 
 impl EpisodeSetup {
-    /// Sets up what the scenario's evaluator needs, if that is an episode.
+    /// Sets up the scenario's evaluator if it is an episode; otherwise returns `None`.
     pub(super) async fn open(
         scenario: &Scenario,
         agents: &TrialAgents,
@@ -91,23 +92,24 @@ impl EpisodeSetup {
         }))
     }
 
-    /// Who evaluates.
+    /// Returns the evaluator.
     pub(super) fn evaluator(&self) -> Arc<EpisodeEvaluator> {
         self.evaluator.clone()
     }
 
-    /// What a policy is told beforehand.
+    /// Returns the connection details that a policy has from the start, if the scenario says so.
     pub(super) fn preset(&self) -> Option<ConnectionDetails> {
         self.preset.clone()
     }
 
-    /// Where the recorder is told what passes over standard streams.
+    /// Returns the URL to which the stdio wrapper reports what it records.
     pub(super) fn tap(&self) -> Option<&Url> {
         self.tap.as_ref()
     }
 }
 
-/// The wrapper that records, around the relay that leads to the environment itself.
+/// Returns the command for stdio access: a wrapper that records, around the relay that connects to the
+/// environment.
 fn relay(tap: &Url, environment: &Url) -> Vec<String> {
     let wrapper = [WRAPPER, RECORD_STDIO, "--to", tap.as_str(), "--"];
     let relay = RELAY.into_iter().chain([environment.as_str()]);

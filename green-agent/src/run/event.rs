@@ -1,14 +1,14 @@
-//! What happens while scenarios run. The runner emits these; terminal and files only consume them.
+//! The events that the runner emits while scenarios run. Terminal and report files only consume them.
 
 use super::report::{RunReport, ScenarioReport};
 use crate::install::InstallEvent;
 
-/// One thing that happened.
+/// One event of a run.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     /// The run begins.
     Started {
-        /// How many scenarios it has.
+        /// The number of scenarios.
         scenarios: usize,
     },
     /// Something that scenarios require is being installed.
@@ -19,35 +19,35 @@ pub enum RunEvent {
         scenario: String,
         /// The trial, from 1.
         trial: u32,
-        /// What it does now.
+        /// The phase that begins.
         phase: Phase,
     },
-    /// An agent printed a line.
+    /// An agent has printed a line.
     Output {
         /// The scenario.
         scenario: String,
-        /// The agent.
+        /// The agent's role.
         role: String,
-        /// What it printed, secrets masked.
+        /// The line, with secrets masked.
         line: String,
     },
-    /// A served agent can be reached.
+    /// An agent of `--serve-only` is ready.
     Serving {
-        /// The agent.
+        /// The agent's role.
         role: String,
-        /// Where.
+        /// Its address.
         url: String,
     },
-    /// The evaluator said something.
+    /// The evaluator has said something.
     Said {
         /// The scenario.
         scenario: String,
-        /// What it said.
+        /// The text.
         text: String,
     },
-    /// A scenario ended.
+    /// A scenario has ended.
     ScenarioEnded(Box<ScenarioReport>),
-    /// Everything ended.
+    /// The run has ended.
     Ended(Box<RunReport>),
 }
 
@@ -56,7 +56,7 @@ pub enum RunEvent {
 pub enum Phase {
     /// Agents are being started.
     Starting,
-    /// Agents were started; their cards are waited for.
+    /// Agents were started; the runner waits for their cards.
     WaitingForAgents,
     /// The evaluation runs.
     Evaluating,
@@ -65,7 +65,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// It in a few words.
+    /// Returns a short title for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Starting => "starting agents",

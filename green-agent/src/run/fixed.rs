@@ -1,4 +1,5 @@
-//! Fixed ports: scenarios that want the same one take turns, in this process and among processes.
+//! Reserves fixed ports: trials that need the same port run one after the other, within this process and
+//! among processes.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -10,11 +11,13 @@ use crate::{
     scenario::model::{Ports, Scenario, Start},
 };
 
-/// How often it is tried whether a port is free again. Locks of files tell nobody when they go.
+/// The interval at which a port's lock is tried again: a file lock does not notify anybody when it is
+/// released.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Leases the ports that a scenario fixes for the programs which it starts, waiting for other trials that
-/// hold them for as long as one may take. The order is the same for everybody, so that no two wait for each other.
+/// Reserves the ports that a scenario's file fixes for the programs which it starts. Waits for other trials
+/// that hold them, up to the scenario's total time limit. Ports are reserved in ascending order, so that two
+/// trials cannot deadlock.
 pub(super) async fn lease(
     scenario: &Scenario,
     options: &RunOptions,
@@ -47,7 +50,7 @@ async fn claim(pool: &PortPool, port: u16, end: Instant) -> Result<PortLease, Pr
     }
 }
 
-/// The ports of programs that are started where the file says.
+/// Returns the ports of the programs that are started at the addresses in the file.
 fn ports(scenario: &Scenario) -> BTreeSet<u16> {
     let fixed = scenario.harness.ports == Ports::Fixed;
     let started = scenario.agents().filter_map(|agent| match &agent.start {

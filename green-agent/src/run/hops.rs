@@ -1,4 +1,4 @@
-//! Who calls whom in a trial, and how those who call are told the recorder's addresses.
+//! The hops of a trial: which party calls which, and how callers get the recorder's addresses.
 
 use url::{Position, Url};
 
@@ -13,10 +13,10 @@ use crate::{
     transcript::Hop,
 };
 
-/// What stands in transcripts for the environment that a participant works in.
+/// The role that stands in transcripts for the environment in which a participant works.
 pub(super) const ENVIRONMENT_ROLE: &str = "environment";
 
-/// The hop over which an agent is called.
+/// Returns the hop over which an agent is called.
 pub(super) fn hop_to(scenario: &Scenario, role: &str) -> Hop {
     match &scenario.green {
         Green::Agent(green) if green.role == role => Hop::new("runner", role),
@@ -24,17 +24,17 @@ pub(super) fn hop_to(scenario: &Scenario, role: &str) -> Hop {
     }
 }
 
-/// The hop over which a participant works in an environment.
+/// Returns the hop over which a participant works in an environment.
 pub(super) fn to_environment(role: &str) -> Hop {
     Hop::new(role, ENVIRONMENT_ROLE)
 }
 
-/// The hop over which a participant asks for an evaluation.
+/// Returns the hop over which a participant asks for an evaluation.
 pub(super) fn to_green(role: &str) -> Hop {
     Hop::new(role, "green")
 }
 
-/// The participant that calls the green agent instead of being called, if there is one.
+/// Returns the participant that calls the green agent instead of being called, if there is one.
 pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
     let asks = match &scenario.green {
         Green::Builtin(Evaluator::Episode(episode)) => episode.direction == Direction::PurpleCalls,
@@ -48,7 +48,7 @@ pub(super) fn caller(scenario: &Scenario) -> Option<&str> {
     Some(&agent.role)
 }
 
-/// Every hop of a trial. Each is recorded by itself, so that the transcript knows who spoke.
+/// Returns every hop of a trial. Each is recorded separately, so that the transcript shows which party spoke.
 pub(super) fn hops(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let mut hops: Vec<HopSpec> = agents
         .handles
@@ -65,8 +65,8 @@ pub(super) fn hops(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     hops
 }
 
-/// The hop over which a participant reaches another; its own role stands for the way on which the evaluator
-/// reaches it, which an agent that makes itself known tells others.
+/// Returns the hop over which a participant reaches another. For its own role that is the hop from the
+/// evaluator: an agent that announces its address announces that one.
 pub(super) fn known_to(scenario: &Scenario, from: &str, role: &str) -> Hop {
     match from == role {
         true => hop_to(scenario, role),
@@ -74,7 +74,7 @@ pub(super) fn known_to(scenario: &Scenario, from: &str, role: &str) -> Hop {
     }
 }
 
-/// The hops over which participants use each other: whoever names a role is told where it is.
+/// Returns the hops between participants: one wherever a participant names another's role.
 fn among_participants(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let all = &scenario.participants;
     let pairs = all
@@ -90,7 +90,7 @@ fn among_participants(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec>
     specs.collect()
 }
 
-/// The hops over which the only participant calls others.
+/// Returns the hops over which the only participant calls the green agent and its environment.
 fn of_participant(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     let Some(role) = scenario.worker().map(|agent| &agent.role) else {
         return Vec::new();
@@ -114,12 +114,12 @@ fn of_participant(scenario: &Scenario, agents: &TrialAgents) -> Vec<HopSpec> {
     asks.into_iter().chain(works).collect()
 }
 
-/// Where the environment is that the participant works in over HTTP.
+/// Returns the address of the environment in which the participant works over HTTP.
 fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     match &scenario.green {
         Green::Builtin(Evaluator::Episode(episode)) => match episode.transport {
             McpTransport::Http => green.join(MCP_PATH).ok(),
-            // What passes over standard streams is told to the recorder by a wrapper.
+            // With stdio, a wrapper program reports to the recorder instead.
             McpTransport::Stdio => None,
         },
         Green::Builtin(Evaluator::Conversation(_) | Evaluator::Pipeline(_)) => None,
@@ -138,7 +138,7 @@ fn environment(scenario: &Scenario, green: &Url) -> Option<Url> {
     }
 }
 
-/// Puts addresses in the place of [`GREEN`] and [`ENVIRONMENT`] in a command; `url` knows that of a hop.
+/// Replaces [`GREEN`] and [`ENVIRONMENT`] in a command with addresses; `url` returns the address of a hop.
 pub(super) fn fill_in(argv: &mut [String], scenario: &Scenario, url: impl Fn(&Hop) -> Option<Url>) {
     let Some(role) = scenario.worker().map(|agent| &agent.role) else {
         return;

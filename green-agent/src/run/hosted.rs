@@ -1,4 +1,5 @@
-//! Agents of the runner's own process: built-in bots, bots behind a URL, and the purple agent's policies.
+//! Hosts agents in the runner's own process: built-in bots, bots behind a URL, and the purple agent's
+//! policies.
 
 use std::{io, sync::Arc};
 
@@ -19,18 +20,18 @@ use url::Url;
 
 use crate::scenario::model::Policy;
 
-/// What an agent of this process is.
+/// The kind of a hosted agent.
 #[derive(Clone, Debug)]
 pub(super) enum Hosted {
-    /// A bot of the bridge's.
+    /// A built-in bot of the bridge, by name.
     Bot(String),
     /// A bot behind a URL.
     Remote(Remote),
-    /// A policy of the purple agent's.
+    /// A built-in policy of the purple agent.
     Policy(Policy),
 }
 
-/// Where a bot is, and where it reaches who hosts it: both as the recorder has it.
+/// The addresses of a bot and of its callback, both of them the recorder's.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remote {
     pub(super) bot: Option<Url>,
@@ -38,7 +39,8 @@ pub(super) struct Remote {
 }
 
 impl Hosted {
-    /// The agent's routes, reached at `url`. A policy may have connection details beforehand.
+    /// Returns the routes of an agent that is reached at `url`. `tools` gives a policy its connection details
+    /// from the start.
     pub(super) async fn app(
         self,
         role: String,
@@ -63,10 +65,10 @@ impl Hosted {
     }
 }
 
-/// The purple agent that a participant's policy makes.
+/// Returns the purple agent that runs a participant's policy.
 ///
 /// # Errors
-/// If the policy cannot be made, which for want of a model's key is found out only now.
+/// If the policy cannot be created, for example because a model's API key is missing.
 pub(super) fn purple(
     policy: &Policy,
     preset: Option<ConnectionDetails>,
@@ -81,7 +83,7 @@ pub(super) fn purple(
     Ok(PurpleAgent::new(new_policy, settings))
 }
 
-/// The routes of a bot's host, and those by which the bot calls back.
+/// Returns the routes that host a remote bot, and those by which the bot calls back.
 async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
     let bot = remote
         .bot
@@ -97,13 +99,13 @@ async fn behind(remote: Remote, role: &str, url: Url) -> io::Result<Router> {
     host.router(url.as_str()).await.map_err(io::Error::other)
 }
 
-/// The routes of one agent whose tasks need not outlive the trial.
+/// Returns the routes of one agent. Its tasks are kept in memory only: they need not outlive the trial.
 async fn routes(store: Arc<MemoryStore>, agent: Agent, url: &Url) -> io::Result<Router> {
     let host = Host::new(store, [agent]);
     host.router(url.as_str()).await.map_err(io::Error::other)
 }
 
-/// A role as a name in paths: roles are free text.
+/// Returns a role as a name for paths: a role is free text.
 fn name_of(role: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     role.chars().map(plain).collect()

@@ -1,4 +1,4 @@
-//! The verdict on one trial: the evaluation's state, expectations, snapshot; and what is kept of it.
+//! Judges one trial by the evaluation's state, the expectations and the snapshot, and writes its files.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -25,25 +25,26 @@ use crate::{
 /// A trial to be judged.
 pub(super) struct JudgedTrial<'a> {
     pub(super) scenario: &'a Scenario,
-    /// What is done with its snapshot.
+    /// What to do with its snapshot.
     pub(super) snapshots: SnapshotMode,
-    /// Which trial, from 1.
+    /// The number of the trial, from 1.
     pub(super) number: u32,
     pub(super) folder: &'a Path,
 }
 
-/// What was seen in a trial.
+/// What was observed in a trial.
 #[derive(Default)]
 pub(super) struct TrialObservation {
     pub(super) assessment: Option<Assessment>,
     pub(super) problems: Vec<Problem>,
-    /// Roles by origin: each agent has its own and the recorder's in front of it.
+    /// The roles by origin (scheme, host and port): each agent has its own address and the recorder's in
+    /// front of it.
     pub(super) parties: BTreeMap<String, String>,
-    /// What must not be written.
+    /// Removes secrets from everything that is written.
     pub(super) masker: Masker,
 }
 
-/// Judges a trial and writes what is kept of it into its folder.
+/// Judges a trial and writes its reports into its folder.
 pub(super) fn judge(
     trial: &JudgedTrial<'_>,
     transcript: Option<&Transcript>,
@@ -63,7 +64,7 @@ pub(super) fn judge(
     let TrialObservation {
         assessment, masker, ..
     } = seen;
-    // What was said is judged, and what is written is masked.
+    // The unmasked texts were judged above; only masked ones are written.
     let assessment = assessment.map(|said| said.masked(|value| masker.mask_json(value)));
     let problems = problems.into_iter().map(|problem| Problem {
         message: masker.mask_text(&problem.message),
@@ -90,7 +91,7 @@ pub(super) fn judge(
     keep(trial, report)
 }
 
-/// A transcript as it was said, by which expectations are judged, and as it is written.
+/// The entries of a transcript twice: unmasked, to check expectations, and masked, to be written.
 struct TranscriptViews {
     said: Vec<Entry>,
     written: Vec<Entry>,
@@ -105,7 +106,7 @@ impl TranscriptViews {
     }
 }
 
-/// The problems with their owners as the scenario wants it.
+/// Returns the problems with the owners that `agent_errors` of the scenario asks for.
 fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
     let of_agent = |problem: &Problem| problem.outcome() == Outcome::AgentError;
     let owned = |problem: Problem| match scenario.harness.agent_errors {
@@ -115,7 +116,7 @@ fn owned(scenario: &Scenario, problems: Vec<Problem>) -> Vec<Problem> {
     problems.into_iter().map(owned).collect()
 }
 
-/// What the evaluator's last word and the score mean.
+/// Returns the problem that the evaluation's last state or the score means, if any.
 fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     let kind = match assessment.state.as_str() {
         "completed" => {
@@ -138,7 +139,7 @@ fn verdict(scenario: &Scenario, assessment: &Assessment) -> Option<Problem> {
     )))
 }
 
-/// What the entries do not hold of what the scenario and its snapshot expect.
+/// Compares the transcript with the scenario's expectations and its snapshot.
 fn compare(
     trial: &JudgedTrial<'_>,
     told: &TranscriptViews,
@@ -150,8 +151,8 @@ fn compare(
         .iter()
         .flat_map(|assessment| unmet(trial.scenario, told, assessment, &seen.masker))
         .collect();
-    // How far a run came that broke off is chance; no snapshot holds that. Each trial has a seed of its own,
-    // and the snapshot is that of the first.
+    // How far an interrupted trial came depends on chance, so no snapshot is compared. Trials have different
+    // seeds, so the snapshot is that of the first.
     if trial.number == 1 && !so_far.iter().any(Problem::breaks_off) {
         let is_well = so_far.is_empty() && problems.is_empty();
         problems.extend(compare_snapshot(trial, &told.written, seen, is_well));
@@ -159,7 +160,8 @@ fn compare(
     problems
 }
 
-/// The expectations that are not met, judged by what was said and told by what is written.
+/// Returns the expectations that are not met. They are checked against the unmasked transcript and described
+/// by the masked one.
 fn unmet(
     scenario: &Scenario,
     told: &TranscriptViews,
@@ -192,7 +194,8 @@ fn unmet(
     unmet.into_iter().map(problem).collect()
 }
 
-/// Only a trial without other problems `is_well`, so that its transcript can be accepted.
+/// Compares with the snapshot. Only the transcript of a trial without other problems (`is_well`) can be
+/// accepted.
 fn compare_snapshot(
     trial: &JudgedTrial<'_>,
     entries: &[Entry],
@@ -262,7 +265,8 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Until all agents are ready nothing was evaluated, so that a crash is nobody's failure yet.
+/// The problem of an agent that did not become ready. Nothing has been evaluated yet, so a crash is not
+/// counted as the agent's failure.
 pub(super) fn not_ready(error: &ReadyError) -> Problem {
     let kind = match error {
         ReadyError::AgentExited { .. } | ReadyError::NeverReady { .. } => ProblemKind::NeverReady,
@@ -271,7 +275,8 @@ pub(super) fn not_ready(error: &ReadyError) -> Problem {
     kind.because(chain(error))
 }
 
-/// An evaluation without an assessment: the green agent refused, or somebody broke the protocol.
+/// The problem of an evaluation without an assessment: the green agent refused, or a party broke the
+/// protocol.
 pub(super) fn no_assessment(scenario: &Scenario, error: &EvaluationError) -> Problem {
     let (kind, owner) = match error {
         EvaluationError::Green(error) => match &error.fault {

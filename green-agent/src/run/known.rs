@@ -1,5 +1,5 @@
-//! What participants are told of each other: addresses in the place of `{ROLE}`, the MCP servers that policies
-//! know beforehand, and the secrets by which they are let in.
+//! Tells participants about each other: replaces `{ROLE}` with addresses, and gives policies the MCP servers
+//! and tokens that they have from the start.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -25,10 +25,11 @@ use crate::{
     transcript::Hop,
 };
 
-/// The variable in which a server is told the token that its users show.
+/// The environment variable in which an MCP server gets the token that its users send.
 pub(super) const TOKEN: &str = "MCP_TOKEN";
 
-/// A token for each server whose tools a policy has, by the server's role. Transcripts do not show them.
+/// Creates a token for each MCP server whose tools a policy uses, by the server's role. Tokens are masked in
+/// transcripts.
 pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, Secret> {
     let servers = scenario
         .participants
@@ -50,7 +51,8 @@ pub(super) fn tokens(scenario: &Scenario, masker: &Masker) -> BTreeMap<String, S
     tokens
 }
 
-/// What the agents of a pipeline are shown; nothing for other evaluators. Transcripts do not show it.
+/// Looks up the credentials of a pipeline; returns an empty keyring for other evaluators. Secrets are masked
+/// in transcripts.
 pub(super) fn keyring(
     scenario: &Scenario,
     environment: &EnvVars,
@@ -77,7 +79,7 @@ fn draw() -> Secret {
     Secret::new(Uuid::new_v4().simple().to_string())
 }
 
-/// Tells an agent where the participants are that it knows; `url` knows it of a hop.
+/// Gives an agent the addresses of the participants that it names; `url` returns the address of a hop.
 pub(super) fn tell(
     handle: &mut AgentHandle,
     scenario: &Scenario,
@@ -130,7 +132,7 @@ fn fill(launch: &mut Launch, role: &str, address: &str) {
     }
 }
 
-/// How a policy reaches the server in this role, if that is the one with its tools.
+/// Returns the connection details of the server in this role, if it is the one whose tools the policy uses.
 fn details(
     policy: &Policy,
     role: &str,

@@ -1,12 +1,14 @@
 //! Runs scenarios: several at a time, each trial with agents, ports and a folder of its own.
 //!
-//! - [`event`]: what happens meanwhile, for those who show it
-//! - [`problem`], [`report`]: what came of it; `owner`: whose fault it is
+//! - [`event`]: the events that a run emits
+//! - [`problem`], [`report`]: the results; `owner`: the party at fault
 //! - `scenario`, `requirements`: one scenario, what it requires, its trials
-//! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, what
-//!   passes
-//! - `hops`, `hosted`, `episode_setup`, `caller`: who calls whom; agents of this process; where episodes are played;
-//!   participants that ask for their evaluation themselves
+//! - `trial`, `agents`, `watch`, `judge`, `criterion`: one trial, its agents, its limits, its verdict, and
+//!   when it passes
+//! - `hops`: which party calls which; `peers`: how agents are told about each other
+//! - `hosted`, `episode_setup`, `caller`: agents of this process; evaluators of episodes; participants that
+//!   ask for their evaluation themselves
+//! - `port_leases`: reservations of fixed ports
 
 mod agents;
 mod caller;
@@ -44,40 +46,41 @@ use crate::{
     snapshot::SnapshotMode,
 };
 
-/// Hears what happens while scenarios run. Called from any task; it must not wait.
+/// Receives the events of a run. It is called from any task and must not block.
 pub type Listener = Arc<dyn Fn(RunEvent) + Send + Sync>;
 
-/// How scenarios are run.
+/// The options of a run.
 pub struct RunOptions {
-    /// How many trials run at a time, of one scenario or of several.
+    /// The most trials that run at the same time, of one scenario or of several.
     pub jobs: usize,
-    /// So many trials, whatever the file says.
+    /// The number of trials of each scenario; replaces the file's.
     pub trials: Option<u32>,
-    /// This seed, whatever the file says.
+    /// The seed; replaces the file's.
     pub seed: Option<u64>,
-    /// What is done with snapshots.
+    /// What to do with snapshots.
     pub snapshots: SnapshotMode,
-    /// Install what scenarios require; otherwise what is missing keeps them from running.
+    /// Whether to install what scenarios require. Otherwise a scenario with a missing requirement does not
+    /// run.
     pub install: bool,
-    /// Pass on every line that agents print.
+    /// Whether to emit an event for every line that agents print.
     pub show_logs: bool,
-    /// A folder for this run, which gets one for each scenario and trial.
+    /// The folder of this run, which gets a folder for each scenario and trial.
     pub folder: PathBuf,
-    /// The folder that agents run in, and whose `.env` they get.
+    /// The folder in which agents run, and whose `.env` they get.
     pub working_dir: PathBuf,
-    /// How agents are started that files only name.
+    /// How to start agents that files only name.
     pub supplied: Supplied,
-    /// Take all addresses in agents' cards for those agents', wherever they lead.
+    /// Whether to rewrite all addresses in agents' cards to the recorder's, wherever they lead.
     pub rewrite_cards: bool,
-    /// Who runs the images that files name.
+    /// The container engine for images that files name.
     pub engine: Option<Engine>,
     /// Installs what scenarios require.
     pub installer: Installer,
-    /// Makes sure that agents end.
+    /// Ends agents even if this process is killed.
     pub keeper: Keeper,
-    /// Gives out ports.
+    /// Assigns ports to agents.
     pub ports: PortPool,
-    /// Hears what happens.
+    /// Receives the events.
     pub listener: Listener,
     /// Becomes true when the run is to end early.
     pub interrupt: tokio::sync::watch::Receiver<bool>,
@@ -92,7 +95,7 @@ impl RunOptions {
         *self.interrupt.borrow()
     }
 
-    /// Comes when the run is to end early.
+    /// Waits until the run is to end early.
     async fn interrupted(&self) {
         let mut interrupt = self.interrupt.clone();
         if interrupt
@@ -105,13 +108,13 @@ impl RunOptions {
     }
 }
 
-/// Runs the scenarios and reports on each of them, in their order.
+/// Runs the scenarios and returns a report on each, in their order.
 pub async fn run(found: &[Found], options: &RunOptions) -> RunReport {
     let begun = Instant::now();
     options.tell(RunEvent::Started {
         scenarios: found.len(),
     });
-    // One queue for the trials of all scenarios: a slow scenario holds nobody back.
+    // The trials of all scenarios share one queue, so that a slow scenario does not delay the others.
     let places = Semaphore::new(options.jobs.max(1));
     let running = found.iter().map(async |one| {
         let report = scenario::run(one, options, &places).await;

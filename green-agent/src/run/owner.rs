@@ -1,4 +1,4 @@
-//! Whose fault it is that a program ended or that nothing happens any more.
+//! Determines which party is at fault when a program ends or nothing happens any more.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::{
     transcript::{Content, Entry, Hop},
 };
 
-/// Whose fault it is when the party in this role breaks.
+/// Returns the owner of the fault when the party in this role breaks.
 pub(super) fn owner_of(scenario: &Scenario, role: &str) -> Owner {
     if role == ENVIRONMENT_ROLE {
         return Owner::Environment;
     }
     let participant = scenario.participants.iter().find(|one| one.role == role);
     match participant {
-        // The green agent, or the runner in its place.
+        // The green agent, or the built-in evaluator.
         None => Owner::Evaluator,
         Some(server) if server.listens == Listens::Server && !is_bot(scenario, role) => {
             Owner::Environment
@@ -24,14 +24,15 @@ pub(super) fn owner_of(scenario: &Scenario, role: &str) -> Owner {
     }
 }
 
-/// Whether another participant is this bot behind the bridge, so that the bot is what is evaluated.
+/// Returns whether the party in this role is the bot behind another participant, so that the bot is what is
+/// evaluated.
 fn is_bot(scenario: &Scenario, role: &str) -> bool {
     let named = |start: &Start| matches!(start, Start::Bot { role: bot } if bot == role);
     scenario.participants.iter().any(|one| named(&one.start))
 }
 
-/// Whom the others wait for, as the transcript shows it: the last party that was asked something, has not
-/// answered, and waits for nobody else.
+/// Returns the party that the others wait for, according to the transcript: the last one that was asked, has
+/// not answered, and waits for no other.
 pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
     let open = open_exchanges(entries);
     let waits = |role: &str| open.iter().any(|one| one.waiting() == role);
@@ -39,7 +40,7 @@ pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
     if let Some(exchange) = last.or(open.last()) {
         return owner_of(scenario, exchange.awaited());
     }
-    // Nobody waits for an answer: whoever was asked last has not come to an end.
+    // No request is open: the party that was asked last has not finished its work.
     let asked = entries
         .iter()
         .rev()
@@ -51,11 +52,11 @@ pub(super) fn awaited(scenario: &Scenario, entries: &[Entry]) -> Owner {
     }
 }
 
-/// A request without its whole answer.
+/// A request whose answer is not complete.
 struct OpenRequest<'a> {
     hop: &'a Hop,
-    /// The called party has said something: a participant that called the green agent was told what to
-    /// do, and is waited for now.
+    /// Whether the called party has sent something. A participant that called the green agent has its
+    /// instructions then, and is the one that is waited for.
     is_told: bool,
 }
 
@@ -79,7 +80,7 @@ fn open_exchanges(entries: &[Entry]) -> Vec<OpenRequest<'_>> {
     let mut open = BTreeMap::new();
     for entry in entries {
         match &entry.content {
-            // A stream in which an MCP server may speak stays open without being waited for.
+            // An MCP server's stream of its own messages stays open without anybody waiting for it.
             Content::Request { method, .. } if method == "GET" => {}
             Content::Request { .. } => {
                 let hop = &entry.hop;
@@ -91,7 +92,7 @@ fn open_exchanges(entries: &[Entry]) -> Vec<OpenRequest<'_>> {
                     exchange.is_told = true;
                 }
             }
-            // The head of a stream; what follows are its events.
+            // The head of a stream, whose events follow.
             Content::Reply {
                 status: 200,
                 body: None,

@@ -1,4 +1,5 @@
-//! What can be wrong with a trial, told apart so that nobody takes a broken machine for a bad agent.
+//! Problems of a trial, with their kind and owner, so that broken infrastructure is not taken for a bad
+//! agent.
 
 use std::fmt;
 
@@ -6,14 +7,14 @@ use serde::Serialize;
 
 use bridge_program::Exit;
 
-/// One thing that is wrong with a trial.
+/// One problem of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problem {
-    /// What sort of thing.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// Whose fault it is.
+    /// The party at fault.
     pub owner: Owner,
-    /// The whole of it, for a person; may have several lines.
+    /// The full description for a person; may have several lines.
     pub message: String,
 }
 
@@ -24,13 +25,13 @@ impl fmt::Display for Problem {
 }
 
 impl Problem {
-    /// The same problem as the fault of `owner`.
+    /// Returns the same problem as the fault of `owner`.
     #[must_use]
     pub fn owned_by(self, owner: Owner) -> Self {
         Self { owner, ..self }
     }
 
-    /// How a trial with only this problem ends.
+    /// Returns how a trial with only this problem ends.
     pub fn outcome(&self) -> Outcome {
         match (self.kind, self.owner) {
             (ProblemKind::Interrupted, _) | (_, Owner::User) => Outcome::Interrupted,
@@ -63,7 +64,7 @@ impl Problem {
         }
     }
 
-    /// What the program exits with because of it.
+    /// Returns the exit code of the program for this problem.
     pub fn exit(&self) -> Exit {
         match (self.kind, self.outcome()) {
             (ProblemKind::Unreadable, _) => Exit::Unreadable,
@@ -73,7 +74,7 @@ impl Problem {
                 _,
                 Outcome::ModelError
                 | Outcome::EvaluatorError
-                | Outcome::EnvVarsError
+                | Outcome::EnvironmentError
                 | Outcome::HarnessError
                 | Outcome::NotRun
                 | Outcome::Interrupted,
@@ -81,23 +82,23 @@ impl Problem {
         }
     }
 
-    /// Whether the trial broke off, so that how far it came is chance.
+    /// Returns whether the problem ended the trial early, so that how far it came depends on chance.
     pub(super) fn breaks_off(&self) -> bool {
         !matches!(self.outcome(), Outcome::Passed | Outcome::Failed)
     }
 }
 
-/// Whose fault a problem is.
+/// The party at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
     /// The evaluated agent.
     Agent,
-    /// The evaluator, a Green agent or a built-in one.
+    /// The evaluator: a green agent or a built-in one.
     Evaluator,
-    /// The environment, or a server that stands beside the agents.
+    /// The environment, or a server beside the agents.
     Environment,
-    /// The language model, or whoever serves it.
+    /// The language model or its provider.
     Model,
     /// The harness, the scenario or the machine.
     Harness,
@@ -106,12 +107,12 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// How a trial ends that this owner broke off.
+    /// Returns the outcome of a trial that was ended early by a fault of this owner.
     fn error(self) -> Outcome {
         match self {
             Self::Agent => Outcome::AgentError,
             Self::Evaluator => Outcome::EvaluatorError,
-            Self::Environment => Outcome::EnvVarsError,
+            Self::Environment => Outcome::EnvironmentError,
             Self::Model => Outcome::ModelError,
             Self::Harness => Outcome::HarnessError,
             Self::User => Outcome::Interrupted,
@@ -119,39 +120,40 @@ impl Owner {
     }
 }
 
-/// How a trial ended. Of several problems the outcome that comes last here counts: a trial that a broken
-/// machine ended says nothing about the agent.
+/// The outcome of a trial. Of several problems, the outcome that is last in this list counts: a trial that
+/// broken infrastructure ended says nothing about the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The agent did what was asked for.
+    /// The agent did what it was asked to do.
     #[default]
     Passed,
-    /// It did not: an expectation, a snapshot, the evaluation, the goal.
+    /// An expectation, a snapshot, the evaluation or the goal was not met.
     Failed,
-    /// It crashed, hung or broke the protocol after it had been ready. Its score is 0.
+    /// The agent crashed, hung or broke the protocol after it had been ready. Its score is 0.
     AgentError,
-    /// The model could not be asked.
+    /// The language model could not be used.
     ModelError,
     /// The evaluator crashed, hung or broke the protocol.
     EvaluatorError,
     /// The environment, or a server beside the agents, broke.
-    EnvVarsError,
+    EnvironmentError,
     /// The harness broke: no port, no disk.
     HarnessError,
-    /// It was not carried out: an unreadable file, something missing, an agent that was never ready.
+    /// The trial was not carried out: an unreadable file, a missing requirement, an agent that was never
+    /// ready.
     NotRun,
-    /// The user ended it.
+    /// The user ended the run.
     Interrupted,
 }
 
 impl Outcome {
-    /// Whether the trial says something about the agent, so that it enters the scores.
+    /// Returns whether the trial says something about the agent and counts in the means.
     pub fn is_scored(self) -> bool {
         matches!(self, Self::Passed | Self::Failed | Self::AgentError)
     }
 
-    /// It in a few words.
+    /// Returns a short title for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -159,7 +161,7 @@ impl Outcome {
             Self::AgentError => "agent error",
             Self::ModelError => "model error",
             Self::EvaluatorError => "evaluator error",
-            Self::EnvVarsError => "environment error",
+            Self::EnvironmentError => "environment error",
             Self::HarnessError => "harness error",
             Self::NotRun => "not run",
             Self::Interrupted => "interrupted",
@@ -167,25 +169,25 @@ impl Outcome {
     }
 }
 
-/// The sorts of things that can be wrong.
+/// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// An expectation of the scenario is not met.
     Assertion,
-    /// The transcript is not what the snapshot says, or there is no snapshot.
+    /// The transcript differs from the snapshot, or there is no snapshot.
     Snapshot,
-    /// The evaluator says that the evaluation failed, or it was canceled.
+    /// The evaluator reported that the evaluation failed or was canceled.
     EvaluationFailed,
     /// The evaluator refused the request.
     EvaluationRejected,
-    /// The evaluation was carried out, and the agent did not reach the goal or the score.
+    /// The evaluation completed, but the agent did not reach the goal or the score.
     GoalMissed,
-    /// A scenario that must fail did not, or not as it should.
+    /// A scenario that must fail passed, or failed in another way.
     UnexpectedEnd,
     /// The scenario file cannot be read.
     Unreadable,
-    /// Something that the scenario requires is not installed; it did not run.
+    /// Something that the scenario requires is not installed, so it did not run.
     MissingRequirement,
     /// Something that the scenario requires cannot be installed.
     InstallFailed,
@@ -195,13 +197,13 @@ pub enum ProblemKind {
     NeverReady,
     /// A program of the trial ended by itself after it had been ready.
     Crashed,
-    /// Nothing happened for too long, or the whole took too long.
+    /// Nothing happened for too long, or the trial took too long.
     Hung,
-    /// Somebody said something that is not the protocol, or could not be reached.
+    /// A party sent something that is not the protocol, or could not be reached.
     Protocol,
     /// The environment broke.
     Environment,
-    /// The model could not be asked.
+    /// The language model could not be used.
     Model,
     /// The harness itself broke: no port, no disk.
     Harness,
@@ -210,7 +212,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Whose fault it is where nobody knows better.
+    /// Returns the party that is at fault unless more is known.
     fn owner(self) -> Owner {
         match self {
             Self::Assertion
@@ -234,7 +236,7 @@ impl ProblemKind {
         }
     }
 
-    /// It in a few words.
+    /// Returns a short title for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Assertion => "expectation not met",
@@ -258,7 +260,7 @@ impl ProblemKind {
         }
     }
 
-    /// A problem of this kind, the fault of whom it mostly is.
+    /// Returns a problem of this kind with its default owner.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "callers have made the message for this and need it no more"
@@ -272,7 +274,7 @@ impl ProblemKind {
     }
 }
 
-/// An error and what caused it, on one line.
+/// Returns an error and its causes on one line.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut inner = error;
@@ -317,7 +319,7 @@ mod tests {
             ),
             (
                 Owner::Environment,
-                Outcome::EnvVarsError,
+                Outcome::EnvironmentError,
                 Exit::Infrastructure,
             ),
             (Owner::Harness, Outcome::HarnessError, Exit::Infrastructure),
@@ -329,8 +331,10 @@ mod tests {
 
     #[test]
     fn a_broken_machine_wins_over_a_bad_agent() {
-        assert!(Outcome::EnvVarsError > Outcome::AgentError);
+        assert!(Outcome::EnvironmentError > Outcome::AgentError);
         assert!(Outcome::AgentError > Outcome::Failed);
         assert!(!Outcome::ModelError.is_scored() && Outcome::AgentError.is_scored());
+        let written = serde_json::to_value(Outcome::EnvironmentError).unwrap();
+        assert_eq!(written, "environment-error");
     }
 }

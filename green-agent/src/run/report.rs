@@ -1,4 +1,4 @@
-//! What came of a run: the data that every report shows.
+//! The results of a run: the data that every report shows.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,24 +11,24 @@ use super::problem::{Outcome, Problem, ProblemKind};
 use crate::assessment::Assessment;
 use bridge_program::Exit;
 
-/// What came of one trial of a scenario.
+/// The result of one trial of a scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialReport {
-    /// Which trial, from 1.
+    /// The number of the trial, from 1.
     pub trial: u32,
-    /// What is wrong; nothing if it passed.
+    /// The problems; empty if the trial passed.
     pub problems: Vec<Problem>,
-    /// How it ended, which follows from the problems.
+    /// The outcome, which follows from the problems.
     pub outcome: Outcome,
-    /// What the evaluator said, if it came so far.
+    /// The evaluator's assessment, if there is one.
     pub assessment: Option<Assessment>,
     /// The results as AgentBeats collects them.
     pub results: Vec<serde_json::Value>,
-    /// Who stood behind each address of the transcript: roles by origin.
+    /// The party behind each address of the transcript: roles by origin (scheme, host and port).
     pub parties: BTreeMap<String, String>,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     pub seconds: f64,
-    /// Where its transcript and the agents' output lie.
+    /// The folder of its transcript and the agents' output.
     pub folder: Option<PathBuf>,
 }
 
@@ -38,15 +38,15 @@ pub struct TrialReport {
 pub enum Verdict {
     /// Every trial passed.
     Passed,
-    /// It failed, as its sidecar says that it must.
+    /// It failed in the way that its sidecar describes.
     FailedAsExpected,
-    /// Some trial did not pass.
+    /// At least one trial did not pass.
     Failed,
-    /// It did not run, for want of something that it requires.
+    /// It did not run, because something that it requires is missing.
     NotRun,
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScenarioReport {
     /// Its name.
@@ -55,33 +55,33 @@ pub struct ScenarioReport {
     pub path: PathBuf,
     /// How it ended.
     pub verdict: Verdict,
-    /// What it contributes to the program's exit code.
+    /// Its contribution to the program's exit code.
     pub exit: Exit,
-    /// Its trials, in order; one for a scenario that could not even start.
+    /// Its trials, in order. A scenario that could not start has one.
     pub trials: Vec<TrialReport>,
-    /// How many trials ended in which way.
+    /// The number of trials by outcome.
     pub outcomes: BTreeMap<Outcome, usize>,
-    /// The mean of each metric over the trials that say something about the agent: those that passed,
-    /// failed, or ended by the agent's own error, which counts as 0. The others stand in `outcomes` only.
+    /// The mean of each metric over the trials that say something about the agent: those that passed, failed,
+    /// or ended by the agent's own error, which counts as 0. All others are counted in `outcomes` only.
     pub means: BTreeMap<String, f64>,
 }
 
-/// The metrics that say what an agent's work is worth, and are 0 for one that broke off.
+/// The metrics that measure the agent's work; they are 0 for an agent that crashed or hung.
 const WORTH: [&str; 3] = ["score", "success", "reward"];
 
-/// What came of everything.
+/// The result of a whole run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RunReport {
     /// Every scenario, in the order of the files.
     pub scenarios: Vec<ScenarioReport>,
-    /// What the program exits with.
+    /// The exit code of the program.
     pub exit: Exit,
-    /// How long it took, in seconds.
+    /// The duration in seconds.
     pub seconds: f64,
 }
 
 impl TrialReport {
-    /// A trial that never began.
+    /// Returns the report of a trial that did not begin.
     pub fn not_begun(problem: Problem) -> Self {
         Self {
             trial: 1,
@@ -95,20 +95,20 @@ impl TrialReport {
         }
     }
 
-    /// With one more problem, which is told first.
+    /// Adds a problem, which is shown first.
     pub(super) fn add(&mut self, problem: Problem) {
         self.outcome = self.outcome.max(problem.outcome());
         self.problems.insert(0, problem);
     }
 
-    /// What it would make the program exit with.
+    /// Returns the exit code that this trial alone would cause.
     pub fn exit(&self) -> Exit {
         let exits = self.problems.iter().map(Problem::exit);
         exits.max().unwrap_or_default()
     }
 
-    /// What it enters a metric's mean with; `None` if it says nothing about the agent. An agent that broke
-    /// off has reached nothing.
+    /// Returns the value that enters a metric's mean; `None` if the trial says nothing about the agent. An
+    /// agent that crashed or hung has 0.
     fn metric(&self, name: &str) -> Option<f64> {
         let said = self.assessment.as_ref();
         let said = said.and_then(|said| said.metrics.get(name).copied());
@@ -117,7 +117,7 @@ impl TrialReport {
             Outcome::AgentError => WORTH.contains(&name).then_some(0.0),
             Outcome::ModelError
             | Outcome::EvaluatorError
-            | Outcome::EnvVarsError
+            | Outcome::EnvironmentError
             | Outcome::HarnessError
             | Outcome::NotRun
             | Outcome::Interrupted => None,
@@ -126,7 +126,7 @@ impl TrialReport {
 }
 
 impl ScenarioReport {
-    /// Sums up the trials.
+    /// Combines the reports of the trials.
     pub fn new(name: String, path: PathBuf, trials: Vec<TrialReport>) -> Self {
         let exit = trials
             .iter()
@@ -159,7 +159,7 @@ impl ScenarioReport {
         }
     }
 
-    /// Everything that is wrong with it, trial by trial.
+    /// Returns all problems, trial by trial.
     pub fn problems(&self) -> impl Iterator<Item = (&TrialReport, &Problem)> {
         self.trials
             .iter()
@@ -168,7 +168,7 @@ impl ScenarioReport {
 }
 
 impl RunReport {
-    /// Sums up the scenarios.
+    /// Combines the reports of the scenarios.
     pub fn new(scenarios: Vec<ScenarioReport>, seconds: f64) -> Self {
         let exit = scenarios
             .iter()
@@ -182,7 +182,7 @@ impl RunReport {
         }
     }
 
-    /// How many scenarios ended so.
+    /// Returns how many scenarios have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.scenarios
             .iter()
@@ -246,7 +246,7 @@ mod tests {
         let broken = ProblemKind::Hung.because("x").owned_by(Owner::Environment);
         let report = report(vec![trial(Some(0.0), Some(broken)), trial(Some(1.0), None)]);
         assert_eq!(report.means["score"], 1.0);
-        assert_eq!(report.outcomes[&Outcome::EnvVarsError], 1);
+        assert_eq!(report.outcomes[&Outcome::EnvironmentError], 1);
         assert_eq!(report.exit, Exit::Infrastructure);
     }
 }

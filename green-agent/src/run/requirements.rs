@@ -1,4 +1,4 @@
-//! What the agents of a scenario require of this machine: found, installed, or told to be missing.
+//! Finds or installs what the agents of a scenario require, or reports it as missing.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -11,10 +11,10 @@ use crate::{
     scenario::model::{Agent, Requirement, Scenario, Start},
 };
 
-/// What agents need and where it is, by the set of requirements.
+/// The prepared environments by their set of requirements.
 pub(super) type Installed = BTreeMap<BTreeSet<Requirement>, Prepared>;
 
-/// What one agent requires: its own and the scenario's. What runs already requires nothing.
+/// Returns the requirements of one agent: its own and the scenario's. An agent that runs already has none.
 pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requirement> {
     match agent.start {
         Start::Program { .. } | Start::Client { .. } => scenario
@@ -32,7 +32,7 @@ pub(super) fn requirements(scenario: &Scenario, agent: &Agent) -> BTreeSet<Requi
     }
 }
 
-/// Sees to it that what the agents require is there.
+/// Prepares everything that the agents require.
 pub(super) async fn prepare(
     scenario: &Scenario,
     options: &RunOptions,

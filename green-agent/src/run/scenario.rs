@@ -1,4 +1,5 @@
-//! One scenario: read it, see to what it requires, run its trials, hold them against its sidecar.
+//! Runs one scenario: reads it, prepares what it requires, runs its trials, and compares them with its
+//! sidecar.
 
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -12,7 +13,7 @@ use super::{
 use crate::scenario::{expected::ExpectedFailure, files::Found, model::Scenario, parse, supplied};
 use bridge_program::Exit;
 
-/// Runs one scenario to its report. Each of its trials, and what it requires, waits for one of the places.
+/// Runs one scenario and returns its report. The installation and each trial wait for one of the `places`.
 pub(super) async fn run(found: &Found, options: &RunOptions, places: &Semaphore) -> ScenarioReport {
     let trials = trials(found, options, places).await;
     let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
@@ -50,7 +51,7 @@ async fn trials(found: &Found, options: &RunOptions, places: &Semaphore) -> Vec<
     join_all(trials).await
 }
 
-/// Completes a scenario that does not say how its agents are started.
+/// Completes a scenario that does not say how to start its agents.
 pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<(), Problem> {
     let applied = options.supplied.apply(scenario);
     applied.map_err(|error| ProblemKind::NotStarted.because(error))?;
@@ -65,7 +66,8 @@ pub(super) fn supply(scenario: &mut Scenario, options: &RunOptions) -> Result<()
     Err(ProblemKind::NotStarted.because(lines.join("\n")))
 }
 
-/// A place to run in. A run that was ended gives none: nothing is started any more.
+/// Waits for a place in the queue. Returns none once the run was interrupted, so that nothing more is
+/// started.
 async fn place<'a>(
     options: &RunOptions,
     places: &'a Semaphore,
@@ -84,9 +86,10 @@ fn is_interrupted(report: &ScenarioReport) -> bool {
         .any(|(_, problem)| problem.kind == ProblemKind::Interrupted)
 }
 
-/// A scenario with a sidecar passes if each of its trials fails in just that way.
+/// Compares with a sidecar: the scenario passes if each of its trials fails in the way that the sidecar
+/// describes.
 fn hold_against(sidecar: &ExpectedFailure, mut report: ScenarioReport) -> ScenarioReport {
-    // What is missing on this machine says nothing about how the scenario fails elsewhere.
+    // A requirement that is missing on this machine says nothing about how the scenario fails elsewhere.
     let expects_missing = report
         .trials
         .iter()
@@ -126,7 +129,7 @@ fn is_as_wanted(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
         && !is_unlike_its_snapshot(sidecar, trial)
 }
 
-/// Whether the transcript is not the one that was accepted, and the sidecar does not say so.
+/// Returns whether the transcript differs from the accepted one although the sidecar does not expect that.
 fn is_unlike_its_snapshot(sidecar: &ExpectedFailure, trial: &TrialReport) -> bool {
     let mut problems = trial.problems.iter();
     problems.any(|problem| {

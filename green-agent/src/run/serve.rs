@@ -1,4 +1,4 @@
-//! `--serve-only`: starts a scenario's agents and keeps them until the user ends it.
+//! `--serve-only`: starts a scenario's agents and keeps them running until the user ends it.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use super::{
 };
 use crate::{participant::ready::wait_ready, scenario::model::Scenario};
 
-/// Why agents could not be served.
+/// The reason why agents could not be served.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ServeError(pub Problem);
 
-/// Starts the scenario's agents and waits; nothing is recorded or evaluated.
+/// Starts the scenario's agents and waits for the interrupt. Nothing is recorded or evaluated.
 ///
 /// # Errors
-/// If an agent cannot be started or does not become ready, or ends by itself.
+/// If an agent cannot be started, does not become ready, or ends by itself.
 pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), ServeError> {
     let mut scenario = scenario.clone();
     supply(&mut scenario, options).map_err(ServeError)?;
@@ -33,7 +33,7 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         TrialAgents::prepare(scenario, &installed, 1, &folder, Arc::new(|| ()), options)
             .map_err(ServeError)?;
     let hops = hops::hops(scenario, &agents);
-    // Nothing is recorded, so each hop leads where it leads.
+    // Nothing is recorded, so each hop uses the agent's own address.
     agents.fill_in(scenario, |hop| {
         let spec = hops.iter().find(|spec| spec.hop == *hop)?;
         Some(spec.upstream.clone())
@@ -44,7 +44,7 @@ pub async fn serve(scenario: &Scenario, options: &RunOptions) -> Result<(), Serv
         for handle in &agents.handles {
             ready(handle, scenario, &processes, options).await?;
         }
-        // Nothing is evaluated, so a crash is nobody's failure.
+        // Nothing is evaluated, so a crash is not counted as the agent's failure.
         let crash = watch::crash_of(&processes, scenario).await;
         Err(crash.owned_by(Owner::Harness))
     };

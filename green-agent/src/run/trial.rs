@@ -1,4 +1,4 @@
-//! One trial: agents are started, the evaluator assesses, agents are stopped, the outcome is judged.
+//! Runs one trial: starts the agents, waits for the evaluation, stops the agents, judges the outcome.
 
 use std::{
     collections::BTreeMap,
@@ -41,7 +41,7 @@ use crate::{
     transcript::{Content, Transcript},
 };
 
-/// What a trial has at hand.
+/// The inputs of a trial.
 struct Trial<'a> {
     scenario: &'a Scenario,
     number: u32,
@@ -49,7 +49,7 @@ struct Trial<'a> {
     options: &'a RunOptions,
 }
 
-/// What stands ready while a trial goes on.
+/// What is set up while a trial runs.
 struct RunningTrial<'a> {
     agents: &'a TrialAgents,
     episode_setup: Option<&'a EpisodeSetup>,
@@ -57,7 +57,7 @@ struct RunningTrial<'a> {
     transcript: &'a Transcript,
 }
 
-/// Runs one trial. Whatever happens, its agents have ended when it returns.
+/// Runs one trial. All its agents have ended when it returns, whatever happened.
 pub(super) async fn run(
     found: &Found,
     scenario: &Scenario,
@@ -92,8 +92,9 @@ pub(super) async fn run(
     judge::judge(&case, transcript.as_ref(), seen, begun.elapsed())
 }
 
-/// A scenario that must fail is never accepted: its snapshot is perhaps what it must fail by. Named on
-/// the command line it can be.
+/// Returns the snapshot mode of a scenario. A snapshot of a scenario that must fail is never accepted as part
+/// of a folder: the difference may be the expected failure. It can be accepted when the scenario is named on
+/// the command line.
 fn snapshots(found: &Found, mode: SnapshotMode) -> SnapshotMode {
     match (&found.sidecar, mode) {
         (Some(_), SnapshotMode::Accept) => SnapshotMode::Check,
@@ -154,7 +155,7 @@ impl Trial<'_> {
         Ok(transcript)
     }
 
-    /// Everything between the first agent's start and the evaluation's end.
+    /// Runs the trial from the start of the first agent to the end of the evaluation.
     async fn perform(
         &self,
         running: &RunningTrial<'_>,
@@ -211,7 +212,7 @@ impl Trial<'_> {
                 text: masker.mask_text(text),
             });
         });
-        // On the heap, because a whole conversation's state would weigh on every future around it.
+        // Boxed, because the state of a whole conversation would otherwise enlarge every future around it.
         let assessing = Box::pin(async {
             match EvaluationCaller::of(self.scenario, running.agents, running.recorder) {
                 Some(caller) => {
@@ -262,9 +263,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Whether the program that ended had said all that it had to say: what was said before the end
-    /// decides. An evaluator has done its part once there is an assessment, a participant that ended in good
-    /// order once the evaluation has completed.
+    /// Returns whether the program that ended had finished its part. An evaluator has once there is an
+    /// assessment; a participant that exited with success has once the evaluation has completed.
     fn had_done_its_part(
         &self,
         watched: &WatchOutcome<Result<Assessment, EvaluationError>>,
@@ -280,7 +280,7 @@ impl Trial<'_> {
         }
     }
 
-    /// A failed evaluation with a broken connection in its transcript is perhaps an agent's crash.
+    /// Looks for the crash of an agent behind a failed evaluation whose transcript has a broken connection.
     async fn look_for_crash(
         &self,
         transcript: &Transcript,
@@ -321,7 +321,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Who stands behind each address: its own, and the recorder's in front of it.
+    /// Returns the role behind each address: the agent's own, and the recorder's in front of it.
     fn parties(
         &self,
         agents: &TrialAgents,
@@ -359,8 +359,8 @@ impl Trial<'_> {
     }
 }
 
-/// Starts the agents one after the other; those that were started stand in `processes` even if a later
-/// one could not be.
+/// Starts the agents one after the other. Those that were started are in `processes` even if a later one
+/// could not be.
 pub(super) fn start(
     agents: &TrialAgents,
     episode_setup: Option<&EpisodeSetup>,
@@ -368,7 +368,7 @@ pub(super) fn start(
 ) -> Result<(), Problem> {
     for handle in &agents.handles {
         match &handle.start {
-            // Those that call begin when there is somebody to call.
+            // Agents that call are started later, once the green agent is ready.
             AgentStart::None | AgentStart::Client(_) | AgentStart::Caller(_) => {}
             AgentStart::Hosted {
                 local_server,
@@ -387,7 +387,7 @@ pub(super) fn start(
     Ok(())
 }
 
-/// What shows that an agent is ready.
+/// Returns what shows that an agent is ready.
 pub(super) fn awaited(listens: Listens) -> Awaited {
     match listens {
         Listens::Agent => Awaited::Card,

@@ -1,4 +1,4 @@
-//! Watches over an evaluation: agents that end by themselves, silence, the clock, the user.
+//! Watches an evaluation for agents that end by themselves, silence, time limits and the user's interrupt.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use crate::{
     transcript::Transcript,
 };
 
-/// How long the evaluator may still say what it makes of an agent that crashed.
+/// How long the evaluator may still take to finish its assessment of an agent that crashed.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// How long a broken connection may take to show as the end of the agent's process.
+/// How long to wait for an agent's process to end after its connection broke.
 const CRASH_SHOWS: Duration = Duration::from_secs(1);
 
-/// What became of an evaluation, and what went wrong around it.
+/// The outcome of an evaluation, and the problem that interrupted it.
 pub(super) struct WatchOutcome<T> {
     pub(super) outcome: Option<T>,
     pub(super) problem: Option<Problem>,
@@ -35,7 +35,7 @@ pub(super) struct ExitedAgent {
     pub(super) exit: AgentExit,
 }
 
-/// Lets `evaluation` run until it ends or something else ends it.
+/// Runs `evaluation` until it ends or something interrupts it.
 pub(super) async fn watch<T>(
     evaluation: impl Future<Output = T>,
     agents: &[AgentProcess],
@@ -64,18 +64,18 @@ pub(super) async fn watch<T>(
     }
 }
 
-/// An agent whose connection broke has perhaps crashed: waits a moment for its process to show it.
+/// Waits a moment for the crash of an agent whose connection broke, and returns it as a problem.
 pub(super) async fn crash_behind(agents: &[AgentProcess], scenario: &Scenario) -> Option<Problem> {
     timeout(CRASH_SHOWS, crash_of(agents, scenario)).await.ok()
 }
 
-/// Comes when one of the agents ends by itself; never if there are none.
+/// Waits until one of the agents ends by itself; forever if there are none.
 pub(super) async fn crash_of(agents: &[AgentProcess], scenario: &Scenario) -> Problem {
     let (agent, exit) = first_exit(agents).await;
     crashed(agent, exit, scenario)
 }
 
-/// Whom the others waited for when nothing happened any more.
+/// Returns the party that the others were waiting for when nothing happened any more.
 fn awaited_in(transcript: &Transcript, scenario: &Scenario) -> Owner {
     let entries = transcript.entries();
     entries.map_or(Owner::Harness, |entries| owner::awaited(scenario, &entries))
@@ -102,7 +102,7 @@ fn crashed(agent: &AgentProcess, exit: AgentExit, scenario: &Scenario) -> Proble
     ProblemKind::Crashed.because(message).owned_by(owner)
 }
 
-/// Comes when nothing has happened for too long, or the whole has taken too long.
+/// Waits until nothing has happened for too long, or the whole trial has taken too long.
 async fn too_long(transcript: &Transcript, limits: &Timeouts) -> Problem {
     let end = Instant::now() + limits.total;
     loop {
@@ -126,7 +126,7 @@ async fn too_long(transcript: &Transcript, limits: &Timeouts) -> Problem {
     }
 }
 
-/// Stops every agent, all at once, the limit being that of each.
+/// Stops all agents at the same time; `grace` is the time limit for each.
 pub(super) async fn stop(agents: Vec<AgentProcess>, grace: Duration) {
     join_all(agents.iter().map(|agent| agent.stop(grace))).await;
 }
