@@ -1,11 +1,13 @@
-//! Waiting for an answer that the disk has no room for.
+//! Waiting for an answer: one that the disk has no room for, and one that comes in pieces.
 
 use std::sync::{Arc, atomic::Ordering};
 
 use async_trait::async_trait;
 use bridge_protocol::a2a::{
-    AgentCard, ErrorKind, Message, Part, Role, SendMessageRequest, SendMessageResponse, TaskState,
+    AgentCard, ErrorKind, Message, Part, Role, SendMessageRequest, SendMessageResponse,
+    StreamResponse, TaskState,
 };
+use futures_util::StreamExt as _;
 use tokio::sync::Semaphore;
 
 use super::*;
@@ -98,4 +100,27 @@ async fn who_waits_for_an_answer_that_is_lost_is_told() {
     patient.may_answer.add_permits(1);
     let error = waiting.await.unwrap().unwrap_err();
     assert_eq!(error.kind, ErrorKind::Internal, "{error}");
+}
+
+#[tokio::test]
+async fn who_keeps_up_with_a_task_has_no_log_read_for_it() {
+    let store = Arc::new(Troubled::new(Arc::new(MemoryStore::new())));
+    let (service, patient) = serving(store.clone());
+    let context = Context::new("patient", Caller::anonymous());
+    let message = Message::new("m-1", Role::User, vec![Part::text("hello")]);
+    let request = SendMessageRequest::new(message);
+    let items = service.send_streaming_message(&context, request).await;
+    let answering = async {
+        patient.has_begun.acquire().await.unwrap().forget();
+        patient.may_answer.add_permits(1);
+    };
+    let (items, ()) = tokio::join!(items.unwrap().collect::<Vec<_>>(), answering);
+    let responses = items.into_iter().map(|item| item.unwrap().response);
+    let responses: Vec<StreamResponse> = responses.collect();
+    assert!(
+        matches!(&responses[..], [StreamResponse::Task(_), StreamResponse::StatusUpdate(end)]
+            if end.status.state == TaskState::Completed),
+        "{responses:?}"
+    );
+    assert_eq!(store.reads.load(Ordering::SeqCst), 0);
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::{Event, Seq, StoreError, Stored, event::in_millis};
+use super::{
+    Event, Seq, StoreError, Stored,
+    event::{in_millis, shown_time},
+};
 
 /// Events that are appended to a task, all or none. They are one record, so they cost one write.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,14 +33,15 @@ impl Append {
         if self.events.is_empty() {
             return Err(self.invalid("there are none"));
         }
-        if self.message_ids().any(|(id, _)| !ids.insert(id)) {
+        let has_many = self.message_ids().nth(1).is_some();
+        if has_many && self.message_ids().any(|(id, _)| !ids.insert(id)) {
             return Err(self.invalid("two messages have the same id"));
         }
         self.time = in_millis(self.time);
-        let timestamp = format!("{:.3}", self.time);
+        let time = self.time;
         for event in &mut self.events {
             if let Event::Status { status, .. } = event {
-                status.timestamp = Some(timestamp.clone());
+                status.timestamp = Some(shown_time(time));
             }
         }
         Ok(self)

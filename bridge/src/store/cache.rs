@@ -2,15 +2,15 @@
 //!
 //! A cached task is only a place to start from: whoever takes it compares its number with the head's and
 //! applies what happened since. So nothing here can be out of date, and a writer may tell of its append
-//! or not. What it tells is applied when somebody asks for the task: mostly those who had the task before have let it go
+//! or not. While somebody has the task, what is told is applied when it is asked for next: mostly they have let it go by
 //! then, and it need not be copied.
 
 use std::{
     mem::take,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Head, Seq, Snapshot, Stored, Unordered};
+use super::{Append, Head, Seq, Snapshot, Unordered};
 
 /// So many appends to a task wait at most until they are applied.
 const LATER: usize = 64;
@@ -37,7 +37,7 @@ struct Held {
 pub(crate) struct Cached {
     pub(crate) snapshot: Snapshot,
     /// What was appended to it and is to be applied, oldest first.
-    later: Vec<Vec<Stored>>,
+    later: Vec<Append>,
     pub(crate) bytes: usize,
 }
 
@@ -53,8 +53,7 @@ impl Cached {
 
     /// The last event that is known of it.
     fn seq(&self) -> Seq {
-        let newest = self.later.last().and_then(|events| events.last());
-        newest.map_or(self.snapshot.seq, |stored| stored.seq)
+        self.later.last().map_or(self.snapshot.seq, Append::last)
     }
 
     /// The task after exactly this event.
@@ -65,12 +64,29 @@ impl Cached {
         })
     }
 
+    /// Has the task go along with an append, now if nobody else has it.
+    fn take(&mut self, append: Append) {
+        let is_ours = self.later.is_empty() && Arc::get_mut(&mut self.snapshot.task).is_some();
+        match is_ours {
+            true => self.apply(append),
+            false => self.later.push(append),
+        }
+        if self.later.len() >= LATER {
+            self.settle();
+        }
+    }
+
     /// Applies what waits for it.
     fn settle(&mut self) {
-        let later = take(&mut self.later).into_iter();
-        for stored in later.flatten() {
-            self.snapshot.apply(stored);
+        for append in take(&mut self.later) {
+            self.apply(append);
         }
+    }
+
+    fn apply(&mut self, append: Append) {
+        append
+            .into_stored()
+            .for_each(|stored| self.snapshot.apply(stored));
     }
 }
 
@@ -114,24 +130,20 @@ impl Cache {
         }
     }
 
-    /// Tells of an append, whose events take so many bytes, and that led to `head`. A new task comes here, one that is
-    /// here goes along.
-    pub(crate) fn advance(&self, head: &Head, events: Vec<Stored>, bytes: usize) {
-        let before = head.seq - events.len() as Seq;
+    /// Tells of an append that takes so many bytes and led to `head`. A new task comes here, one that is here
+    /// goes along.
+    pub(crate) fn advance(&self, head: &Head, append: Append, bytes: usize) {
         let mut held = self.lock();
-        let known = match before {
+        let known = match append.expected {
             0 => Some((head.task.clone(), Cached::empty(head))),
-            before => {
+            expected => {
                 let known = held.remove(&head.task);
-                known.filter(|(_, known)| known.seq() == before)
+                known.filter(|(_, known)| known.seq() == expected)
             }
         };
         if let Some((task, mut cached)) = known {
             cached.bytes += bytes;
-            cached.later.push(events);
-            if cached.later.len() >= LATER {
-                cached.settle();
-            }
+            cached.take(append);
             self.insert(held, task, cached);
         }
     }
@@ -177,8 +189,6 @@ impl Held {
 #[cfg(test)]
 mod tests {
     use bridge_protocol::a2a::{Metadata, Task, TaskState, TaskStatus};
-
-    use std::sync::Arc;
 
     use super::*;
     use crate::store::{
@@ -237,7 +247,7 @@ mod tests {
         let mut head = Head::after(None, &sample.caller, &created).unwrap();
         let append = sample.append(seq, 2, vec![event]);
         head.seq = append.last();
-        cache.advance(&head, append.into_stored().collect(), 10);
+        cache.advance(&head, append, 10);
     }
 
     #[test]
@@ -269,6 +279,7 @@ mod tests {
     fn what_waits_to_be_applied_has_a_bound() {
         let cache = Cache::new(1 << 20);
         tell(&cache, 0, Sample::new("t").created());
+        let _had = cache.get("t", 1).unwrap();
         for seq in 1..3 * LATER as Seq {
             tell(&cache, seq, status(TaskState::Working, "still"));
             let held = cache.lock();

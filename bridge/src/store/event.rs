@@ -1,5 +1,7 @@
 //! What can happen to a task.
 
+use std::fmt::Write as _;
+
 use bridge_protocol::a2a::{
     Artifact, Message, Metadata, StreamResponse, TaskArtifactUpdateEvent, TaskStatus,
     TaskStatusUpdateEvent,
@@ -199,6 +201,14 @@ impl Event {
 /// (specification 5.6.1).
 pub(crate) fn in_millis(time: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time)
+}
+
+/// The time as tasks show it (specification 5.6.1).
+pub(crate) fn shown_time(time: Timestamp) -> String {
+    let mut shown = String::with_capacity("2026-01-01T00:00:00.000Z".len());
+    // Writing to a string cannot fail.
+    let _ = write!(shown, "{time:.3}");
+    shown
 }
 
 /// Times are kept as milliseconds since 1970.

@@ -26,7 +26,7 @@ const UNIT: usize = 512;
 #[derive(Debug)]
 pub struct Watch {
     told: Arc<Mutex<Told>>,
-    task: String,
+    task: Arc<str>,
     watched: Weak<Watched>,
 }
 
@@ -163,7 +163,7 @@ pub struct Feed(Arc<Watched>);
 /// The tasks that somebody watches, and no others, with those who do.
 #[derive(Debug)]
 struct Watched {
-    tasks: Mutex<Unordered<String, Vec<Arc<Mutex<Told>>>>>,
+    tasks: Mutex<Unordered<Arc<str>, Vec<Arc<Mutex<Told>>>>>,
     room: Arc<Semaphore>,
 }
 
@@ -180,15 +180,14 @@ impl Feed {
     /// Begins to listen. A backend reads the head of the task afterwards and calls [`Feed::publish`] with it, so that
     /// the listener misses nothing that happened in between.
     pub fn watch(&self, task: &str) -> Watch {
-        let told = Arc::<Mutex<Told>>::default();
-        let mut tasks = lock(&self.0.tasks);
-        match tasks.get_mut(task) {
-            Some(listeners) => listeners.push(Arc::clone(&told)),
-            None => drop(tasks.insert(task.to_owned(), vec![Arc::clone(&told)])),
-        }
+        let (told, task) = (Arc::<Mutex<Told>>::default(), Arc::<str>::from(task));
+        lock(&self.0.tasks)
+            .entry(Arc::clone(&task))
+            .or_insert_with(|| Vec::with_capacity(1))
+            .push(Arc::clone(&told));
         Watch {
             told,
-            task: task.to_owned(),
+            task,
             watched: Arc::downgrade(&self.0),
         }
     }
@@ -210,7 +209,7 @@ impl Feed {
     /// Tells of an append as [`Feed::publish`] does. Its events come along where they are wanted and have room.
     pub fn publish_events(&self, head: &Arc<Head>, events: &Arc<[Stored]>) {
         let tasks = lock(&self.0.tasks);
-        let Some(listeners) = tasks.get(&head.task) else {
+        let Some(listeners) = tasks.get(&*head.task) else {
             return;
         };
         let (mut waiting, mut wakers) = (None, Vec::new());

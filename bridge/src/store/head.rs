@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Append, Created, Event, Seq, StoreError,
+    Append, Event, Seq, StoreError,
     event::{millis, optional_millis},
 };
 use crate::caller::Caller;
@@ -124,19 +124,12 @@ impl Head {
         if created.owner != *caller {
             return Err(append.invalid("expected that the owner is the caller"));
         }
-        let Created {
-            agent,
-            owner,
-            context_id,
-            client_id,
-            ..
-        } = created.clone();
         Ok(Self {
             task: append.task.clone(),
-            owner,
-            agent,
-            context_id,
-            client_id,
+            owner: created.owner.clone(),
+            agent: created.agent.clone(),
+            context_id: created.context_id.clone(),
+            client_id: created.client_id.clone(),
             seq: 1,
             state: TaskState::Submitted,
             status_time: append.time,

@@ -7,7 +7,7 @@ use bridge_protocol::{
     translate::answer,
 };
 
-use super::{Event, Head, Revised, Seq, Stored};
+use super::{Event, Head, Revised, Seq, Stored, event::shown_time};
 
 /// A task after a certain event.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ impl Snapshot {
         let task = Arc::make_mut(&mut self.task);
         match stored.event {
             Event::Created(created) => {
-                task.status.timestamp = Some(format!("{:.3}", stored.time));
+                task.status.timestamp = Some(shown_time(stored.time));
                 task.metadata = created.metadata;
             }
             Event::Message(message) => hear(task, message),
@@ -76,8 +76,8 @@ fn show(task: &mut Task, event: Event) {
     if let Event::Artifact { artifact, .. } = &event {
         answer::replaces(artifact, task);
     }
-    let context_id = task.context_id.clone().unwrap_or_default();
-    let shown = event.into_stream_response(task.id.clone(), context_id, &task.status);
+    // Whose it is changes nothing in the task.
+    let shown = event.into_stream_response(String::new(), String::new(), &task.status);
     if let Some(update) = shown {
         task.apply(update);
     }

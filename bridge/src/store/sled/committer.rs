@@ -6,7 +6,6 @@
 //! has looked at theirs. Tasks that are cached, and those who watch them, are told by whoever gets the answer.
 
 use std::{
-    mem::take,
     sync::Arc,
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -23,7 +22,7 @@ use super::{
     mend::Mender,
     reader::Reader,
 };
-use crate::store::{Head, StoreError, Stored, cache::Cache, feed::Feed};
+use crate::store::{Append, Head, StoreError, cache::Cache, feed::Feed};
 
 /// How many writes may wait; who comes then waits for room.
 const QUEUE: usize = 1024;
@@ -142,7 +141,8 @@ pub(super) struct Told {
 #[derive(Debug)]
 struct Durable {
     head: Arc<Head>,
-    events: Vec<Stored>,
+    /// There until it is told.
+    append: Option<Append>,
     bytes: usize,
     told: Told,
 }
@@ -150,14 +150,16 @@ struct Durable {
 impl Drop for Durable {
     fn drop(&mut self) {
         let Told { cache, feed } = &self.told;
-        let events = take(&mut self.events);
-        let shared = match feed.wants_events(&self.head.task) {
-            true => events.as_slice().into(),
+        let Some(append) = self.append.take() else {
+            return;
+        };
+        let events = match feed.wants_events(&self.head.task) {
+            true => append.clone().into_stored().collect(),
             false => Arc::default(),
         };
         // First the cache: those who are told read the task at once.
-        cache.advance(&self.head, events, self.bytes);
-        feed.publish_events(&self.head, &shared);
+        cache.advance(&self.head, append, self.bytes);
+        feed.publish_events(&self.head, &events);
     }
 }
 
@@ -316,7 +318,7 @@ impl Staged {
                 let durable = |head| Durable {
                     head,
                     bytes: prepared.json.len() + prepared.weight,
-                    events: prepared.append.into_stored().collect(),
+                    append: Some(prepared.append),
                     told: told.clone(),
                 };
                 drop(reply.send(settle(result, outcome).map(durable)));

@@ -54,6 +54,30 @@ fn a_folder_is_opened_once() {
     assert!(error.to_string().ends_with("is another bridge using it?"));
 }
 
+#[tokio::test]
+async fn what_is_durable_is_told_though_its_writer_has_left() {
+    let backend = Sled::new();
+    let store = backend.try_open().unwrap();
+    let sample = Sample::new("t");
+    sample.create(&store, 1).await;
+    let seq = sample.head(&store).await.seq;
+    let mut watch = store
+        .watch(&sample.caller, "t")
+        .await
+        .unwrap()
+        .with_events();
+    let append = sample.append(seq, 2, vec![Event::TurnEnded { turn: 1 }]);
+    tokio::select! {
+        biased;
+        appended = store.append(&sample.caller, append) => drop(appended.unwrap()),
+        // It has been asked for once, and is let go then.
+        () = std::future::ready(()) => {}
+    }
+    assert_eq!(watch.after(seq).await.unwrap().seq, seq + 1);
+    let events = watch.events(seq).unwrap();
+    assert_eq!(events[0].event, Event::TurnEnded { turn: 1 });
+}
+
 #[test]
 fn nobody_else_can_look_into_it() {
     let parent = tempfile::tempdir().unwrap();

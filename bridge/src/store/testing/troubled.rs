@@ -1,4 +1,4 @@
-//! A store in trouble: some of its calls fail, or panic.
+//! A store in trouble: some of its calls fail, or panic, and some are counted.
 
 use std::{
     collections::BTreeMap,
@@ -27,6 +27,8 @@ pub struct Troubled {
     pub panicking: AtomicUsize,
     /// How many of the next appends fail for good.
     pub unwritable: AtomicUsize,
+    /// How often a log was read.
+    pub reads: AtomicUsize,
 }
 
 impl Troubled {
@@ -37,6 +39,7 @@ impl Troubled {
             unreadable: AtomicUsize::new(0),
             panicking: AtomicUsize::new(0),
             unwritable: AtomicUsize::new(0),
+            reads: AtomicUsize::new(0),
         }
     }
 }
@@ -64,6 +67,7 @@ impl Store for Troubled {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
         self.store.read(caller, task, after, limit).await
     }
 
