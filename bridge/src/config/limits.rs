@@ -14,8 +14,8 @@ use super::{Period, Size};
 pub struct LimitsConfig {
     /// How large the body of a request may be; 16 MiB if absent.
     pub body: Option<Size>,
-    /// How much the bodies of all requests that are being read or answered may be together; 64 MiB if absent.
-    /// One address gets half of it.
+    /// How much the bodies of all requests that are being read or answered may be together, with all heads beyond 8 KiB;
+    /// 64 MiB if absent. One address gets half of it.
     pub bodies: Option<Size>,
     /// How much all turns that agents work on hold of their messages and tasks; 96 MiB if absent. Small ones
     /// have a quarter of it to themselves, and one caller gets half. A message for which there is no room is to be sent again later; one that waits for the turn

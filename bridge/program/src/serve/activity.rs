@@ -2,8 +2,9 @@
 //! costs no more than before; who watches looks now and then.
 
 use std::{
+    mem::take,
     sync::{
-        Mutex, OnceLock, PoisonError, Weak,
+        Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -11,7 +12,7 @@ use std::{
 
 use tokio::{sync::Notify, time::sleep};
 
-use super::{Limits, answer::Pace, outgoing};
+use super::{Limits, answer::Pace, gate::Held, outgoing};
 
 /// How often a connection is looked at that is being answered.
 const LOOK: Duration = Duration::from_secs(5);
@@ -50,6 +51,8 @@ pub(super) struct Activity {
     evicted: Notify,
     /// The answers of HTTP/2, whose readers are behind one by one.
     paces: Mutex<Vec<Weak<Pace>>>,
+    /// What the head that is being read holds of the bytes that all have together.
+    head: Mutex<Vec<Held>>,
 }
 
 impl Activity {
@@ -67,6 +70,7 @@ impl Activity {
             is_evicted: AtomicBool::new(false),
             evicted: Notify::new(),
             paces: Mutex::default(),
+            head: Mutex::default(),
         }
     }
 
@@ -83,11 +87,23 @@ impl Activity {
         self.open.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Bytes have come, the first ones of an HTTP/2 connection among them. Whether they can be of a head, and begin one.
-    pub(super) fn came(&self, is_http2: bool) -> (bool, bool) {
-        if is_http2 {
-            self.is_http2.store(true, Ordering::Relaxed);
-        }
+    /// HTTP/2 is spoken.
+    pub(super) fn speaks_http2(&self) {
+        self.is_http2.store(true, Ordering::Relaxed);
+    }
+
+    fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
+    /// Whether a head of HTTP/1 is being read.
+    pub(super) fn is_head(&self) -> bool {
+        let begun = self.begun.load(Ordering::Relaxed);
+        begun != 0 && self.open.load(Ordering::Relaxed) == 0 && !self.is_http2()
+    }
+
+    /// Bytes have come. Whether they can be of a head, and begin one.
+    pub(super) fn came(&self) -> (bool, bool) {
         let is_head = self.open.load(Ordering::Relaxed) == 0;
         let begins = is_head && self.begun.load(Ordering::Relaxed) == 0;
         if begins {
@@ -98,7 +114,7 @@ impl Activity {
 
     /// The reader took so many bytes.
     pub(super) fn took(&self, bytes: usize) {
-        if self.behind.load(Ordering::Relaxed) != 0 {
+        if self.is_behind() {
             self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
             self.moved.store(now(), Ordering::Relaxed);
         }
@@ -106,7 +122,7 @@ impl Activity {
 
     /// The reader takes nothing now.
     pub(super) fn is_full(&self) {
-        if self.behind.load(Ordering::Relaxed) == 0 {
+        if !self.is_behind() {
             let now = now();
             self.taken.store(0, Ordering::Relaxed);
             self.moved.store(now, Ordering::Relaxed);
@@ -116,9 +132,28 @@ impl Activity {
 
     /// The reader took everything.
     pub(super) fn is_flushed(&self) {
-        if self.behind.load(Ordering::Relaxed) != 0 {
+        if self.is_behind() {
             self.behind.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// Whether something waits for the reader to take it.
+    pub(super) fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed) != 0
+    }
+
+    /// A head that is being read holds this too.
+    pub(super) fn hold(&self, held: Held) {
+        self.held().push(held);
+    }
+
+    /// What the head held that was just read.
+    pub(super) fn head(&self) -> Vec<Held> {
+        take(&mut *self.held())
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Watches an answer whose reader may be behind though the connection is not.
@@ -201,7 +236,7 @@ impl Activity {
             self.begun.load(Ordering::Relaxed),
         );
         let is_asked = self.was_asked.load(Ordering::Relaxed);
-        let (left, why) = match (self.is_http2.load(Ordering::Relaxed), is_asked, begun) {
+        let (left, why) = match (self.is_http2(), is_asked, begun) {
             // Its frames need not be requests.
             (true, _, _) | (false, true, 0) => (left(since, limits.idle), "nothing is asked"),
             (false, false, _) => (left(since, limits.head), "nothing was asked"),
@@ -247,7 +282,7 @@ mod tests {
         activity.asked();
         activity.answered();
         assert!(activity.due(&limits()).is_ok());
-        activity.came(false);
+        activity.came();
         assert_eq!(activity.over(&limits()).await, "half a request was asked");
     }
 

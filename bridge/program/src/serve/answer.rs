@@ -91,7 +91,7 @@ impl Answer {
     }
 }
 
-type Polled = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
+pub(super) type Polled = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
 
 impl HttpBody for Answer {
     type Data = Bytes;

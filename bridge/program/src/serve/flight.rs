@@ -31,6 +31,7 @@ struct Inner {
     held: Mutex<Vec<Held>>,
     trouble: AtomicU8,
     is_told: AtomicBool,
+    is_read: AtomicBool,
 }
 
 impl Flight {
@@ -40,6 +41,7 @@ impl Flight {
             held: Mutex::default(),
             trouble: AtomicU8::new(0),
             is_told: AtomicBool::new(false),
+            is_read: AtomicBool::new(false),
         }))
     }
 
@@ -111,6 +113,15 @@ impl Flight {
         let trouble = self.trouble()?;
         self.0.is_told.store(true, Ordering::Relaxed);
         Some(trouble)
+    }
+
+    /// The body was read to its end, if there is one.
+    pub(super) fn read(&self) {
+        self.0.is_read.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.0.is_read.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_told(&self) -> bool {

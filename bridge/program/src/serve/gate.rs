@@ -1,4 +1,4 @@
-//! How many requests there are at once, and how many bytes their bodies have: in all, and of one address.
+//! How many requests there are at once, and how many bytes their heads and bodies have: in all, and of one address.
 
 use std::{
     collections::BTreeMap,
@@ -117,6 +117,14 @@ impl Share {
         let units = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(UNIT);
         let units = u32::try_from(units.min(self.most)).unwrap_or(u32::MAX);
         both([&self.bytes, &self.all_bytes], units).await
+    }
+
+    /// The same, if there is room now.
+    pub(super) fn bytes_now(&self, bytes: usize) -> Option<Held> {
+        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let own = self.bytes.clone().try_acquire_many_owned(units).ok()?;
+        let of_all = self.all_bytes.clone().try_acquire_many_owned(units).ok()?;
+        Some([own, of_all])
     }
 
     /// A place for a body that takes much, if there is one soon.

@@ -10,8 +10,8 @@ pub struct Limits {
     pub connections: usize,
     /// How many requests are answered at once, streams among them.
     pub requests: usize,
-    /// How many bytes the bodies of all requests that are being read or answered have together. One address
-    /// gets at most half of both.
+    /// How many bytes the bodies of all requests that are being read or answered have together, with all heads that
+    /// are large. One address gets at most half of both.
     pub bytes: usize,
     /// How long TLS may take to be agreed on.
     pub handshake: Duration,

@@ -10,6 +10,8 @@
 //! - `question`, `answer`: bodies, of requests and of responses
 //! - `flight`: a request while it is answered
 //! - `service`: one request and its answer
+//! - `talk`: what is spoken on a connection
+//! - `quiet`: event streams that have nothing to say at present
 //! - `early`: answers to what is no request yet
 //! - `outgoing`: large answers that are being sent
 
@@ -23,7 +25,9 @@ mod limits;
 mod listen;
 mod outgoing;
 mod question;
+mod quiet;
 mod service;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -37,10 +41,6 @@ use std::{
 };
 
 use axum::http::Extensions;
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto::Builder,
-};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -58,7 +58,9 @@ pub use service::{App, Unserved};
 use activity::Activity;
 use connections::Connections;
 use gate::Gate;
+use quiet::Slot;
 use service::{Asked, Refuse};
+use talk::Talk;
 use watched::Watched;
 
 /// How long a connection that is to be closed may still take for it.
@@ -73,16 +75,6 @@ const NO_FILE: Duration = Duration::from_millis(20);
 /// How many of those who came too late are told so at once, and how long each of them is listened to before that.
 const REFUSALS: usize = 64;
 const LISTENING: Duration = Duration::from_millis(500);
-
-/// What is read of a connection before it is used, and written before the reader has to take some, in bytes.
-const BUFFER: usize = 64 << 10;
-
-/// What an HTTP/2 client may send ahead: of one body, and of all.
-const STREAM_WINDOW: u32 = 256 << 10;
-const WINDOW: u32 = 512 << 10;
-
-/// How often an HTTP/2 client is asked whether it is there.
-const PING: Duration = Duration::from_secs(30);
 
 /// What happens on a connection before HTTP is spoken.
 pub trait Door: Clone + Send + Sync + 'static {
@@ -230,14 +222,15 @@ impl<D: Door> House<D> {
             activity: activity.clone(),
             share: self.gate.share(peer.ip()),
             limits: self.limits,
+            slot: Slot::default(),
         };
-        let io = TokioIo::new(Watched::new(io, activity.clone(), self.app.refuse));
-        let builder = builder();
-        let mut connection = pin!(builder.serve_connection(io, service));
+        let share = service.share.clone();
+        let io = Watched::new(io, activity.clone(), share, self.app.refuse);
+        let mut connection = Talk::new(io, service);
         let (mut stopped, mut is_stopping) = (self.stopped.clone(), false);
         loop {
             let why = tokio::select! {
-                served = connection.as_mut() => {
+                served = &mut connection => {
                     if let Err(error) = served {
                         tracing::debug!(%peer, %error, "a connection ended in disorder");
                     }
@@ -246,11 +239,11 @@ impl<D: Door> House<D> {
                 why = activity.over(&self.limits) => why,
                 _ = stopped.wait_for(|stopped| *stopped), if !is_stopping => {
                     is_stopping = true;
-                    connection.as_mut().graceful_shutdown();
+                    connection.graceful_shutdown();
                     continue;
                 }
             };
-            match last_look(connection.as_mut(), activity, &self.limits).await {
+            match last_look(Pin::new(&mut connection), activity, &self.limits).await {
                 Seen::Request => {}
                 Seen::End => return,
                 Seen::Nothing => {
@@ -261,7 +254,7 @@ impl<D: Door> House<D> {
         }
         // Who just asked something is still answered, unless that is why it is closed.
         if !activity.is_stuck() {
-            connection.as_mut().graceful_shutdown();
+            connection.graceful_shutdown();
             let _ = timeout(CLOSING, connection).await;
         }
     }
@@ -307,24 +300,6 @@ async fn last_look(
         Err(_) if activity.is_over(limits) => Seen::Nothing,
         Err(_) => Seen::Request,
     }
-}
-
-/// How HTTP is spoken; how long anything may take is watched by [`Activity`].
-fn builder() -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(None)
-        .max_buf_size(BUFFER);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(WINDOW)
-        .max_send_buf_size(BUFFER)
-        .keep_alive_interval(PING);
-    builder
 }
 
 /// Tells a client to come back, in the form that what it asks wants; one that says nothing soon is told in any.

@@ -174,6 +174,9 @@ impl Body for Question {
             Poll::Ready(Some(Ok(frame))) => {
                 this.moved = Instant::now();
                 this.received += frame.data_ref().map_or(0, |data| data.len() as u64);
+                if this.is_end_stream() {
+                    this.flight.read();
+                }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
@@ -182,6 +185,7 @@ impl Body for Question {
             }
             Poll::Ready(None) => {
                 this.inner = None;
+                this.flight.read();
                 Poll::Ready(None)
             }
             Poll::Pending => {

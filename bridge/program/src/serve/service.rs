@@ -7,7 +7,7 @@ use axum::{
     body::Body,
     extract::ConnectInfo,
     http::{
-        Extensions, HeaderValue, Request, Response, StatusCode, Version,
+        Extensions, HeaderMap, HeaderValue, Request, Response, StatusCode, Version,
         header::{CONNECTION, RETRY_AFTER},
         request::Parts,
     },
@@ -26,6 +26,8 @@ use super::{
     gate::Share,
     outgoing::Room,
     question::{Question, Trouble},
+    quiet::{self, Sent, Slot},
+    watched::FREE,
 };
 
 /// What is served, and how those are told who are not.
@@ -94,19 +96,23 @@ pub(super) struct Asked {
     pub(super) activity: Arc<Activity>,
     pub(super) share: Arc<Share>,
     pub(super) limits: Limits,
+    /// Where the connection finds a stream that it may take over.
+    pub(super) slot: Slot,
 }
 
 impl Service<Request<Incoming>> for Asked {
-    type Response = Response<Answer>;
+    type Response = Response<Sent>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Sent>, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let place = self.share.request();
-        let is_full = place.is_none();
-        let asking = Asking::new(self.activity.clone(), place);
         let flight = Flight::new(self.share.clone());
+        let is_full = place.is_none() || !self.has_room(&request, &flight);
+        let asking = Asking::new(self.activity.clone(), place);
         let version = request.version();
+        let goes_on = version == Version::HTTP_11 && !is_last(request.headers());
+        let slot = goes_on.then(|| self.slot.clone());
         let request = self.opened(request, &flight);
         let App { router, refuse } = self.app.clone();
         Box::pin(async move {
@@ -125,19 +131,50 @@ impl Service<Request<Incoming>> for Asked {
             };
             let room = response.extensions_mut().remove::<Room>();
             let is_http2 = version == Version::HTTP_2;
-            Ok(response.map(|body| Answer::new(body, room, asking, is_http2)))
+            // A body that is still to be read has to be read by HTTP.
+            let slot = slot.filter(|_| flight.is_read() && quiet::may_be(&response));
+            Ok(response.map(|body| {
+                let answer = Answer::new(body, room, asking, is_http2);
+                match slot {
+                    None => Sent::Whole(answer),
+                    Some(slot) => Sent::Lent(slot.lend(answer)),
+                }
+            }))
         })
     }
 }
 
 impl Asked {
+    /// Whether there is room for the request's head, which is held until the request lets go of all that it holds. What
+    /// was read of it on HTTP/1 is held already.
+    fn has_room(&self, request: &Request<Incoming>, flight: &Flight) -> bool {
+        let held = self.activity.head();
+        let is_held = request.version() < Version::HTTP_2;
+        held.into_iter().for_each(|held| flight.keep(held));
+        let size = request.headers().iter();
+        let size = size.map(|(name, value)| name.as_str().len() + value.len());
+        match size.sum() {
+            _ if is_held => true,
+            0..FREE => true,
+            size => {
+                let held = self.share.bytes_now(size);
+                let has_room = held.is_some();
+                held.into_iter().for_each(|held| flight.keep(held));
+                has_room
+            }
+        }
+    }
+
     /// The request as the app gets it.
     fn opened(&self, request: Request<Incoming>, flight: &Flight) -> Request<Body> {
         let (mut parts, body) = request.into_parts();
         parts.extensions.extend(self.known.clone());
         parts.extensions.insert(ConnectInfo(self.peer));
         let body = match body.is_end_stream() {
-            true => Body::empty(),
+            true => {
+                flight.read();
+                Body::empty()
+            }
             false => {
                 let head = (parts.version, &parts.headers);
                 Body::new(Question::new(body, head, flight.clone(), &self.limits))
@@ -158,6 +195,13 @@ fn told(status: StatusCode, why: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::from(why));
     *response.status_mut() = status;
     response
+}
+
+/// Whether the client wants the connection to be closed after the answer.
+fn is_last(headers: &HeaderMap) -> bool {
+    let named = headers.get_all(CONNECTION).iter();
+    let mut named = named.filter_map(|value| value.to_str().ok());
+    named.any(|value| value.to_ascii_lowercase().contains("close"))
 }
 
 /// The answer to a body that was not read to its end: the handler's own, if it knew of that.

@@ -50,8 +50,10 @@ async fn until(connection: &mut TcpStream, end: &str) -> String {
             }
         }
     };
-    timeout(PATIENCE, reading).await.expect("something comes");
-    String::from_utf8(read).unwrap()
+    let in_time = timeout(PATIENCE, reading).await.is_ok();
+    let read = String::from_utf8(read).unwrap();
+    assert!(in_time, "{end:?} comes after {read:?}");
+    read
 }
 
 /// All that comes until the connection is closed.
@@ -328,4 +330,139 @@ async fn what_is_asked_at_the_last_moment_is_read() {
         let gone = pin!(std::future::ready(()));
         assert_eq!(last_look(gone, &activity, &limits).await, Seen::End);
     }
+}
+
+/// What a stream says next, if it says anything more.
+type Says = mpsc::UnboundedSender<&'static str>;
+
+/// An app with event streams that say what they are told to: how to tell each one that is asked for, in their order.
+fn streaming() -> (Router, mpsc::UnboundedReceiver<Says>) {
+    let (told, streams) = mpsc::unbounded_channel();
+    let open = move |_: Bytes| {
+        let (says, said) = mpsc::unbounded_channel::<&str>();
+        told.send(says).unwrap();
+        let said = stream::unfold(said, async |mut said| {
+            let text = said.recv().await?;
+            Some((Ok::<_, Infallible>(text), said))
+        });
+        let kind = [("content-type", "text/event-stream")];
+        std::future::ready((kind, Body::from_stream(said)))
+    };
+    let router = app().route("/events", post(open));
+    (router, streams)
+}
+
+#[tokio::test]
+async fn a_quiet_stream_goes_on_and_the_next_request_is_answered() {
+    let (app, mut streams) = streaming();
+    let address = served(app, Limits::default()).await;
+    let asked = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    let chunked = "POST /events HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n";
+    let mut connection = connected(address, asked).await;
+    for next in [chunked, asked, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        let says = timeout(PATIENCE, streams.recv()).await.unwrap().unwrap();
+        let head = until(&mut connection, "\r\n\r\n").await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        assert!(head.contains("transfer-encoding: chunked"), "{head}");
+        says.send("one").unwrap();
+        assert_eq!(until(&mut connection, "one\r\n").await, "3\r\none\r\n");
+        // The next request may begin before the stream has ended.
+        let (begin, rest) = next.split_at(20);
+        connection.write_all(begin.as_bytes()).await.unwrap();
+        says.send("number two, longer").unwrap();
+        let two = "12\r\nnumber two, longer\r\n";
+        assert_eq!(until(&mut connection, two).await, two);
+        drop(says);
+        assert_eq!(until(&mut connection, "0\r\n\r\n").await, "0\r\n\r\n");
+        connection.write_all(rest.as_bytes()).await.unwrap();
+    }
+    assert!(until(&mut connection, "well").await.contains("200"));
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_client_leaves() {
+    let (app, mut streams) = streaming();
+    let address = served(app, Limits::default()).await;
+    let asked = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    let mut connection = connected(address, asked).await;
+    until(&mut connection, "\r\n\r\n").await;
+    let says = streams.recv().await.unwrap();
+    drop(connection);
+    timeout(PATIENCE, says.closed()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_after_which_nothing_is_wanted_closes_its_connection() {
+    let (app, mut streams) = streaming();
+    let address = served(app, Limits::default()).await;
+    for (version, close) in [("1.1", "Connection: Close\r\n"), ("1.0", "")] {
+        let asked = format!(
+            "POST /events HTTP/{version}\r\nHost: a\r\n{close}Content-Length: 2\r\n\r\n{{}}"
+        );
+        let mut connection = connected(address, &asked).await;
+        until(&mut connection, "\r\n\r\n").await;
+        let says = streams.recv().await.unwrap();
+        says.send("all").unwrap();
+        drop(says);
+        assert!(all(&mut connection).await.contains("all"), "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_waits_for_streams_and_closes_their_connections() {
+    let (app, mut streams) = streaming();
+    let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = Arc::new(Notify::new());
+    let stopped = stop.clone();
+    let serving = tokio::spawn(serve(
+        listener,
+        app,
+        async move { stopped.notified().await },
+    ));
+    let asked = "POST /events HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    let mut connection = connected(address, asked).await;
+    until(&mut connection, "\r\n\r\n").await;
+    let says = streams.recv().await.unwrap();
+    stop.notify_one();
+    says.send("the end").unwrap();
+    assert!(
+        until(&mut connection, "end\r\n")
+            .await
+            .ends_with("the end\r\n")
+    );
+    drop(says);
+    assert_eq!(all(&mut connection).await, "0\r\n\r\n");
+    timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn large_heads_have_so_much_together_and_small_ones_none_of_it() {
+    let limits = Limits {
+        bytes: 64 << 10,
+        ..Limits::default()
+    };
+    let address = served(app(), limits).await;
+    let half = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(20 << 10));
+    // One address has half of all: the first one holds 24 KiB of 32, and is read on.
+    let mut first = connected(address, &half).await;
+    let mut refused = connected(address, &half).await;
+    let answers = async {
+        tokio::select! {
+            one = all(&mut first) => (one, false),
+            other = all(&mut refused) => (other, true),
+        }
+    };
+    let (answer, is_other) = timeout(PATIENCE, answers).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("retry-after: 1"), "{answer}");
+    let mut small = connected(address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(until(&mut small, "well").await.contains("200"));
+    let held = if is_other { &mut first } else { &mut refused };
+    held.write_all(b"\r\n\r\n").await.unwrap();
+    assert!(until(held, "well").await.contains("200"));
+    // What it held is there again.
+    let whole = format!("{half}\r\n\r\n");
+    let mut next = connected(address, &whole).await;
+    assert!(until(&mut next, "well").await.contains("200"));
 }

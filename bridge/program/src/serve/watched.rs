@@ -1,7 +1,7 @@
 //! The bytes of a connection, which tell its activity.
 //!
 //! A head that is too large is answered by HTTP itself, before there is a request, with a status and no word. Here
-//! that is replaced by what clients of the app read.
+//! that is replaced by what clients of the app read. One for which there is no room among all is answered here.
 
 use std::{
     io,
@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::{
     activity::Activity,
     early,
+    gate::Share,
     service::{Refuse, Unserved},
 };
 
@@ -28,76 +29,150 @@ const TOO_LARGE: [&[u8]; 2] = [b"HTTP/1.1 431 ", b"HTTP/1.0 431 "];
 /// lost.
 const AWAY: usize = 4 << 20;
 
+/// What any head may have without asking, in bytes: what HTTP reads at first anyway.
+pub(super) const FREE: usize = 8 << 10;
+
 /// A connection that tells what it does.
 pub(super) struct Watched<I> {
     io: I,
     activity: Arc<Activity>,
-    /// How many bytes of what HTTP/2 begins with have come; absent once that is known.
-    begun: Option<usize>,
-    /// The beginning of the newest head.
+    share: Arc<Share>,
+    /// What was read already and is to be read once more.
+    again: Vec<u8>,
+    /// The beginning of the newest head, how much of it has come, and how much may come until more is asked for.
     head: Vec<u8>,
+    came: usize,
+    allowed: usize,
     refuse: Refuse,
-    /// What is said of a head that was too large, and how much was read away since then.
+    /// What is said of a head that is not read to its end, and how much was read away since then.
     instead: Option<(Vec<u8>, usize)>,
+    /// It was said before HTTP noticed anything, which then finds the connection at its end.
+    is_refused: bool,
 }
 
 impl<I> Watched<I> {
-    pub(super) fn new(io: I, activity: Arc<Activity>, refuse: Refuse) -> Self {
+    pub(super) fn new(io: I, activity: Arc<Activity>, share: Arc<Share>, refuse: Refuse) -> Self {
         Self {
             io,
             activity,
-            begun: Some(0),
+            share,
+            again: Vec::new(),
             head: Vec::new(),
+            came: 0,
+            allowed: FREE,
             refuse,
             instead: None,
+            is_refused: false,
         }
+    }
+
+    /// The same while nothing is asked: it needs not remember a head.
+    pub(super) fn answering(self) -> Self {
+        let head = Vec::new();
+        Self { head, ..self }
+    }
+
+    /// Has these bytes read before all that come.
+    pub(super) fn read_again(&mut self, bytes: Vec<u8>) {
+        self.again = bytes;
     }
 
     /// Takes note of bytes that came.
     fn came(&mut self, bytes: &[u8]) {
-        let is_http2 = self.is_http2(bytes);
-        let (is_head, begins) = self.activity.came(is_http2);
+        let (is_head, begins) = self.activity.came();
         if begins {
             self.head.clear();
+            (self.came, self.allowed) = (0, FREE);
         }
         if is_head {
             let room = early::LOOK.saturating_sub(self.head.len()).min(bytes.len());
             self.head.extend_from_slice(&bytes[..room]);
+            self.came += bytes.len();
         }
+    }
+
+    /// Whether more of a head can be read. Of HTTP/2 the request is counted, once it is there.
+    fn has_room(&mut self) -> bool {
+        if self.came < self.allowed || !self.activity.is_head() {
+            return true;
+        }
+        let Some(held) = self.share.bytes_now(self.allowed) else {
+            return false;
+        };
+        self.activity.hold(held);
+        self.allowed *= 2;
+        true
+    }
+
+    /// Has something else said than HTTP would.
+    fn say_instead(&mut self, why: Unserved) {
+        let answer = early::answer(self.refuse, &self.head, why);
+        self.instead = Some((answer, 0));
     }
 
     /// Whether these bytes tell of a head that is too large; then something else is said.
     fn replaces(&mut self, bytes: &[u8]) -> bool {
         let is_refusal = TOO_LARGE.iter().any(|begin| bytes.starts_with(begin));
         if is_refusal {
-            let answer = early::answer(self.refuse, &self.head, Unserved::Head);
-            self.instead = Some((answer, 0));
+            self.say_instead(Unserved::Head);
         }
         is_refusal
     }
+}
 
-    /// Whether these bytes end what HTTP/2 begins with.
-    fn is_http2(&mut self, bytes: &[u8]) -> bool {
-        let Some(begun) = self.begun else {
-            return false;
-        };
-        let rest = &HTTP2[begun..];
-        let common = rest.len().min(bytes.len());
-        let is_like = rest[..common] == bytes[..common];
-        let is_whole = is_like && common == rest.len();
-        self.begun = (is_like && !is_whole).then_some(begun + common);
-        is_whole
+impl<I: AsyncRead + Unpin> Watched<I> {
+    /// Reads the first bytes, which are to be read again, until it shows whether HTTP/2 is spoken.
+    pub(super) fn poll_is_http2(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        let mut bytes = [0; HTTP2.len()];
+        while HTTP2.starts_with(&self.again) && self.again.len() < HTTP2.len() {
+            let mut buffer = ReadBuf::new(&mut bytes[self.again.len()..]);
+            ready!(Pin::new(&mut self.io).poll_read(context, &mut buffer))?;
+            match buffer.filled() {
+                [] => break,
+                more => self.again.extend_from_slice(more),
+            }
+        }
+        let is_http2 = self.again == HTTP2;
+        if is_http2 {
+            self.activity.speaks_http2();
+        }
+        Poll::Ready(Ok(is_http2))
+    }
+
+    /// Reads what is to be read again, or else what comes.
+    fn poll_bytes(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.again.is_empty() {
+            return Pin::new(&mut self.io).poll_read(context, buffer);
+        }
+        let length = self.again.len().min(buffer.remaining());
+        let rest = self.again.split_off(length);
+        buffer.put_slice(&self.again);
+        self.again = rest;
+        Poll::Ready(Ok(()))
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Watched<I> {
+impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for Watched<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.is_refused && !self.has_room() {
+            self.is_refused = true;
+            self.say_instead(Unserved::Full);
+        }
+        if self.is_refused {
+            ready!(self.poll_instead(context))?;
+            ready!(Pin::new(&mut self.io).poll_shutdown(context))?;
+            return self.poll_away(context);
+        }
         let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.io).poll_read(context, buffer);
+        let polled = self.poll_bytes(context, buffer);
         if buffer.filled().len() > before {
             self.came(&buffer.filled()[before..]);
         }
