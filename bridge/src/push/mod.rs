@@ -59,7 +59,7 @@ pub use settings::{PushSettings, RetrySettings};
 pub use signature::Signature;
 pub use undelivered::Undelivered;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::Mutex;
 
@@ -74,8 +74,8 @@ use courier::Courier;
 use http::HttpCourier;
 use lanes::Lanes;
 use progress::Progress;
-use setting::Setting;
-use worker::Worker;
+use slots::Slots;
+use worker::Means;
 
 /// So many tasks can have their settings changed at once.
 const LOCKS: usize = 64;
@@ -88,7 +88,6 @@ pub struct Push(Arc<Shared>);
 struct Shared {
     book: Book,
     settings: PushSettings,
-    courier: Arc<dyn Courier>,
     metrics: Metrics,
     lanes: Arc<Lanes>,
     /// One task's settings are changed by one at a time, so that their number keeps its limit.
@@ -116,11 +115,21 @@ impl Push {
         settings: PushSettings,
         courier: Arc<dyn Courier>,
     ) -> Self {
-        Self(Arc::new(Shared {
-            book: Book::new(store, settings.seal.clone()),
-            lanes: Arc::new(Lanes::new(settings.limits())),
-            settings,
+        let book = Book::new(store.clone(), settings.seal.clone());
+        let means = Arc::new(Means {
+            book: book.clone(),
             courier,
+            metrics: metrics.clone(),
+            slots: Arc::new(Slots::new(settings.limits())),
+            retry: settings.retry,
+        });
+        let lanes = Lanes::new(move |key, stop| Box::pin(worker::run(means.clone(), key, stop)));
+        let listener: Weak<Lanes> = Arc::downgrade(&lanes);
+        store.listen(listener);
+        Self(Arc::new(Shared {
+            book,
+            lanes,
+            settings,
             metrics,
             changing: [const { Mutex::const_new(()) }; LOCKS],
         }))
@@ -143,7 +152,10 @@ impl Push {
                 Ok(Some(setting)) => {
                     open += 1;
                     self.0.metrics.push_open(&progress.agent, 1);
-                    self.start(key, setting, progress);
+                    match worker::rests(&self.0.book, &key, &setting, &progress).await {
+                        Some(read) => self.0.lanes.rest(&key, read),
+                        None => self.0.lanes.start(key),
+                    }
                 }
                 // The program may have ended after the first of both was written.
                 Ok(None) => self.0.book.done(&key).await?,
@@ -186,20 +198,6 @@ impl Push {
             }
         }
         Ok(progress)
-    }
-
-    fn start(&self, key: Key, setting: Setting, progress: Progress) {
-        let worker = Worker {
-            book: self.0.book.clone(),
-            courier: self.0.courier.clone(),
-            metrics: self.0.metrics.clone(),
-            slots: self.0.lanes.slots().clone(),
-            retry: self.0.settings.retry,
-            key: key.clone(),
-            setting,
-            progress,
-        };
-        self.0.lanes.start(key, |stop| worker.run(stop));
     }
 
     fn changing(&self, task: &str) -> &Mutex<()> {

@@ -133,7 +133,7 @@ impl Push {
         self.0.book.put_progress(key, &progress).await?;
         self.0.book.put_setting(key, &setting).await?;
         self.0.metrics.push_open(&progress.agent, 1);
-        self.start(key.clone(), setting, progress);
+        self.0.lanes.start(key.clone());
         Ok(config)
     }
 
@@ -153,9 +153,9 @@ impl Push {
         }
         if progress.is_given_up() {
             self.0.metrics.push_given_up(&progress.agent, 1);
-        } else if let Ok(Some(setting)) = self.0.book.setting(key).await {
+        } else {
             self.0.metrics.push_open(&progress.agent, 1);
-            self.start(key.clone(), setting, progress);
+            self.0.lanes.start(key.clone());
         }
         changed
     }

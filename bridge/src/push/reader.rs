@@ -72,6 +72,11 @@ impl Reader {
         self.follower.seen()
     }
 
+    /// Whether the log holds more than was read by now, as far as was told.
+    pub(super) fn has_news(&self) -> bool {
+        self.follower.has_news()
+    }
+
     async fn notice(&mut self, stored: Stored) -> Result<Option<Notice>, StoreError> {
         self.shown.pass(&stored);
         let Stored { seq, event, .. } = stored;

@@ -108,14 +108,14 @@ impl Push {
         let Some(progress) = given_up(book, &key).await? else {
             return Ok(false);
         };
-        let Some(setting) = book.setting(&key).await? else {
+        if book.setting(&key).await?.is_none() {
             return Ok(false);
-        };
+        }
         let progress = progress.anew();
         book.put_progress(&key, &progress).await?;
         self.0.metrics.push_given_up(&progress.agent, -1);
         self.0.metrics.push_open(&progress.agent, 1);
-        self.start(key, setting, progress);
+        self.0.lanes.start(key);
         Ok(true)
     }
 }

@@ -1,8 +1,8 @@
 //! Delivers the events of one task for one setting, one after the other.
 //!
-//! Who waits, for news of the task, for a place, or until an event is tried again, holds nothing of the task's log: it
-//! is read when there is a place for the delivery. Most settings wait for their task most of the time, so a worker
-//! that does keeps little more than the setting.
+//! Who waits, for a place, or until an event is tried again, holds nothing of the task's log: it is read when there is
+//! a place for the delivery. A worker ends when all that the log holds was delivered, and there is another one when
+//! the task has news.
 //!
 //! No lease is taken, since every store that there is can be opened by one process only. Over one that several
 //! machines share, all of them would deliver. `Worker::next` is then where one takes a lease for its lane. Who has
@@ -26,33 +26,26 @@ use super::{
     setting::Setting,
     slots::{Slot, Slots},
 };
-use crate::{
-    clock,
-    metrics::Metrics,
-    store::{Seq, StoreError},
-};
+use crate::{clock, metrics::Metrics, store::StoreError};
 
 /// After how long a store that failed is tried again.
 const STORE_AGAIN: Duration = Duration::from_secs(30);
 
-/// What one worker needs.
-pub(super) struct Worker {
+/// What all workers have.
+pub(super) struct Means {
     pub(super) book: Book,
     pub(super) courier: Arc<dyn Courier>,
     pub(super) metrics: Metrics,
     pub(super) slots: Arc<Slots>,
     pub(super) retry: RetrySettings,
-    pub(super) key: Key,
-    pub(super) setting: Setting,
-    pub(super) progress: Progress,
 }
 
-/// What is left to do when all that the log holds was delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rest {
-    /// To wait for the events behind this one.
-    From(Seq),
-    Nothing,
+/// What delivers for one setting.
+struct Worker {
+    means: Arc<Means>,
+    key: Key,
+    setting: Setting,
+    progress: Progress,
 }
 
 /// Whether the worker goes on.
@@ -64,76 +57,105 @@ enum Next {
     Stop,
 }
 
+/// Delivers what a task's log holds for a setting, until an event is given up, or it is asked to stop. What it has
+/// begun to write is written then. If the task goes on, it gives back how far it has read.
+pub(super) async fn run(means: Arc<Means>, key: Key, mut stop: Stop) -> Option<Reader> {
+    let mut worker = None;
+    loop {
+        let error = match deliver_all(&mut worker, &means, &key, &mut stop).await {
+            Ok(left) => return left,
+            Err(error) => error,
+        };
+        if !can_go_on(&key, &error) {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            () = stop.asked() => return None,
+            () = sleep(STORE_AGAIN) => {}
+        }
+    }
+}
+
+/// The same until the store fails. The worker knows then what it may not have written.
+async fn deliver_all(
+    worker: &mut Option<Worker>,
+    means: &Arc<Means>,
+    key: &Key,
+    stop: &mut Stop,
+) -> Result<Option<Reader>, StoreError> {
+    if worker.is_none() {
+        *worker = Worker::open(means, key).await?;
+    }
+    match worker {
+        Some(worker) => worker.deliver_all(stop).await,
+        None => Ok(None),
+    }
+}
+
+/// How far the log was read for a setting, if nothing that it holds is to be delivered. If that cannot be told, a
+/// worker finds out.
+pub(super) async fn rests(
+    book: &Book,
+    key: &Key,
+    setting: &Setting,
+    progress: &Progress,
+) -> Option<Reader> {
+    let (store, Key { caller, task, .. }) = (book.store(), key);
+    let reader = Reader::open(store, caller, task, progress.seq, setting.version);
+    let mut reader = reader.await.ok()?;
+    let next = reader.next().await.ok()?;
+    next.is_none().then_some(reader)
+}
+
+/// Whether a failure of the store is worth waiting for its end.
+fn can_go_on(Key { task, id, .. }: &Key, error: &StoreError) -> bool {
+    let is_final = is_final(error);
+    match is_final {
+        true => tracing::error!(task, id, %error, "push notifications wait for a restart"),
+        false if error.is_told() => {}
+        false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
+    }
+    !is_final
+}
+
 impl Worker {
-    /// Works until the task has ended and all is delivered, until an event is given up, or until it is asked to
-    /// stop. What it has begun to write is written then.
-    pub(super) async fn run(self, mut stop: Stop) {
-        let mut worker = Box::new(self);
-        loop {
-            let news = match Box::pin(worker.deliver_all(&mut stop)).await {
-                Ok(Rest::Nothing) => return,
-                Ok(Rest::From(seen)) => tokio::select! {
-                    biased;
-                    () = stop.asked() => return,
-                    news = worker.news(seen) => news,
-                },
-                Err(error) => Err(error),
-            };
-            match news {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) if worker.can_go_on(&error) => tokio::select! {
-                    biased;
-                    () = stop.asked() => return,
-                    () = sleep(STORE_AGAIN) => {}
-                },
-                Err(_) => return,
-            }
-        }
-    }
-
-    /// Whether a failure of the store is worth waiting for its end.
-    fn can_go_on(&self, error: &StoreError) -> bool {
-        let (task, id) = (&self.key.task, &self.key.id);
-        let is_final = is_final(error);
-        match is_final {
-            true => tracing::error!(task, id, %error, "push notifications wait for a restart"),
-            false if error.is_told() => {}
-            false => tracing::warn!(task, id, %error, "push notifications wait for the store"),
-        }
-        !is_final
-    }
-
-    /// Waits until the log holds more than `seen`; false when there will be no more.
-    async fn news(&self, seen: Seq) -> Result<bool, StoreError> {
-        let Key { caller, task, .. } = &self.key;
-        let mut watch = self.book.store().watch(caller, task).await?;
-        Ok(watch.after(seen).await.is_some())
+    /// The worker of a setting that something may be delivered for.
+    async fn open(means: &Arc<Means>, key: &Key) -> Result<Option<Self>, StoreError> {
+        let Some(progress) = means.book.progress(key).await? else {
+            return Ok(None);
+        };
+        let setting = means.book.setting(key).await?;
+        Ok(setting.map(|setting| Self {
+            means: means.clone(),
+            key: key.clone(),
+            setting,
+            progress,
+        }))
     }
 
     /// Delivers what the log holds.
-    async fn deliver_all(&mut self, stop: &mut Stop) -> Result<Rest, StoreError> {
+    async fn deliver_all(&mut self, stop: &mut Stop) -> Result<Option<Reader>, StoreError> {
         let mut reader = None;
         loop {
             // Here and below: who is to stop begins nothing more, though there is something to begin.
             let next = tokio::select! {
                 biased;
-                () = stop.asked() => return Ok(Rest::Nothing),
+                () = stop.asked() => return Ok(None),
                 next = self.next(&mut reader) => next?,
             };
             let Some((notice, slot)) = next else {
-                let seen = reader.map_or(self.progress.seq, |reader| reader.seen());
-                return Ok(Rest::From(seen));
+                return Ok(reader);
             };
             let pause = match self.deliver(notice, slot, stop).await? {
                 Next::Event => continue,
-                Next::Stop => return Ok(Rest::Nothing),
+                Next::Stop => return Ok(None),
                 Next::Again(pause) => pause,
             };
             reader = None;
             tokio::select! {
                 biased;
-                () = stop.asked() => return Ok(Rest::Nothing),
+                () = stop.asked() => return Ok(None),
                 () = sleep(pause) => {}
             }
         }
@@ -152,11 +174,11 @@ impl Worker {
             host: self.setting.host(),
             is_again: self.progress.failing.is_some(),
         };
-        if let Some(slot) = self.slots.try_take(&wanted) {
+        if let Some(slot) = self.means.slots.try_take(&wanted) {
             return Ok(Some((notice, slot)));
         }
         drop((notice, reader.take()));
-        let slot = self.slots.take(&wanted).await;
+        let slot = self.means.slots.take(&wanted).await;
         let notice = self.read(reader).await?;
         Ok(notice.map(|notice| (notice, slot)))
     }
@@ -167,7 +189,7 @@ impl Worker {
             Some(reader) => reader,
             none => {
                 let Key { caller, task, .. } = &self.key;
-                let (store, seen) = (self.book.store(), self.progress.seq);
+                let (store, seen) = (self.means.book.store(), self.progress.seq);
                 let version = self.setting.version;
                 none.insert(Reader::open(store, caller, task, seen, version).await?)
             }
@@ -200,8 +222,15 @@ impl Worker {
         if self.progress.is_given_up() {
             return self.give_up().await;
         }
-        self.book.put_progress(&self.key, &self.progress).await?;
-        Ok(Next::Again(self.retry.pause(failures, again, clock::lot())))
+        self.means
+            .book
+            .put_progress(&self.key, &self.progress)
+            .await?;
+        Ok(Next::Again(self.means.retry.pause(
+            failures,
+            again,
+            clock::lot(),
+        )))
     }
 
     async fn try_once(&self, notice: &Notice, slot: Slot) -> Outcome {
@@ -209,14 +238,16 @@ impl Worker {
         let begun = Instant::now();
         let outcome = tokio::select! {
             biased;
-            outcome = self.courier.carry(&letter) => outcome,
+            outcome = self.means.courier.carry(&letter) => outcome,
             () = slot.wanted_by_others() => Outcome::Failed {
                 reason: format!("no answer within {:?}, while others waited", begun.elapsed()),
                 again: None,
             },
         };
         let agent = &self.progress.agent;
-        self.metrics.pushed(agent, outcome.name(), begun.elapsed());
+        self.means
+            .metrics
+            .pushed(agent, outcome.name(), begun.elapsed());
         outcome
     }
 
@@ -230,25 +261,31 @@ impl Worker {
             "a push notification was not taken"
         );
         self.progress
-            .failed(notice.seq, reason, clock::now(), &self.retry)
+            .failed(notice.seq, reason, clock::now(), &self.means.retry)
     }
 
     /// The place behind a delivered event is kept before the next one is tried; behind the last there is none.
     async fn delivered(&mut self, notice: &Notice) -> Result<Next, StoreError> {
         self.progress.delivered(notice.seq);
         if !notice.is_last {
-            self.book.put_progress(&self.key, &self.progress).await?;
+            self.means
+                .book
+                .put_progress(&self.key, &self.progress)
+                .await?;
             return Ok(Next::Event);
         }
-        self.book.done(&self.key).await?;
-        self.metrics.push_open(&self.progress.agent, -1);
+        self.means.book.done(&self.key).await?;
+        self.means.metrics.push_open(&self.progress.agent, -1);
         Ok(Next::Stop)
     }
 
     async fn give_up(&mut self) -> Result<Next, StoreError> {
-        self.book.put_progress(&self.key, &self.progress).await?;
-        self.metrics.push_open(&self.progress.agent, -1);
-        self.metrics.push_given_up(&self.progress.agent, 1);
+        self.means
+            .book
+            .put_progress(&self.key, &self.progress)
+            .await?;
+        self.means.metrics.push_open(&self.progress.agent, -1);
+        self.means.metrics.push_given_up(&self.progress.agent, 1);
         let (task, id) = (&self.key.task, &self.key.id);
         let (host, failing) = (self.setting.host(), self.progress.failing.as_ref());
         let reason = failing.map(|failing| failing.reason.as_str());

@@ -6,8 +6,12 @@
 
 use std::{
     collections::VecDeque,
+    fmt,
     future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, Waker},
 };
 
@@ -156,9 +160,18 @@ impl Drop for Watch {
     }
 }
 
+/// Hears of news of all tasks: for who waits for very many of them, and keeps less of each than a [`Watch`] does.
+pub trait Listener: Send + Sync {
+    /// The events up to this head are durable. Whoever appended them waits meanwhile.
+    fn told(&self, head: &Head);
+}
+
 /// Where a backend tells of new events, for those who watch tasks.
 #[derive(Debug, Default)]
-pub struct Feed(Arc<Watched>);
+pub struct Feed {
+    watched: Arc<Watched>,
+    listeners: Listeners,
+}
 
 /// The tasks that somebody watches, and no others, with those who do.
 #[derive(Debug)]
@@ -181,15 +194,20 @@ impl Feed {
     /// the listener misses nothing that happened in between.
     pub fn watch(&self, task: &str) -> Watch {
         let (told, task) = (Arc::<Mutex<Told>>::default(), Arc::<str>::from(task));
-        lock(&self.0.tasks)
+        lock(&self.watched.tasks)
             .entry(Arc::clone(&task))
             .or_insert_with(|| Vec::with_capacity(1))
             .push(Arc::clone(&told));
         Watch {
             told,
             task,
-            watched: Arc::downgrade(&self.0),
+            watched: Arc::downgrade(&self.watched),
         }
+    }
+
+    /// Has somebody hear of all tasks, from now on and for as long as it is there.
+    pub fn listen(&self, listener: Weak<dyn Listener>) {
+        self.listeners.add(listener);
     }
 
     /// Tells those who watch the task of `head` that it is durable, unless they know of a later one.
@@ -199,7 +217,7 @@ impl Feed {
 
     /// Whether somebody wants the events of this task to come along.
     pub fn wants_events(&self, task: &str) -> bool {
-        let tasks = lock(&self.0.tasks);
+        let tasks = lock(&self.watched.tasks);
         let wants = |told: &Arc<Mutex<Told>>| lock(told).waiting.is_some();
         tasks
             .get(task)
@@ -208,15 +226,12 @@ impl Feed {
 
     /// Tells of an append as [`Feed::publish`] does. Its events come along where they are wanted and have room.
     pub fn publish_events(&self, head: &Arc<Head>, events: &Arc<[Stored]>) {
-        let tasks = lock(&self.0.tasks);
-        let Some(listeners) = tasks.get(&*head.task) else {
-            return;
-        };
         let (mut waiting, mut wakers) = (None, Vec::new());
-        for listener in listeners {
+        let tasks = lock(&self.watched.tasks);
+        for listener in tasks.get(&*head.task).into_iter().flatten() {
             let mut told = lock(listener);
             if told.wants(events)
-                && let Some(waiting) = waiting.get_or_insert_with(|| self.0.waiting(events))
+                && let Some(waiting) = waiting.get_or_insert_with(|| self.watched.waiting(events))
             {
                 told.keep(waiting);
             }
@@ -225,11 +240,44 @@ impl Feed {
         // Those who are woken ask at once.
         drop(tasks);
         wakers.into_iter().for_each(Waker::wake);
+        // Whoever watches a task and then listens misses nothing.
+        self.listeners.tell(head);
     }
 
     #[cfg(test)]
     fn watched(&self) -> usize {
-        lock(&self.0.tasks).len()
+        lock(&self.watched.tasks).len()
+    }
+}
+
+/// Those who listen; mostly nobody.
+#[derive(Default)]
+struct Listeners {
+    all: RwLock<Vec<Weak<dyn Listener>>>,
+    is_any: AtomicBool,
+}
+
+impl Listeners {
+    fn add(&self, listener: Weak<dyn Listener>) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known| known.strong_count() > 0);
+        all.push(listener);
+        self.is_any.store(true, Ordering::Release);
+    }
+
+    fn tell(&self, head: &Head) {
+        if self.is_any.load(Ordering::Acquire) {
+            let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+            all.iter()
+                .filter_map(Weak::upgrade)
+                .for_each(|listener| listener.told(head));
+        }
+    }
+}
+
+impl fmt::Debug for Listeners {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Listeners").field(&self.is_any).finish()
     }
 }
 
@@ -394,7 +442,7 @@ mod tests {
         assert_eq!(came(&mut watch, 1), None);
         assert_eq!(came(&mut watch, 4), Some(vec![5]));
         drop(watch);
-        assert_eq!(feed.0.room.available_permits(), ALL / UNIT);
+        assert_eq!(feed.watched.room.available_permits(), ALL / UNIT);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! A store that tells how it does: how long appends take, how often it fails and refuses, how many tasks are open.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::{
-    Append, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
-    Stored, Watch, refusing::Refusing,
+    Append, Damage, Event, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
+    StoreError, Stored, Watch, refusing::Refusing,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -155,6 +158,10 @@ impl Store for Measured {
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         self.told(self.store.watch(caller, task).await)
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.store.listen(listener);
     }
 
     async fn put_record(

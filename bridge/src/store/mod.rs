@@ -9,7 +9,7 @@
 //! - [`Head`], [`Turn`]: what must be known of a task to continue it
 //! - [`Snapshot`], [`ListQuery`], [`Page`]: the task as it stands, one or many
 //! - [`Damage`], [`StoreReport`]: what was lost, which costs only those whose it was
-//! - [`Watch`], [`Feed`]: being told of news without asking again and again
+//! - [`Watch`], [`Feed`], [`Listener`]: being told of news without asking again and again
 //! - [`MemoryStore`], [`SledStore`]: the backends
 //! - `testing`: the suite that every backend passes (feature `testing`)
 
@@ -37,7 +37,7 @@ pub use damage::{Damage, DamagedTask, StoreReport};
 pub use error::StoreError;
 pub(crate) use event::millis;
 pub use event::{Created, Event, Revised, Stored};
-pub use feed::{Feed, Watch};
+pub use feed::{Feed, Listener, Watch};
 pub use head::{Head, Turn, TurnState};
 pub use list::{ListQuery, Page, Position};
 pub(crate) use measured::Measured;
@@ -46,7 +46,10 @@ pub use record::RecordKey;
 pub(crate) use record::{decoded, encoded};
 pub use snapshot::Snapshot;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
 
 use crate::caller::Caller;
 use async_trait::async_trait;
@@ -166,6 +169,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Tells of new events of a task. The head that it starts with counts what was there before.
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError>;
+
+    /// Has somebody hear of the head after each append from now on, of every task and caller: after those who watch
+    /// the task were told. This serves the program itself.
+    fn listen(&self, listener: Weak<dyn Listener>);
 
     /// Keeps a small record, in place of one with the same key. Durable when it returns.
     async fn put_record(

@@ -107,6 +107,12 @@ impl Follower {
         Ok(is_read_ahead || self.watch().await?.seq() > seen)
     }
 
+    /// The same without asking the store: true also of one that was never asked for news.
+    pub(crate) fn has_news(&self) -> bool {
+        let watch = self.watch.as_ref();
+        !self.read.is_empty() || watch.is_none_or(|watch| watch.seq() > self.seen)
+    }
+
     /// The number of the last event that it gave.
     pub(crate) fn seen(&self) -> Seq {
         self.seen

@@ -4,15 +4,15 @@
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, Weak},
 };
 
 use async_trait::async_trait;
 use bridge::{
     caller::Caller,
     store::{
-        Append, Feed, Head, ListQuery, Page, Position, RecordKey, Seq, Snapshot, Store, StoreError,
-        Stored, Watch, testing::Backend,
+        Append, Feed, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot, Store,
+        StoreError, Stored, Watch, testing::Backend,
     },
 };
 
@@ -198,6 +198,10 @@ impl Store for ListStore {
         let watch = self.feed.watch(task);
         self.feed.publish(self.kept().head(caller, task)?);
         Ok(watch)
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.feed.listen(listener);
     }
 
     async fn put_record(

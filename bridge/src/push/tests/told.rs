@@ -20,7 +20,7 @@ async fn each_setting_gets_every_event_in_order_and_is_done_with_the_task() {
     ];
     assert_eq!(world.carried("one.test"), states);
     assert_eq!(world.carried("two.test"), states[1..]);
-    assert_eq!(world.push.0.lanes.len(), 0);
+    assert_eq!(world.push.0.lanes.len(), (0, 0));
     assert!(world.push.0.book.all_progress().await.unwrap().is_empty());
     assert_eq!(
         world.push.list(&me(), "t").await.unwrap().len(),
@@ -59,4 +59,31 @@ async fn older_versions_get_the_task_as_it_stood() {
     };
     assert_eq!(headers("new.test"), ["application/a2a+json", "1.0", "t/5"]);
     assert_eq!(headers("old.test"), ["application/json", "0.3", "t/5"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_setting_that_waits_for_its_task_has_no_worker() {
+    let world = world();
+    for number in 0..20 {
+        let task = format!("t-{number}");
+        world.begin(&task).await;
+        let head = world.status(&task, TaskState::Working).await;
+        world.set(&head, hook("one.test")).await.unwrap();
+        world.set(&head, hook("two.test")).await.unwrap();
+    }
+    world.let_pass(SECOND).await;
+    assert_eq!(world.push.0.lanes.len(), (0, 40));
+    let world = world.restarted(Seal::default());
+    assert_eq!(world.push.resume().await.unwrap(), 40);
+    assert_eq!(world.push.0.lanes.len(), (0, 40));
+    world.status("t-7", TaskState::InputRequired).await;
+    assert_eq!(world.push.0.lanes.len(), (2, 38));
+    world.let_pass(SECOND).await;
+    assert_eq!(world.push.0.lanes.len(), (0, 40));
+    world.status("t-7", TaskState::Completed).await;
+    world.let_pass(SECOND).await;
+    assert_eq!(world.push.0.lanes.len(), (0, 38));
+    let told = ["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED"];
+    assert_eq!(world.carried("one.test"), told);
+    assert_eq!(world.carried("two.test"), told);
 }

@@ -4,15 +4,15 @@ mod kept;
 
 use std::{
     ops::Bound,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use async_trait::async_trait;
 
 use self::kept::Kept;
 use super::{
-    Append, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored, Watch,
-    feed::Feed,
+    Append, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored,
+    Watch, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -113,6 +113,10 @@ impl Store for MemoryStore {
         let head = Arc::clone(&self.lock().entry(caller, task)?.head);
         self.feed.publish(&head);
         Ok(watch)
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.feed.listen(listener);
     }
 
     async fn put_record(

@@ -40,7 +40,10 @@ mod view;
 
 pub use open::SledSettings;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
 
 use async_trait::async_trait;
 use bridge_protocol::wire::weight::weigh;
@@ -53,8 +56,8 @@ use self::{
     view::{View, blocking},
 };
 use super::{
-    Append, Damage, Event, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError,
-    StoreReport, Stored, Unordered, Watch, cache::Cache, feed::Feed,
+    Append, Damage, Event, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
+    StoreError, StoreReport, Stored, Unordered, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -251,6 +254,10 @@ impl Store for SledStore {
         let head = self.view.head(caller, task).await?;
         self.view.told.feed.publish(&head);
         Ok(watch)
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.view.told.feed.listen(listener);
     }
 
     async fn put_record(

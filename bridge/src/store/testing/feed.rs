@@ -1,11 +1,14 @@
 //! Being told of new events.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use tokio::sync::mpsc;
 
 use super::{
     Backend,
     sample::{Sample, said},
 };
+use crate::store::{Head, Listener, Seq};
 
 /// Who reads the log, and then waits for what comes after it, sees every event once, in order.
 pub async fn watching_loses_nothing(backend: &impl Backend) {
@@ -38,4 +41,41 @@ pub async fn watching_loses_nothing(backend: &impl Backend) {
     tokio::time::timeout(Duration::from_secs(60), all)
         .await
         .expect("readers are told of every event");
+}
+
+/// Passes on what it hears.
+struct Ear(mpsc::UnboundedSender<(String, Seq)>);
+
+impl Listener for Ear {
+    fn told(&self, head: &Head) {
+        let _ = self.0.send((head.task.clone(), head.seq));
+    }
+}
+
+/// Who listens hears of each task's newest event, whoever's task it is.
+pub async fn listening_tells_of_all_tasks(backend: &impl Backend) {
+    let store = backend.open();
+    let (told, mut heard) = mpsc::unbounded_channel();
+    let ear: Arc<dyn Listener> = Arc::new(Ear(told));
+    store.listen(Arc::downgrade(&ear));
+    let tasks = ["a", "b"].map(Sample::new);
+    for sample in &tasks {
+        sample.create(&*store, 1).await;
+        let more = format!("{}-2", sample.task);
+        sample.then(&*store, 2, said(&more, "more")).await;
+    }
+    let mut newest = BTreeMap::new();
+    let hearing = async {
+        while newest.len() < 2 || newest.values().any(|seq| *seq < 4) {
+            let (task, seq) = heard.recv().await.expect("it is there");
+            let known = newest.entry(task).or_insert(seq);
+            *known = seq.max(*known);
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), hearing)
+        .await
+        .expect("who listens is told of every task");
+    // Who is gone is told nothing, and nobody minds.
+    drop(ear);
+    tasks[0].then(&*store, 3, said("last", "last")).await;
 }

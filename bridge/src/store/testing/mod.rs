@@ -20,7 +20,7 @@ mod troubled;
 
 use std::sync::Arc;
 
-pub use feed::watching_loses_nothing;
+pub use feed::{listening_tells_of_all_tasks, watching_loses_nothing};
 pub use ids::{client_tasks_are_found, messages_are_stored_once};
 pub use list::{
     filters_narrow_the_list, page_tokens_are_of_one_list, pages_are_stable_under_updates,
@@ -71,6 +71,7 @@ macro_rules! store_tests {
             pages_are_stable_under_updates,
             pages_have_a_bound_in_bytes,
             watching_loses_nothing,
+            listening_tells_of_all_tasks,
             small_records_come_back,
             open_tasks_are_those_to_look_at,
             everything_survives_reopening,

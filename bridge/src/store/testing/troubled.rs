@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -13,7 +13,8 @@ use async_trait::async_trait;
 use crate::{
     caller::Caller,
     store::{
-        Append, Head, ListQuery, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored, Watch,
+        Append, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError,
+        Stored, Watch,
     },
 };
 
@@ -122,6 +123,10 @@ impl Store for Troubled {
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {
         self.store.watch(caller, task).await
+    }
+
+    fn listen(&self, listener: Weak<dyn Listener>) {
+        self.store.listen(listener);
     }
 
     async fn put_record(
