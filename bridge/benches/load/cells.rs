@@ -19,8 +19,6 @@ use crate::{
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
 /// How many tasks are read in turn.
 const TASKS: usize = 200;
-/// How many streams stay open, after the first ones, which warm the server up.
-const IDLE: (usize, usize) = (50, 1000);
 /// The bytes of a large text.
 const LARGE: usize = 100_000;
 
@@ -49,8 +47,13 @@ impl Load {
     }
 }
 
-fn request(port: u16, method: &str, params: &Value) -> Vec<u8> {
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+/// The body of a call.
+pub(crate) fn call(method: &str, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
+}
+
+pub(crate) fn request(port: u16, method: &str, params: &Value) -> Vec<u8> {
+    let body = call(method, params);
     let mut request = format!(
         "POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nA2A-Version: 1.0\r\nContent-Length: {}\r\n\r\n",
@@ -68,7 +71,7 @@ fn new_id() -> Uuid {
     Uuid::new_v4()
 }
 
-fn message(text: &str) -> Value {
+pub(crate) fn message(text: &str) -> Value {
     json!({"message": {"messageId": new_id().to_string(), "role": "ROLE_USER", "parts": [{"text": text}]}})
 }
 
@@ -171,29 +174,6 @@ pub(crate) async fn large(server: &Server, time: Duration, row: &mut Row) -> Out
     row.put(
         "MB/s of large texts 4",
         load.rate() * text.len() as f64 / 1e6,
-    );
-    Ok(())
-}
-
-/// The memory of streams that nothing happens on.
-pub(crate) async fn idle(server: &Server, row: &mut Row) -> Outcome<()> {
-    let mut open = Vec::new();
-    let mut hold = async |count: usize| -> Outcome<()> {
-        for _ in 0..count {
-            let mut connection = Connection::open(server.port).await?;
-            let hold = request(server.port, "SendStreamingMessage", &message("hold"));
-            connection.hold(&hold).await?;
-            open.push(connection);
-        }
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        Ok(())
-    };
-    hold(IDLE.0).await?;
-    let before = server.memory()?;
-    hold(IDLE.1).await?;
-    row.put(
-        "MiB a 1,000 idle streams",
-        (server.memory()? - before) / 1024.0,
     );
     Ok(())
 }

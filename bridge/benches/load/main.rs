@@ -20,6 +20,7 @@ mod bare;
 mod cells;
 mod connection;
 mod growth;
+mod held;
 mod ours;
 mod process;
 mod table;
@@ -198,6 +199,12 @@ async fn row(name: &str, command: &str, time: Duration) -> Outcome<table::Row> {
     cells::large(&server, time, &mut row).await?;
     drop(server);
     let server = Server::start(command).await?;
-    cells::idle(&server, &mut row).await?;
+    held::streams(&server, &mut row).await?;
+    drop(server);
+    let server = Server::start(command).await?;
+    held::streams_of_http2(&server, &mut row).await?;
+    drop(server);
+    let server = Server::start(command).await?;
+    held::webhooks(&server, &mut row).await?;
     Ok(row)
 }

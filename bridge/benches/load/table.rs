@@ -43,11 +43,15 @@ pub(crate) fn of(rows: &[Row]) -> String {
             names.push(&row.name);
         }
     }
-    let figures = rows
-        .first()
-        .map(|row| row.figures.iter().map(|(what, _)| what.as_str()));
+    // Not every server has all of them.
+    let mut figures: Vec<&str> = Vec::new();
+    for (what, _) in rows.iter().flat_map(|row| &row.figures) {
+        if !figures.contains(&what.as_str()) {
+            figures.push(what);
+        }
+    }
     let mut table = format!("| |{}\n|-|{}\n", cells(&names), "-|".repeat(names.len()));
-    for what in figures.into_iter().flatten() {
+    for what in figures {
         let medians: Vec<Option<f64>> = names.iter().map(|name| median(rows, name, what)).collect();
         let limit = names
             .iter()
