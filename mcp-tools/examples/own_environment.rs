@@ -1,13 +1,13 @@
-//! A world of one's own: an [`Environment`] that this crate does not know, worked in over MCP.
+//! An [`Environment`] implemented outside this crate, served as an episode and used over MCP.
 //!
-//!     cargo run --example own_environment
+//! cargo run --example own_environment
 
 use std::error::Error;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{Connection, Options},
     environments::{Arguments, Environment, EnvironmentError, Score, TaskInfo, refused, tool},
     episodes::{Episodes, Limits},
@@ -18,7 +18,7 @@ use serde_json::{Map, json};
 use tokio::net::TcpListener;
 use url::Url;
 
-/// A lamp that is to be switched on.
+/// A lamp that the agent has to switch on.
 struct Lamp {
     is_on: bool,
 }
@@ -59,7 +59,7 @@ impl Environment for Lamp {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The evaluator's side: an episode, and a server for it.
+    // The evaluator's side opens an episode and serves it.
     let episodes = Episodes::new(1);
     let lamp = Box::new(Lamp { is_on: false });
     let opened = episodes.open(lamp, Limits::default(), Timestamp::now())?;
@@ -68,9 +68,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let app = server::router(episodes.clone(), ServerSettings::default());
     tokio::spawn(async move { axum::serve(listener, app).await });
 
-    // The agent's side: it was told the details, and follows them.
+    // The agent's side connects with the details that it received.
     let details = opened.details(url);
-    let agent = Connection::open(&details, &Allowed::default(), &Options::default()).await?;
+    let agent = Connection::open(&details, &AllowList::default(), &Options::default()).await?;
     agent
         .call(
             "switch",

@@ -1,11 +1,11 @@
-//! An agent with a tool of its own beside the usual ones: `cargo run --example own_tool`.
+//! An agent with a tool of its own next to the standard ones: `cargo run --example own_tool`.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client,
     context::{AgentContext, Settings},
     tools::{self, Tool},
@@ -13,7 +13,7 @@ use mcp_tools::{
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::json;
 
-/// Says how long ago the first message came.
+/// Returns how long ago the first message arrived.
 struct HowLongAgo;
 
 #[async_trait]
@@ -35,7 +35,7 @@ impl Tool for HowLongAgo {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let context = AgentContext::new(Settings {
-        allowed: Allowed::default(),
+        allowed: AllowList::default(),
         client: client::Options::default(),
         acknowledger: None,
         clock: Arc::new(Timestamp::now),

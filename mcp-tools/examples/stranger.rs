@@ -1,4 +1,4 @@
-//! An MCP server over standard streams that nobody should trust, for the tests of the client.
+//! An untrusted MCP server over standard streams, for the tests of the client.
 
 use rmcp::ServiceExt as _;
 

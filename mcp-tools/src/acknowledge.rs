@@ -1,29 +1,30 @@
-//! The A2A extension [`ACKNOWLEDGE_EXTENSION`]: an agent says which messages it has received.
+//! The A2A extension [`ACKNOWLEDGE_EXTENSION`]: an agent tells the sender which messages it has received.
 //!
-//! An agent that sends messages and wants to know whether they arrived declares the extension in its card:
-//! `{"capabilities": {"extensions": [{"uri": "urn:a2a-evaluation:acknowledge:v1"}]}}`. It may then send a
-//! message again, with the same `messageId`, until it is acknowledged.
+//! An agent that wants its messages acknowledged declares the extension in its card:
+//! `{"capabilities": {"extensions": [{"uri": "urn:a2a-evaluation:acknowledge:v1"}]}}`. It may then send a message
+//! again, with the same `messageId`, until the message is acknowledged.
 //!
-//! Who has received messages acknowledges them with a message that names the extension in `extensions` and
-//! has one data part, `{"acknowledged": ["message-id", ..]}`. It is sent with the `contextId` of the
-//! messages and with their task in `referenceTaskIds`, not in `taskId`: so it is a turn of its own, and
-//! arrives while the task still works. Acknowledging twice, or what was never sent, changes nothing.
+//! The receiver acknowledges messages with a message that names the extension in `extensions` and has one data
+//! part, `{"acknowledged": ["message-id", ..]}`. The acknowledgement has the `contextId` of the messages and names
+//! their task in `referenceTaskIds`, not in `taskId`. It is therefore a turn of its own and can arrive while the
+//! task is still working. A second acknowledgement of the same message, or one for an unknown message, changes
+//! nothing.
 
 use serde_json::{Value, json};
 
 /// The URI that names the extension in cards, messages and the header `A2A-Extensions`.
 pub const ACKNOWLEDGE_EXTENSION: &str = "urn:a2a-evaluation:acknowledge:v1";
 
-/// The most ids that one message acknowledges; further ones are not read.
-pub const MOST_IDS: usize = 1024;
+/// The largest number of ids that are read from one acknowledgement; further ids are ignored.
+pub const MAX_IDS: usize = 1024;
 
-/// The data of the part that acknowledges these messages.
+/// Returns the data of the part that acknowledges these messages.
 pub fn acknowledgement<'a>(message_ids: impl IntoIterator<Item = &'a str>) -> Value {
     let ids: Vec<&str> = message_ids.into_iter().collect();
     json!({ "acknowledged": ids })
 }
 
-/// The ids that a message in its JSON form acknowledges: none if it is no acknowledgement.
+/// Returns the ids that a message in its JSON form acknowledges; empty if the message is no acknowledgement.
 pub fn acknowledged(message: &Value) -> Vec<String> {
     let names_extension = list(&message["extensions"]).any(|uri| uri == ACKNOWLEDGE_EXTENSION);
     if !names_extension {
@@ -32,7 +33,7 @@ pub fn acknowledged(message: &Value) -> Vec<String> {
     list(&message["parts"])
         .flat_map(|part| list(&part["data"]["acknowledged"]))
         .filter_map(Value::as_str)
-        .take(MOST_IDS)
+        .take(MAX_IDS)
         .map(str::to_owned)
         .collect()
 }

@@ -1,4 +1,4 @@
-//! How a tool describes and reads its arguments: an environment's, and one of an agent's own.
+//! How tools describe and read their arguments.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -7,28 +7,29 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool};
 use serde_json::{Value, json};
 use url::Url;
 
-/// The arguments of a call that have not been read yet. Errors name the argument and what was expected.
+/// The arguments of a call that have not been read yet. Errors name the argument and the expected value.
 #[derive(Debug)]
 pub struct Arguments(JsonObject);
 
 impl Arguments {
-    /// Opens the arguments of a call.
+    /// Wraps the arguments of a call.
     pub fn new(arguments: JsonObject) -> Self {
         Self(arguments)
     }
 
-    /// An argument that must be there.
+    /// Reads and removes a required argument.
     pub fn required<T: Wire>(&mut self, name: &str) -> Result<T, FieldError> {
         let value = self.0.remove(name).unwrap_or_default();
         T::read(value).map_err(|error| error.inside(name))
     }
 
-    /// An argument that may be missing, or null, which language models write for what they leave out.
+    /// Reads and removes an optional argument. Null counts as absent, because language models write null for
+    /// arguments that they omit.
     pub fn optional<T: Wire>(&mut self, name: &str) -> Result<Option<T>, FieldError> {
         self.required(name)
     }
 
-    /// How many there are to be, from 1 to `most`; `usual` if nobody says.
+    /// Reads an optional count from 1 to `most`; `usual` is the default.
     pub(crate) fn limit(
         &mut self,
         name: &str,
@@ -43,12 +44,13 @@ impl Arguments {
         Ok(limit.unwrap_or(usual))
     }
 
-    /// The number of a message: whole, from 0 up.
+    /// Reads an optional message number: an integer from 0.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, FieldError> {
         self.read(name, "a whole number from 0 up", Value::as_u64)
     }
 
-    /// An object. Language models like to write it as a text that holds its JSON.
+    /// Reads an optional object. A string that contains a JSON object is accepted too, because language models
+    /// often write one.
     pub(crate) fn object(&mut self, name: &str) -> Result<Option<JsonObject>, FieldError> {
         self.read(name, "an object", |value| match value {
             Value::Object(members) => Some(members.clone()),
@@ -57,7 +59,7 @@ impl Arguments {
         })
     }
 
-    /// The address of a site; it must be there.
+    /// Reads the required URL of a site.
     pub(crate) fn url(&mut self, name: &str) -> Result<Url, FieldError> {
         const EXPECTED: &str = "an http or https URL, such as https://club.example";
         let is_http = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
@@ -80,8 +82,8 @@ impl Arguments {
         read(&value).map(Some).ok_or_else(wrong)
     }
 
-    /// Ends the reading: an argument that the tool does not know is an error, since a misspelt name
-    /// would otherwise be an argument left out.
+    /// Checks that all arguments were read. An unknown argument is an error, because a misspelt name would
+    /// otherwise be treated as an absent argument.
     pub fn done(self) -> Result<(), FieldError> {
         match self.0.into_iter().next() {
             None => Ok(()),
@@ -92,16 +94,16 @@ impl Arguments {
     }
 }
 
-/// The same tool, which says that it changes something, unless it says already whether it does. Agents that make
-/// calls at once make such calls alone, and in the order in which they were chosen.
+/// Marks a tool as one that changes state, unless its annotations already say. Agents that make several calls at
+/// once make such calls one at a time and in the chosen order.
 pub(crate) fn changing(mut tool: Tool) -> Tool {
     let annotations = tool.annotations.take().unwrap_or_default();
     let reads = annotations.read_only_hint.unwrap_or(false);
     tool.with_annotations(annotations.read_only(reads))
 }
 
-/// A tool with its arguments: `properties` as in a JSON Schema of an object, `required` names those that
-/// must be there.
+/// Describes a tool with its arguments: `properties` as in a JSON Schema of an object; `required` lists the names
+/// of the required ones.
 pub fn tool(
     name: &'static str,
     description: &'static str,
@@ -116,7 +118,7 @@ pub fn tool(
     Tool::new(name, description, Arc::new(schema))
 }
 
-/// The result of a step that could not be done, and changed nothing.
+/// Returns the error result of a step that was not possible and changed nothing.
 pub fn refused(reason: impl Display) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(reason.to_string())])
 }

@@ -1,4 +1,4 @@
-//! What the tools of an agent look at: `incoming_messages`, `mcp_connection_details`, and the connection.
+//! The state that an agent's tools share: `incoming_messages`, `mcp_connection_details` and the connection.
 
 use std::{
     fmt,
@@ -9,61 +9,61 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{self, ConnectError, Connection},
     connection::ConnectionDetails,
     inbox::Inbox,
 };
 
-/// Where tools take the time from.
+/// The clock that tools read the time from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Tells a peer which of its messages have arrived (see [`crate::acknowledge`]).
+/// Acknowledges messages to the peer that sent them (see [`crate::acknowledge`]).
 #[async_trait]
 pub trait Acknowledger: Send + Sync {
-    /// Tells it, within a limit of its own.
+    /// Acknowledges these messages. The implementation sets its own time limit.
     async fn acknowledge(&self, message_ids: &[String]) -> Result<(), AcknowledgeError>;
 }
 
-/// Why a peer could not be told.
+/// The reason why messages could not be acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcknowledgeError {
-    /// It could not be reached, or refused the acknowledgement.
+    /// The peer could not be reached, or it refused the acknowledgement.
     #[error("the peer did not take the acknowledgement: {reason}")]
     NotTaken {
-        /// What went wrong, without secrets.
+        /// The cause, without secrets.
         reason: String,
     },
 }
 
-/// What an agent is set up with.
+/// The settings of an agent's context.
 #[derive(Clone)]
 pub struct Settings {
-    /// Which hosts and commands it may connect to.
-    pub allowed: Allowed,
-    /// How it speaks to MCP servers.
+    /// The hosts and commands that the agent may connect to.
+    pub allowed: AllowList,
+    /// The options of the MCP client.
     pub client: client::Options,
-    /// How its peer is told what has arrived; absent where the peer does not ask for it.
+    /// Acknowledges received messages to the peer; absent if the peer does not ask for acknowledgements.
     pub acknowledger: Option<Arc<dyn Acknowledger>>,
-    /// Where its tools take the time from.
+    /// The clock that the tools read the time from.
     pub clock: Clock,
 }
 
-/// What the tools of an agent look at. Clones share it.
+/// The state that an agent's tools share. Clones share the same state.
 #[derive(Clone)]
 pub struct AgentContext(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
     incoming_messages: Inbox,
-    /// How the peer is told, if it was found out after the start that it wants to know.
+    /// The acknowledger that was set after the start, when the peer's card was read.
     acknowledger: Mutex<Option<Arc<dyn Acknowledger>>>,
     preset: Mutex<Option<ConnectionDetails>>,
     connection: Mutex<Option<Arc<Connection>>>,
 }
 
 impl AgentContext {
-    /// The context of an agent that has received nothing yet.
+    /// Creates the context of an agent that has received nothing yet.
     pub fn new(settings: Settings) -> Self {
         Self(Arc::new(Inner {
             acknowledger: Mutex::new(settings.acknowledger.clone()),
@@ -74,47 +74,47 @@ impl AgentContext {
         }))
     }
 
-    /// The messages that were received.
+    /// Returns the received messages.
     pub fn incoming_messages(&self) -> &Inbox {
         &self.0.incoming_messages
     }
 
-    /// Connection details that were set beforehand, which go before those in messages.
+    /// Returns the connection details that were set beforehand. They take precedence over details in messages.
     pub fn mcp_connection_details(&self) -> Option<ConnectionDetails> {
         lock(&self.0.preset).clone()
     }
 
-    /// Sets them, such as from a reply that carries them at once.
+    /// Sets the connection details, for example from a reply that contains them.
     pub fn set_mcp_connection_details(&self, details: ConnectionDetails) {
         *lock(&self.0.preset) = Some(details);
     }
 
-    /// How the peer is told what has arrived, if it wants to know.
+    /// Returns the acknowledger, if the peer wants acknowledgements.
     pub fn acknowledger(&self) -> Option<Arc<dyn Acknowledger>> {
         lock(&self.0.acknowledger).clone()
     }
 
-    /// Sets it, once the peer's card says that it wants to know.
+    /// Sets the acknowledger, for a peer whose card asks for acknowledgements.
     pub fn set_acknowledger(&self, acknowledger: Arc<dyn Acknowledger>) {
         *lock(&self.0.acknowledger) = Some(acknowledger);
     }
 
-    /// Which hosts and commands may be connected to.
-    pub fn allowed(&self) -> &Allowed {
+    /// Returns the hosts and commands that may be connected to.
+    pub fn allowed(&self) -> &AllowList {
         &self.0.settings.allowed
     }
 
-    /// The time now.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         (self.0.settings.clock)()
     }
 
-    /// The connection to an MCP server, if there is one.
+    /// Returns the connection to an MCP server, if there is one.
     pub fn connection(&self) -> Option<Arc<Connection>> {
         lock(&self.0.connection).clone()
     }
 
-    /// Connects to an MCP server, and lets go of the one before once that has succeeded.
+    /// Connects to an MCP server, and closes the previous connection once the new one is open.
     pub async fn connect(
         &self,
         details: &ConnectionDetails,
@@ -126,7 +126,7 @@ impl AgentContext {
         Ok(connection)
     }
 
-    /// Ends the connection, if there is one, within the client's limit.
+    /// Closes the connection, if there is one, within the client's time limit.
     pub async fn disconnect(&self) {
         let connection = lock(&self.0.connection).take();
         if let Some(connection) = connection {

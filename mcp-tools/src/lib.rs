@@ -1,33 +1,33 @@
-//! Tools for agents: MCP both ways, environments to be evaluated in, and the messages of an evaluation.
+//! Tools for agents: an MCP client and server, environments for evaluations, and the messages of an evaluation.
 //!
-//! It is not an agent: who chooses which tool to call is somebody else's, a policy of `purple-agent` or
-//! any program that speaks MCP.
+//! This crate is not an agent: a policy of `purple-agent`, or any program that speaks MCP, chooses the tools to
+//! call.
 //!
-//! What an agent under evaluation has:
-//! - [`secret`]: what must never be shown
+//! Modules for an agent under evaluation:
+//! - [`secret`]: values that must never be shown
 //! - [`connection`]: MCP connection details, read from and written into messages in every known shape
-//! - [`acknowledge`]: how an agent says over A2A which messages it has received
-//! - [`allowed`]: which hosts and commands an agent may connect to
-//! - [`inbox`]: the messages that were received
+//! - [`acknowledge`]: the A2A extension by which an agent acknowledges messages
+//! - [`allow_list`]: the hosts and commands that an agent may connect to
+//! - [`inbox`]: the received messages
 //! - [`client`]: a connection to an MCP server
-//! - [`context`]: what its tools look at
+//! - [`context`]: the state that the agent's tools share
 //! - [`agents`], [`sites`]: other agents on the web, and an index to find them by
-//! - [`tools`]: its own tools, one a file
+//! - [`tools`]: the agent's own tools, one per file
 //!
-//! What an evaluator has:
-//! - [`environments`]: what is worked in
-//! - [`episodes`]: environments that are being worked in, each with a token, limits and an outcome
-//! - [`server`]: how they are reached over MCP; tools too
-//! - [`relay`]: the same over standard input and output
+//! Modules for an evaluator:
+//! - [`environments`]: the worlds that agents act in
+//! - [`episodes`]: running environments, each with a token, limits and an outcome
+//! - [`server`]: the HTTP server that offers episodes and tools over MCP
+//! - [`relay`]: an MCP server over standard input and output in front of one over HTTP
 //!
 //! [`cli`] is the program.
 
-// What is printed passes `bridge_program::terminal`: much of it was written by others.
+// All output goes through `bridge_program::terminal`, because much of it comes from untrusted peers.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod acknowledge;
 pub mod agents;
-pub mod allowed;
+pub mod allow_list;
 mod arguments;
 pub mod cli;
 pub mod client;

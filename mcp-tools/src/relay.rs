@@ -1,5 +1,5 @@
-//! An MCP server over standard input and output that passes everything on to another one, for clients
-//! that only start programs.
+//! An MCP server over standard input and output that forwards every request to another server, for clients that
+//! can only start programs.
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
@@ -14,21 +14,21 @@ use tokio::task::JoinError;
 
 use crate::client::{CallError, Connection};
 
-/// Why a relay ended badly.
+/// The reason why a relay failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
-    /// What came over standard input was not the beginning of MCP.
+    /// The first message on standard input was not the beginning of MCP.
     #[error("expected an MCP client on standard input: {reason}")]
     Begin {
-        /// What was wrong.
+        /// The cause.
         reason: String,
     },
-    /// The relay itself broke.
-    #[error("the relay broke: {0}")]
+    /// The relay's task panicked or was cancelled.
+    #[error("the relay's task failed: {0}")]
     Broken(#[from] JoinError),
 }
 
-/// Passes on what a client on standard input asks, and the answers, until that ends.
+/// Forwards the requests of the client on standard input, and the responses, until standard input ends.
 pub async fn relay(connection: Connection) -> Result<(), RelayError> {
     let serving = Relay(connection).serve(stdio()).await;
     let serving = serving.map_err(|error| RelayError::Begin {

@@ -1,23 +1,23 @@
-//! What must never be shown.
+//! Values that must never be shown.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A token or another value that is sent to one peer and shown to nobody else: it prints as `***`.
+/// A token or another value that is sent to one peer and shown to nobody else. `Debug` and `Display` print `***`.
 ///
-/// Serialised it is itself, since that is how it is sent.
+/// Serialisation writes the value itself, because that is how it is sent.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a value into custody.
+    /// Wraps a value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// The value. Where it goes from here is the caller's care.
+    /// Returns the value. The caller must not print or log it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,6 +1,7 @@
-//! A policy of one's own: it adds up the numbers of the environment `sum`.
+//! A custom policy that adds the numbers of the environment `sum`.
 //!
-//! `cargo run --example own_policy -- http://127.0.0.1:9009` asks the Green agent there for an evaluation.
+//! `cargo run --example own_policy -- http://127.0.0.1:9009` requests an evaluation from the Green agent at that
+//! address.
 
 use std::{env, error::Error, sync::Arc};
 

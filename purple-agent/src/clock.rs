@@ -1,21 +1,21 @@
-//! Where time and ids come from: the one driver that asks the system for them, and that draws lots.
+//! The crate's only access to the system's clock and random numbers.
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// The time now.
+/// Returns the current time.
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// An id for a message, that nobody has given before.
+/// Returns a new unique message id.
 pub(crate) fn new_id() -> String {
     #[expect(clippy::disallowed_methods, reason = "this is the driver")]
     let id = Uuid::new_v4();
     id.to_string()
 }
 
-/// A number from 0 to 1 that nobody can tell beforehand.
+/// Returns a random number from 0 to 1.
 pub(crate) fn chance() -> f64 {
     #[expect(clippy::disallowed_methods, reason = "this is the driver")]
     let drawn = Uuid::new_v4().as_fields().0;

@@ -1,14 +1,15 @@
-//! An agent under evaluation: it collects the messages that an evaluator sends over A2A, and acts through
-//! tools, its own and those of the MCP server that the messages lead to.
+//! An agent under evaluation: it collects the messages that an evaluator sends over A2A, and acts through its own
+//! tools and those of the MCP server that the messages name.
 //!
-//! It does not evaluate, and it does not know any environment: who chooses is a [`policy::Policy`].
+//! The crate does not evaluate and contains nothing about the environments, except for the policy `sum-and-shop`:
+//! a [`policy::Policy`] chooses each action.
 //!
-//! From below:
-//! - [`toolbox`]: what can be called
-//! - [`policy`]: who chooses what is done next
+//! Modules, from the lowest:
+//! - [`toolbox`]: the tools that can be called
+//! - [`policy`]: the choice of the next action
 //! - [`agent`]: a policy with its tools and limits, and its work from the first message to the end
 //! - [`hosted`]: the agent as an A2A server, which evaluators call
-//! - [`a2a_client`]: the agent as an A2A client, which asks an evaluator for an evaluation
+//! - [`a2a_client`]: the agent as an A2A client, which requests an evaluation
 //! - [`mod@run`]: one evaluation as a client, from the request to the result
 //! - [`cli`]: the program
 //!
@@ -23,10 +24,12 @@
 //! let agent = PurpleAgent::new(policy, AgentSettings::default()).into_agent("purple");
 //! let host = Host::new(std::sync::Arc::new(MemoryStore::new()), [agent]);
 //! let app = host.router("http://127.0.0.1:9019").await?;
-//! # drop(app); Ok(()) }
+//! # drop(app);
+//! # Ok(())
+//! # }
 //! ```
 
-// What is printed passes `bridge_program::terminal`: much of it was written by others.
+// All output goes through `bridge_program::terminal`, because much of it comes from untrusted peers.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod a2a_client;

@@ -1,4 +1,4 @@
-//! What an agent can call: its own tools, and those of the MCP server that it is connected to.
+//! The tools that an agent can call: its own, and those of the connected MCP server.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -9,32 +9,32 @@ use mcp_tools::{
 };
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 
-/// Put before the name of a server's tool that the agent has one of, too.
+/// The prefix of a server's tool whose name is also the name of one of the agent's own tools.
 const PREFIX: &str = "server_";
 
 /// A tool that can be called.
 #[derive(Clone, Debug)]
 pub struct Offered {
-    /// The tool, under the name that it is called by here. What it says of itself is data, all the more
-    /// if it is a server's.
+    /// The tool under the name by which the agent calls it. Its description is data, in particular if it comes
+    /// from a server.
     pub tool: rmcp::model::Tool,
-    /// Whose it is.
+    /// The owner of the tool.
     pub origin: Origin,
 }
 
-/// Whose a tool is.
+/// The owner of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The agent's own.
+    /// The agent itself.
     Own,
-    /// The connected MCP server's.
+    /// The connected MCP server.
     Server,
 }
 
 /// The tools of one conversation.
 pub(crate) struct Toolbox {
     own: Vec<Arc<dyn Tool>>,
-    /// What the connected server had when it was asked last.
+    /// The connected server's tools at the last listing.
     listed: Option<Listed>,
 }
 
@@ -45,14 +45,14 @@ struct Listed {
 }
 
 impl Toolbox {
-    /// The tools that every agent has, and these.
+    /// Creates a toolbox of the standard tools and these.
     pub(crate) fn new(further: &[Arc<dyn Tool>]) -> Self {
         let mut own = tools::standard();
         own.extend(further.iter().cloned());
         Self { own, listed: None }
     }
 
-    /// What can be called now. A server that does not list its tools has none.
+    /// Returns the tools that can be called now. A server that fails to list its tools has none.
     pub(crate) async fn offered(&mut self, context: &AgentContext) -> Vec<Offered> {
         self.list(context).await;
         let own = self.own.iter().map(|tool| Offered {
@@ -62,7 +62,7 @@ impl Toolbox {
         own.chain(self.of_server()).collect()
     }
 
-    /// Calls a tool by the name under which it is offered. Whatever goes wrong is a result with `is_error`.
+    /// Calls a tool by its name in [`Offered`]. Any failure is a result with `is_error`.
     pub(crate) async fn call(
         &self,
         context: &AgentContext,
@@ -86,9 +86,9 @@ impl Toolbox {
         }
     }
 
-    /// Whether a tool says of itself that it changes something, so that calls before it and after it must not be
-    /// made beside it. A tool that says nothing does not: a model that asks for calls at once means that they do
-    /// not depend on each other.
+    /// Returns whether a tool declares that it changes something (`readOnlyHint` false). Such calls must not run
+    /// at the same time as others. Calls of tools without a declaration may run in parallel: a model that requests
+    /// several calls at once states that they are independent.
     pub(crate) fn keeps_order(&self, name: &str) -> bool {
         let own = self.own.iter().map(|tool| tool.describe());
         let mut offered = own.chain(self.of_server().map(|offered| offered.tool));
@@ -98,7 +98,7 @@ impl Toolbox {
         annotations.is_some_and(|says| says.read_only_hint == Some(false))
     }
 
-    /// Asks the server for its tools if it is another one or says that they changed.
+    /// Lists the server's tools again if the server changed or reported that its tools changed.
     async fn list(&mut self, context: &AgentContext) {
         let Some(connection) = context.connection() else {
             self.listed = None;
@@ -137,7 +137,7 @@ impl Toolbox {
         })
     }
 
-    /// The names of a server's tools: here, and there.
+    /// Returns pairs of names for the server's tools: the name for the agent, and the server's own name.
     fn named<'a>(&self, tools: impl Iterator<Item = &'a str>) -> Vec<(String, String)> {
         let own = self
             .own

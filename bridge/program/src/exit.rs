@@ -1,32 +1,32 @@
-//! Exit codes: the one place that says what each means.
+//! The exit codes of all programs and their meaning.
 //!
 //! | code | meaning |
 //! |-|-|
-//! | 0 | passed, done, or stopped in good order |
-//! | 1 | what was asked for was carried out and did not pass: an expectation, a snapshot, an evaluation, a check |
+//! | 0 | passed, done, or stopped gracefully |
+//! | 1 | the work was carried out and did not pass: an expectation, a snapshot, an evaluation, a check |
 //! | 2 | the command line is wrong |
 //! | 3 | a file that was named could not be read |
-//! | 4 | infrastructure: what is needed crashed, hung, could not be reached or is missing |
+//! | 4 | infrastructure: something that is needed crashed, hung, could not be reached or is missing |
 //!
-//! Of several, 4 wins over 3 over 1 over 0: what could not be carried out says nothing about the agents, and
-//! must not look as if it did.
+//! If several apply, 4 takes precedence over 3, 3 over 1, and 1 over 0: work that could not be carried out says
+//! nothing about the agents, and must not look as if it did.
 
 use serde::Serialize;
 
-/// What the program tells its caller.
+/// The exit code of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(into = "u8")]
 pub enum Exit {
-    /// All passed, or all is done.
+    /// Everything passed, or the work is done.
     #[default]
     Passed,
-    /// What was judged did not pass.
+    /// The judged work did not pass.
     Failed,
     /// The command line is wrong.
     Usage,
     /// A file could not be read.
     Unreadable,
-    /// It could not be carried out.
+    /// The work could not be carried out.
     Infrastructure,
 }
 

@@ -1,16 +1,16 @@
-//! What the programs have in common, so that each of them behaves as the others do.
+//! The code that all programs of the workspace share, so that they behave alike.
 //!
-//! It knows no protocol: what is served, and what a program is for, is the programs' own.
+//! It contains no protocol: each program supplies what it serves.
 //!
-//! - [`log`]: where a program writes its own log
-//! - [`listen`], [`serve()`]: connections are taken and kept in one way, within [`Limits`]
-//! - [`Flight`]: a request that is being answered, and what it takes
-//! - [`outgoing()`]: large answers that are being sent, of which there are not too many at once
-//! - [`stop_signal`], [`serve_until`]: Ctrl-C and SIGTERM end it in good order
-//! - [`keeper`]: what it starts does not outlive it, however it ends
-//! - [`path`]: programs are found as the system finds them
-//! - [`Exit`]: what it tells its caller
-//! - [`terminal`]: what it prints, which no text of others may turn into commands
+//! - [`log`]: sets up a program's log
+//! - [`listen`], [`serve()`]: accept and serve connections within [`Limits`]
+//! - [`Flight`]: counts a request and its memory while it is answered
+//! - [`outgoing()`]: limits the memory of large answers that are being sent
+//! - [`stop_signal`], [`serve_until`]: end a program gracefully on Ctrl-C and SIGTERM
+//! - [`keeper`]: ends the processes that a program started, however the program ends
+//! - [`path`]: finds programs as the operating system does
+//! - [`Exit`]: the exit codes
+//! - [`terminal`]: prints text and escapes control characters in it
 
 mod exit;
 pub mod keeper;

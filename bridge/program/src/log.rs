@@ -1,4 +1,4 @@
-//! How programs write their own log: on standard error, at the level that `RUST_LOG` sets.
+//! Sets up the log of a program: on standard error, at the level in `RUST_LOG`.
 
 use clap::ValueEnum;
 use tracing::Level;
@@ -6,18 +6,19 @@ use tracing_subscriber::EnvFilter;
 
 use crate::terminal::Filtered;
 
-/// `--log-format`: the log's form.
+/// The format of the log, for the flag `--log-format`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
-    /// For a person
+    /// Text for people
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
-/// Begins to write the log, from `level` up unless `RUST_LOG` says otherwise. To be called once.
+/// Starts the log at `level`, unless `RUST_LOG` sets another level. It must be called only once.
 pub fn init(format: LogFormat, level: Level) {
-    // What this library calls an error, the end of a connection say, the program tells in its own words.
+    // `rmcp` logs ordinary events, such as the end of a connection, as errors; the programs report those
+    // themselves.
     let usual = |_| EnvFilter::new(format!("{level},rmcp=off"));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(usual);
     let builder = tracing_subscriber::fmt()

@@ -1,4 +1,4 @@
-//! Finding programs as the operating system would.
+//! Finds programs as the operating system does.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -6,19 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The PATH of this process, as folders.
+/// Returns the folders in the PATH of this process.
 pub fn inherited() -> Vec<PathBuf> {
     folders(&std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// A PATH taken apart. An empty folder in it, which would mean the current one, is left out.
+/// Splits a PATH into folders. An empty entry, which would mean the current folder, is omitted.
 pub fn folders(path: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(path)
         .filter(|folder| !folder.as_os_str().is_empty())
         .collect()
 }
 
-/// The folders as one PATH; one whose name holds a colon cannot stand in a PATH and is left out.
+/// Joins folders into a PATH. A folder whose name contains a colon cannot be in a PATH and is omitted.
 pub fn joined(folders: &[PathBuf]) -> OsString {
     let usable = folders.iter().filter(|folder| {
         let name = folder.as_os_str().as_encoded_bytes();
@@ -27,7 +27,7 @@ pub fn joined(folders: &[PathBuf]) -> OsString {
     std::env::join_paths(usable).unwrap_or_default()
 }
 
-/// The file that `program` names: with a slash in it relative to `working_dir`, else the first
+/// Returns the file of a program: a name with a slash is relative to `working_dir`; any other name is the first
 /// executable of that name in the folders.
 pub fn find(program: &str, folders: &[PathBuf], working_dir: &Path) -> Option<PathBuf> {
     if program.contains('/') {

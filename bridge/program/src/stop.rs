@@ -1,4 +1,4 @@
-//! How programs that serve are stopped: by Ctrl-C or SIGTERM, in good order.
+//! Stops serving programs gracefully on Ctrl-C or SIGTERM.
 
 use std::{io, time::Duration};
 
@@ -8,13 +8,15 @@ use tokio::{
     time::sleep,
 };
 
-/// How long open requests may go on after the program was asked to stop.
+/// The time that open requests have to end after a stop signal.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Becomes true with the first Ctrl-C or SIGTERM from now on. To be called within a tokio runtime.
+/// Returns a channel that becomes true at the first Ctrl-C or SIGTERM after this call. It must be called within a
+/// tokio runtime.
 ///
 /// # Errors
-/// If the system does not let the program listen for signals.
+///
+/// If the signal handlers cannot be installed.
 pub fn stop_signal() -> io::Result<watch::Receiver<bool>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -29,11 +31,12 @@ pub fn stop_signal() -> io::Result<watch::Receiver<bool>> {
     Ok(receiver)
 }
 
-/// Serves until `stop` becomes true; then open requests get five seconds to end. `serving` is given the
-/// future that comes when it is to take no more of them, as [`crate::serve()`] wants it.
+/// Serves until `stop` becomes true; open requests then have five seconds to end. `serving` gets a future that
+/// completes when the server must stop accepting requests, as [`crate::serve()`] expects it.
 ///
 /// # Errors
-/// Those of what is served.
+///
+/// The errors of `serving`.
 pub async fn serve_until<F>(
     mut stop: watch::Receiver<bool>,
     serving: impl FnOnce(StopFuture) -> F,
@@ -54,5 +57,5 @@ where
     }
 }
 
-/// Comes when the program is asked to stop.
+/// A future that completes when the program is asked to stop.
 pub type StopFuture = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

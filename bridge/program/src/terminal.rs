@@ -1,14 +1,15 @@
-//! What programs print: much of it was written by others, and must not command the terminal.
+//! Prints text to the terminal and escapes control characters, because much of the text comes from untrusted
+//! peers.
 //!
-//! A terminal obeys control characters: it can be told to clear itself, to change its title, to answer in the
-//! user's name, or to go back and overwrite what stands there. Characters that override the direction of writing
-//! show a text as another one (Unicode Technical Report 36, section 2.10). All of these are shown as `\u001b`
-//! is, which in JSON means the same character: so one filter does for words and for JSON.
+//! Control characters can make a terminal clear the screen, change its title, send input in the user's name, or
+//! overwrite earlier output. Characters that override the writing direction make a text look like another one
+//! (Unicode Technical Report 36, section 2.10). All of these are printed in the form `\u001b`. In JSON that form
+//! means the same character, so one filter serves text and JSON.
 //!
-//! - [`outln!`](crate::outln), [`out!`](crate::out), [`errln!`](crate::errln), [`err!`](crate::err): print what
-//!   passed the filter, in place of the standard library's macros, which a lint keeps out of the programs
-//! - [`line`]: a text of others within a line of one's own, which it cannot end
-//! - [`lines`]: the filter itself
+//! - [`outln!`](crate::outln), [`out!`](crate::out), [`errln!`](crate::errln), [`err!`](crate::err): print
+//!   filtered text; they replace the standard library's macros, which a lint forbids in the programs
+//! - [`line`]: filters a text that is inserted into one line
+//! - [`lines`]: filters a text of several lines
 
 use std::{
     borrow::Cow,
@@ -16,8 +17,8 @@ use std::{
     io::{self, Write},
 };
 
-/// A text of several lines as it may be printed: line feeds and tabs stay, other control characters and overrides
-/// of the direction are shown as `\u001b` is. The ends of lines that Windows writes are line feeds.
+/// Filters a text of several lines: line feeds and tabs are kept; other control characters and direction overrides
+/// are escaped in the form `\u001b`. CR LF becomes a line feed.
 pub fn lines(text: &str) -> Cow<'_, str> {
     match text.chars().any(is_filtered) {
         false => Cow::Borrowed(text),
@@ -29,7 +30,7 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text within a line: ends of lines and tabs are shown as `\n` and `\t` are too.
+/// Filters a text that is inserted into one line: line breaks and tabs are escaped too, as `\n` and `\t`.
 pub fn line(text: &str) -> Cow<'_, str> {
     let one = lines(text);
     match one.contains(['\n', '\t']) {
@@ -41,7 +42,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
 fn is_filtered(one: char) -> bool {
     match one {
         '\n' | '\t' => false,
-        // Separators of lines and paragraphs, embeddings and overrides, isolates.
+        // Line and paragraph separators, embeddings, overrides and isolates.
         '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
         _ => one.is_control(),
     }
@@ -50,13 +51,13 @@ fn is_filtered(one: char) -> bool {
 fn add(mut text: String, one: char) -> String {
     match is_filtered(one) {
         false => text.push(one),
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         true => drop(write!(text, "\\u{:04x}", u32::from(one))),
     }
     text
 }
 
-/// A writer that passes on what passed the filter. Each write is a text of its own.
+/// A writer that filters what is written to it. Each write is filtered separately.
 pub(crate) struct Filtered<W>(pub(crate) W);
 
 impl<W: Write> Write for Filtered<W> {
@@ -71,20 +72,20 @@ impl<W: Write> Write for Filtered<W> {
     }
 }
 
-/// Prints to standard output; see [`out!`](crate::out).
+/// Prints filtered text to standard output; see [`out!`](crate::out).
 #[doc(hidden)]
 pub fn to_stdout(text: fmt::Arguments<'_>) {
     print(&mut io::stdout().lock(), text);
 }
 
-/// Prints to standard error; see [`err!`](crate::err).
+/// Prints filtered text to standard error; see [`err!`](crate::err).
 #[doc(hidden)]
 pub fn to_stderr(text: fmt::Arguments<'_>) {
     print(&mut io::stderr().lock(), text);
 }
 
-/// A reader that has gone is no error: it has read what it wanted. Anything else ends the program, as it does
-/// with the standard library's macros.
+/// Writes filtered text. A closed pipe is ignored, because the reader has read what it wanted; any other error
+/// panics, as it does in the standard library's macros.
 fn print(out: &mut impl Write, text: fmt::Arguments<'_>) {
     let text = text.to_string();
     let printed = out
@@ -96,26 +97,26 @@ fn print(out: &mut impl Write, text: fmt::Arguments<'_>) {
     }
 }
 
-/// Prints to standard output what passed the [filter](crate::terminal).
+/// Prints [filtered](crate::terminal) text to standard output.
 #[macro_export]
 macro_rules! out {
     ($($text:tt)*) => { $crate::terminal::to_stdout(::std::format_args!($($text)*)) };
 }
 
-/// Prints a line to standard output; see [`out!`].
+/// Prints a filtered line to standard output; see [`out!`].
 #[macro_export]
 macro_rules! outln {
     () => { $crate::out!("\n") };
     ($($text:tt)*) => { $crate::out!("{}\n", ::std::format_args!($($text)*)) };
 }
 
-/// Prints to standard error what passed the [filter](crate::terminal).
+/// Prints [filtered](crate::terminal) text to standard error.
 #[macro_export]
 macro_rules! err {
     ($($text:tt)*) => { $crate::terminal::to_stderr(::std::format_args!($($text)*)) };
 }
 
-/// Prints a line to standard error; see [`err!`].
+/// Prints a filtered line to standard error; see [`errln!`].
 #[macro_export]
 macro_rules! errln {
     () => { $crate::err!("\n") };
@@ -129,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// Texts in which what a terminal obeys is frequent.
+    /// Generates texts with many control characters.
     fn text() -> impl Strategy<Value = String> {
         let nasty = proptest::sample::select(
             &[

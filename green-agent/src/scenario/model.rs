@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 use serde_json::{Map, Value};
 use url::Url;
 
-use mcp_tools::allowed::Allowed;
+use mcp_tools::allow_list::AllowList;
 
 use super::{
     episode::Episode,
@@ -184,7 +184,7 @@ pub struct Policy {
     /// Its settings, as the policy reads them.
     pub settings: Map<String, Value>,
     /// Which hosts and commands it may connect to.
-    pub allow: Allowed,
+    pub allow: AllowList,
     /// The participant that is the MCP server which it knows beforehand.
     pub tools: Option<String>,
 }

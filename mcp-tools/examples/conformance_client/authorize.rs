@@ -1,5 +1,5 @@
-//! Being let in: the authorization of MCP (2025-11-25 and 2026-07-28, basic/authorization), with a user
-//! who agrees at once.
+//! The authorization of MCP (2025-11-25 and 2026-07-28, basic/authorization), with a simulated user who always
+//! agrees.
 
 use std::error::Error;
 
@@ -14,15 +14,15 @@ use rmcp::{
 
 use crate::{Scenario, work};
 
-/// How often a client asks for more before it gives up.
+/// The largest number of authorization attempts.
 const ATTEMPTS: usize = 3;
 
 const CALLBACK: &str = "http://localhost:3000/callback";
 
-/// Where the suite pretends that this client describes itself.
+/// The URL of this client's metadata; the suite expects this value and does not fetch it.
 const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
 
-/// Works; when that is refused for want of authorization, gets it and works again.
+/// Runs the scenario; if the server demands authorization, obtains it and runs the scenario again.
 pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
     let mut authorized: Option<OAuthState> = None;
     let mut token = None;
@@ -34,7 +34,7 @@ pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
         let challenge = challenge(error.as_ref()).ok_or(error)?;
         let state = match authorized.take() {
             Some(state) if challenge.wants_more => upgrade(state, scenario, &challenge).await?,
-            // Whatever was there is not accepted any more: perhaps another server authorizes now.
+            // The old token is no longer accepted; another authorization server may be responsible now.
             Some(_) | None => begin(scenario, &challenge).await?,
         };
         token = Some(access_token(&state).await?);
@@ -43,13 +43,13 @@ pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
     Err("the server wants more authorization each time".into())
 }
 
-/// What a server asks for.
+/// The server's demand for authorization.
 struct Challenge {
     header: String,
     wants_more: bool,
 }
 
-/// The challenge among an error's causes.
+/// Returns the challenge in an error's causes.
 fn challenge(error: &(dyn Error + 'static)) -> Option<Challenge> {
     if let Some(initialize) = error.downcast_ref::<ClientInitializeError>() {
         let header = initialize.auth_challenge()?.to_owned();
@@ -115,7 +115,7 @@ async fn upgrade(
     Ok(state)
 }
 
-/// Visits the page on which a user would agree; returns where that leads back to.
+/// Opens the page on which a user would agree, and returns the URL that it redirects to.
 async fn agree(page: &str) -> Result<String, Box<dyn Error>> {
     let browser = reqwest::Client::builder()
         .redirect(Policy::none())

@@ -1,10 +1,10 @@
-//! The fixture that the official conformance suite tests clients with.
+//! The client that the official conformance suite tests.
 //!
-//! What an agent's own connection does is tested with [`mcp_tools::client::Connection`]. What it does not
-//! do, since episodes hand their tokens out themselves (OAuth, questions to a user), goes over the same
-//! protocol crate with its own client.
+//! Scenarios for features of [`mcp_tools::client::Connection`] use that client. Scenarios for other features
+//! (OAuth and questions to a user, which are not needed because episodes issue their own tokens) use the client of
+//! `rmcp`.
 //!
-//! The suite starts it with the server's URL, and says in variables which scenario that is.
+//! The suite starts the program with the server's URL and names the scenario in environment variables.
 
 mod authorize;
 mod plain;
@@ -15,13 +15,13 @@ use std::{env, error::Error};
 use rmcp::service::ClientLifecycleMode;
 use serde_json::Value;
 
-/// What the suite says.
+/// The scenario, as the suite passes it.
 struct Scenario {
     url: String,
     name: String,
-    /// What the scenario needs to be told beside that, such as credentials.
+    /// Further data of the scenario, such as credentials.
     context: Value,
-    /// Whether it is about 2026-07-28.
+    /// Whether the scenario tests 2026-07-28.
     is_stateless: bool,
 }
 
@@ -50,7 +50,7 @@ impl Scenario {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::read()?;
-    // rmcp's own client takes the process's.
+    // rmcp's own client uses the process-wide TLS provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match &*scenario.name {
         "initialize"

@@ -1,9 +1,9 @@
-//! What an agent's own connection does.
+//! Scenarios for the crate's own client.
 
 use std::error::Error;
 
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{Connection, Lifecycle, Options},
     connection::ConnectionDetails,
 };
@@ -11,7 +11,7 @@ use rmcp::model::JsonObject;
 
 use crate::{Scenario, work::arguments};
 
-/// Connects, lists the tools, and calls each, or those that the suite names.
+/// Connects, lists the tools, and calls all of them, or those that the suite names.
 pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
     let details = ConnectionDetails::http("conformance", scenario.url.parse()?);
     let options = Options {
@@ -21,7 +21,7 @@ pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
         },
         ..Options::default()
     };
-    let connection = Connection::open(&details, &Allowed::default(), &options).await?;
+    let connection = Connection::open(&details, &AllowList::default(), &options).await?;
     let tools = connection.tools().await?;
     for (tool, arguments) in named(scenario).unwrap_or_else(|| {
         let each = tools
@@ -29,7 +29,7 @@ pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
             .map(|tool| (tool.name.to_string(), arguments(tool)));
         each.collect()
     }) {
-        // A tool that fails is the suite's way to see what happens next.
+        // The suite uses failing tools to test the client's next step.
         if let Err(error) = connection.call(&tool, arguments).await {
             eprintln!("{tool}: {error}");
         }
@@ -38,7 +38,7 @@ pub(crate) async fn run(scenario: &Scenario) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The calls that the suite wants.
+/// Returns the calls that the suite names.
 fn named(scenario: &Scenario) -> Option<Vec<(String, JsonObject)>> {
     let calls = scenario.context.get("toolCalls")?.as_array()?.iter();
     let call = |call: &serde_json::Value| {

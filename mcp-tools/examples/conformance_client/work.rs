@@ -1,4 +1,4 @@
-//! What the client does once it is let in, and whatever it is asked on the way.
+//! The client's requests after authorization, and its answers to requests of the server.
 
 use std::error::Error;
 
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Scenario;
 
-/// Connects, lists what there is, and calls every tool.
+/// Connects, lists everything that the server offers, and calls every tool.
 pub(crate) async fn run(scenario: &Scenario, token: Option<&str>) -> Result<(), Box<dyn Error>> {
     let mut config = StreamableHttpClientTransportConfig::with_uri(&*scenario.url);
     if let Some(token) = token {
@@ -47,7 +47,7 @@ pub(crate) async fn run(scenario: &Scenario, token: Option<&str>) -> Result<(), 
     Ok(())
 }
 
-/// Something for each argument that a tool must have.
+/// Returns a value for each required argument of a tool.
 pub(crate) fn arguments(tool: &Tool) -> JsonObject {
     let properties = tool
         .input_schema
@@ -68,14 +68,14 @@ fn something(schema: &Value) -> Value {
     }
 }
 
-/// A user who agrees to everything, and changes no default.
+/// A user who agrees to everything and keeps all default values.
 #[derive(Clone)]
 struct User;
 
 impl ClientHandler for User {
     fn get_info(&self) -> ClientConfig {
         let mut config = ClientConfig::default();
-        // The shape of this capability is fixed.
+        // The JSON of this capability is constant.
         config.capabilities.elicitation =
             serde_json::from_value(json!({"form": {"applyDefaults": true}})).ok();
         config

@@ -1,4 +1,4 @@
-//! Tools that ask the client something while they run, as servers could up to 2025-11-25.
+//! Tools that send a request to the client while they run, which is possible up to 2025-11-25.
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::tools::{broken, text};
 
-/// Has the client's language model answer a prompt.
+/// Asks the client's language model to answer a prompt.
 pub(crate) async fn sampling(
     context: &RequestContext<RoleServer>,
     arguments: &JsonObject,
@@ -42,7 +42,7 @@ pub(crate) async fn elicitation(
     Ok(text(format!("User response: {answer}")))
 }
 
-/// SEP-1034: a default for each primitive type.
+/// Asks for one field of each primitive type, with its default (SEP-1034).
 pub(crate) async fn defaults(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
     let properties = json!({
         "name": {"type": "string", "default": "John Doe"},
@@ -58,7 +58,7 @@ pub(crate) async fn defaults(context: &RequestContext<RoleServer>) -> Result<Val
     completed(context, properties).await
 }
 
-/// SEP-1330: the five ways to offer a choice.
+/// Asks for a choice in each of five ways (SEP-1330).
 pub(crate) async fn choices(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
     let options = ["option1", "option2", "option3"];
     let properties = json!({

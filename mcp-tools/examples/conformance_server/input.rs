@@ -1,5 +1,5 @@
-//! Tools and prompts that need input, as servers ask for it from 2026-07-28 on (SEP-2322): the answer says
-//! what is needed, and the client asks again with it. What happened before stands in the request's state.
+//! Tools and prompts that need input in the way of 2026-07-28 (SEP-2322): the result names the needed input, and
+//! the client repeats the request with it. The request state carries the earlier rounds.
 
 use rmcp::{
     ErrorData,
@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::text;
 
-/// What a client sends along when it asks again.
-pub(crate) struct Again<'a> {
+/// The data that a client adds when it repeats a request.
+pub(crate) struct InputRetry<'a> {
     pub(crate) responses: Option<InputResponses>,
     pub(crate) state: Option<String>,
     pub(crate) capabilities: Option<ClientCapabilities>,
     pub(crate) codec: &'a RequestStateCodec,
 }
 
-impl Again<'_> {
-    /// What the tool answers; `None` if it is not one of these.
+impl InputRetry<'_> {
+    /// Returns the tool's result; `None` if it is not one of these tools.
     pub(crate) fn answer(&self, tool: &str) -> Result<Option<Value>, ErrorData> {
         let said = match tool.strip_prefix("test_input_required_result_") {
             Some("elicitation") => self.name(),
@@ -39,12 +39,12 @@ impl Again<'_> {
         Ok(Some(said))
     }
 
-    /// The context of the prompt that needs one.
+    /// Returns the context that the prompt needs.
     pub(crate) fn context(&self) -> Option<&Value> {
         self.given("user_context", "content")?.get("context")
     }
 
-    /// A member of a response to one of the requests.
+    /// Returns a member of the response to one of the requests.
     fn given(&self, key: &str, member: &str) -> Option<&Value> {
         self.responses.as_ref()?.get(key)?.get(member)
     }
@@ -100,7 +100,7 @@ impl Again<'_> {
         })
     }
 
-    /// Asks in a way that the client can answer.
+    /// Asks in a way that the client supports.
     fn allowed(&self) -> Value {
         let client = json!(self.capabilities);
         let mut requests = Vec::new();
@@ -113,7 +113,8 @@ impl Again<'_> {
         needed(requests, None)
     }
 
-    /// The round that the state belongs to: 0 without one. A state that is not from here is an error.
+    /// Returns the round in the request state: 0 without a state. A state that this server did not sign is an
+    /// error.
     fn round(&self) -> Result<u8, ErrorData> {
         let Some(state) = &self.state else {
             return Ok(0);
@@ -128,7 +129,7 @@ impl Again<'_> {
     }
 }
 
-/// An answer that says what is needed.
+/// Returns a result that names the needed input.
 pub(crate) fn needed(
     requests: impl IntoIterator<Item = (&'static str, Value)>,
     state: Option<String>,

@@ -1,9 +1,9 @@
-//! The fixture that the official conformance suite tests servers with, on this crate's HTTP and tokens.
+//! The server that the official conformance suite tests, with this crate's HTTP server and authentication.
 //!
-//! The suite names the tools, prompts and resources, and says what each has to do. It cannot send a
-//! token: so a layer in front adds the one that the door asks for, to whatever has come from the suite.
+//! The suite defines the names and behaviour of the tools, prompts and resources. It cannot send a token:
+//! therefore a layer adds the token to each request of the suite.
 //!
-//!     cargo run --example conformance_server -- 127.0.0.1:9300
+//! cargo run --example conformance_server -- 127.0.0.1:9300
 
 #![expect(
     deprecated,
@@ -63,11 +63,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// `/mcp` is what the suite is pointed at; `/closed/mcp` is the same door without the layer.
+/// Serves the suite at `/mcp`; `/closed/mcp` is the same server without the layer that adds the token.
 fn app(fixture: Fixture) -> Router {
     let settings = ServerSettings {
         allowed_origins: vec!["http://127.0.0.1:*".into(), "http://localhost:*".into()],
-        // The suite begins a session for each scenario, and does not end all of them.
+        // The suite begins a session for each scenario and leaves some of them open.
         sessions: 200,
         ..ServerSettings::default()
     };

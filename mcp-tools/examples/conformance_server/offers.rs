@@ -1,11 +1,11 @@
-//! What the fixture says it has: the tools by their names, each with its arguments.
+//! The lists of the server's tools, prompts and resources.
 
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 
-/// Tools without arguments.
+/// The names of the tools without arguments.
 const PLAIN: [&str; 23] = [
     "test_simple_text",
     "test_image_content",

@@ -1,17 +1,17 @@
-//! What the prompts become.
+//! Returns the messages of prompts.
 
 use rmcp::{ErrorData, model::JsonObject};
 use serde_json::{Value, json};
 
 use crate::{
-    input::{Again, needed, question},
+    input::{InputRetry, needed, question},
     tools::PNG,
 };
 
 pub(crate) fn get(
     prompt: &str,
     arguments: &JsonObject,
-    again: &Again<'_>,
+    again: &InputRetry<'_>,
 ) -> Result<Value, ErrorData> {
     let argument = |name: &str| {
         arguments

@@ -1,4 +1,4 @@
-//! What the resources hold.
+//! Returns the content of resources.
 
 use rmcp::ErrorData;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The fixture's side of the protocol: which request goes where.
+//! Dispatches requests to the tools, prompts and resources.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use crate::{ask, input::Again, offers, prompts, resources, tools};
+use crate::{ask, input::InputRetry, offers, prompts, resources, tools};
 
-/// What changed.
+/// A change that subscribers are notified of.
 #[derive(Clone, Copy)]
 enum Change {
     Tools,
     Prompts,
 }
 
-/// What the suite talks to; clones share its state.
+/// The server. Clones share its state.
 #[derive(Clone)]
 pub(crate) struct Fixture {
     codec: Arc<RequestStateCodec>,
@@ -56,7 +56,7 @@ impl Fixture {
         let arguments = call.arguments.unwrap_or_default();
         match &*call.name {
             "test_tool_with_logging" => tools::logging(context, true).await,
-            // From 2026-07-28 on whoever wants to hear a log says so in each request.
+            // From 2026-07-28 on, a client enables log messages in each request.
             "test_logging_tool" => {
                 tools::logging(context, context.meta.log_level().is_some()).await
             }
@@ -86,8 +86,8 @@ impl Fixture {
         responses: Option<rmcp::model::InputResponses>,
         state: Option<String>,
         context: &Context,
-    ) -> Again<'_> {
-        Again {
+    ) -> InputRetry<'_> {
+        InputRetry {
             responses,
             state,
             capabilities: context.client_capabilities(),
@@ -96,7 +96,7 @@ impl Fixture {
     }
 
     fn change(&self, change: Change) -> Value {
-        // Nobody may be listening.
+        // There may be no subscriber.
         let _ = self.changes.send(change);
         tools::text("changed")
     }
@@ -111,13 +111,13 @@ fn needs_sampling(context: &Context) -> Result<Value, ErrorData> {
     Ok(tools::text("The client can do sampling."))
 }
 
-/// JSON as one of the protocol's types. The fixture's JSON is fixed, so that is no client's mistake.
+/// Converts JSON into a type of the protocol. The fixture's JSON is constant, so an error is the server's fault.
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-/// Either what was asked for, or what is needed for it.
+/// Converts either a result or a request for input.
 fn complete<T, R>(answer: Value) -> Result<R, ErrorData>
 where
     T: DeserializeOwned + Into<R>,
@@ -239,7 +239,7 @@ impl ServerHandler for Fixture {
                 () = subscription.cancelled() => return Ok(()),
                 change = changes.recv() => change,
             };
-            // What the client does not want to hear is refused by the sink.
+            // The subscription drops notifications that the client did not ask for.
             let _ = match change {
                 Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
                 Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,

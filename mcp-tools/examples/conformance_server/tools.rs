@@ -1,4 +1,4 @@
-//! Tools that answer at once, or send something on the way.
+//! Tools that need no input; some send notifications while they run.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-/// A red pixel.
+/// A PNG image with one red pixel.
 pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 /// A WAV file with a header and no samples.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
-/// How long a tool works between two of its messages.
+/// The time between two notifications of a tool.
 const WORK: Duration = Duration::from_millis(50);
 
 pub(crate) fn text(text: impl Into<String>) -> Value {
@@ -27,7 +27,7 @@ fn content(content: &Value) -> Value {
     json!({"resultType": "complete", "content": content})
 }
 
-/// What a tool without any state answers; `None` if it is not one of these.
+/// Returns the constant result of a tool; `None` if it is not one of these tools.
 pub(crate) fn fixed(tool: &str) -> Option<Value> {
     let image = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
     Some(match tool {
@@ -59,7 +59,7 @@ pub(crate) fn fixed(tool: &str) -> Option<Value> {
     })
 }
 
-/// Sends three log messages, if it may, and answers.
+/// Sends three log messages, if the client enabled them, and returns a result.
 pub(crate) async fn logging(
     context: &RequestContext<RoleServer>,
     may_log: bool,
@@ -81,7 +81,7 @@ async fn log(context: &RequestContext<RoleServer>, said: &str) -> Result<(), Ser
     context.peer.notify_logging_message(message).await
 }
 
-/// Reports progress to whoever asked for it, and answers.
+/// Reports progress if the client asked for it, and returns a result.
 pub(crate) async fn progress(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
     for done in [0.0, 50.0, 100.0] {
         if let Some(token) = context.meta.get_progress_token() {

@@ -1,38 +1,38 @@
-//! What one host is shown. Its secret comes from the environment: everybody can read command lines, and
-//! a model must not choose it.
+//! Credentials that are sent to one host each. Their secrets come from environment variables, because other users
+//! can read command lines, and a model must not choose credentials.
 
 use bridge_client::{CredentialError, Credentials, is_loopback};
 use url::Url;
 
 use crate::secret::Secret;
 
-/// A secret for one host.
+/// A secret that is sent to one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
     host: String,
-    /// The header that carries it; `Authorization: Bearer` if absent.
+    /// The name of the header that has the secret; `Authorization: Bearer` if absent.
     header: Option<String>,
     secret: Secret,
 }
 
-/// Why a text names no credential.
+/// The reason why a text is not a valid credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialFlagError {
-    /// It is no pair.
+    /// The text has not the form `HOST=VARIABLE`.
     #[error("expected HOST=VARIABLE or HOST=HEADER:VARIABLE, found {0:?}")]
     Pair(String),
-    /// The variable is not there.
+    /// The environment variable is not set.
     #[error("the environment variable {variable} is not set: put the secret for {host} there")]
     NotSet {
-        /// The variable.
+        /// The name of the variable.
         variable: String,
-        /// The host.
+        /// The host that the credential is for.
         host: String,
     },
 }
 
 impl Credential {
-    /// A bearer token for a host, which is a name or `NAME:PORT`.
+    /// Creates a bearer token for a host, which is a name or `NAME:PORT`.
     pub fn bearer(host: impl Into<String>, secret: Secret) -> Self {
         Self {
             host: host.into(),
@@ -41,9 +41,11 @@ impl Credential {
         }
     }
 
-    /// Reads `HOST=VARIABLE`, a bearer token, or `HOST=HEADER:VARIABLE`. The secret is what `variables` has.
+    /// Reads `HOST=VARIABLE`, a bearer token, or `HOST=HEADER:VARIABLE`. `variables` looks up the secret by the
+    /// variable's name.
     ///
     /// # Errors
+    ///
     /// [`CredentialFlagError`]
     pub fn read(
         text: &str,
@@ -70,18 +72,18 @@ impl Credential {
         })
     }
 
-    /// For whom it is.
+    /// Returns the host that the credential is for.
     pub(super) fn host(&self) -> &str {
         &self.host
     }
 
-    /// What is not shown to anybody else.
+    /// Returns the secret value.
     pub(super) fn secret(&self) -> &str {
         self.secret.expose()
     }
 
-    /// Whether it is for the host of this address. Nobody else may read along, so beyond this machine the
-    /// address has to be one of https.
+    /// Returns whether the credential may be sent to this address: its host must match, and beyond this machine
+    /// the scheme must be https, so that nobody on the way can read the secret.
     pub(super) fn is_for(&self, url: &Url) -> bool {
         let name = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();
@@ -90,7 +92,7 @@ impl Credential {
         is_named && (url.scheme() == "https" || is_loopback(url))
     }
 
-    /// These credentials and this one.
+    /// Adds this credential to others.
     pub(super) fn add_to(&self, all: Credentials) -> Result<Credentials, CredentialError> {
         match &self.header {
             Some(header) => all.header(header, self.secret.expose()),

@@ -1,12 +1,12 @@
-//! A2A agents on the web, as the tools that find and call them see them.
+//! A2A agents on the web, for the tools that find and call them.
 //!
-//! - [`Agents`]: finds agents, remembers them for a while, and calls their skills
-//! - [`AgentsSettings`]: what the operator allows, and with which credentials
-//! - [`StandIn`]: a site that is reached somewhere else
+//! - [`Agents`]: finds agents, caches their cards, and calls their skills
+//! - [`AgentsSettings`]: the addresses that the operator allows, and the credentials
+//! - [`SiteOverride`]: a site whose requests go to another address
 
 mod credential;
 mod settings;
-mod stand_in;
+mod site_override;
 
 use std::{
     collections::BTreeMap,
@@ -26,40 +26,40 @@ use crate::connection::{masked_of, searched};
 
 pub use credential::{Credential, CredentialFlagError};
 pub use settings::AgentsSettings;
-pub use stand_in::{StandIn, StandInError};
+pub use site_override::{SiteOverride, SiteOverrideError};
 
-/// How many agents are remembered.
-const MOST: usize = 64;
+/// The largest number of cached agents.
+const MAX_AGENTS: usize = 64;
 
-/// Agents on the web. What was found is used again for as long as the settings say.
+/// Finds and calls agents on the web. A card that was found is cached for the time in the settings.
 #[derive(Debug)]
 pub struct Agents {
     settings: AgentsSettings,
     found: Mutex<BTreeMap<Url, (Timestamp, Discovered)>>,
 }
 
-/// Why an agent could not be called.
+/// The reason why an agent could not be called.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// It was not found.
+    /// The agent was not found.
     #[error(transparent)]
     Discovery(Box<DiscoveryError>),
-    /// The call came to nothing.
+    /// The call failed.
     #[error(transparent)]
     Invocation(Box<InvocationError>),
     /// The operator's secret for this host cannot be sent.
     #[error("the credential for {host} cannot be sent: {source}")]
     Credential {
-        /// The host.
+        /// The name of the host.
         host: String,
-        /// What is wrong with it, without the secret.
+        /// The cause, without the secret.
         #[source]
         source: CredentialError,
     },
 }
 
 impl CallError {
-    /// Whether the agent was found and asks for a credential that was not given, or does not accept the one that was.
+    /// Returns whether the agent was found but asks for a credential that was not given, or rejects the given one.
     pub fn wants_credentials(&self) -> bool {
         match self {
             Self::Invocation(error) => error.wants_credentials(),
@@ -81,28 +81,31 @@ impl From<InvocationError> for CallError {
 }
 
 impl Agents {
-    /// Agents that are looked for and called in this way.
+    /// Creates a client with these settings and an empty cache.
     pub fn new(settings: AgentsSettings) -> Self {
         let found = Mutex::default();
         Self { settings, found }
     }
 
-    /// Looks for the agent of a site, whether it was found before or not.
+    /// Fetches the card of a site's agent, even if it is cached.
     ///
     /// # Errors
-    /// [`CallError::Discovery`], and [`CallError::Credential`]
+    ///
+    /// [`CallError::Discovery`] and [`CallError::Credential`]
     pub async fn look_for(&self, site: &Url, now: Timestamp) -> Result<Discovered, CallError> {
-        let target = self.settings.real(site);
+        let target = self.settings.actual_url(site);
         let found = discover(&target, &self.discovery(&target)?).await?;
         let found = self.reachable(found);
         self.remember(site, &found, now);
         Ok(found)
     }
 
-    /// Calls a skill of the agent at this address. The card that was found last says how.
+    /// Calls a skill of the agent at this address, in the way that the agent's cached or newly fetched card
+    /// describes.
     ///
     /// # Errors
-    /// [`CallError`]. A task that failed is an [`Outcome`].
+    ///
+    /// [`CallError`]. A failed task is not an error but an [`Outcome`].
     pub async fn call(
         &self,
         base: &Url,
@@ -122,12 +125,12 @@ impl Agents {
         Ok(invoke(&agent, invocation, &options).await?)
     }
 
-    /// The address at which others know the agent: that of the site for which somebody stands in.
+    /// Returns the public address of an agent: for a site with an override, the address of the site.
     pub fn shown(&self, url: &Url) -> Url {
-        self.settings.apparent(url)
+        self.settings.public_url(url)
     }
 
-    /// What an agent said, without the operator's secrets: it was shown one and may repeat it.
+    /// Returns an agent's output with the operator's secrets masked: the agent was sent one and may repeat it.
     pub fn masked(&self, said: &Value) -> Value {
         let secrets = self.settings.credentials.iter().map(Credential::secret);
         masked_of(said, &searched(secrets))
@@ -141,30 +144,30 @@ impl Agents {
         })
     }
 
-    /// An agent whose card names an address where somebody stands in for it.
+    /// Replaces the address in the agent's card by the address in the operator's overrides.
     fn reachable(&self, mut agent: Discovered) -> Discovered {
         for interface in &mut agent.card.supported_interfaces {
             if let Ok(url) = Url::parse(&interface.url) {
-                let real = self.settings.real(&url);
-                if real != url {
-                    interface.url = real.into();
+                let actual_url = self.settings.actual_url(&url);
+                if actual_url != url {
+                    interface.url = actual_url.into();
                 }
             }
         }
         for way in std::iter::once(&mut agent.reach).chain(&mut agent.others) {
-            *way.url_mut() = self.settings.real(way.url());
+            *way.url_mut() = self.settings.actual_url(way.url());
         }
         agent.allow_private |= self.settings.may_be_private(agent.reach.url());
         agent
     }
 
-    /// Under the address of the site, and under that to which its messages go.
+    /// Caches the agent under the address of the site, and under the address that its messages are sent to.
     fn remember(&self, site: &Url, agent: &Discovered, now: Timestamp) {
         let mut found = self.lock();
         let kept = self.settings.remember;
         found.retain(|_, (at, _)| is_fresh(*at, now, kept));
         for url in [site.clone(), self.shown(agent.reach.url())] {
-            if found.len() < MOST {
+            if found.len() < MAX_AGENTS {
                 found.insert(url, (now, agent.clone()));
             }
         }

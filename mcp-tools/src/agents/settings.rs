@@ -1,26 +1,26 @@
-//! What the operator of the tools decides about agents.
+//! The operator's settings for agents on the web.
 
 use bridge_client::{Credentials, Limits, discovery::DiscoveryOptions};
 use jiff::SignedDuration;
 use url::Url;
 
-use super::{CallError, Credential, StandIn};
+use super::{CallError, Credential, SiteOverride};
 
-/// What may be reached, with which credentials, and within which limits. Models name the addresses, so
-/// nothing private is reached unless this says so.
+/// The allowed addresses, the credentials and the limits. Language models choose the addresses, so no private
+/// address is allowed by default.
 #[derive(Clone, Debug)]
 pub struct AgentsSettings {
-    /// What hosts are shown, each only its own.
+    /// The credentials; each is sent only to its own host.
     pub credentials: Vec<Credential>,
-    /// Sites that are reached somewhere else; where that is may be private.
-    pub stand_ins: Vec<StandIn>,
-    /// Whether this machine and private networks may be reached by their own addresses.
+    /// Sites whose requests go to another address, which may be private.
+    pub overrides: Vec<SiteOverride>,
+    /// Whether addresses of this machine and of private networks are allowed.
     pub allow_private: bool,
-    /// How cards are looked for.
+    /// The options of the search for agent cards.
     pub discovery: DiscoveryOptions,
-    /// How long an agent's answer may take, and how large it may be.
+    /// The limits on the time and size of an agent's answer.
     pub limits: Limits,
-    /// How long a card is used without being fetched again.
+    /// How long a card is cached.
     pub remember: SignedDuration,
 }
 
@@ -28,7 +28,7 @@ impl Default for AgentsSettings {
     fn default() -> Self {
         Self {
             credentials: Vec::new(),
-            stand_ins: Vec::new(),
+            overrides: Vec::new(),
             allow_private: false,
             discovery: DiscoveryOptions::default(),
             limits: Limits::default(),
@@ -38,33 +38,36 @@ impl Default for AgentsSettings {
 }
 
 impl AgentsSettings {
-    /// Where a site is really reached.
-    pub(super) fn real(&self, url: &Url) -> Url {
-        let mut stand_ins = self.stand_ins.iter();
-        let real = stand_ins.find_map(|stand_in| stand_in.real(url));
-        real.unwrap_or_else(|| url.clone())
+    /// Returns the address that requests for this URL are sent to.
+    pub(super) fn actual_url(&self, url: &Url) -> Url {
+        let mut overrides = self.overrides.iter();
+        let actual_url = overrides.find_map(|site_override| site_override.actual_url(url));
+        actual_url.unwrap_or_else(|| url.clone())
     }
 
-    /// Which site it is that is reached there.
-    pub(super) fn apparent(&self, url: &Url) -> Url {
-        let mut stand_ins = self.stand_ins.iter();
-        let apparent = stand_ins.find_map(|stand_in| stand_in.apparent(url));
-        apparent.unwrap_or_else(|| url.clone())
+    /// Returns the public URL of an address that requests are sent to.
+    pub(super) fn public_url(&self, url: &Url) -> Url {
+        let mut overrides = self.overrides.iter();
+        let public_url = overrides.find_map(|site_override| site_override.public_url(url));
+        public_url.unwrap_or_else(|| url.clone())
     }
 
-    /// Whether a target may turn out to be private: it may be, or the operator named it.
+    /// Returns whether a target may resolve to a private address: private addresses are allowed, or the operator
+    /// configured this target.
     pub(super) fn may_be_private(&self, target: &Url) -> bool {
-        let mut stand_ins = self.stand_ins.iter();
-        self.allow_private || stand_ins.any(|stand_in| stand_in.apparent(target).is_some())
+        let mut overrides = self.overrides.iter();
+        self.allow_private
+            || overrides.any(|site_override| site_override.public_url(target).is_some())
     }
 
-    /// What the host of this address is shown. A site's credentials are those of its stand-in too.
+    /// Returns the credentials for this address. Credentials of a site also apply to the address that its override
+    /// names.
     pub(super) fn credentials(&self, url: &Url) -> Result<Credentials, CallError> {
-        let apparent = self.apparent(url);
+        let public_url = self.public_url(url);
         let own = self
             .credentials
             .iter()
-            .filter(|one| one.is_for(url) || one.is_for(&apparent));
+            .filter(|one| one.is_for(url) || one.is_for(&public_url));
         own.into_iter()
             .try_fold(Credentials::default(), |all, one| {
                 one.add_to(all).map_err(|source| CallError::Credential {

@@ -1,4 +1,4 @@
-//! `mcp-tools call`: one call of one tool.
+//! `mcp-tools call`: calls one tool once.
 
 use std::error::Error;
 
@@ -14,9 +14,9 @@ use super::target::Target;
 pub(super) struct Call {
     #[command(flatten)]
     target: Target,
-    /// The tool's name
+    /// The name of the tool
     tool: String,
-    /// Its arguments; what is JSON is taken as JSON, anything else as text
+    /// The arguments of the tool; a value that is valid JSON is passed as JSON, any other value as a string
     #[arg(value_name = "NAME=VALUE", value_parser = argument)]
     arguments: Vec<(String, Value)>,
 }

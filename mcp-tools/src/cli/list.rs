@@ -1,4 +1,4 @@
-//! `mcp-tools list`: the tools of a server.
+//! `mcp-tools list`: prints the tools of a server.
 
 use std::error::Error;
 

@@ -1,4 +1,5 @@
-//! The command line: one command, one file. Flags become settings; the library does the work.
+//! The command line of `mcp-tools`, one command per file. Commands turn flags into settings; the library does the
+//! work.
 
 mod call;
 mod list;
@@ -15,13 +16,13 @@ use bridge_program::{
 use clap::{Parser, Subcommand};
 use tracing::Level;
 
-/// Tools for agents: serves environments over MCP, and calls tools of MCP servers.
+/// Serve tools and environments over MCP, and call tools of MCP servers
 #[derive(Debug, Parser)]
 #[command(name = "mcp-tools", version, about, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How the program's own log is written, on standard error
+    /// The format of the program's own log on standard error
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
@@ -46,14 +47,14 @@ enum Command {
     Call(call::Call),
     /// Print the tools of a server as JSON
     List(list::List),
-    /// Be an MCP server on standard input and output that passes everything on to another one
+    /// Run an MCP server on standard input and output that forwards every request to another server
     Relay(relay::Relay),
 }
 
-/// What the program does, from its arguments to its exit code.
+/// Runs the program from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Standard error is read by people, and by whoever starts the program as an MCP server.
+    // Standard error is read by people, and by MCP clients that start this program.
     log::init(cli.log_format, Level::ERROR);
     let done = run(&cli.command).unwrap_or_else(|error| {
         errln!("error: {error}");
@@ -74,7 +75,7 @@ fn run(command: &Command) -> Result<Exit, Box<dyn Error>> {
             Command::Relay(relay) => relay.execute().await,
         }
     });
-    // A thread that waits for standard input would be waited for in its turn.
+    // A blocking read of standard input would otherwise delay the end of the program.
     runtime.shutdown_background();
     done
 }

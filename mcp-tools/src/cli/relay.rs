@@ -1,4 +1,4 @@
-//! `mcp-tools relay`: a server over HTTP for clients that start programs.
+//! `mcp-tools relay`: gives clients that can only start programs access to a server over HTTP.
 
 use std::error::Error;
 
@@ -8,28 +8,28 @@ use url::Url;
 
 use super::target;
 use crate::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{Connection, Options},
     relay,
 };
 
-/// Be an MCP server on standard input and output that passes everything on to another one
+/// Run an MCP server on standard input and output that forwards every request to another server
 ///
-/// Whoever may have a program started may choose its arguments, so only this machine is reached unless
-/// --allow-host names another.
+/// Anyone who can make a client start a program can also choose its arguments. Therefore only this machine is
+/// reached unless --allow-host names another host.
 #[derive(Debug, Args)]
 pub(super) struct Relay {
-    /// The endpoint of the other server; the bearer token is taken from MCP_TOKEN
+    /// The URL of the other server; the bearer token is read from the environment variable MCP_TOKEN
     #[arg(long, value_name = "URL")]
     url: Url,
-    /// A further host that may be reached; may be repeated
+    /// A further host that may be reached; may be given several times
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
 }
 
 impl Relay {
     pub(super) async fn execute(&self) -> Result<Exit, Box<dyn Error>> {
-        let mut allowed = Allowed::default();
+        let mut allowed = AllowList::default();
         allowed.hosts.extend(self.allow_host.iter().cloned());
         let details = target::over_http(&self.url);
         let connection = Connection::open(&details, &allowed, &Options::default()).await?;

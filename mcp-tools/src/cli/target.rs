@@ -1,4 +1,4 @@
-//! Which server a command talks to.
+//! The flags that choose the server a command connects to.
 
 use std::{collections::BTreeSet, env, error::Error};
 
@@ -6,31 +6,31 @@ use clap::Args;
 use url::Url;
 
 use crate::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{Connection, Options},
     connection::{ConnectionDetails, DEFAULT_NAME, Transport},
     secret::Secret,
 };
 
-/// The variable that holds a bearer token.
+/// The environment variable that contains the bearer token.
 pub(super) const TOKEN: &str = "MCP_TOKEN";
 
-/// A server over HTTP, or a program that is one.
+/// An MCP server over HTTP, or a program that speaks MCP.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Target {
-    /// The server's endpoint; the bearer token is taken from MCP_TOKEN
+    /// The URL of the server; the bearer token is read from the environment variable MCP_TOKEN
     #[arg(long, value_name = "URL")]
     url: Option<Url>,
-    /// A program that speaks MCP over its standard streams, with its arguments; MCP_TOKEN is passed on
+    /// A program that speaks MCP over standard input and output, with its arguments; it inherits MCP_TOKEN
     #[arg(long, value_name = "COMMAND LINE")]
     command: Option<String>,
 }
 
 impl Target {
-    /// Connects. Whoever names a host or a program on the command line allows it by that.
+    /// Connects to the server. A host or program that is named on the command line is allowed by that.
     pub(super) async fn connect(&self) -> Result<Connection, Box<dyn Error>> {
-        let mut allowed = Allowed::default();
+        let mut allowed = AllowList::default();
         let details = match (&self.url, &self.command) {
             (Some(url), _) => {
                 allowed.hosts.extend(url.host_str().map(str::to_owned));
@@ -47,7 +47,7 @@ impl Target {
     }
 }
 
-/// A server over HTTP, with the token of the environment.
+/// Returns the details of a server over HTTP, with the token from the environment variable.
 pub(super) fn over_http(url: &Url) -> ConnectionDetails {
     let details = ConnectionDetails::http(DEFAULT_NAME, url.clone());
     match token() {

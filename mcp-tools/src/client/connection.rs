@@ -1,4 +1,4 @@
-//! The connection itself.
+//! The connection to an MCP server.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -21,27 +21,27 @@ use super::{
     program, sse,
 };
 use crate::{
-    allowed::Allowed,
+    allow_list::AllowList,
     connection::{ConnectionDetails, Transport},
 };
 
-/// A connection to an MCP server. Dropping it ends it: a program that was started is told to end, and is
-/// killed with all that it started if it does not.
+/// A connection to an MCP server. Dropping it closes it: a program that was started is asked to end, and is killed
+/// together with the processes that it started if it does not.
 pub struct Connection {
     details: ConnectionDetails,
     limits: Limits,
     handler: Handler,
     peer: Peer<RoleClient>,
-    /// Absent once it was closed.
+    /// `None` once the connection is closed.
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
     failures: Failures,
 }
 
 impl Connection {
-    /// Connects, if the details are [allowed](Allowed), and agrees with the server on a version.
+    /// Connects if the details are [allowed](Allowed), and negotiates a protocol version with the server.
     pub async fn open(
         details: &ConnectionDetails,
-        allowed: &Allowed,
+        allowed: &AllowList,
         options: &Options,
     ) -> Result<Self, ConnectError> {
         allowed.check(details)?;
@@ -60,25 +60,25 @@ impl Connection {
         })
     }
 
-    /// The details that were followed.
+    /// Returns the details that the connection was opened with.
     pub fn details(&self) -> &ConnectionDetails {
         &self.details
     }
 
-    /// What the server is called in its details.
+    /// Returns the name of the server in its details.
     pub fn name(&self) -> &str {
         &self.details.name
     }
 
-    /// The version of MCP that was agreed on, such as `2025-11-25`.
+    /// Returns the negotiated version of MCP, such as `2025-11-25`.
     pub fn protocol_version(&self) -> String {
         let info = self.peer.peer_info();
         info.map(|info| info.protocol_version.to_string())
             .unwrap_or_default()
     }
 
-    /// The tools that the server has now, as it describes them. The descriptions are a stranger's words:
-    /// data to show, never instructions to follow.
+    /// Lists the server's current tools. The descriptions were written by the server's author: they are data to
+    /// show, never instructions to follow.
     pub async fn tools(&self) -> Result<Vec<Tool>, CallError> {
         let call = "tools/list";
         timeout(self.limits.call, self.all_tools(call))
@@ -86,12 +86,12 @@ impl Connection {
             .map_err(|_| self.failures.call_timed_out(call, self.limits.call))?
     }
 
-    /// How often the server has said that its tools changed.
+    /// Returns how many times the server has reported that its tools changed.
     pub fn tool_changes(&self) -> u64 {
         self.handler.tool_changes()
     }
 
-    /// Calls a tool. An error of the tool itself is a result with `is_error`.
+    /// Calls a tool. A failure of the tool itself is a result with `is_error`.
     pub async fn call(
         &self,
         tool: &str,
@@ -109,16 +109,16 @@ impl Connection {
         Ok(result)
     }
 
-    /// Ends it in good order, within the limit `close`; calls fail from then on. Closing again does nothing.
+    /// Closes the connection gracefully within the limit `close`; later calls fail. Closing again does nothing.
     pub async fn close(&self) {
         let service = self.service.lock().await.take();
         if let Some(mut service) = service {
-            // What has not ended by then is killed when it is dropped.
+            // A service that has not ended by then is killed when it is dropped.
             let _ = service.close_with_timeout(self.limits.close).await;
         }
     }
 
-    /// A server that never comes to its last page is stopped by the limits.
+    /// Reads all pages of the tool list. The limits stop a server whose list never ends.
     async fn all_tools(&self, call: &str) -> Result<Vec<Tool>, CallError> {
         let (mut tools, mut size) = (Vec::new(), 0);
         let mut page = PaginatedRequestParams::default();
@@ -164,7 +164,7 @@ impl fmt::Debug for Connection {
 
 async fn begin(
     details: &ConnectionDetails,
-    allowed: &Allowed,
+    allowed: &AllowList,
     options: &Options,
     handler: &Handler,
 ) -> Result<RunningService<RoleClient, Handler>, ConnectError> {
@@ -184,7 +184,7 @@ async fn begin(
                     let Ok(transport) = sse::Sse::open(client, url, headers).await else {
                         return Err(failures.begin(&error));
                     };
-                    // That transport is older than any other way to begin.
+                    // HTTP+SSE is older than `server/discover`, so only `initialize` can work.
                     let lifecycle = Lifecycle::Initialize.mode();
                     rmcp::service::serve_client_with_lifecycle(handler, transport, lifecycle).await
                 }

@@ -1,110 +1,110 @@
-//! Why a connection or a call failed.
+//! The errors of connections and calls.
 
 use std::{io, time::Duration};
 
-use crate::allowed::Refused;
+use crate::allow_list::NotAllowed;
 
-/// Why there is no connection.
+/// The reason why no connection was opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The settings do not allow it; nothing was contacted or started.
+    /// The settings do not allow the connection; nothing was contacted or started.
     #[error(transparent)]
-    Refused(#[from] Refused),
-    /// The server knows no such token, or no longer.
+    NotAllowed(#[from] NotAllowed),
+    /// The server rejected the token.
     #[error("{server}: unauthorized: the server did not accept the token; ask for new details")]
     Unauthorized {
-        /// Where it is.
+        /// The server's address.
         server: String,
     },
-    /// The server said nothing in time.
+    /// The server did not answer within the limit.
     #[error("{server}: no answer within {limit:?}")]
     TimedOut {
-        /// Where it is.
+        /// The server's address.
         server: String,
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// A header of the details cannot be sent.
+    /// A header in the details cannot be sent.
     #[error("{server}: header {header:?}: expected {expected}")]
     Header {
-        /// Where it is.
+        /// The server's address.
         server: String,
         /// The header's name.
         header: String,
-        /// What it should have been.
+        /// The format that a valid value has.
         expected: &'static str,
     },
     /// The program could not be started.
     #[error("{server}: the program could not be started: {source}")]
     Start {
-        /// What was to be started.
+        /// The program.
         server: String,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// No connection, or none that speaks MCP in a version that both sides know.
+    /// No connection was made, or the peer speaks no version of MCP that the client knows.
     #[error("{server}: {reason}")]
     Failed {
-        /// Where it is.
+        /// The server's address.
         server: String,
-        /// What went wrong, without secrets.
+        /// The cause, without secrets.
         reason: String,
     },
 }
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The token is not accepted any more.
+    /// The server no longer accepts the token.
     #[error("{call}: unauthorized: the server did not accept the token; ask for new details")]
     Unauthorized {
-        /// What was called.
+        /// The call.
         call: String,
     },
-    /// No result in time. Whether the server did it is not known.
+    /// No result arrived within the limit. The server may or may not have executed the call.
     #[error("{call}: no result within {limit:?}")]
     TimedOut {
-        /// What was called.
+        /// The call.
         call: String,
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// The server is gone. Whether it did what was asked is not known.
+    /// The connection is closed. The server may or may not have executed the call.
     #[error("{call}: the connection is closed: {reason}")]
     Closed {
-        /// What was called.
+        /// The call.
         call: String,
-        /// What is known about the end, without secrets.
+        /// The cause, without secrets.
         reason: String,
     },
-    /// The answer is larger than the limit, and was dropped.
+    /// The answer is larger than the limit and was dropped.
     #[error("{call}: the answer has {size} {unit}, more than the limit of {limit}")]
     TooLarge {
-        /// What was called.
+        /// The call.
         call: String,
-        /// How large it is.
+        /// The size of the answer.
         size: usize,
-        /// What was counted: `bytes` or `tools`.
+        /// The unit of the size: `bytes` or `tools`.
         unit: &'static str,
-        /// How large it may be.
+        /// The largest allowed size.
         limit: usize,
     },
-    /// The server does not do this, such as a tool that it does not have.
+    /// The server rejected the call, for example because it does not have the tool.
     #[error("{call}: the server answered with error {code}: {message}")]
     Rejected {
-        /// What was called.
+        /// The call.
         call: String,
         /// The JSON-RPC error code.
         code: i32,
-        /// What the server says, without secrets.
+        /// The server's message, without secrets.
         message: String,
     },
-    /// The answer is not what the protocol allows here.
+    /// The answer violates the protocol.
     #[error("{call}: {reason}")]
     Unexpected {
-        /// What was called.
+        /// The call.
         call: String,
-        /// What was wrong with it, without secrets.
+        /// The violation, without secrets.
         reason: String,
     },
 }

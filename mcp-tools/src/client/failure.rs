@@ -1,4 +1,4 @@
-//! What went wrong in `rmcp`, as this package's errors.
+//! Converts errors of `rmcp` into the errors of this crate.
 
 use std::{error::Error, io, time::Duration};
 
@@ -17,10 +17,10 @@ use super::{
 };
 use crate::connection::{ConnectionDetails, masked_text, searched};
 
-/// The longest text of a stranger that an error repeats, in characters.
-const LONGEST: usize = 300;
+/// The longest part of a peer's text that an error repeats, in characters.
+const MAX_TEXT: usize = 300;
 
-/// Makes errors about one server, in which its secrets are masked: a server may repeat what it was sent.
+/// Creates errors about one server and masks its secrets, because a server may repeat the values that it was sent.
 pub(super) struct Failures {
     server: String,
     secrets: Vec<String>,
@@ -30,7 +30,7 @@ impl Failures {
     pub(super) fn of(details: &ConnectionDetails) -> Self {
         let secrets = details.secrets().into_iter();
         Self {
-            server: format!("{} ({})", details.name, details.place()),
+            server: format!("{} ({})", details.name, details.address()),
             secrets: searched(secrets.map(|secret| secret.expose())),
         }
     }
@@ -125,7 +125,7 @@ impl Failures {
         })
     }
 
-    /// An error with its causes, of which the innermost says most.
+    /// Returns the text of an error and its causes. The innermost cause usually says most.
     fn reason(&self, error: &(dyn Error + 'static)) -> String {
         let mut reasons: Vec<String> = Vec::new();
         let mut cause = Some(error);
@@ -140,20 +140,20 @@ impl Failures {
 
     fn shown(&self, text: &str) -> String {
         let text = masked_text(text, &self.secrets);
-        match text.char_indices().nth(LONGEST) {
+        match text.char_indices().nth(MAX_TEXT) {
             Some((end, _)) => format!("{}..", &text[..end]),
             None => text,
         }
     }
 }
 
-/// How large something is as JSON.
+/// Returns the size of a value as JSON, in bytes.
 pub(super) fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_vec(value).map_or(0, |json| json.len())
 }
 
-/// What an error says, and what caused it. `rmcp` does not name the HTTP client's error as a cause, and
-/// that one begins with the URL, in whose query a token may stand.
+/// Returns the text of an error and its cause. `rmcp` does not name the HTTP client's error as a cause; that error
+/// begins with the URL, whose query may contain a token.
 fn link<'a>(
     error: &'a (dyn Error + 'static),
 ) -> (Option<String>, Option<&'a (dyn Error + 'static)>) {
@@ -178,7 +178,7 @@ fn transport(error: &ClientInitializeError) -> Option<&DynamicTransportError> {
     }
 }
 
-/// Whether a server refuses to be posted to where a client begins, as those of the older HTTP+SSE do.
+/// Returns whether a server rejects the first POST of a client, as servers of the older HTTP+SSE transport do.
 pub(super) fn is_of_no_post(error: &ClientInitializeError) -> bool {
     let refused = ["HTTP 400", "HTTP 404", "HTTP 405"];
     let mut cause = transport(error).map(|error| error.error.as_ref() as &(dyn Error + 'static));
@@ -192,7 +192,8 @@ pub(super) fn is_of_no_post(error: &ClientInitializeError) -> bool {
     false
 }
 
-/// 401 with the challenge that HTTP asks for has a type; without one only its words tell.
+/// Returns whether an error means 401. A response with the challenge that HTTP requires has an error type; a
+/// response without it is recognised by its text.
 fn is_unauthorized(error: &DynamicTransportError) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
     while let Some(error) = cause {

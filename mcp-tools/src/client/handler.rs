@@ -1,4 +1,4 @@
-//! What a server may ask of its client, and tell it.
+//! Handles requests and notifications from the server.
 
 use std::sync::{
     Arc,
@@ -11,7 +11,7 @@ use rmcp::{
     service::NotificationContext,
 };
 
-/// It offers nothing to servers, neither a model nor a user nor files, and counts how often tools changed.
+/// Offers nothing to servers, neither a model nor a user nor files, and counts how many times the tools changed.
 #[derive(Clone, Default)]
 pub(super) struct Handler {
     tool_changes: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! Streamable HTTP.
+//! The streamable HTTP transport.
 
 use std::{collections::BTreeMap, error::Error, sync::Arc, time::Duration};
 
@@ -15,10 +15,10 @@ use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use url::Url;
 
 use super::{options::Limits, resolver::Resolver};
-use crate::{allowed::Allowed, secret::Secret};
+use crate::{allow_list::AllowList, secret::Secret};
 
-/// The headers that details may not set, since they belong to HTTP or to the protocol. `Host` above all: it is
-/// what servers on this machine tell their own callers by. Those that begin with `Mcp-` are reserved too.
+/// The headers that details may not set, because they belong to HTTP or to the protocol. `Host` matters most:
+/// servers on this machine recognise local callers by it. Headers that begin with `Mcp-` are reserved too.
 const RESERVED: [&str; 10] = [
     "accept",
     "connection",
@@ -32,7 +32,7 @@ const RESERVED: [&str; 10] = [
     "upgrade",
 ];
 
-/// How often a broken stream is taken up again before its call fails.
+/// How many times a broken stream is resumed before its call fails.
 const RESUMPTIONS: usize = 3;
 
 /// A header that cannot be sent.
@@ -43,7 +43,7 @@ pub(super) struct BadHeader {
 
 pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 
-/// The headers of details as they are sent; their values are marked as sensitive.
+/// Returns the headers of connection details as they are sent, with their values marked as sensitive.
 pub(super) fn headers(headers: &BTreeMap<String, Secret>) -> Result<Headers, BadHeader> {
     let header = |(name, value): (&String, &Secret)| {
         let bad = |expected| BadHeader {
@@ -62,7 +62,7 @@ pub(super) fn headers(headers: &BTreeMap<String, Secret>) -> Result<Headers, Bad
     headers.iter().map(header).collect()
 }
 
-/// A transport to this URL. Nothing is sent yet.
+/// Creates a transport to this URL. Nothing is sent yet.
 pub(super) fn transport(
     url: &Url,
     headers: Headers,
@@ -77,9 +77,9 @@ pub(super) fn transport(
     StreamableHttpClientTransport::with_client(client, config)
 }
 
-/// A client that goes where it is sent and nowhere else: redirects and proxies would lead to hosts that were
-/// never judged.
-pub(super) fn client(allowed: &Arc<Allowed>, limits: &Limits) -> Result<Client, Box<dyn Error>> {
+/// Creates an HTTP client that follows no redirects and uses no proxies, because those would lead to hosts that
+/// were not checked.
+pub(super) fn client(allowed: &Arc<AllowList>, limits: &Limits) -> Result<Client, Box<dyn Error>> {
     let client = Client::builder()
         .tls_backend_preconfigured(tls()?)
         .redirect(redirect::Policy::none())
@@ -91,8 +91,8 @@ pub(super) fn client(allowed: &Arc<Allowed>, limits: &Limits) -> Result<Client, 
     Ok(client)
 }
 
-/// TLS by ring with the roots that the rest of the workspace trusts. It is handed to the client, rather than
-/// installed for the whole process, which is not a library's to decide.
+/// Creates a TLS configuration with ring and the same root certificates as the rest of the workspace. It is given
+/// to the client instead of being installed for the whole process, which a library must not do.
 pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
     let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     let provider = Arc::new(ring::default_provider());

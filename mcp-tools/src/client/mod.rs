@@ -1,13 +1,14 @@
-//! A connection to an MCP server, over streamable HTTP or to a program that is started.
+//! The MCP client: a connection to a server over streamable HTTP, or to a program that the client starts.
 //!
-//! The protocol is spoken by `rmcp`; what stands here is what an agent needs who follows a stranger's
-//! details: nothing is contacted that is not [allowed](crate::allowed), every wait has a limit, every
-//! answer a greatest size, and errors tell a refused token from a server that is gone.
+//! `rmcp` implements the protocol. This module adds what an agent needs to follow connection details from an
+//! untrusted peer: it contacts nothing that is not [allowed](crate::allow_list), limits every wait and every answer's
+//! size, and distinguishes a rejected token from an unreachable server.
 //!
-//! A program that was started ends when its connection is closed or dropped. That it also ends with a process that
-//! is killed takes a [`Keeper`], which the programs of this workspace have. A library has no program to run again: until
-//! its user installs a keeper, a killed process leaves those programs running that ignore the end of their input.
-//! `Keeper { program: "/usr/bin/mcp-tools".into() }.install()` makes the program `mcp-tools` the keeper.
+//! A started program ends when its connection is closed or dropped. To end it also when this process is killed,
+//! the process needs a [`Keeper`], which the programs of this workspace install. A library cannot do that by
+//! itself, because it has no executable to run again: without a keeper, programs that ignore the end of their
+//! input keep running when this process is killed. `Keeper { program: "/usr/bin/mcp-tools".into() }.install()`
+//! uses the program `mcp-tools` as the keeper.
 
 mod connection;
 mod error;

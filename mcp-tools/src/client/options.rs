@@ -1,28 +1,28 @@
-//! What a user of the client can set.
+//! The options of the client.
 
 use std::time::Duration;
 
 use rmcp::{model::ProtocolVersion, service::ClientLifecycleMode};
 
-/// How a client speaks to servers.
+/// The options of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Which generation of MCP it speaks.
+    /// The generation of MCP to speak.
     pub lifecycle: Lifecycle,
-    /// How long it waits, how much it takes.
+    /// The limits of time and size.
     pub limits: Limits,
 }
 
-/// How a client begins.
+/// The way in which a client begins the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lifecycle {
-    /// Asks with `server/discover` (2026-07-28, stateless), and begins with `initialize` where the server
-    /// does not know that.
+    /// Sends `server/discover` (2026-07-28, stateless), and falls back to `initialize` if the server does not know
+    /// that method.
     #[default]
     Either,
-    /// `initialize` (up to 2025-11-25, with sessions).
+    /// Sends `initialize` (up to 2025-11-25, with sessions).
     Initialize,
-    /// `server/discover` only (2026-07-28).
+    /// Sends only `server/discover` (2026-07-28).
     Discover,
 }
 
@@ -43,16 +43,16 @@ impl Lifecycle {
 /// Limits of time and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Until a connection stands and a version is agreed on.
+    /// The time until a connection is open and a version is negotiated.
     pub connect: Duration,
-    /// Until a call has its result, and until the tools are listed.
+    /// The time until a call has its result, and until all tools are listed.
     pub call: Duration,
-    /// Until a closed connection has ended in good order.
+    /// The time in which a connection closes gracefully.
     pub close: Duration,
-    /// The largest result of a call and the largest list of tools, as bytes of JSON. A message of 16 MiB
-    /// is never taken, whatever this says.
+    /// The largest result of a call and the largest list of tools, as bytes of JSON. Messages over 16 MiB are
+    /// always rejected.
     pub result: usize,
-    /// The most tools of a server.
+    /// The largest number of tools of a server.
     pub tools: usize,
 }
 

@@ -1,4 +1,5 @@
-//! A program that is started, and that speaks over its standard streams (MCP 2025-11-25, transports, stdio).
+//! A program that the client starts, and that speaks MCP over its standard streams (MCP 2025-11-25, transports,
+//! stdio).
 
 use std::{
     collections::BTreeMap,
@@ -29,33 +30,34 @@ use tokio::{
 
 use crate::secret::Secret;
 
-/// What a program gets of this one's environment. The rest, keys of language models among it, is none of
-/// its business.
+/// The environment variables that a program inherits. All others, which may include keys of language models, are
+/// withheld.
 const INHERITED: [&str; 8] = [
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
 ];
 
-/// How long a program has to end after its input was closed, and once more after SIGTERM.
+/// How long a program has to end after its input is closed, and again after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long is read on after a program has ended: what it started may hold its output open for ever.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long output is read after a program has ended. The limit is needed because processes that it started may
+/// keep the output open.
+const READ_AFTER_EXIT: Duration = Duration::from_millis(200);
 
-/// A program, from its start to its end. Nothing of it is left once the pipe has been closed, or it was dropped.
+/// A running program. None of its processes is left after the pipe is closed or this value is dropped.
 pub(super) struct Program {
     pipe: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
     child: Child,
-    /// What came from the program, where this process ends it. Otherwise the child is a keeper, which ends all of
-    /// it even if this process is killed.
+    /// The process group, if this process ends it. Otherwise the child is a keeper, which ends the group even if
+    /// this process is killed.
     group: Option<Group>,
     has_ended: bool,
 }
 
-/// A group of processes, until it is killed.
+/// A process group, until it is killed.
 struct Group(Option<Pid>);
 
 impl Program {
-    /// Starts it; what it writes to standard error goes where this program's does.
+    /// Starts the program; its standard error is the standard error of this program.
     pub(super) fn start(
         command: &str,
         args: &[String],
@@ -82,7 +84,7 @@ impl Program {
             program.current_dir(cwd);
         }
         let mut program = Command::from(program);
-        // A keeper that is killed cannot end what it keeps.
+        // The keeper must not be killed, because then it could not end its processes.
         let mut child = program.kill_on_drop(keeper.is_none()).spawn()?;
         let group = keeper.is_none().then(|| Group::of(&child));
         let no_pipe = || io::Error::other("it has no standard input and output");
@@ -112,8 +114,8 @@ fn inherited() -> impl Iterator<Item = (&'static str, std::ffi::OsString)> {
     names.filter_map(|name| Some((name, env::var_os(name)?)))
 }
 
-/// A relative path begins where this program runs. With the `cwd` of details before it, it would be
-/// another program than the one that was allowed.
+/// Returns the absolute path of a command. A relative path is relative to this program's working directory: with
+/// the `cwd` of the details, it would be another program than the one that was allowed.
 fn located(command: &str) -> io::Result<PathBuf> {
     if command.contains('/') {
         absolute(command)
@@ -122,7 +124,7 @@ fn located(command: &str) -> io::Result<PathBuf> {
     }
 }
 
-/// The program's file. A keeper could only say afterwards that there is none.
+/// Finds the program's file. A keeper could report only afterwards that there is none.
 fn found(command: &str) -> io::Result<PathBuf> {
     let located = located(command)?;
     if command.contains('/') {
@@ -143,8 +145,8 @@ impl Transport<RoleClient> for Program {
         self.pipe.send(message)
     }
 
-    /// The next message, or nothing once the program has ended: the end of its output does not come while
-    /// something that it started lives on.
+    /// Returns the next message, or `None` once the program has ended. The end of the program is watched too,
+    /// because its output stays open while a process that it started is alive.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         if !self.has_ended {
             tokio::select! {
@@ -153,14 +155,14 @@ impl Transport<RoleClient> for Program {
                 _ = self.child.wait() => self.has_ended = true,
             }
         }
-        timeout(LAST_WORDS, self.pipe.receive())
+        timeout(READ_AFTER_EXIT, self.pipe.receive())
             .await
             .ok()
             .flatten()
     }
 
-    /// Closes the program's standard input, sends SIGTERM if it does not end, and kills it with what is left
-    /// of it if it still does not.
+    /// Closes the program's standard input, sends SIGTERM if the program does not end, and finally kills all its
+    /// processes.
     async fn close(&mut self) -> io::Result<()> {
         let closed = self.pipe.close().await;
         if self.group.is_none() {
@@ -177,7 +179,8 @@ impl Transport<RoleClient> for Program {
 }
 
 impl Drop for Program {
-    /// A keeper ends what it keeps without waiting for the end of its input. One that has ended has no number.
+    /// A keeper ends its processes without waiting for the end of its input. A keeper that has ended has no
+    /// process id.
     fn drop(&mut self) {
         let keeper = self.child.id().and_then(|id| i32::try_from(id).ok());
         if let (None, Some(keeper)) = (&self.group, keeper) {
@@ -194,12 +197,12 @@ impl Group {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
-            // A group that has ended already is as wanted.
+            // The group may have ended already.
             let _ = killpg(group, signal);
         }
     }
 
-    /// Once only: later the number may be another group's.
+    /// Kills the group, once only: later another group may have its number.
     fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
         self.0 = None;

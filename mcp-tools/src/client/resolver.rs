@@ -1,20 +1,20 @@
-//! Names to addresses, those that are allowed.
+//! Resolves host names to allowed addresses.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
 use reqwest_0_13::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::allowed::Allowed;
+use crate::allow_list::AllowList;
 
-/// Resolves names like the system, and leaves out addresses that are not allowed: `localhost` may be another
-/// machine in somebody's hosts file. The client asks no resolver for addresses that are written out, which is
-/// why URLs are judged before.
+/// Resolves names with the system's resolver and drops addresses that are not allowed: a hosts file may point
+/// `localhost` at another machine. The HTTP client does not call the resolver for IP addresses in URLs, so those
+/// are checked beforehand.
 pub(super) struct Resolver {
-    allowed: Arc<Allowed>,
+    allowed: Arc<AllowList>,
 }
 
 impl Resolver {
-    pub(super) fn new(allowed: Arc<Allowed>) -> Self {
+    pub(super) fn new(allowed: Arc<AllowList>) -> Self {
         Self { allowed }
     }
 }
@@ -33,7 +33,7 @@ impl Resolve for Resolver {
 }
 
 fn allowed_among(
-    allowed: &Allowed,
+    allowed: &AllowList,
     name: &str,
     found: impl Iterator<Item = SocketAddr>,
 ) -> io::Result<Vec<SocketAddr>> {
@@ -50,7 +50,7 @@ fn allowed_among(
 mod tests {
     use super::*;
 
-    fn check(allowed: &Allowed, name: &str, found: &[&str]) -> Option<Vec<String>> {
+    fn check(allowed: &AllowList, name: &str, found: &[&str]) -> Option<Vec<String>> {
         let found = found
             .iter()
             .map(|ip| SocketAddr::new(ip.parse().unwrap(), 0));
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn localhost_must_be_this_machine() {
-        let allowed = Allowed::default();
+        let allowed = AllowList::default();
         for (found, expected) in [
             (&["127.0.0.1", "::1"][..], Some(&["127.0.0.1", "::1"][..])),
             (&["192.0.2.1", "127.0.0.2"], Some(&["127.0.0.2"])),
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_host_that_was_named_may_be_anywhere() {
-        let mut allowed = Allowed::default();
+        let mut allowed = AllowList::default();
         allowed.hosts.insert("green.example".to_owned());
         let found = ["192.0.2.1"];
         assert!(check(&allowed, "green.example", &found).is_some());

@@ -1,6 +1,6 @@
-//! HTTP+SSE, the transport of MCP 2024-11-05: a stream of events that names in its first one where to post
-//! to. Streamable HTTP replaced it; a server that refuses a POST where a client begins is asked with a GET
-//! (2025-11-25, transports, backwards compatibility).
+//! HTTP+SSE, the transport of MCP 2024-11-05: an event stream whose first event names the URL to post to.
+//! Streamable HTTP replaced it; if a server rejects the client's first POST, the client tries a GET (2025-11-25,
+//! transports, backwards compatibility).
 
 use std::io;
 
@@ -14,10 +14,10 @@ use url::Url;
 
 use super::http::Headers;
 
-/// The most bytes of one event.
-const LONGEST: usize = 16 << 20;
+/// The largest size of one event, in bytes.
+const MAX_EVENT: usize = 16 << 20;
 
-/// A stream that is open, and where to post to.
+/// An open stream, and the URL to post to.
 pub(super) struct Sse {
     events: Events,
     client: Client,
@@ -38,8 +38,8 @@ struct Event {
 }
 
 impl Sse {
-    /// Opens the stream, and waits for the event that says where to post to. It has to be on the same host, since
-    /// the headers go there.
+    /// Opens the stream, and waits for the event that names the URL to post to. That URL must have the same host,
+    /// because the headers are sent there.
     pub(super) async fn open(client: Client, url: &Url, headers: Headers) -> io::Result<Self> {
         let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
         let response = with(request, &headers).send().await.map_err(failed)?;
@@ -100,13 +100,13 @@ impl Transport<RoleClient> for Sse {
 }
 
 impl Events {
-    /// The next event; nothing once the stream has ended. May be dropped between two chunks.
+    /// Returns the next event, or `None` once the stream has ended. Cancel-safe.
     async fn next(&mut self) -> io::Result<Option<Event>> {
         loop {
             if let Some(event) = take_event(&mut self.unread) {
                 return Ok(Some(event));
             }
-            if self.unread.len() > LONGEST {
+            if self.unread.len() > MAX_EVENT {
                 return Err(other("an event is longer than 16 MiB"));
             }
             match self.response.chunk().await.map_err(failed)? {
@@ -117,7 +117,7 @@ impl Events {
     }
 }
 
-/// Takes the first event that is there whole.
+/// Takes the first complete event out of the buffer.
 fn take_event(unread: &mut Vec<u8>) -> Option<Event> {
     let ends = [&b"\n\n"[..], b"\r\n\r\n", b"\r\r"];
     let end = ends
@@ -150,12 +150,12 @@ fn with(request: reqwest_0_13::RequestBuilder, headers: &Headers) -> reqwest_0_1
 fn expect_success(status: StatusCode) -> io::Result<()> {
     match status.is_success() {
         true => Ok(()),
-        // In the words by which `failure` knows that a token was refused.
+        // `failure` recognises a rejected token by this wording.
         false => Err(other(format!("unexpected server response: HTTP {status}"))),
     }
 }
 
-/// The URL is left out: a token may stand in its query.
+/// Converts an HTTP error. The URL is omitted, because its query may contain a token.
 fn failed(error: reqwest_0_13::Error) -> io::Error {
     other(error.without_url())
 }

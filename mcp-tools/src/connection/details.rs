@@ -1,4 +1,4 @@
-//! What connection details say.
+//! The connection details of one MCP server.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
@@ -7,19 +7,19 @@ use url::Url;
 
 use crate::secret::Secret;
 
-/// The name of a server that its details do not name.
+/// The name of a server whose details have no name.
 pub const DEFAULT_NAME: &str = "environment";
 
-/// How an MCP server is reached, and for how long.
+/// The address, credentials and validity of an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionDetails {
-    /// What the server is called: its key in `mcpServers`, or [`DEFAULT_NAME`].
+    /// The server's name: its key in `mcpServers`, or [`DEFAULT_NAME`].
     pub name: String,
-    /// How it is reached.
+    /// The transport and its parameters.
     pub transport: Transport,
-    /// The episode that is worked in there, where the sender names it.
+    /// The episode that the server serves, if the sender names it.
     pub episode_id: Option<String>,
-    /// When they stop being of use; they do not expire if absent.
+    /// The time after which the details are invalid; they do not expire if absent.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -30,30 +30,30 @@ pub enum Transport {
     Http {
         /// The endpoint, `http` or `https`, without user and password.
         url: Url,
-        /// Sent with each request; credentials are among them.
+        /// The headers to send with each request, credentials among them.
         headers: BTreeMap<String, Secret>,
     },
-    /// A program that is started, and that speaks over its standard streams.
+    /// A program that the client starts, and that speaks over its standard streams.
     Stdio {
-        /// The program: a name that is looked for in PATH, or a path.
+        /// The program: a name that is searched in PATH, or a path.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Added to its environment.
+        /// Environment variables to add.
         env: BTreeMap<String, Secret>,
-        /// The folder it runs in; that of this program if absent.
+        /// The working directory; that of this program if absent.
         cwd: Option<PathBuf>,
     },
 }
 
 impl ConnectionDetails {
-    /// Details of a server over HTTP, without headers, episode and expiry.
+    /// Creates details of a server over HTTP, without headers, episode and expiry.
     pub fn http(name: impl Into<String>, url: Url) -> Self {
         let headers = BTreeMap::new();
         Self::new(name, Transport::Http { url, headers })
     }
 
-    /// Details of a server that is started, with nothing added to its environment.
+    /// Creates details of a program to start, without additional environment variables.
     pub fn stdio(
         name: impl Into<String>,
         command: impl Into<String>,
@@ -77,7 +77,7 @@ impl ConnectionDetails {
         }
     }
 
-    /// The same details with a bearer token among the headers; a program has none, so it stays as it is.
+    /// Adds a bearer token to the headers; details of a program are returned unchanged.
     #[must_use]
     pub fn with_bearer(mut self, token: &Secret) -> Self {
         if let Transport::Http { headers, .. } = &mut self.transport {
@@ -87,21 +87,21 @@ impl ConnectionDetails {
         self
     }
 
-    /// Whether they are of no use any more at this time.
+    /// Returns whether the details are no longer valid at this time.
     pub fn has_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|expiry| expiry <= now)
     }
 
-    /// Where they lead, for people: `http://127.0.0.1:3000/mcp`, `stdio: mcp-tools`. Queries and arguments
-    /// are left out, since they may hold secrets.
-    pub fn place(&self) -> String {
+    /// Returns the server's address for people: `http://127.0.0.1:3000/mcp`, `stdio: mcp-tools`. Queries and
+    /// arguments are omitted, because they may contain secrets.
+    pub fn address(&self) -> String {
         match &self.transport {
             Transport::Http { url, .. } => shown(url),
             Transport::Stdio { command, .. } => format!("stdio: {command}"),
         }
     }
 
-    /// The values in them that must not be shown: those of headers, and those of the environment.
+    /// Returns the values that must not be shown: those of headers and of environment variables.
     pub fn secrets(&self) -> Vec<&Secret> {
         match &self.transport {
             Transport::Http { headers, .. } => headers.values().collect(),
@@ -110,7 +110,7 @@ impl ConnectionDetails {
     }
 }
 
-/// A URL without its query, in which a token may stand.
+/// Returns a URL without its query, which may contain a token.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

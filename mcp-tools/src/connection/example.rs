@@ -1,4 +1,4 @@
-//! What is shown as an example, and what is a placeholder for something else.
+//! Recognises details that are only an example or contain a placeholder.
 
 use std::sync::LazyLock;
 
@@ -7,13 +7,13 @@ use url::Host;
 
 use super::{ConnectionDetails, Transport, names};
 
-/// Words after which details are not meant, unless `not` stands before them.
+/// Words that mark the details after them as an example, unless `not` precedes the words.
 static LEAD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = r"(?i)\b(not\s+(?:an?\s+|the\s+)?)?(?:examples?|e\.g|for instance|samples?|templates?|looks? like|placeholders?|old|older|previous|previously|former|formerly|outdated|expired|no longer)\b";
     Regex::new(words).ok()
 });
 
-/// Domains that are reserved for documents (RFC 2606).
+/// Domains that are reserved for documentation (RFC 2606).
 const RESERVED: [&str; 5] = [
     "example",
     "invalid",
@@ -22,7 +22,7 @@ const RESERVED: [&str; 5] = [
     "example.org",
 ];
 
-/// Whether words that lead to details say that they are an example.
+/// Returns whether the words before details say that they are an example.
 pub(super) fn is_lead(words: &str) -> bool {
     let Some(lead) = &*LEAD else {
         return false;
@@ -31,12 +31,13 @@ pub(super) fn is_lead(words: &str) -> bool {
         .any(|found| found.get(1).is_none())
 }
 
-/// Whether the name of a member says that what stands under it is an example.
+/// Returns whether the name of a member says that its value is an example.
 pub(super) fn is_name(name: &str) -> bool {
     names::words(name).any(|word| is_lead(&word))
 }
 
-/// Whether details hold something that is to be replaced first: a host of documents, `<token>`, `YOUR_KEY`.
+/// Returns whether details contain a value that must be replaced before use: a documentation host, `<token>`,
+/// `YOUR_KEY`.
 pub(super) fn is_placeholder(details: &ConnectionDetails) -> bool {
     let is_reserved = match &details.transport {
         Transport::Http { url, .. } => match url.host() {
@@ -54,12 +55,12 @@ pub(super) fn is_placeholder(details: &ConnectionDetails) -> bool {
             .any(|secret| is_blank(secret.expose()))
 }
 
-/// What is left of a host before a domain, if that is a domain of its own.
+/// Returns whether the text before a domain ends at a label boundary, so that the domain matches whole labels.
 fn is_boundary(rest: &str) -> bool {
     rest.is_empty() || rest.ends_with('.')
 }
 
-/// Whether a value is to be filled in.
+/// Returns whether a value is a placeholder to be filled in.
 fn is_blank(value: &str) -> bool {
     let value = value.trim_start_matches("Bearer ").trim();
     let bracketed = |open, close| value.starts_with(open) && value.ends_with(close);

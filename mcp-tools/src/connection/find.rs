@@ -1,4 +1,4 @@
-//! Finding connection details in a message.
+//! Finds connection details in a message.
 
 use serde_json::{Map, Value};
 
@@ -10,25 +10,26 @@ use super::{
     text,
 };
 
-/// Deeper than this nothing is looked for, JSON inside of texts counted too.
-const DEEPEST: usize = 64;
+/// The nesting depth below which nothing is searched; JSON inside strings counts too.
+const MAX_DEPTH: usize = 64;
 
-/// The most details of one message; of more, the last count, since in a task they are the newest.
-pub const MOST_DETAILS: usize = 64;
+/// The largest number of details from one message. If there are more, the last ones are kept, because in a task
+/// those are the newest.
+pub const MAX_DETAILS: usize = 64;
 
-/// All connection details in a message, a status, an artifact or a task of A2A 1.0 or 0.3, at most
-/// [`MOST_DETAILS`]: those that are marked as examples first, then the others, each in the order in which they
-/// stand there. So the last are the ones to follow. What is meant as details but cannot be read is an error
-/// with the way to the field.
+/// Returns all connection details in a message, a status, an artifact or a task of A2A 1.0 or 0.3, at most
+/// [`MAX_DETAILS`]. Details that are marked as examples come first, then the others, each in document order; so
+/// the last entry is the one to follow. Details that are meant as such but cannot be read are errors with the path
+/// of the field.
 ///
-/// An example is what stands under a member with such a name (`example`, `old_server`), beside
-/// `"example": true`, after words such as "for example" or "the old server", or has a placeholder or a host
-/// of documents (RFC 2606) in it.
+/// Details count as examples if they are in a member with such a name (`example`, `old_server`), are next to
+/// `"example": true`, follow words such as "for example" or "the old server", or contain a placeholder or a
+/// documentation host (RFC 2606).
 ///
-/// The same server said in several shapes is one result, with all that they say of it.
+/// The same server in several shapes is one result that combines all fields.
 pub fn find(message: &Value) -> Vec<Result<ConnectionDetails, DetailsError>> {
-    let mut found = inside(message, DEEPEST).in_order();
-    found.drain(..found.len().saturating_sub(MOST_DETAILS));
+    let mut found = inside(message, MAX_DEPTH).in_order();
+    found.drain(..found.len().saturating_sub(MAX_DETAILS));
     merge::merged(found)
 }
 
@@ -73,7 +74,7 @@ fn member(name: &str, value: &Value, beside: &SurroundingFields<'_>, depth: usiz
         }
         ("mcpServers", servers) => read::servers(servers, beside).into(),
         ("mcp_connection_details", details) => explicit(details, beside, depth),
-        (name, Value::Object(members)) if names::is_server(name) && read::has_place(members) => {
+        (name, Value::Object(members)) if names::is_server(name) && read::has_address(members) => {
             one(members, beside)
         }
         (_, other) => inside(other, depth),
@@ -85,7 +86,7 @@ fn member(name: &str, value: &Value, beside: &SurroundingFields<'_>, depth: usiz
     }
 }
 
-/// Details that an object is.
+/// Reads an object that is the details of one server.
 fn one(members: &Map<String, Value>, beside: &SurroundingFields<'_>) -> Findings {
     let details = read::details(members, beside);
     let is_example = details.as_ref().is_ok_and(example::is_placeholder);
@@ -97,7 +98,7 @@ fn one(members: &Map<String, Value>, beside: &SurroundingFields<'_>) -> Findings
     }
 }
 
-/// What stands under `mcp_connection_details`: details, several of them, or `mcpServers` once more.
+/// Reads the value of `mcp_connection_details`: details, a list of details, or a nested `mcpServers`.
 fn explicit(value: &Value, beside: &SurroundingFields<'_>, depth: usize) -> Findings {
     match value {
         Value::Object(members) if members.contains_key("mcpServers") => in_object(members, depth),

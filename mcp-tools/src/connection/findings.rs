@@ -1,11 +1,11 @@
-//! What was found in a message: what was meant, and what was only shown as an example.
+//! The details found in a message, with examples kept apart.
 
 use super::{ConnectionDetails, DetailsError};
 
-/// What was found at some place, with the way to it in errors.
+/// Details from one part of a message; errors have the path of the field.
 pub(super) type Found = Vec<Result<ConnectionDetails, DetailsError>>;
 
-/// Details in the order in which they stand, those that were marked as examples by themselves.
+/// Details in document order; those marked as examples are in a separate list.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) examples: Found,
@@ -13,13 +13,13 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// The same, all marked as examples.
+    /// Marks all details as examples.
     pub(super) fn into_examples(mut self) -> Self {
         self.examples.append(&mut self.meant);
         self
     }
 
-    /// The same, with a further step of the way to the errors among them.
+    /// Adds a step to the path of each error.
     pub(super) fn at(self, step: impl Fn(DetailsError) -> DetailsError) -> Self {
         let at = |found: Found| {
             let found = found.into_iter();
@@ -31,7 +31,7 @@ impl Findings {
         }
     }
 
-    /// All of them, examples first: whoever takes the last takes one that was meant, where there is one.
+    /// Returns all details, examples first, so that the last entry is not an example if there is any other.
     pub(super) fn in_order(self) -> Found {
         let Self {
             mut examples,

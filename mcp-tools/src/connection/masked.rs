@@ -1,44 +1,50 @@
-//! Messages without the secrets of the connection details in them.
+//! Masks the secrets of connection details in messages.
 
 use serde_json::Value;
 
-use super::{find, loose_headers, names};
+use super::{find, names, separate_headers};
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 const MASK: &str = "***";
 
-/// Shorter values are only masked where they stand by themselves: they would be found in words that have
-/// nothing to do with them.
-const SHORTEST: usize = 4;
+/// The length in bytes below which a secret is masked only as a whole string, because a short value also occurs in
+/// unrelated words.
+const MIN_MASKED_LENGTH: usize = 4;
 
-/// The message without the secrets of the connection details in it, so that people and language models
-/// can be shown it: the values of headers, tokens and environments, wherever they occur, and whatever follows
-/// `Bearer`.
+/// Returns the message with the secrets of its connection details masked, so that it can be shown to people and
+/// language models: all occurrences of the values of headers, tokens and environment variables, and any token
+/// after `Bearer`.
 pub fn masked(message: &Value) -> Value {
     masked_of(message, &secrets_in([message]))
 }
 
-/// The message without these secrets too, such as those of all messages.
+/// Masks these secrets too, for example those of other messages.
 pub(crate) fn masked_of(message: &Value, secrets: &[String]) -> Value {
     let mut shown = message.clone();
     mask(&mut shown, secrets);
     shown
 }
 
-/// The secrets of the connection details in these messages.
+/// Returns the secrets of the connection details in these messages.
 pub(crate) fn secrets_in<'a>(messages: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
     let messages: Vec<_> = messages.into_iter().collect();
     let found = messages.iter().flat_map(|message| find(message));
     let details: Vec<_> = found.flatten().collect();
-    let loose = messages.iter().filter_map(|message| loose_headers(message));
-    let loose: Vec<_> = loose
+    let separate_headers = messages
+        .iter()
+        .filter_map(|message| separate_headers(message));
+    let separate_headers: Vec<_> = separate_headers
         .flat_map(std::collections::BTreeMap::into_values)
         .collect();
     let values = details.iter().flat_map(|details| details.secrets());
-    searched(values.chain(&loose).map(|secret| secret.expose()))
+    searched(
+        values
+            .chain(&separate_headers)
+            .map(|secret| secret.expose()),
+    )
 }
 
-/// A text without these secrets and without bearer tokens.
+/// Returns a text with these secrets and all bearer tokens masked.
 pub(crate) fn masked_text(text: &str, secrets: &[String]) -> String {
     let mut text = text.to_owned();
     for secret in secrets {
@@ -47,12 +53,13 @@ pub(crate) fn masked_text(text: &str, secrets: &[String]) -> String {
     without_bearer(&text)
 }
 
-/// The values to look for, longest first, so that one inside another leaves nothing of it behind.
+/// Returns the values to search for, longest first, so that masking a value leaves no rest of a longer one that
+/// contains it.
 pub(crate) fn searched<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut secrets: Vec<String> = values
         .into_iter()
         .map(|value| value.strip_prefix("Bearer ").unwrap_or(value).to_owned())
-        .filter(|secret| secret.len() >= SHORTEST)
+        .filter(|secret| secret.len() >= MIN_MASKED_LENGTH)
         .collect();
     secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
@@ -75,7 +82,8 @@ fn mask(value: &mut Value, secrets: &[String]) {
     }
 }
 
-/// Masks by place, since details that cannot be read have secrets too. Names stay.
+/// Masks values by the names of their members, because details that cannot be read contain secrets too. Names are
+/// kept.
 fn mask_values(value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -90,7 +98,7 @@ fn mask_values(value: &mut Value) {
     }
 }
 
-/// Whatever follows `Bearer` and looks like a token: it has no place in words.
+/// Masks the word after each `Bearer` if it looks like a token.
 fn without_bearer(text: &str) -> String {
     let mut parts = text.split("Bearer ");
     let mut masked = parts.next().unwrap_or_default().to_owned();
@@ -102,7 +110,7 @@ fn without_bearer(text: &str) -> String {
     masked
 }
 
-/// The characters of RFC 6750's `b64token`.
+/// Returns whether a character belongs to RFC 6750's `b64token`.
 fn is_of_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "-._~+/=".contains(c)
 }

@@ -1,12 +1,12 @@
-//! The same server, said several times in one message.
+//! Merges several descriptions of the same server in one message.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{ConnectionDetails, DEFAULT_NAME, Transport, findings::Found};
 use crate::secret::Secret;
 
-/// Each server once: details that do not contradict one another are one, with all that they say, at the
-/// place of the last of them.
+/// Merges details that do not contradict one another into one entry with all their fields, at the position of the
+/// last of them.
 pub(super) fn merged(found: Found) -> Found {
     let mut all = Found::new();
     for one in found {
@@ -18,26 +18,27 @@ pub(super) fn merged(found: Found) -> Found {
     all
 }
 
-/// The newest that agree are looked for first: of older ones with another token these are not a repetition.
+/// Adds details to the list. The newest entries are compared first: details that differ from the newest in their
+/// token do not repeat an older entry.
 fn add(all: &mut Found, details: ConnectionDetails) {
-    let agreed = |known: &Result<ConnectionDetails, _>| both(known.as_ref().ok()?, &details);
+    let agreed = |known: &Result<ConnectionDetails, _>| union(known.as_ref().ok()?, &details);
     let found = all
         .iter()
         .enumerate()
         .rev()
         .find_map(|(at, known)| Some((at, agreed(known)?)));
     let details = match found {
-        Some((at, both)) => {
+        Some((at, union)) => {
             let _ = all.remove(at);
-            both
+            union
         }
         None => details,
     };
     all.push(Ok(details));
 }
 
-/// What both say together, unless they contradict one another.
-fn both(a: &ConnectionDetails, b: &ConnectionDetails) -> Option<ConnectionDetails> {
+/// Returns the union of both, or `None` if they contradict one another.
+fn union(a: &ConnectionDetails, b: &ConnectionDetails) -> Option<ConnectionDetails> {
     Some(ConnectionDetails {
         name: same_name(&a.name, &b.name)?,
         transport: same_transport(&a.transport, &b.transport)?,
@@ -56,7 +57,7 @@ fn same_transport(a: &Transport, b: &Transport) -> Option<Transport> {
             },
         ) if url == other_url => Some(Transport::Http {
             url: url.clone(),
-            headers: wider(headers, other_headers)?,
+            headers: superset(headers, other_headers)?,
         }),
         (
             Transport::Stdio {
@@ -74,15 +75,15 @@ fn same_transport(a: &Transport, b: &Transport) -> Option<Transport> {
         ) if (command, args) == (other_command, other_args) => Some(Transport::Stdio {
             command: command.clone(),
             args: args.clone(),
-            env: wider(env, other_env)?,
+            env: superset(env, other_env)?,
             cwd: same_or_either::<PathBuf>(cwd, other_cwd)?,
         }),
         (Transport::Http { .. } | Transport::Stdio { .. }, _) => None,
     }
 }
 
-/// The one that holds all of the other.
-fn wider(
+/// Returns the map that contains the other, if one does.
+fn superset(
     a: &BTreeMap<String, Secret>,
     b: &BTreeMap<String, Secret>,
 ) -> Option<BTreeMap<String, Secret>> {
@@ -98,7 +99,7 @@ fn wider(
     }
 }
 
-/// Details without a name have the usual one, which contradicts no other.
+/// Returns the common name. Details without a name have the default name, which is compatible with any name.
 fn same_name(a: &str, b: &str) -> Option<String> {
     match (a, b) {
         (DEFAULT_NAME, name) | (name, DEFAULT_NAME) => Some(name.to_owned()),

@@ -1,9 +1,8 @@
-//! The names under which agents write connection details. Case, underscores and hyphens do not tell them
-//! apart.
+//! The member names under which agents write connection details. Case, underscores and hyphens are ignored.
 
 use serde_json::{Map, Value};
 
-/// Names that only the URL of an MCP server has.
+/// Names that are only used for the URL of an MCP server.
 const SURE_URL: [&str; 6] = [
     "serverurl",
     "mcpurl",
@@ -13,10 +12,10 @@ const SURE_URL: [&str; 6] = [
     "sseurl",
 ];
 
-/// Names that a URL of anything has; `url` counts first.
+/// Names that are used for any URL; `url` takes precedence.
 const ANY_URL: [&str; 2] = ["url", "endpoint"];
 
-/// Names under which the details of one server stand.
+/// Names of members that contain the details of one server.
 const SERVER: [&str; 5] = [
     "mcp",
     "mcpserver",
@@ -25,7 +24,7 @@ const SERVER: [&str; 5] = [
     "connectiondetails",
 ];
 
-/// Names of a bearer token, or of the whole `Authorization`.
+/// Names of members that contain a bearer token or a whole `Authorization` header.
 const TOKEN: [&str; 6] = [
     "token",
     "bearertoken",
@@ -35,13 +34,13 @@ const TOKEN: [&str; 6] = [
     "authorization",
 ];
 
-/// A name in small letters without what separates its words.
+/// Normalises a name: lowercase, without separators.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The words of a name, in small letters: `oldServer`, `old_server` and `old-server` have two.
+/// Splits a name into its words in lowercase: `oldServer`, `old_server` and `old-server` have two.
 pub(super) fn words(name: &str) -> impl Iterator<Item = String> {
     let mut spaced = String::new();
     for c in name.chars() {
@@ -54,17 +53,17 @@ pub(super) fn words(name: &str) -> impl Iterator<Item = String> {
     words.into_iter()
 }
 
-/// Whether what stands under a name is the details of a server, if it can be read so.
+/// Returns whether the member of this name contains a server's details, if it can be read as such.
 pub(super) fn is_server(name: &str) -> bool {
     SERVER.contains(&plain(name).as_str())
 }
 
-/// Whether a token stands under a name.
+/// Returns whether the member of this name contains a token.
 pub(super) fn is_token(name: &str) -> bool {
     TOKEN.contains(&plain(name).as_str())
 }
 
-/// The member that has the URL, if one has.
+/// Returns the URL in these members, if there is one.
 pub(super) fn url(members: &Map<String, Value>) -> Option<&str> {
     let named = |wanted: &str| {
         let mut there = members.iter().filter(|(_, value)| !value.is_null());
@@ -74,12 +73,12 @@ pub(super) fn url(members: &Map<String, Value>) -> Option<&str> {
     all.copied().find_map(named)
 }
 
-/// Whether a name is one that only the URL of an MCP server has.
+/// Returns whether a name is only used for the URL of an MCP server.
 pub(super) fn is_sure_url(name: &str) -> bool {
     SURE_URL.contains(&plain(name).as_str())
 }
 
-/// The member that has a token, with it.
+/// Returns the name and value of the member that contains a token.
 pub(super) fn token(members: &Map<String, Value>) -> Option<(&str, &str)> {
     let texts = members.iter();
     let mut texts = texts.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));

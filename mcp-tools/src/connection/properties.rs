@@ -1,4 +1,4 @@
-//! What holds for any message and any details.
+//! Properties that hold for any message and any details.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::secret::Secret;
 
-/// The same cases in every run, and no files beside the sources.
+/// Uses the same cases in every run, and writes no files next to the sources.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 512,
@@ -29,7 +29,7 @@ fn word() -> impl Strategy<Value = String> {
     "[a-zé ./\\-]{1,8}"
 }
 
-/// Long enough to be masked, and found nowhere by chance.
+/// Generates secrets that are long enough to be masked, and that do not occur elsewhere by accident.
 fn secrets(name: &'static str) -> impl Strategy<Value = BTreeMap<String, Secret>> {
     btree_map(name, "[A-Z0-9]{8,16}".prop_map(Secret::new), 0..4)
 }
@@ -67,7 +67,7 @@ fn details() -> impl Strategy<Value = ConnectionDetails> {
     )
 }
 
-/// The places in which agents put what they say.
+/// Returns messages with the data in each of the positions that agents use.
 fn places(data: &Value) -> [Value; 7] {
     [
         data.clone(),
@@ -80,7 +80,7 @@ fn places(data: &Value) -> [Value; 7] {
     ]
 }
 
-/// JSON in which the words of details stand in all kinds of wrong places.
+/// Generates JSON in which the names of connection details are in all kinds of wrong positions.
 fn any_json() -> impl Strategy<Value = Value> {
     const WORDS: [&str; 18] = [
         "mcpServers",
@@ -168,7 +168,7 @@ proptest! {
 
     #[test]
     fn nothing_shows_its_secrets(details in details()) {
-        let shown = format!("{details:?} {}", details.place());
+        let shown = format!("{details:?} {}", details.address());
         for secret in details.secrets() {
             prop_assert!(!shown.contains(secret.expose()), "{}", shown);
         }
@@ -209,5 +209,5 @@ fn of_many_details_the_last_count() {
             range.map(|n| json!({"url": format!("http://localhost/{n}"), "transport": "http"}));
         find(&Value::from_iter(details))
     };
-    assert_eq!(servers(0..100), servers(100 - MOST_DETAILS..100));
+    assert_eq!(servers(0..100), servers(100 - MAX_DETAILS..100));
 }

@@ -1,4 +1,4 @@
-//! Connection details from JSON.
+//! Reads connection details from JSON.
 
 use std::collections::BTreeMap;
 
@@ -9,31 +9,31 @@ use url::Url;
 use super::{ConnectionDetails, DEFAULT_NAME, DetailsError, Transport, findings::Found, names};
 use crate::secret::Secret;
 
-/// What stands beside details, or among them, and holds for each of them.
+/// The fields next to details, or among them, that apply to each of them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SurroundingFields<'a> {
     episode: Option<(&'static str, &'a Value)>,
     expiry: Option<(&'static str, &'a Value)>,
 }
 
-/// The members that name an episode, by how well they say so.
+/// The members that name an episode, the most specific first.
 const EPISODE: [&str; 4] = ["episodeId", "episode_id", "sessionId", "session_id"];
 
-/// The members that say when details expire.
+/// The members that have the expiry time.
 const EXPIRY: [&str; 2] = ["expiresAt", "expires_at"];
 
-/// How a transport is named in details.
+/// The transports as details name them.
 enum TransportName {
     Http,
     Stdio,
 }
 
 impl TransportName {
-    /// The transport of a name, however it is spelled: `streamable-http`, `streamableHttp`.
+    /// Parses a transport's name in any spelling: `streamable-http`, `streamableHttp`.
     fn of(name: &str) -> Option<Self> {
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         match name.to_ascii_lowercase().as_str() {
-            // HTTP+SSE of 2024-11-05 is found out by the client, whatever the details call it.
+            // The client detects HTTP+SSE of 2024-11-05 itself, under any of these names.
             "http" | "https" | "streamablehttp" | "sse" | "httpsse" => Some(Self::Http),
             "stdio" => Some(Self::Stdio),
             _other_protocol => None,
@@ -41,14 +41,14 @@ impl TransportName {
     }
 }
 
-/// Whether a name is that of a transport of MCP, and not of another protocol such as `JSONRPC`.
+/// Returns whether a name is that of an MCP transport, and not of another protocol such as `JSONRPC`.
 pub(super) fn is_transport(name: &str) -> bool {
     TransportName::of(name).is_some()
 }
 
-/// Whether an object that nothing else marks is connection details: it has a URL or `command` beside a
-/// transport of MCP, a URL beside headers or a token, or a URL under a name that only such a one has. A
-/// request that is described, with its `method`, is none.
+/// Returns whether an unmarked object is connection details: it has a URL or `command` with an MCP transport, a
+/// URL with headers or a token, or a URL under a name that is only used for MCP servers. The description of an
+/// HTTP request, which has a `method`, is not.
 pub(super) fn is_details(members: &Map<String, Value>) -> bool {
     let is_named = ["transport", "type"].into_iter().any(|name| {
         let name = members.get(name).and_then(Value::as_str);
@@ -65,8 +65,8 @@ pub(super) fn is_details(members: &Map<String, Value>) -> bool {
     is_named || is_http && !is_there(members, "method") && (has_key || names::is_sure_url(url))
 }
 
-/// Whether an object says where a server is.
-pub(super) fn has_place(members: &Map<String, Value>) -> bool {
+/// Returns whether an object has a server's address.
+pub(super) fn has_address(members: &Map<String, Value>) -> bool {
     names::url(members).is_some() || is_there(members, "command")
 }
 
@@ -86,7 +86,7 @@ impl<'a> SurroundingFields<'a> {
     }
 }
 
-/// The object under `mcpServers`: a server a member.
+/// Reads the object `mcpServers`, which has one member per server.
 pub(super) fn servers(value: &Value, beside: &SurroundingFields<'_>) -> Found {
     let Value::Object(servers) = value else {
         let expected = "an object with a server under each name";
@@ -100,7 +100,7 @@ pub(super) fn servers(value: &Value, beside: &SurroundingFields<'_>) -> Found {
     servers.iter().map(read).collect()
 }
 
-/// A value that is said to be details.
+/// Reads a value that is marked as details.
 pub(super) fn explicit(
     value: &Value,
     beside: &SurroundingFields<'_>,
@@ -111,7 +111,7 @@ pub(super) fn explicit(
     }
 }
 
-/// The members of an object that is details.
+/// Reads details from the members of an object.
 pub(super) fn details(
     members: &Map<String, Value>,
     beside: &SurroundingFields<'_>,
@@ -147,7 +147,7 @@ fn named(members: &Map<String, Value>) -> Result<Option<TransportName>, DetailsE
     TransportName::of(&name).map(Some).ok_or_else(unknown)
 }
 
-/// The member that names the transport: `type` as clients write it, or `transport`.
+/// Returns the name of the member that names the transport: `type`, as clients write it, or `transport`.
 fn named_by(members: &Map<String, Value>) -> &'static str {
     if is_there(members, "type") {
         "type"
@@ -165,7 +165,7 @@ fn http(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
     Ok(Transport::Http { url, headers })
 }
 
-/// Adds a token as `Authorization`, unless there is one. It may have its scheme before it.
+/// Adds a token as `Authorization`, unless that header is present. The token may begin with its scheme.
 pub(super) fn add_token(headers: &mut BTreeMap<String, Secret>, token: &str) {
     const NAME: &str = "Authorization";
     if !headers.keys().any(|name| name.eq_ignore_ascii_case(NAME)) {
@@ -177,7 +177,8 @@ pub(super) fn add_token(headers: &mut BTreeMap<String, Secret>, token: &str) {
     }
 }
 
-/// The member that has the URL, and the URL. What was there is not shown in errors: it could hold a password.
+/// Returns the member that has the URL, and the URL. Errors do not repeat the value, because it could contain a
+/// password.
 fn url(members: &Map<String, Value>) -> Result<(&str, Url), DetailsError> {
     let name = names::url(members).unwrap_or("url");
     let text = required(members, name, "an http or https URL")?;
@@ -210,8 +211,8 @@ fn stdio(members: &Map<String, Value>) -> Result<Transport, DetailsError> {
     })
 }
 
-/// The program and its arguments. Some write both into `command`, as a list or as a line for a shell; a
-/// line is only taken apart where there are no `args`.
+/// Returns the program and its arguments. Some agents write both into `command`, as a list or as a shell command
+/// line; a line is split only if there are no `args`.
 fn command_line(members: &Map<String, Value>) -> Result<(String, Vec<String>), DetailsError> {
     let error = || DetailsError::new("a program", "an empty command").inside("command");
     let mut words = match members.get("command") {
@@ -230,8 +231,8 @@ fn command_line(members: &Map<String, Value>) -> Result<(String, Vec<String>), D
     Ok((command.ok_or_else(error)?, words.collect()))
 }
 
-/// Headers or variables: an object of strings, or a list of `{name, value}` as the registry's `server.json`
-/// writes them.
+/// Reads headers or environment variables: an object of strings, or a list of `{name, value}` as in the registry's
+/// `server.json`.
 pub(super) fn named_secrets(value: &Value) -> Result<BTreeMap<String, Secret>, DetailsError> {
     let expected = "an object of strings, or a list of objects with name and value";
     match value {
@@ -269,7 +270,7 @@ fn id((member, value): (&str, &Value)) -> Result<String, DetailsError> {
     text.ok_or_else(|| unexpected("a string", value).inside(member))
 }
 
-/// A time as text, or as seconds or milliseconds since 1970, which the size tells apart.
+/// Reads a time as text, or as seconds or milliseconds since 1970, which are distinguished by their magnitude.
 fn time((member, value): (&str, &Value)) -> Result<Timestamp, DetailsError> {
     let expected = "a time with its zone, such as 2026-01-31T12:00:00Z, or seconds since 1970";
     let time = match value {
@@ -281,7 +282,7 @@ fn time((member, value): (&str, &Value)) -> Result<Timestamp, DetailsError> {
 }
 
 fn since_1970(number: f64) -> Option<Timestamp> {
-    /// As seconds this is the year 5138, as milliseconds 1973.
+    /// The smallest number that is read as milliseconds: the year 5138 in seconds, 1973 in milliseconds.
     const MILLISECONDS_FROM: f64 = 1e11;
     let seconds = match number.abs() >= MILLISECONDS_FROM {
         true => number / 1000.0,
@@ -302,7 +303,7 @@ fn strings(value: &Value) -> Result<Vec<String>, DetailsError> {
     items.iter().enumerate().map(read).collect()
 }
 
-/// A member that may be absent, which is the same as null.
+/// Reads an optional member; null counts as absent.
 fn at<T: Default>(
     member: &str,
     members: &Map<String, Value>,
@@ -344,7 +345,7 @@ fn first(
     present.find(|(_, value)| !value.is_null())
 }
 
-/// An error that says what kind of value it was and not which: it may be a secret.
+/// Returns an error that names the type of a value but not the value, which may be secret.
 fn unexpected(expected: &str, value: &Value) -> DetailsError {
     let found = match value {
         Value::Null => "nothing",

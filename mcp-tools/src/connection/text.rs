@@ -1,4 +1,4 @@
-//! Connection details in plain text: JSON in it, lines of Markdown, or a sentence with a URL (`prose`).
+//! Reads connection details from plain text: embedded JSON, lines of Markdown, or a sentence with a URL (`sentence`).
 //!
 //! ```text
 //! - **Transport**: http
@@ -7,8 +7,8 @@
 //! - **Session ID**: `..`
 //! ```
 //!
-//! Further lines that are understood: `Command`, `Environment` (`NAME=value`), `Name`, `Episode ID`,
-//! `Expires At`. Details begin anew where a line comes a second time.
+//! Further lines are `Command`, `Environment` (`NAME=value`), `Name`, `Episode ID` and `Expires At`. A line that
+//! is repeated begins the details of the next server.
 
 use std::ops::Range;
 
@@ -18,18 +18,18 @@ use super::{
     ConnectionDetails, Transport, example,
     find::inside,
     findings::{Findings, Found},
-    prose,
     read::{self, SurroundingFields},
+    sentence,
 };
 use crate::secret::Secret;
 
-/// Of a longer text only the beginning is looked through, in bytes.
-const LONGEST: usize = 1 << 20;
+/// The length of the searched beginning of a text, in bytes.
+const MAX_TEXT: usize = 1 << 20;
 
-/// All that a text says: in sentences, in lines of Markdown, and as JSON, in this order, since what is
-/// written for programs is meant most.
+/// Returns all details in a text: first from sentences, then from lines of Markdown, then from JSON, because the
+/// formats for programs take precedence.
 pub(super) fn findings(text: &str, depth: usize) -> Findings {
-    let text = &text[..boundary(text, LONGEST)];
+    let text = &text[..boundary(text, MAX_TEXT)];
     let pieces = json_in(text);
     let words = without(text, pieces.iter().map(|(range, _)| range.clone()));
     let mut said: Vec<Findings> = pieces
@@ -38,13 +38,13 @@ pub(super) fn findings(text: &str, depth: usize) -> Findings {
         .collect();
     let lines = Findings::from(details_in(&words));
     if lines.is_empty() {
-        said.insert(0, prose::findings(&words));
+        said.insert(0, sentence::findings(&words));
     }
     said.insert(0, lines);
     said.into_iter().collect()
 }
 
-/// The last place at or before `at` where a character begins.
+/// Returns the last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let mut places = (0..=at.min(text.len())).rev();
     places
@@ -52,7 +52,7 @@ fn boundary(text: &str, at: usize) -> usize {
         .unwrap_or_default()
 }
 
-/// What was found after some words, which may say that it is an example.
+/// Marks findings as examples if the words before them say so.
 fn marked(before: &str, findings: Findings) -> Findings {
     match example::is_lead(lead(before)) {
         true => findings.into_examples(),
@@ -60,14 +60,14 @@ fn marked(before: &str, findings: Findings) -> Findings {
     }
 }
 
-/// The words that lead to what follows them: the last line that has words, from its last sentence on.
+/// Returns the words that introduce the next value: the last non-empty line, from its last sentence on.
 fn lead(before: &str) -> &str {
     let has_words = |line: &&str| line.chars().filter(|c| c.is_alphabetic()).count() > 1;
     let mut unfenced = before
         .lines()
         .filter(|line| !line.trim().starts_with("```"));
     let line = unfenced.rfind(has_words).unwrap_or_default();
-    let sentences = prose::sentences(line);
+    let sentences = sentence::sentences(line);
     let last = sentences
         .into_iter()
         .map(|range| &line[range])
@@ -75,7 +75,8 @@ fn lead(before: &str) -> &str {
     last.unwrap_or(line)
 }
 
-/// The JSON objects in a text, with their places: the whole text, between fences, or inside of a sentence.
+/// Returns the JSON objects in a text with their ranges: the whole text, code blocks, or objects within a
+/// sentence.
 pub(super) fn json_in(text: &str) -> Vec<(Range<usize>, Value)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -93,7 +94,7 @@ pub(super) fn json_in(text: &str) -> Vec<(Range<usize>, Value)> {
     found
 }
 
-/// A text with blanks in the place of some of its ranges.
+/// Returns a text with some ranges replaced by spaces.
 fn without(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
     let mut words = String::new();
     let mut from = 0;
@@ -106,7 +107,7 @@ fn without(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
     words
 }
 
-/// The details that lines of Markdown say.
+/// Reads details from lines of Markdown.
 fn details_in(text: &str) -> Found {
     let mut found = Found::new();
     let mut members = Map::new();
@@ -129,8 +130,8 @@ fn details(members: &Map<String, Value>) -> Found {
     details.into_iter().collect()
 }
 
-/// `- **URL**: value` taken apart: the name in lowercase, the value without backticks. The colon may stand
-/// inside the emphasis.
+/// Splits `- **URL**: value` into the name in lowercase and the value without backticks. The colon may be inside
+/// the emphasis.
 fn line(line: &str) -> Option<(String, &str)> {
     let line =
         line.trim_start_matches(|c: char| c.is_whitespace() || c == '-' || c == '*' || c == '+');
@@ -155,7 +156,8 @@ fn member(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether there was room for the line: all but headers and variables come once.
+/// Adds a line to the members and returns whether the field was free. Only headers and environment variables may
+/// be repeated.
 fn add(members: &mut Map<String, Value>, member: &'static str, value: &str) -> bool {
     let separator = match member {
         "headers" => ':',
@@ -179,8 +181,8 @@ fn add(members: &mut Map<String, Value>, member: &'static str, value: &str) -> b
 }
 
 impl ConnectionDetails {
-    /// In Markdown, a line for each thing they say, for agents that are talked to in words. Secrets stand in it
-    /// as they are. What holds a backtick or a line break cannot be said like this.
+    /// Writes the details as Markdown, one line per field, for agents that read text. Secrets are written in
+    /// clear. A value with a backtick or a line break cannot be represented.
     pub fn to_text(&self) -> String {
         let mut lines = vec![format!("- **Name**: `{}`", self.name)];
         lines.extend(transport_lines(&self.transport));

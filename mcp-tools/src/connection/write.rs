@@ -1,4 +1,4 @@
-//! Connection details to JSON, in both shapes.
+//! Writes connection details as JSON, in two shapes.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::{ConnectionDetails, Transport};
 use crate::secret::Secret;
 
 impl ConnectionDetails {
-    /// In the shape that every MCP client reads: `{"mcpServers": {NAME: ..}, "episodeId": .., "expiresAt": ..}`.
-    /// Secrets stand in it as they are.
+    /// Writes the details in the format of MCP clients:
+    /// `{"mcpServers": {NAME: ..}, "episodeId": .., "expiresAt": ..}`. Secrets are written in clear.
     pub fn to_mcp_servers(&self) -> Value {
         let mut server = transport(&self.transport);
         server.insert("type".to_owned(), json!(kind(&self.transport)));
@@ -18,8 +18,8 @@ impl ConnectionDetails {
         Value::Object(data)
     }
 
-    /// In the shape that `connect_to_mcp_server` tools read:
-    /// `{"mcp_connection_details": {"url" | "command": .., "transport": .., ..}}`. Secrets stand in it as they are.
+    /// Writes the details in the format that `connect_to_mcp_server` tools read:
+    /// `{"mcp_connection_details": {"url" | "command": .., "transport": .., ..}}`. Secrets are written in clear.
     pub fn to_mcp_connection_details(&self) -> Value {
         let mut details = transport(&self.transport);
         details.insert("transport".to_owned(), json!(kind(&self.transport)));
@@ -44,7 +44,7 @@ fn kind(transport: &Transport) -> &'static str {
     }
 }
 
-/// Arguments are written even if there are none: a command without any may be read as a whole command line.
+/// `args` is written even if it is empty: without it, some readers split `command` as a whole command line.
 fn transport(transport: &Transport) -> Map<String, Value> {
     match transport {
         Transport::Http { url, headers } => {

@@ -1,11 +1,11 @@
-//! What an agent is evaluated in: a small world with a goal, reached through MCP tools.
+//! Environments for evaluations: small worlds with a goal, which an agent reaches through MCP tools.
 //!
-//! - [`Environment`]: one such world, in the state that an agent has brought it to
-//! - [`TaskInfo`]: what the agent is told of it
-//! - [`Score`]: what its state is worth, which the agent is never told
-//! - [`EnvironmentError`]: the environment broke, which is never the agent's fault
-//! - [`Arguments`]: how a tool reads what it was called with
-//! - [`BUILTINS`]: the worlds that come with the crate: [`sum`], [`shop`]
+//! - [`Environment`]: one such world with its current state
+//! - [`TaskInfo`]: the task description that the agent gets
+//! - [`Score`]: the score of the state, which the agent never sees
+//! - [`EnvironmentError`]: a failure of the environment, which is never the agent's fault
+//! - [`Arguments`]: reads the arguments of a tool call
+//! - [`BUILTINS`]: the worlds in this crate: [`sum`], [`shop`]
 
 mod rng;
 pub mod shop;
@@ -19,65 +19,67 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A world that an agent works in. It is made anew for each episode, from a seed: the same seed gives the
-/// same world.
+/// A world that an agent acts in. Each episode creates a new one from a seed: the same seed creates the same
+/// world.
 ///
-/// Tokens, limits of steps and time, the tool `submit` and what follows a submission are the episode's
-/// own; an environment only knows its own state.
+/// The episode handles tokens, limits of steps and time, the tool `submit` and calls after a submission; an
+/// environment only handles its own state.
 #[async_trait]
 pub trait Environment: Send + 'static {
-    /// What the agent is told.
+    /// Returns the task description for the agent.
     fn task(&self) -> TaskInfo;
 
-    /// The tools that change or show the state, `submit` not among them.
+    /// Returns the tools that change or show the state, without `submit`.
     fn tools(&self) -> Vec<Tool>;
 
-    /// Does what a tool does. A wrong argument or an impossible step is a result with `is_error`, which
-    /// says what was expected and changes nothing. Nothing in a result tells the score.
+    /// Executes a tool. A wrong argument or an impossible step is a result with `is_error`, which says what was
+    /// expected and changes nothing. Results must not reveal the score.
     ///
-    /// It is only called for one of [`Environment::tools`].
+    /// It is only called for tools in [`Environment::tools`].
     async fn call(&mut self, tool: &str, arguments: JsonObject) -> CallToolResult;
 
     /// Takes the agent's answer, for tasks that ask for one. It is called once, at the end.
     ///
     /// # Errors
-    /// If the environment itself broke. A wrong answer is no error.
+    ///
+    /// If the environment itself failed. A wrong answer is not an error.
     async fn submit(&mut self, answer: Option<&Value>) -> Result<(), EnvironmentError> {
         let _ = answer;
         Ok(())
     }
 
-    /// What the state is worth now. It is called once, when the episode has ended.
+    /// Scores the current state. It is called once, when the episode has ended.
     ///
     /// # Errors
-    /// If the environment itself broke: then nobody knows what the agent reached.
+    ///
+    /// If the environment itself failed, so that no score is known.
     async fn score(&mut self) -> Result<Score, EnvironmentError>;
 }
 
-/// The environment itself broke; says what happened. The agent is not at fault.
+/// A failure of the environment itself, with its description. It is not the agent's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct EnvironmentError(pub String);
 
-/// What an agent is told of its task.
+/// The task description that the agent gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskInfo {
-    /// Names the task within its benchmark, such as `shop.buy-one`.
+    /// The task's name within its benchmark, such as `shop.buy-one`.
     pub task_id: String,
-    /// The collection of tasks that it belongs to.
+    /// The name of the collection that the task belongs to.
     pub benchmark: String,
-    /// What is to be reached, in words.
+    /// The goal, in words.
     pub goal: String,
 }
 
-/// What an environment's state is worth.
+/// The score of an environment's state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// From 0 (nothing was reached) to 1 (all of it).
+    /// The reward, from 0 (nothing was reached) to 1 (the goal was reached).
     pub reward: f64,
     /// Whether the goal was reached.
     pub success: bool,
-    /// What the reward was given or withheld for, for the evaluator's report.
+    /// The reasons for the reward, for the evaluator's report.
     pub details: Map<String, Value>,
 }
 

@@ -1,7 +1,8 @@
-//! Chance that is the same everywhere: a seed gives the same world on every machine, in every version.
+//! A random number generator whose sequence never changes: a seed creates the same world on every machine and in
+//! every version.
 
-/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). A crate's
-/// generator may change with its version, and with it every recorded episode.
+/// A SplitMix64 generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). The
+/// generator of a crate could change with its version, and then recorded episodes could not be repeated.
 #[derive(Clone, Debug)]
 pub(super) struct SeededRng(u64);
 
@@ -18,24 +19,25 @@ impl SeededRng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not 0. Its bias is below one in 2^32 for the small bounds here.
+    /// Returns a number below `bound`, which must not be 0. The bias is below one in 2^32 for the small bounds
+    /// used here.
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         let high = (self.next() >> 32) * u64::from(bound);
         u32::try_from(high >> 32).unwrap_or_default()
     }
 
-    /// A number of a range, its end included.
+    /// Returns a number from `first` to `last`, both included.
     pub(super) fn within(&mut self, first: u32, last: u32) -> u32 {
         first + self.below(last - first + 1)
     }
 
-    /// One of a list that is not empty.
+    /// Returns one element of a list, which must not be empty.
     pub(super) fn one_of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         let bound = u32::try_from(list.len()).unwrap_or(u32::MAX);
         &list[self.below(bound) as usize]
     }
 
-    /// Brings a list into another order.
+    /// Shuffles a list.
     pub(super) fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let bound = u32::try_from(last + 1).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! One step: the numbers stand in the goal, their sum is submitted.
+//! A one-step environment: the goal contains numbers, and the agent submits their sum.
 
 use async_trait::async_trait;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
@@ -8,7 +8,7 @@ use super::{
     Arguments, Environment, EnvironmentError, Score, TaskInfo, refused, rng::SeededRng, tool,
 };
 
-/// Numbers whose sum is to be submitted, as a number or as text.
+/// Numbers whose sum the agent submits, as a number or as a string.
 #[derive(Debug)]
 pub struct Sum {
     numbers: Vec<u32>,
@@ -16,7 +16,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Three to six numbers from 1 to 99.
+    /// Creates three to six numbers from 1 to 99.
     pub fn new(seed: u64) -> Self {
         let mut rng = SeededRng::new(seed);
         let count = rng.within(3, 6);
@@ -30,7 +30,7 @@ impl Sum {
         self.numbers.iter().map(|number| i64::from(*number)).sum()
     }
 
-    /// The numbers as a sentence lists them.
+    /// Returns the numbers as an enumeration in a sentence.
     fn listed(&self) -> String {
         let numbers: Vec<String> = self.numbers.iter().map(u32::to_string).collect();
         numbers.join(", ")
@@ -84,7 +84,7 @@ impl Environment for Sum {
     }
 }
 
-/// A number that was written as JSON's number or as text.
+/// Parses an integer from a JSON number or a string.
 fn whole_number(answer: &Value) -> Option<i64> {
     match answer {
         Value::Number(number) => number.as_i64(),

@@ -1,11 +1,11 @@
-//! What holds for every built-in environment.
+//! Properties of every built-in environment.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-/// What an agent sees of a world before it has done anything.
+/// Returns everything that an agent sees of a world before its first step.
 async fn first_sight(name: &str, seed: u64) -> Value {
     let mut world = builtin(name, seed).unwrap();
     let mut seen = Map::new();
@@ -48,7 +48,7 @@ fn every_tool_says_what_it_does_and_takes() {
     }
 }
 
-/// The name of a tool, by its number, and arguments that are often nearly right.
+/// Generates the index of a tool, and arguments that are often nearly right.
 fn call() -> impl Strategy<Value = (usize, JsonObject)> {
     let value = prop_oneof![
         (1..70_u32).prop_map(|number| json!(format!("p{number:02}"))),
@@ -92,7 +92,7 @@ proptest! {
     }
 }
 
-/// All that the tools said.
+/// Returns the results of all calls.
 async fn play(name: &str, seed: u64, calls: &[(usize, JsonObject)], answer: Option<i64>) -> String {
     let mut world = builtin(name, seed).unwrap();
     let tools = world.tools();

@@ -1,4 +1,4 @@
-//! One episode: an environment, what may still be done in it, and what was done.
+//! One episode: an environment, its limits, and the recorded calls.
 
 use std::{collections::BTreeSet, fmt, panic::AssertUnwindSafe, time::Duration};
 
@@ -14,36 +14,36 @@ use tokio::{
 use super::{
     SUBMIT,
     error::OpenError,
-    outcome::{Ended, Outcome, TracedCall},
+    outcome::{EndReason, Outcome, TracedCall},
 };
 use crate::environments::{Arguments, Environment, Score, TaskInfo, changing, refused, tool};
 
-/// The longest that an episode may take.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// The longest allowed time of an episode.
+const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many calls may be under way, the one that runs and those that wait for it.
-const CALLS: usize = 16;
+/// The largest number of pending calls: the running one and those that wait for it.
+const MAX_PENDING_CALLS: usize = 16;
 
-/// How many calls are remembered, how long their arguments may be in bytes of JSON, and their names in
-/// characters.
-const TRACE: usize = 1000;
-const TRACED_BYTES: usize = 4096;
-const TRACED_NAME: usize = 100;
+/// The limits of the recorded trace: the number of calls, the size of their arguments in bytes of JSON, and the
+/// length of tool names in characters.
+const MAX_TRACED_CALLS: usize = 1000;
+const MAX_TRACED_ARGUMENTS: usize = 4096;
+const MAX_TRACED_NAME: usize = 100;
 
-/// How much may be done in an episode.
+/// The limits of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many calls of the environment's tools, refused ones included; the one beyond them ends the
-    /// episode. A submission is no step.
+    /// The largest number of calls of the environment's tools, refused ones included; one more call ends the
+    /// episode. A submission does not count.
     pub steps: u32,
-    /// How long it may take in all, a day at the longest.
+    /// The time limit of the whole episode, at most one day.
     pub time: Duration,
-    /// How long one call may take.
+    /// The time limit of one call.
     pub call: Duration,
 }
 
 impl Default for Limits {
-    /// 50 steps in five minutes, half a minute for a call.
+    /// Returns 50 steps, five minutes in total and half a minute per call.
     fn default() -> Self {
         Self {
             steps: 50,
@@ -55,17 +55,17 @@ impl Default for Limits {
 
 impl Limits {
     pub(super) fn checked(self) -> Result<Self, OpenError> {
-        if self.time > LONGEST {
+        if self.time > MAX_TIME {
             return Err(OpenError::TooLong {
                 wanted: self.time,
-                longest: LONGEST,
+                longest: MAX_TIME,
             });
         }
         Ok(self)
     }
 }
 
-/// An environment that one agent works in.
+/// An environment that one agent acts in.
 pub struct Episode {
     id: String,
     task: TaskInfo,
@@ -82,7 +82,7 @@ struct State {
     environment: Box<dyn Environment>,
     steps: u32,
     trace: Vec<TracedCall>,
-    /// How the environment broke.
+    /// The failure of the environment, if it failed.
     fault: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl Episode {
             limits,
             began: Instant::now(),
             began_at: now,
-            calls: Semaphore::new(CALLS),
+            calls: Semaphore::new(MAX_PENDING_CALLS),
             state: Mutex::new(State {
                 environment,
                 steps: 0,
@@ -111,27 +111,28 @@ impl Episode {
         })
     }
 
-    /// Its name towards [`super::Episodes`].
+    /// Returns the id under which [`super::Episodes`] has this episode.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What is to be done in it.
+    /// Returns the task description.
     pub fn task(&self) -> &TaskInfo {
         &self.task
     }
 
-    /// The environment's tools, and `submit`.
+    /// Returns the environment's tools, and `submit`.
     pub fn tools(&self) -> &[Tool] {
         &self.tools
     }
 
-    /// Calls a tool. What cannot be done is a result with `is_error` that says why: a wrong argument, a
-    /// tool that is not there, an episode that has ended. Calls run one at a time, in their order.
+    /// Calls a tool. An impossible call, for example of an unknown tool, with a wrong argument or after the
+    /// episode's end, is a result with `is_error` that says why. Calls run one at a time, in the order in which
+    /// they arrive.
     pub async fn call(&self, tool: &str, arguments: JsonObject) -> CallToolResult {
         let Ok(_turn) = self.calls.try_acquire() else {
             return refused(format!(
-                "{CALLS} calls are under way already; wait for one to end"
+                "{MAX_PENDING_CALLS} calls are under way already; wait for one to end"
             ));
         };
         let mut state = self.state.lock().await;
@@ -155,7 +156,7 @@ impl Episode {
         &self,
         state: &mut State,
         arguments: JsonObject,
-    ) -> (CallToolResult, Option<Ended>) {
+    ) -> (CallToolResult, Option<EndReason>) {
         let mut arguments = Arguments::new(arguments);
         let answer = arguments.optional::<Value>("answer");
         let answer = answer.and_then(|answer| arguments.done().map(|()| answer));
@@ -164,11 +165,11 @@ impl Episode {
             Err(error) => return (refused(error), None),
         };
         let limit = self.call_limit();
-        let taken = guarded(limit, state.environment.submit(answer.as_ref())).await;
+        let taken = with_limit(limit, state.environment.submit(answer.as_ref())).await;
         match taken.and_then(|taken| taken.map_err(|error| error.to_string())) {
             Ok(()) => {
                 let said = vec![ContentBlock::text("submitted; the episode is over")];
-                (CallToolResult::success(said), Some(Ended::Submitted))
+                (CallToolResult::success(said), Some(EndReason::Submitted))
             }
             Err(fault) => self.broken(state, format!("taking the answer: {fault}")),
         }
@@ -179,9 +180,9 @@ impl Episode {
         state: &mut State,
         tool: &str,
         arguments: JsonObject,
-    ) -> (CallToolResult, Option<Ended>) {
+    ) -> (CallToolResult, Option<EndReason>) {
         if state.steps >= self.limits.steps {
-            let ended = Ended::StepLimit;
+            let ended = EndReason::StepLimit;
             return (refused(self.over(ended)), Some(ended));
         }
         state.steps += 1;
@@ -189,12 +190,12 @@ impl Episode {
             return (refused(self.unknown(tool)), None);
         }
         let limit = self.call_limit();
-        let called = timeout(limit, caught(state.environment.call(tool, arguments))).await;
+        let called = timeout(limit, catch_panic(state.environment.call(tool, arguments))).await;
         match called {
             Ok(Ok(result)) => (result, None),
             Ok(Err(panic)) => self.broken(state, format!("{tool}: {panic}")),
             Err(_) if self.is_expired() => {
-                let ended = Ended::TimeLimit;
+                let ended = EndReason::TimeLimit;
                 (refused(self.over(ended)), Some(ended))
             }
             Err(_) => (
@@ -204,15 +205,15 @@ impl Episode {
         }
     }
 
-    /// The environment broke. The agent is told so; it is not at fault.
-    fn broken(&self, state: &mut State, fault: String) -> (CallToolResult, Option<Ended>) {
+    /// Ends the episode because the environment failed. The result tells the agent that it is not at fault.
+    fn broken(&self, state: &mut State, fault: String) -> (CallToolResult, Option<EndReason>) {
         tracing::error!(episode = self.id, fault, "the environment broke");
         state.fault = Some(fault);
-        let ended = Ended::EnvironmentFailed;
+        let ended = EndReason::EnvironmentFailed;
         (refused(self.over(ended)), Some(ended))
     }
 
-    /// Whether its time is over.
+    /// Returns whether the episode's time is over.
     pub(super) fn is_expired(&self) -> bool {
         self.began.elapsed() >= self.limits.time
     }
@@ -229,24 +230,24 @@ impl Episode {
     pub(super) async fn finished(&self) -> Outcome {
         let mut watching = self.outcome.subscribe();
         tokio::select! {
-            // It cannot be closed: its sender is this episode's.
+            // The channel cannot be closed, because this episode owns its sender.
             _ = watching.wait_for(Option::is_some) => {}
             () = sleep_until(self.began + self.limits.time) => {}
         }
-        self.ended_by(Ended::TimeLimit).await
+        self.ended_by(EndReason::TimeLimit).await
     }
 
     /// See [`super::Episodes::close`].
     pub(super) async fn close(&self) -> Outcome {
         let ended = match self.is_expired() {
-            true => Ended::TimeLimit,
-            false => Ended::Closed,
+            true => EndReason::TimeLimit,
+            false => EndReason::Closed,
         };
         self.ended_by(ended).await
     }
 
-    /// Its outcome; it ends by this if it has not ended yet.
-    async fn ended_by(&self, ended: Ended) -> Outcome {
+    /// Ends the episode for this reason if it has not ended yet, and returns its outcome.
+    async fn ended_by(&self, ended: EndReason) -> Outcome {
         let mut state = self.state.lock().await;
         let outcome = self.outcome.borrow().clone();
         match outcome {
@@ -257,12 +258,12 @@ impl Episode {
 
     async fn end_if_expired(&self, state: &mut State) {
         if self.is_expired() && self.ended().is_none() {
-            self.end(state, Ended::TimeLimit).await;
+            self.end(state, EndReason::TimeLimit).await;
         }
     }
 
-    /// Ends it and asks what the environment's state is worth, unless the environment broke before.
-    async fn end(&self, state: &mut State, ended: Ended) -> Outcome {
+    /// Ends the episode and scores the environment's state, unless the environment has failed before.
+    async fn end(&self, state: &mut State, ended: EndReason) -> Outcome {
         let score = match state.fault {
             Some(_) => Score::nothing(),
             None => self.score(state).await,
@@ -271,7 +272,7 @@ impl Episode {
             score,
             steps: state.steps,
             ended: match state.fault {
-                Some(_) => Ended::EnvironmentFailed,
+                Some(_) => EndReason::EnvironmentFailed,
                 None => ended,
             },
             fault: state.fault.clone(),
@@ -282,7 +283,7 @@ impl Episode {
     }
 
     async fn score(&self, state: &mut State) -> Score {
-        let scored = guarded(self.limits.call, state.environment.score()).await;
+        let scored = with_limit(self.limits.call, state.environment.score()).await;
         match scored.and_then(|scored| scored.map_err(|error| error.to_string())) {
             Ok(score) => score,
             Err(fault) => {
@@ -293,23 +294,23 @@ impl Episode {
         }
     }
 
-    fn ended(&self) -> Option<Ended> {
+    fn ended(&self) -> Option<EndReason> {
         self.outcome.borrow().as_ref().map(|outcome| outcome.ended)
     }
 
-    /// How long a call that begins now may take.
+    /// Returns the time limit of a call that begins now.
     fn call_limit(&self) -> Duration {
         let left = self.limits.time.saturating_sub(self.began.elapsed());
         self.limits.call.min(left)
     }
 
-    fn over(&self, ended: Ended) -> String {
+    fn over(&self, ended: EndReason) -> String {
         let why = match ended {
-            Ended::Submitted => "it was submitted".to_owned(),
-            Ended::StepLimit => format!("its {} steps are used up", self.limits.steps),
-            Ended::TimeLimit => format!("its time of {:?} is up", self.limits.time),
-            Ended::Closed => "it was closed".to_owned(),
-            Ended::EnvironmentFailed => "the environment broke".to_owned(),
+            EndReason::Submitted => "it was submitted".to_owned(),
+            EndReason::StepLimit => format!("its {} steps are used up", self.limits.steps),
+            EndReason::TimeLimit => format!("its time of {:?} is up", self.limits.time),
+            EndReason::Closed => "it was closed".to_owned(),
+            EndReason::EnvironmentFailed => "the environment broke".to_owned(),
         };
         format!("the episode is over: {why}")
     }
@@ -322,9 +323,9 @@ impl Episode {
     fn traced(&self, tool: &str, arguments: &JsonObject) -> TracedCall {
         let since = SignedDuration::try_from(self.began.elapsed()).unwrap_or(SignedDuration::MAX);
         let length = serde_json::to_vec(arguments).map_or(usize::MAX, |text| text.len());
-        let short = length <= TRACED_BYTES;
+        let short = length <= MAX_TRACED_ARGUMENTS;
         TracedCall {
-            tool: tool.chars().take(TRACED_NAME).collect(),
+            tool: tool.chars().take(MAX_TRACED_NAME).collect(),
             arguments: if short {
                 arguments.clone()
             } else {
@@ -342,23 +343,23 @@ impl Episode {
 impl State {
     fn remember(&mut self, mut call: TracedCall, result: &CallToolResult) {
         call.is_error = result.is_error == Some(true);
-        if self.trace.len() < TRACE {
+        if self.trace.len() < MAX_TRACED_CALLS {
             self.trace.push(call);
         }
     }
 }
 
-/// What the environment's own code gives within the limit. A panic in it is an error.
-async fn guarded<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
-    match timeout(limit, caught(work)).await {
+/// Runs code of the environment within a time limit. A panic in it is an error.
+async fn with_limit<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
+    match timeout(limit, catch_panic(work)).await {
         Ok(done) => done,
         Err(_) => Err(format!("it did not end within {limit:?}")),
     }
 }
 
-/// What the environment's own code gives; a panic in it is an error with the panic's words. The
-/// environment is not called again after that, so that nobody sees what it left half done.
-async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
+/// Runs code of the environment; a panic is an error with the panic's message. The environment is not called again
+/// after that, because its state may be inconsistent.
+async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -367,7 +368,8 @@ async fn caught<T>(work: impl Future<Output = T>) -> Result<T, String> {
     })
 }
 
-/// The environment's tools and the episode's own. An episode counts steps and goes from state to state, so the order of calls matters.
+/// Returns the environment's tools and the episode's own, marked as changing state: an episode counts steps, so
+/// the order of calls matters.
 fn with_submit(mut tools: Vec<Tool>) -> Result<Vec<Tool>, OpenError> {
     let mut names = BTreeSet::new();
     for tool in &tools {

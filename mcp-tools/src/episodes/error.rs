@@ -1,44 +1,44 @@
-//! What can be wrong with an episode that is asked for.
+//! The errors of opening and using episodes.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why an episode cannot be begun.
+/// The reason why an episode cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
-    /// As many are open as may be.
-    #[error("{most} episodes are open, which is the most; close one that has ended")]
+    /// The largest number of episodes is open.
+    #[error("{most} episodes are open, which is the limit; close one that has ended")]
     Full {
-        /// How many may be open.
+        /// The limit.
         most: usize,
     },
-    /// The environment has a tool with the name of the episode's own.
+    /// A tool of the environment is named like the episode's own tool.
     #[error("the environment has a tool named submit, which is the episode's own; rename it")]
     ReservedTool,
     /// Two tools of the environment have the same name.
     #[error("the environment has two tools named {name:?}; rename one")]
     SameTool {
-        /// The name.
+        /// The name of both tools.
         name: String,
     },
-    /// A limit of time is longer than a day.
+    /// A time limit is longer than a day.
     #[error("an episode may take {longest:?} at the longest, not {wanted:?}")]
     TooLong {
-        /// What was wanted.
+        /// The requested limit.
         wanted: Duration,
-        /// What is possible.
+        /// The longest allowed limit.
         longest: Duration,
     },
 }
 
-/// Why a token opens nothing.
+/// The reason why a token is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TokenError {
-    /// It belongs to no episode, or to one that was closed.
+    /// The token belongs to no episode, or to one that was closed.
     #[error("the token is not one of an open episode")]
     Unknown,
-    /// Its episode's time is over.
+    /// The time of the token's episode is over.
     #[error("the token has expired")]
     Expired,
 }

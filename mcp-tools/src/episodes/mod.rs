@@ -1,11 +1,10 @@
-//! Environments that are being worked in.
+//! Running environments, each with a token and limits.
 //!
-//! An [episode](Episode) is an environment with a bearer token, limits and, once it has ended, an
-//! [`Outcome`]. [`Episodes`] keeps them: whoever evaluates opens one, hands the token on, waits until it
-//! has [`finished`](Episodes::finished), and closes it.
+//! An [episode](Episode) is an environment with a bearer token, limits and, once it has ended, an [`Outcome`]. An
+//! evaluator opens an episode in [`Episodes`], gives the token to the agent, waits until the episode has
+//! [`finished`](Episodes::finished), and closes it.
 //!
-//! A token is kept by its SHA-256 only. What it stands for does not depend on connections or sessions of
-//! the protocol that carries the calls.
+//! Only the SHA-256 of a token is stored. A token's episode does not depend on connections or protocol sessions.
 
 mod episode;
 mod error;
@@ -14,7 +13,7 @@ mod token;
 
 pub use episode::{Episode, Limits};
 pub use error::{OpenError, TokenError};
-pub use outcome::{Ended, Outcome, TracedCall};
+pub use outcome::{EndReason, Outcome, TracedCall};
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +31,7 @@ use crate::{
 };
 use token::TokenHash;
 
-/// The tool that ends an episode; it takes an `answer`, for tasks that ask for one.
+/// The name of the tool that ends an episode; it takes an `answer`, for tasks that ask for one.
 pub const SUBMIT: &str = "submit";
 
 /// The episodes of one evaluator. Clones share them.
@@ -45,28 +44,28 @@ struct Shared {
     open: Mutex<Open>,
 }
 
-/// By id, and whose token is whose.
+/// The open episodes by id, and the id for each token's hash.
 #[derive(Debug, Default)]
 struct Open {
     episodes: BTreeMap<String, Arc<Episode>>,
     tokens: BTreeMap<TokenHash, String>,
 }
 
-/// A new episode: what its agent has to be told.
+/// A new episode, with the data that its agent needs.
 #[derive(Clone, Debug)]
 pub struct Opened {
-    /// Names it towards [`Episodes`]; it is no secret.
+    /// The id under which [`Episodes`] has the episode; it is not secret.
     pub id: String,
-    /// Lets its bearer work in it.
+    /// The bearer token that gives access to the episode.
     pub token: Secret,
-    /// When its time is over, and the token with it.
+    /// The time at which the episode and its token expire.
     pub expires_at: Timestamp,
-    /// What is to be done.
+    /// The task description.
     pub task: TaskInfo,
 }
 
 impl Opened {
-    /// How its agent reaches it: `url` is where the episodes are served.
+    /// Returns the connection details for the agent; `url` is the address at which the episodes are served.
     pub fn details(&self, url: Url) -> ConnectionDetails {
         let details = ConnectionDetails::http(DEFAULT_NAME, url).with_bearer(&self.token);
         ConnectionDetails {
@@ -78,13 +77,13 @@ impl Opened {
 }
 
 impl Episodes {
-    /// Keeps up to `most` episodes; those that have ended count until they are closed.
+    /// Creates an empty collection of at most `most` episodes. Ended episodes count until they are closed.
     pub fn new(most: usize) -> Self {
         let open = Mutex::default();
         Self(Arc::new(Shared { most, open }))
     }
 
-    /// Begins an episode, at `now` by the wall clock. Its time runs from this call.
+    /// Opens an episode at `now` by the wall clock. Its time limit runs from this call.
     pub fn open(
         &self,
         environment: Box<dyn Environment>,
@@ -117,8 +116,8 @@ impl Episodes {
         Ok(())
     }
 
-    /// The episode that a token lets its bearer work in. An episode that has ended is still found until
-    /// its time is over: calls to it say that it has ended.
+    /// Returns the episode that a token gives access to. An episode that has ended is returned until its time is
+    /// over: calls of its tools then report that it has ended.
     pub fn admit(&self, token: &str) -> Result<Arc<Episode>, TokenError> {
         let hash = TokenHash::of(token);
         let episode = {
@@ -132,24 +131,24 @@ impl Episodes {
         Ok(episode)
     }
 
-    /// The episode of this id, until it is closed.
+    /// Returns the episode of this id, until it is closed.
     pub fn get(&self, id: &str) -> Option<Arc<Episode>> {
         self.lock().episodes.get(id).cloned()
     }
 
-    /// What became of an episode; `None` while it goes on, and if there is none of this id. One whose
-    /// time is over is ended by being asked for.
+    /// Returns the outcome of an episode; `None` while the episode is running, and if there is none of this id. An
+    /// episode whose time is over ends by this call at the latest.
     pub async fn outcome(&self, id: &str) -> Option<Outcome> {
         self.get(id)?.outcome().await
     }
 
-    /// Waits until an episode has ended, which it does at the end of its time at the latest. `None` if
-    /// there is none of this id.
+    /// Waits until an episode has ended, at the latest by its time limit. Returns `None` if there is none of this
+    /// id.
     pub async fn finished(&self, id: &str) -> Option<Outcome> {
         Some(self.get(id)?.finished().await)
     }
 
-    /// Ends an episode if it has not ended, and forgets it: its token is refused from now on. `None` if
+    /// Ends an episode if it has not ended, and removes it: its token is rejected from now on. Returns `None` if
     /// there is none of this id.
     pub async fn close(&self, id: &str) -> Option<Outcome> {
         let episode = {
@@ -160,7 +159,7 @@ impl Episodes {
         Some(episode.close().await)
     }
 
-    /// Nothing that is done under the lock can leave it half done.
+    /// A poisoned lock is ignored, because a panic under the lock cannot leave the maps inconsistent.
     fn lock(&self) -> MutexGuard<'_, Open> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,7 +167,7 @@ impl Episodes {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "an episode is begun by the world outside, which has no name for it"
+    reason = "callers of `open` have no id for the new episode"
 )]
 fn new_id() -> String {
     Uuid::new_v4().to_string()

@@ -1,4 +1,4 @@
-//! What became of an episode.
+//! The outcome of an episode.
 
 use jiff::Timestamp;
 use rmcp::model::JsonObject;
@@ -6,42 +6,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::environments::Score;
 
-/// An episode that has ended.
+/// The outcome of an episode that has ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What the environment's state was worth at the end.
+    /// The score of the environment's state at the end.
     pub score: Score,
-    /// How many calls of the environment's tools were made, refused ones included.
+    /// The number of calls of the environment's tools, refused ones included.
     pub steps: u32,
-    /// What ended it.
-    pub ended: Ended,
-    /// How the environment broke, if it did. The score is 0 then, and says nothing about the agent.
+    /// The reason for the end.
+    pub ended: EndReason,
+    /// The failure of the environment, if it failed. The score is then 0 and says nothing about the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// The calls in their order, the submission included; of very many only the first.
+    /// The calls in their order, the submission included; only the first 1000 are recorded.
     pub trace: Vec<TracedCall>,
 }
 
 impl Outcome {
-    /// Whether the agent said that it was done.
+    /// Returns whether the agent submitted.
     pub fn submitted(&self) -> bool {
-        self.ended == Ended::Submitted
+        self.ended == EndReason::Submitted
     }
 }
 
-/// What ended an episode.
+/// The reason why an episode ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum EndReason {
     /// The agent submitted.
     Submitted,
-    /// The agent wanted one step more than it may take.
+    /// The agent called a tool after its last allowed step.
     StepLimit,
-    /// Its time was over.
+    /// The time limit passed.
     TimeLimit,
     /// The evaluator closed it.
     Closed,
-    /// The environment broke: it panicked, it could not take an answer or tell the score, or it took too
+    /// The environment failed: it panicked, returned an error from taking the answer or from scoring, or took too
     /// long to do so.
     EnvironmentFailed,
 }
@@ -49,12 +49,12 @@ pub enum Ended {
 /// One call of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TracedCall {
-    /// The tool's name, as it was called.
+    /// The tool's name as the agent wrote it.
     pub tool: String,
-    /// What it was called with; arguments of more than 4 KiB are left out.
+    /// The arguments; arguments of more than 4 KiB are omitted.
     pub arguments: JsonObject,
     /// Whether the result was an error.
     pub is_error: bool,
-    /// When it was called.
+    /// The time of the call.
     pub at: Timestamp,
 }

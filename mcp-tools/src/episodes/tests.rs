@@ -8,7 +8,7 @@ use tokio::time::{Instant, advance};
 use super::*;
 use crate::environments::{EnvironmentError, Score, builtin, tool};
 
-/// Counts its `tick`s; `hang` never ends, `panic` panics.
+/// Counts the calls of `tick`; `hang` never returns, `panic` panics.
 struct Clockwork {
     ticks: u32,
     answer: Option<Value>,
@@ -98,7 +98,7 @@ fn object(value: &Value) -> JsonObject {
     value.as_object().unwrap().clone()
 }
 
-/// The text of a result, and whether it is an error.
+/// Returns whether a result is an error, and its text.
 async fn said(episode: &Episode, tool: &str, arguments: &Value) -> (bool, String) {
     let result = episode.call(tool, object(arguments)).await;
     let text = result.content[0].as_text().unwrap().text.clone();
@@ -158,7 +158,7 @@ async fn the_step_beyond_the_last_ends_it() {
         assert_eq!(said(&episode, tool, &json!({})).await, over);
     }
     let outcome = episodes.outcome(&opened.id).await.unwrap();
-    assert_eq!((outcome.ended, outcome.steps), (Ended::StepLimit, 3));
+    assert_eq!((outcome.ended, outcome.steps), (EndReason::StepLimit, 3));
     assert_eq!(outcome.score.details["ticks"], 2);
     assert_eq!(outcome.trace.len(), 4);
 }
@@ -178,7 +178,7 @@ async fn whoever_waits_is_told_when_the_time_is_up() {
     let (episodes, opened, episode) = open();
     let began = Instant::now();
     let outcome = episodes.finished(&opened.id).await.unwrap();
-    assert_eq!(outcome.ended, Ended::TimeLimit);
+    assert_eq!(outcome.ended, EndReason::TimeLimit);
     assert_eq!(began.elapsed(), LIMITS.time);
     let over = error("the episode is over: its time of 60s is up");
     assert_eq!(said(&episode, "tick", &json!({})).await, over);
@@ -191,7 +191,7 @@ async fn whoever_asks_late_finds_it_ended() {
     let (episodes, opened, _) = open();
     advance(LIMITS.time).await;
     let outcome = episodes.outcome(&opened.id).await.unwrap();
-    assert_eq!(outcome.ended, Ended::TimeLimit);
+    assert_eq!(outcome.ended, EndReason::TimeLimit);
     let closed = episodes.close(&opened.id).await.unwrap();
     assert_eq!(closed, outcome);
 }
@@ -205,7 +205,10 @@ async fn a_call_that_hangs_is_given_up() {
     let over = error("the episode is over: its time of 60s is up");
     assert_eq!(said(&episode, "hang", &json!({})).await, over);
     let outcome = episodes.outcome(&opened.id).await.unwrap();
-    assert_eq!((outcome.ended, outcome.trace.len()), (Ended::TimeLimit, 2));
+    assert_eq!(
+        (outcome.ended, outcome.trace.len()),
+        (EndReason::TimeLimit, 2)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -220,7 +223,7 @@ async fn an_environment_that_breaks_ends_its_episode_and_says_how() {
         let submitted = said(&episode, SUBMIT, &json!({"answer": answer})).await;
         assert_eq!(submitted, over, "{answer}");
         let outcome = episodes.outcome(&opened.id).await.unwrap();
-        assert_eq!(outcome.ended, Ended::EnvironmentFailed);
+        assert_eq!(outcome.ended, EndReason::EnvironmentFailed);
         assert_eq!(outcome.fault.as_deref(), Some(fault));
         assert_eq!(outcome.score, Score::nothing());
         assert_eq!(said(&episode, "tick", &json!({})).await, over);
@@ -252,7 +255,7 @@ async fn a_score_that_cannot_be_told_is_no_score() {
             .0
     );
     let outcome = episodes.outcome(&opened.id).await.unwrap();
-    assert_eq!(outcome.ended, Ended::EnvironmentFailed);
+    assert_eq!(outcome.ended, EndReason::EnvironmentFailed);
     let fault = "telling the score: the hands came off";
     assert_eq!(outcome.fault.as_deref(), Some(fault));
 }
@@ -280,7 +283,7 @@ async fn a_closed_episode_is_forgotten() {
     });
     tokio::task::yield_now().await;
     let outcome = episodes.close(&opened.id).await.unwrap();
-    assert_eq!(outcome.ended, Ended::Closed);
+    assert_eq!(outcome.ended, EndReason::Closed);
     assert_eq!(waiting.await.unwrap(), Some(outcome));
     assert_eq!(episodes.close(&opened.id).await, None);
     assert_eq!(episodes.finished(&opened.id).await, None);

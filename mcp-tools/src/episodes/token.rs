@@ -1,11 +1,11 @@
-//! Bearer tokens: drawn, hashed, and only their hashes kept.
+//! Random bearer tokens, of which only the hashes are stored.
 
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::secret::Secret;
 
-/// The SHA-256 of a token. Looking one up compares hashes, whose order tells nothing of the tokens.
+/// The SHA-256 of a token. A lookup compares hashes, so its timing reveals nothing about the tokens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TokenHash([u8; 32]);
 
@@ -15,10 +15,10 @@ impl TokenHash {
     }
 }
 
-/// A token that nobody can guess: 244 random bits of the system's generator.
+/// Generates a token of 244 random bits from the system's generator.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a token that came in as an argument would be somebody else's secret"
+    reason = "a caller must not be able to choose the secret"
 )]
 pub(super) fn draw() -> (Secret, TokenHash) {
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());

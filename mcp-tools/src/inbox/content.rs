@@ -1,4 +1,4 @@
-//! What a message holds.
+//! Reads the content of a message.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::Kind;
 use crate::connection;
 
-/// Where an A2A message, status, artifact or task has its parts, lists of them included.
+/// The paths at which an A2A message, status, artifact or task has its parts; the steps may lead through lists.
 const PARTS: [&str; 4] = [
     "/parts",
     "/message/parts",
@@ -15,7 +15,7 @@ const PARTS: [&str; 4] = [
     "/artifact/parts",
 ];
 
-/// The id of a message, or of the message in a status.
+/// Returns the id of a message, or of the message in a status.
 pub(super) fn message_id(message: &Value) -> Option<String> {
     let places = [
         "/messageId",
@@ -26,7 +26,7 @@ pub(super) fn message_id(message: &Value) -> Option<String> {
     ids.find_map(Value::as_str).map(str::to_owned)
 }
 
-/// The kinds of what a message holds, at least one.
+/// Returns the kinds of content in a message, at least one.
 pub(super) fn kinds(message: &Value) -> BTreeSet<Kind> {
     let data = objects(message);
     let holds = |names: &[&str]| {
@@ -48,14 +48,15 @@ pub(super) fn kinds(message: &Value) -> BTreeSet<Kind> {
     }
 }
 
-/// The texts in a message's parts, or the message itself if it is a text.
+/// Returns the texts in a message's parts, or the message itself if it is a string.
 pub fn texts(message: &Value) -> Vec<&str> {
     let parts = parts(message).filter_map(|part| part.get("text")?.as_str());
     let texts = message.as_str().into_iter().chain(parts);
     texts.filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// The objects in a message's data parts; a message that is not of A2A is one itself.
+/// Returns the objects in a message's data parts; a message that is not an A2A message counts as such an object
+/// itself.
 fn objects(message: &Value) -> Vec<&Map<String, Value>> {
     let mut objects: Vec<_> = parts(message)
         .filter_map(|part| part.get("data")?.as_object())

@@ -1,15 +1,15 @@
 //! The messages that an agent has received: `incoming_messages`.
 //!
-//! They arrive while the agent works, so an inbox is shared: who receives, who reads and who waits need
-//! no more than a reference.
+//! Messages arrive while the agent works, so an inbox is shared by reference between the receiver, the readers and
+//! those that wait.
 //!
-//! - `content`: what a message holds
-//! - `kept`: which are kept
-//! - `received`: what is known of one
+//! - `content`: reads the content of a message
+//! - `stored`: stores the newest messages
+//! - `received`: describes one received message
 
 mod content;
-mod kept;
 mod received;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -20,32 +20,32 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use content::{kinds, message_id};
-use kept::Kept;
+use stored::StoredMessages;
 
 pub use content::texts;
-pub use kept::{MOST_BYTES, MOST_MESSAGES};
 pub use received::{Filter, Kind, Receipt, Received};
+pub use stored::{MAX_BYTES, MAX_MESSAGES};
 
-/// Messages by the order in which they arrived, as many as [`MOST_MESSAGES`] and [`MOST_BYTES`] allow.
+/// Received messages in the order of their arrival, within the limits [`MAX_MESSAGES`] and [`MAX_BYTES`].
 #[derive(Debug)]
 pub struct Inbox {
-    kept: Mutex<Kept>,
-    /// The number of the newest message, for those who wait for the next.
+    stored: Mutex<StoredMessages>,
+    /// The number of the newest message, for tasks that wait for the next one.
     newest: watch::Sender<u64>,
 }
 
 impl Default for Inbox {
     fn default() -> Self {
         Self {
-            kept: Mutex::default(),
+            stored: Mutex::default(),
             newest: watch::Sender::new(0),
         }
     }
 }
 
 impl Inbox {
-    /// Takes in a message. One whose `messageId` is known already, from the same sender, is only counted
-    /// as not yet acknowledged.
+    /// Adds a message. If a message with the same `messageId` from the same sender is stored, that message is only
+    /// marked as not acknowledged.
     pub fn receive(&self, from: &str, message: Value, now: Timestamp) -> Receipt {
         let received = Received {
             number: 0,
@@ -56,52 +56,52 @@ impl Inbox {
             message,
             acknowledged: false,
         };
-        let receipt = self.kept().take(received, *self.newest.borrow() + 1);
+        let receipt = self.stored().take(received, *self.newest.borrow() + 1);
         if let Receipt::New(number) = receipt {
             self.newest.send_replace(number);
         }
         receipt
     }
 
-    /// The kept messages that fit, oldest first.
+    /// Returns the stored messages that match the filter, oldest first.
     pub fn list(&self, filter: &Filter) -> Vec<Received> {
-        let kept = self.kept();
-        let messages = kept.messages.iter().map(|(received, _)| received);
+        let stored = self.stored();
+        let messages = stored.messages.iter().map(|(received, _)| received);
         messages.filter(|m| filter.fits(m)).cloned().collect()
     }
 
-    /// All kept messages, oldest first.
+    /// Returns all stored messages, oldest first.
     pub fn history(&self) -> Vec<Received> {
         self.list(&Filter::default())
     }
 
-    /// Counts messages as acknowledged. Ids that are not known change nothing.
+    /// Marks messages as acknowledged. Unknown ids are ignored.
     pub fn acknowledge(&self, message_ids: &[String]) {
-        for (received, _) in &mut self.kept().messages {
+        for (received, _) in &mut self.stored().messages {
             let id = received.message_id.as_ref();
             received.acknowledged |= id.is_some_and(|id| message_ids.contains(id));
         }
     }
 
-    /// How many messages were dropped because too many came.
+    /// Returns how many messages were dropped because of the limits.
     pub fn dropped(&self) -> u64 {
-        self.kept().dropped
+        self.stored().dropped
     }
 
-    /// The number of the newest message, 0 before the first.
+    /// Returns the number of the newest message, 0 before the first.
     pub fn newest(&self) -> u64 {
         *self.newest.borrow()
     }
 
-    /// Waits for a message with a greater number, which may have arrived already. The limit of the wait is
-    /// the caller's.
-    pub async fn beyond(&self, number: u64) {
+    /// Waits until there is a message with a greater number. Returns at once if it has already arrived. The caller
+    /// has to limit the wait.
+    pub async fn wait_after(&self, number: u64) {
         let mut newest = self.newest.subscribe();
         // The sender lives as long as the inbox, so the wait ends only with a message.
         let _ = newest.wait_for(|newest| *newest > number).await;
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stored(&self) -> MutexGuard<'_, StoredMessages> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of a message that was received.
+//! A received message and the filter for messages.
 
 use std::collections::BTreeSet;
 
@@ -6,43 +6,43 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A message as it was received.
+/// A received message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received {
-    /// Its place among all that were received, from 1.
+    /// Its number in the order of arrival, from 1.
     pub number: u64,
-    /// The id its sender gave it: `messageId`, absent where the sender gave none.
+    /// The `messageId` that the sender gave it; absent if the sender gave none.
     pub message_id: Option<String>,
-    /// When it arrived.
+    /// The time of arrival.
     pub received_at: Timestamp,
-    /// Who sent it, in a word, such as `green`.
+    /// The sender's name, such as `green`.
     pub from: String,
-    /// What it holds; a message may hold several things.
+    /// The kinds of content in the message.
     pub kinds: BTreeSet<Kind>,
-    /// The message whole, as JSON: an A2A message, status, artifact or task.
+    /// The whole message as JSON: an A2A message, status, artifact or task.
     pub message: Value,
-    /// Whether its sender was told that it arrived.
+    /// Whether the message was acknowledged to its sender.
     pub acknowledged: bool,
 }
 
-/// What a message holds.
+/// A kind of message content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// What is to be done: an object with `task_id`, `benchmark` or `goal`.
+    /// A task description: an object with `task_id`, `benchmark` or `goal`.
     TaskInfo,
-    /// How an MCP server is reached, readable or not.
+    /// MCP connection details, readable or not.
     McpDetails,
-    /// What became of it: an object with `score` or `reward`.
+    /// A result: an object with `score` or `reward`.
     Result,
-    /// Words.
+    /// Text.
     Text,
-    /// None of these.
+    /// Content of no other kind.
     Other,
 }
 
 impl Kind {
-    /// Each kind, in the order of their names in documents.
+    /// All kinds, in the order in which documents list them.
     pub const ALL: [Self; 5] = [
         Self::TaskInfo,
         Self::McpDetails,
@@ -51,7 +51,7 @@ impl Kind {
         Self::Other,
     ];
 
-    /// Its name in JSON.
+    /// Returns the name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::TaskInfo => "task_info",
@@ -63,28 +63,28 @@ impl Kind {
     }
 }
 
-/// What became of a message that arrived.
+/// The effect of receiving a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
-    /// It is new, and has this number.
+    /// The message is new and has this number.
     New(u64),
-    /// It has been received before, with this number: its sender does not know yet that it arrived.
-    Again(u64),
+    /// The message was received before, with this number: its sender does not know yet that it arrived.
+    Duplicate(u64),
 }
 
-/// Which messages are wanted: those that fit all that is said.
+/// A filter for messages: a message matches if it meets all given conditions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Those that hold this.
+    /// Only messages with this kind of content.
     pub kind: Option<Kind>,
-    /// Those that were acknowledged, or were not.
+    /// Only messages that were, or were not, acknowledged.
     pub acknowledged: Option<bool>,
-    /// Those with a greater number.
+    /// Only messages with a greater number.
     pub after: u64,
 }
 
 impl Filter {
-    /// Whether a message fits all that is said.
+    /// Returns whether a message meets all given conditions.
     pub(super) fn fits(&self, received: &Received) -> bool {
         self.kind.is_none_or(|kind| received.kinds.contains(&kind))
             && self

@@ -18,7 +18,7 @@ fn messages_are_numbered_and_a_repeated_one_is_no_new_one() {
     assert_eq!(received(&inbox, "a", "x"), Receipt::New(1));
     assert_eq!(received(&inbox, "b", "x"), Receipt::New(2));
     inbox.acknowledge(&["a".to_owned()]);
-    assert_eq!(received(&inbox, "a", "x"), Receipt::Again(1));
+    assert_eq!(received(&inbox, "a", "x"), Receipt::Duplicate(1));
     let waiting = Filter {
         acknowledged: Some(false),
         ..Filter::default()
@@ -96,18 +96,18 @@ fn filters_say_what_is_wanted() {
 #[test]
 fn the_oldest_go_when_there_are_too_many() {
     let inbox = Inbox::default();
-    for n in 0..MOST_MESSAGES + 2 {
+    for n in 0..MAX_MESSAGES + 2 {
         received(&inbox, &n.to_string(), "x");
     }
     assert_eq!(inbox.dropped(), 2);
-    assert_eq!(inbox.history().len(), MOST_MESSAGES);
+    assert_eq!(inbox.history().len(), MAX_MESSAGES);
     assert_eq!(inbox.history()[0].number, 3);
 }
 
 #[test]
 fn the_oldest_go_when_they_are_too_large() {
     let inbox = Inbox::default();
-    let large = "x".repeat(MOST_BYTES / 2);
+    let large = "x".repeat(MAX_BYTES / 2);
     for id in ["a", "b", "c"] {
         received(&inbox, id, &large);
     }
@@ -118,7 +118,7 @@ fn the_oldest_go_when_they_are_too_large() {
 async fn who_waits_hears_of_the_next() {
     let inbox = Inbox::default();
     received(&inbox, "a", "x");
-    inbox.beyond(0).await;
-    let (_, receipt) = tokio::join!(inbox.beyond(1), async { received(&inbox, "b", "x") });
+    inbox.wait_after(0).await;
+    let (_, receipt) = tokio::join!(inbox.wait_after(1), async { received(&inbox, "b", "x") });
     assert_eq!(receipt, Receipt::New(2));
 }

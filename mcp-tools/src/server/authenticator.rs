@@ -1,4 +1,4 @@
-//! Who may pass: the bearer token of a request, looked at before anything else of it.
+//! Authenticates requests by their bearer token, before anything else of the request is read.
 
 use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
@@ -7,37 +7,38 @@ use axum::{
 
 use crate::episodes::{Episodes, TokenError};
 
-/// Knows bearer tokens, and whom they stand for.
+/// Maps bearer tokens to guests. A guest is one authorized user of the server.
 pub trait Authenticator: Clone + Send + Sync + 'static {
-    /// What a token lets its bearer work with.
+    /// The resource that a token gives access to.
     type Guest: Clone + Send + Sync + 'static;
 
-    /// Whom a token stands for.
+    /// Returns the guest of a token.
     fn admit(&self, token: &str) -> Result<Admission<Self::Guest>, Unauthorized>;
 
-    /// Whether tokens of this key may still be admitted; what is kept for a key that is not is dropped.
+    /// Returns whether tokens of this guest may still be admitted. The server drops the sessions of all other
+    /// guests.
     fn knows(&self, key: &str) -> bool;
 }
 
-/// Whoever was admitted.
+/// An admitted guest.
 #[derive(Clone, Debug)]
 pub struct Admission<G> {
-    /// The same for every token of the same guest, and for no other's.
+    /// The guest's key: equal for all tokens of this guest, different for any other guest.
     pub key: String,
-    /// What the guest may work with.
+    /// The resource that the guest may use.
     pub guest: G,
 }
 
-/// Why nobody was admitted: 401, with the reason in `WWW-Authenticate` (RFC 6750, section 3).
+/// The reason why a request is answered with 401; it is sent in `WWW-Authenticate` (RFC 6750, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unauthorized {
-    /// There is no bearer token.
+    /// The request has no bearer token.
     #[error("a bearer token is needed: Authorization: Bearer TOKEN")]
     Missing,
-    /// It is nobody's.
+    /// The token belongs to no guest.
     #[error("the token is not known here; it is wrong, or what it opened was closed")]
     Unknown,
-    /// It was somebody's once.
+    /// The token was valid and has expired.
     #[error("the token has expired; ask for another one")]
     Expired,
 }
@@ -70,7 +71,7 @@ impl From<TokenError> for Unauthorized {
     }
 }
 
-/// The token of a request (RFC 6750, section 2.1); the scheme's capitals do not matter.
+/// Returns the bearer token of a request (RFC 6750, section 2.1). The scheme's case is ignored.
 pub(super) fn token(headers: &HeaderMap) -> Result<&str, Unauthorized> {
     let value = headers
         .get(header::AUTHORIZATION)

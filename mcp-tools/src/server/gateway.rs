@@ -1,4 +1,4 @@
-//! The gateway: checks who calls, and keeps for each guest an MCP service with sessions of its own.
+//! The gateway authenticates callers, and keeps an MCP service with its own sessions for each guest.
 
 use std::{
     collections::BTreeMap,
@@ -26,11 +26,11 @@ use super::{
     settings::ServerSettings,
 };
 
-/// The header that names a session (MCP 2025-11-25, transports, session management).
+/// The header with the session id (MCP 2025-11-25, transports, session management).
 const SESSION: &str = "mcp-session-id";
 
-/// Serves MCP to callers that the authenticator admits. `handler` makes the server that a guest talks to: once
-/// for each session, and once for each request without a session.
+/// Serves MCP to callers that the authenticator admits. `handler` creates the server for a guest: once per
+/// session, and once per request without a session.
 ///
 /// A request without a valid token is answered with 401 before its body is read.
 pub fn protected<G, H, F>(authenticator: G, handler: F, settings: ServerSettings) -> Router
@@ -79,7 +79,8 @@ where
     H: ServerHandler,
     F: Fn(G::Guest) -> H + Clone + Send + Sync + 'static,
 {
-    /// The room of whoever sends these headers. Rooms of guests that are gone are left on the way.
+    /// Returns the service of the guest that sent these headers, and drops the services of guests that the
+    /// authenticator no longer knows.
     fn service(&self, headers: &HeaderMap) -> Result<Arc<GuestService<H>>, Unauthorized> {
         let admission = self.authenticator.admit(authenticator::token(headers)?)?;
         let mut services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +117,7 @@ where
     }
 }
 
-/// What one guest talks to.
+/// The MCP service of one guest.
 struct GuestService<H> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
@@ -140,8 +141,8 @@ impl<H: ServerHandler> GuestService<H> {
         self.sessions.sessions.read().await.len() > self.most
     }
 
-    /// Only rmcp can tell which request begins a session, and it has no limit: so one too many is ended
-    /// as soon as it is there, before its id is told.
+    /// Ends a session that exceeds the limit. Only rmcp can tell which request begins a session, and it has no
+    /// limit of its own: so the session is ended as soon as it exists, before the client gets its id.
     async fn give_up(&self, session: &std::sync::Arc<str>) -> Response {
         if let Err(error) = self.sessions.close_session(session).await {
             tracing::debug!(%error, "a session that was one too many had ended already");
@@ -155,7 +156,7 @@ impl<H: ServerHandler> GuestService<H> {
 }
 
 impl<H> Drop for GuestService<H> {
-    /// Sessions and their streams would go on without it.
+    /// Cancels the sessions and their streams, which would otherwise continue.
     fn drop(&mut self) {
         self.service.config.cancellation_token.cancel();
     }

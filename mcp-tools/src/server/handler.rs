@@ -1,4 +1,4 @@
-//! An episode as an MCP server: its tools, and nothing else.
+//! Serves the tools of one episode over MCP.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use rmcp::{
 
 use crate::episodes::Episode;
 
-/// What the bearer of an episode's token talks to.
+/// The MCP server for the holder of an episode's token.
 pub(super) struct EpisodeHandler(Arc<Episode>);
 
 impl EpisodeHandler {

@@ -1,14 +1,13 @@
-//! How episodes are reached: MCP over streamable HTTP, in both eras at one URL.
+//! The MCP server over streamable HTTP. It serves both generations of MCP at one URL.
 //!
-//! Up to 2025-11-25 a client begins a session with `initialize`; from 2026-07-28 on each request stands
-//! for itself. What a request may do depends on its bearer token in both, never on its session: a token
-//! is looked at before anything else, and each episode has sessions of its own, so that a session's id
-//! is unknown to every other episode's token.
+//! Up to 2025-11-25 a client begins a session with `initialize`; from 2026-07-28 on each request is independent.
+//! In both, the bearer token decides what a request may do, never the session. The token is checked first, and
+//! each episode has its own sessions, so that a session id is unknown to the tokens of all other episodes.
 //!
-//! - [`router`]: the episodes of an evaluator
-//! - [`ToolServer`]: tools of an agent, for agents elsewhere
-//! - [`protected`]: any MCP server behind the same door
-//! - [`Authenticator`]: who is let in
+//! - [`router`]: serves the episodes of an evaluator
+//! - [`ToolServer`]: serves an agent's tools to other agents
+//! - [`protected`]: serves any MCP server with the same authentication
+//! - [`Authenticator`]: maps tokens to guests
 
 mod authenticator;
 mod gateway;
@@ -26,7 +25,7 @@ use axum::Router;
 use crate::episodes::Episodes;
 use handler::EpisodeHandler;
 
-/// Serves episodes: each token reaches its own. To be mounted in any axum app, on any path.
+/// Serves episodes: each token reaches its own. The router can be mounted in any axum app, on any path.
 pub fn router(episodes: Episodes, settings: ServerSettings) -> Router {
     protected(episodes, EpisodeHandler::new, settings)
 }

@@ -1,28 +1,28 @@
-//! What an operator of the server decides.
+//! The operator's settings of the server.
 
 use std::time::Duration;
 
-/// Where the server is reached, from where, and how much it takes.
+/// The address and the limits of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
     /// The path of the endpoint.
     pub path: String,
-    /// Names by which it may be reached, each `host` or `host:port`: any other `Host` is refused with 403,
-    /// since a web page can make a browser resolve its own name to this machine.
+    /// The accepted values of `Host`, each `host` or `host:port`. Any other is answered with 403, because a web
+    /// page can make a browser resolve the page's own name to this machine (DNS rebinding).
     pub allowed_hosts: Vec<String>,
-    /// Web origins that may call it, such as `https://app.example.com:443`; without any, each request with
-    /// an `Origin` is refused with 403.
+    /// Web origins that may call the server, such as `https://app.example.com:443`. Requests with any other
+    /// `Origin` are answered with 403.
     pub allowed_origins: Vec<String>,
-    /// How many bytes the body of a request may have.
+    /// The largest body of a request, in bytes.
     pub body: usize,
-    /// How many sessions may be open for one token.
+    /// The largest number of open sessions per token.
     pub sessions: usize,
-    /// How long a session is kept without a request.
+    /// The time after which a session without requests is closed.
     pub session_idle: Duration,
 }
 
 impl Default for ServerSettings {
-    /// `/mcp`, by the names of the loopback, from no web page, a megabyte, 8 sessions, five minutes.
+    /// Returns the path `/mcp`, the loopback host names, no origins, one megabyte, 8 sessions and five minutes.
     fn default() -> Self {
         Self {
             path: "/mcp".into(),

@@ -1,4 +1,4 @@
-//! Tools of an agent as an MCP server of their own, for agents that are somebody else's.
+//! An MCP server for an agent's tools, to be used by other agents.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use sha2::{Digest as _, Sha256};
 use super::{Admission, Authenticator, ServerSettings, Unauthorized, protected};
 use crate::{context::AgentContext, secret::Secret, tools::Tool};
 
-/// What all of its callers have in common.
+/// The guest key of all callers.
 const KEY: &str = "tools";
 
-/// Tools with what they look at. Clones are the same tools.
+/// Tools with their context. Clones share both.
 #[derive(Clone)]
 pub struct ToolServer {
     tools: Arc<[Arc<dyn Tool>]>,
@@ -28,22 +28,23 @@ pub struct ToolServer {
 }
 
 impl ToolServer {
-    /// Offers these tools.
+    /// Creates a server of these tools.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>, context: AgentContext) -> Self {
         let tools = tools.into_iter().collect();
         Self { tools, context }
     }
 
-    /// The server over HTTP, for whoever bears the token.
+    /// Returns the server over HTTP, for callers that have the token.
     pub fn router(self, token: &Secret, settings: ServerSettings) -> Router {
         let authenticator = OneToken(Sha256::digest(token.expose()).into());
         protected(authenticator, move |()| self.clone(), settings)
     }
 
-    /// The server over standard input and output, for the one who started this program.
+    /// Runs the server over standard input and output.
     ///
     /// # Errors
-    /// If what comes over standard input is not the beginning of MCP.
+    ///
+    /// If standard input does not begin with the messages of MCP.
     pub async fn over_stdio(
         self,
     ) -> Result<RunningService<RoleServer, Self>, ServerInitializeError> {
@@ -89,7 +90,7 @@ impl ServerHandler for ToolServer {
     }
 }
 
-/// Admits the bearer of one token, of which it keeps the hash.
+/// Admits callers with one token, of which only the hash is stored.
 #[derive(Clone)]
 struct OneToken([u8; 32]);
 

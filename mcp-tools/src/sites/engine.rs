@@ -1,6 +1,6 @@
-//! A search engine on the web: an instance of SearXNG, by its [search API].
+//! A client of SearXNG instances, which are search engines on the web with a [search API].
 //!
-//! The instance has to give results as JSON (`search.formats` in its `settings.yml`).
+//! The instance must return results as JSON (`search.formats` in its `settings.yml`).
 //!
 //! [search API]: https://docs.searxng.org/dev/search_api.html
 
@@ -13,14 +13,14 @@ use url::Url;
 
 use crate::client::tls;
 
-/// How long an instance may take, which waits for other engines itself.
+/// The time limit of a search. An instance itself waits for other engines.
 const LIMIT: Duration = Duration::from_secs(15);
 
-/// How large an answer may be, in bytes; a page has some twenty results.
-const MOST: usize = 2 << 20;
+/// The largest answer, in bytes; a page has about twenty results.
+const MAX_ANSWER: usize = 2 << 20;
 
-/// How much of a result is told, in characters.
-const TOLD: usize = 500;
+/// The largest description of a result, in characters.
+const MAX_DESCRIPTION: usize = 500;
 
 /// An instance of SearXNG.
 #[derive(Clone, Debug)]
@@ -29,66 +29,66 @@ pub struct Engine {
     search: Url,
 }
 
-/// What was found: an address, what it is called, and a piece of its text.
+/// One search result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResult {
     /// The address.
     pub url: Url,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// A piece of its text.
+    /// An excerpt of the text.
     pub description: String,
 }
 
-/// Why nothing was found out.
+/// The reason why a search has no results page.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The client cannot be made.
+    /// The HTTP client cannot be created.
     #[error("the search engine cannot be asked: {0}")]
     Client(String),
-    /// Nobody answered, or not within 15 seconds.
+    /// The instance did not answer within 15 seconds, or cannot be reached.
     #[error("the search engine at {engine} cannot be reached: {reason}")]
     Unreachable {
-        /// Where it is.
+        /// The address of the instance.
         engine: Url,
-        /// What happened.
+        /// The cause.
         reason: String,
     },
-    /// It gives no JSON.
+    /// The instance does not return JSON.
     #[error(
         "the search engine at {engine} gives no JSON: add json to search.formats in its settings.yml"
     )]
     NoJson {
-        /// Where it is.
+        /// The address of the instance.
         engine: Url,
     },
-    /// It answered with another status.
+    /// The instance answered with an error status.
     #[error("the search engine at {engine} answered with HTTP status {status}")]
     Status {
-        /// Where it is.
+        /// The address of the instance.
         engine: Url,
-        /// The status.
+        /// The HTTP status.
         status: u16,
     },
-    /// What it answered is not what SearXNG answers.
+    /// The answer is not one of SearXNG.
     #[error("the search engine at {engine} answered something else than results: {reason}")]
     Malformed {
-        /// Where it is.
+        /// The address of the instance.
         engine: Url,
-        /// What is wrong with it.
+        /// The parse error.
         reason: String,
     },
-    /// None of the engines that it asks answered.
+    /// None of the engines that the instance queries answered.
     #[error("no engine answered the search engine at {engine}: {reasons}")]
     Unresponsive {
-        /// Where it is.
+        /// The address of the instance.
         engine: Url,
-        /// Which engines, and why.
+        /// The engines with their errors.
         reasons: String,
     },
 }
 
-/// The answer, as far as it is read.
+/// The fields of an answer that are used.
 #[derive(Deserialize)]
 struct Page {
     results: Vec<Value>,
@@ -97,15 +97,16 @@ struct Page {
 }
 
 impl Engine {
-    /// The instance at this address, below which `search` is.
+    /// Creates a client for the instance whose path `search` is below this URL.
     ///
     /// # Errors
+    ///
     /// [`EngineError::Client`]
     pub fn new(instance: &Url) -> Result<Self, EngineError> {
         let failed = |error: &dyn std::fmt::Display| EngineError::Client(error.to_string());
         let http = Client::builder()
             .tls_backend_preconfigured(tls().map_err(|error| failed(&error))?)
-            // It is the operator's, and nobody else is meant.
+            // The operator allowed only this address, so redirects are not followed.
             .redirect(redirect::Policy::none())
             .no_proxy()
             .timeout(LIMIT)
@@ -119,17 +120,18 @@ impl Engine {
         Ok(Self { http, search })
     }
 
-    /// The first page of results, in the engine's order. What is no web address is left out.
+    /// Returns the first page of results in the engine's order. Results without a web address are omitted.
     ///
     /// # Errors
+    ///
     /// [`EngineError`]
-    pub async fn search(&self, query: &str) -> Result<Vec<Found>, EngineError> {
+    pub async fn search(&self, query: &str) -> Result<Vec<SearchResult>, EngineError> {
         let mut url = self.search.clone();
         url.query_pairs_mut()
             .append_pair("q", query)
             .append_pair("format", "json");
         let page = self.page(url).await?;
-        let found: Vec<Found> = page.results.iter().filter_map(found).collect();
+        let found: Vec<SearchResult> = page.results.iter().filter_map(found).collect();
         match found.is_empty() && !page.unresponsive_engines.is_empty() {
             true => Err(EngineError::Unresponsive {
                 engine: self.search.clone(),
@@ -152,7 +154,7 @@ impl Engine {
         let mut reply = self.http.get(url).send().await.map_err(unreachable)?;
         match reply.status() {
             StatusCode::OK => {}
-            // What SearXNG answers to a format that is not set.
+            // SearXNG answers 403 if a format is not enabled.
             StatusCode::FORBIDDEN => return Err(EngineError::NoJson { engine: engine() }),
             other => {
                 return Err(EngineError::Status {
@@ -163,8 +165,8 @@ impl Engine {
         }
         let mut body = Vec::new();
         while let Some(chunk) = reply.chunk().await.map_err(unreachable)? {
-            if body.len() + chunk.len() > MOST {
-                return Err(malformed(format!("more than {MOST} bytes")));
+            if body.len() + chunk.len() > MAX_ANSWER {
+                return Err(malformed(format!("more than {MAX_ANSWER} bytes")));
             }
             body.extend_from_slice(&chunk);
         }
@@ -172,21 +174,21 @@ impl Engine {
     }
 }
 
-fn found(result: &Value) -> Option<Found> {
+fn found(result: &Value) -> Option<SearchResult> {
     let url = Url::parse(result["url"].as_str()?).ok()?;
     let text = |key: &str| {
         let text = result[key].as_str().unwrap_or_default();
-        text.chars().take(TOLD).collect::<String>()
+        text.chars().take(MAX_DESCRIPTION).collect::<String>()
     };
     let is_web = matches!(url.scheme(), "http" | "https");
-    is_web.then(|| Found {
+    is_web.then(|| SearchResult {
         title: text("title"),
         description: text("content"),
         url,
     })
 }
 
-/// Each is a list of a name and a reason.
+/// Formats the list of unresponsive engines; each entry is a list of a name and a reason.
 fn reasons(engines: &[Value]) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let reason = |engine: &Value| format!("{} ({})", text(&engine[0]), text(&engine[1]));

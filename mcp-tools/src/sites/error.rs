@@ -1,27 +1,27 @@
-//! What can be wrong with an index of sites.
+//! The errors of reading an index of sites.
 
 use std::path::PathBuf;
 
-/// Why an index of sites cannot be used.
+/// The reason why an index of sites cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SitesError {
-    /// There is no such file, or it may not be read.
+    /// The file does not exist or cannot be read.
     #[error("the index of sites {} cannot be read: {reason}", path.display())]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// The file says something else.
+    /// The file has another format.
     #[error(
         "the index of sites {} is not valid, expected a list sites of url, title, description and keywords: {reason}",
         path.display()
     )]
     Malformed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Where, and what was expected.
+        /// The position in the file, and what was expected there.
         reason: String,
     },
 }

@@ -1,7 +1,7 @@
-//! Sites found by words: in an index of the operator's, and by a search engine.
+//! Searches sites in the operator's index, and with a search engine.
 //!
-//! The index is a TOML or JSON file with a list `sites` of `url`, `title`, `description` and `keywords`: a web search
-//! for machines without a web. [`Engine`] asks an instance of SearXNG.
+//! The index is a TOML or JSON file with a list `sites` of `url`, `title`, `description` and `keywords`; it
+//! replaces a web search on machines without web access. [`Engine`] queries an instance of SearXNG.
 
 mod engine;
 mod error;
@@ -13,36 +13,37 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-pub use engine::{Engine, EngineError, Found};
+pub use engine::{Engine, EngineError, SearchResult};
 pub use error::SitesError;
 
-/// Sites in the order of their file.
+/// An index of sites, in the order of their file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sites {
     sites: Vec<Site>,
 }
 
-/// One site, as the index describes it.
+/// One site in the index.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Site {
-    /// Its address.
+    /// The address.
     pub url: Url,
-    /// Its name.
+    /// The title.
     pub title: String,
-    /// What it is about.
+    /// The description.
     #[serde(default)]
     pub description: String,
-    /// Words that it shall be found by.
+    /// Further words that the site is found by.
     #[serde(default)]
     pub keywords: Vec<String>,
 }
 
 impl Sites {
-    /// Reads an index; a file whose name ends in `.json` is JSON, any other is TOML.
+    /// Reads an index. A file whose name ends in `.json` is read as JSON, any other as TOML.
     ///
     /// # Errors
+    ///
     /// [`SitesError`]
     pub fn read(path: &Path) -> Result<Self, SitesError> {
         let text = fs::read_to_string(path).map_err(|error| SitesError::Unreadable {
@@ -60,14 +61,14 @@ impl Sites {
         })
     }
 
-    /// An index of these sites.
+    /// Creates an index of these sites.
     pub fn new(sites: impl IntoIterator<Item = Site>) -> Self {
         let sites = sites.into_iter().collect();
         Self { sites }
     }
 
-    /// At most so many sites that have a word of the query, the best first; equally good ones in the
-    /// file's order.
+    /// Returns at most `most` sites that have a word of the query, the best first; equal ones are in the file's
+    /// order.
     pub fn search(&self, query: &str, most: usize) -> Vec<&Site> {
         let words = rank::words(query);
         let scored = self
@@ -81,14 +82,14 @@ impl Sites {
 }
 
 impl Site {
-    /// The site as a result: what a reader needs to choose.
+    /// Returns the site as a search result.
     pub fn to_json(&self) -> Value {
         result(&self.url, &self.title, &self.description)
     }
 }
 
-impl Found {
-    /// What was found as a result, as those of an index are.
+impl SearchResult {
+    /// Returns the result in the same format as results from the index.
     pub fn to_json(&self) -> Value {
         result(&self.url, &self.title, &self.description)
     }

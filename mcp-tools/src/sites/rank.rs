@@ -1,22 +1,22 @@
-//! How well a site fits a query: the same words always give the same order.
+//! Scores sites against a query. Equal input always gives the same order.
 
 use std::collections::BTreeSet;
 
 use super::Site;
 
-/// Words that nearly every text has, so that they say nothing about any.
+/// Stop words, which occur in nearly every text.
 const COMMON: [&str; 24] = [
     "a", "an", "and", "are", "at", "can", "for", "from", "how", "i", "in", "is", "it", "me", "my",
     "of", "on", "or", "the", "to", "what", "where", "with", "you",
 ];
 
-/// What a word counts for where it stands.
+/// The weight of a matching word by the field that contains it.
 const IN_TITLE: usize = 4;
 const IN_KEYWORDS: usize = 3;
 const IN_HOST: usize = 2;
 const IN_DESCRIPTION: usize = 1;
 
-/// The telling words of a text, in small letters and in the singular.
+/// Returns the words of a text without stop words, in lowercase and in the singular.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
@@ -33,7 +33,8 @@ fn singular(word: String) -> String {
     }
 }
 
-/// What the words of a query count for; each counts once in each place, in a host name as a part of it.
+/// Returns the sum of the weights of the query's words. Each word counts once per field; in a host name it may be
+/// a part of a longer word.
 pub(super) fn score(site: &Site, query: &BTreeSet<String>) -> usize {
     let places = [
         (IN_TITLE, words(&site.title)),
@@ -44,7 +45,7 @@ pub(super) fn score(site: &Site, query: &BTreeSet<String>) -> usize {
         .iter()
         .map(|(worth, words)| worth * words.intersection(query).count());
     let host = site.url.host_str().unwrap_or_default();
-    // Short words stand in host names by chance.
+    // Short words occur in host names by accident.
     let in_host = query
         .iter()
         .filter(|word| word.len() > 3 && host.contains(word.as_str()));

@@ -1,4 +1,4 @@
-//! `acknowledge_messages`
+//! The tool `acknowledge_messages`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::{
     inbox::Filter,
 };
 
-/// Tells the sender of messages that they arrived.
+/// Acknowledges messages to their sender.
 #[derive(Debug)]
 pub struct AcknowledgeMessages;
 
@@ -68,7 +68,7 @@ fn waiting(context: &AgentContext) -> Vec<String> {
     messages.into_iter().filter_map(|m| m.message_id).collect()
 }
 
-/// Messages only count as acknowledged once the peer has taken it.
+/// Acknowledges messages. They are marked as acknowledged only after the peer has accepted it.
 async fn acknowledge(context: &AgentContext, ids: &[String]) -> Result<Value, String> {
     let acknowledger = context.acknowledger();
     if let Some(peer) = acknowledger.as_ref().filter(|_| !ids.is_empty()) {

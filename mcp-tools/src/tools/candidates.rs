@@ -1,4 +1,4 @@
-//! Which connection details are tried, and in which order.
+//! Chooses the connection details to try, and their order.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,25 +12,26 @@ use crate::{
     secret::Secret,
 };
 
-/// Details, and where they were found.
+/// Connection details and the place where they were found.
 pub(super) struct Candidate {
     pub(super) source: String,
     pub(super) details: Result<ConnectionDetails, DetailsError>,
 }
 
-/// Headers that came without a URL.
-struct LooseHeaders {
+/// Headers from a message without a URL.
+struct SeparateHeaders {
     from: String,
     number: u64,
     headers: BTreeMap<String, Secret>,
 }
 
-/// The best first: what was set beforehand, then messages from the newest to the oldest, in each the last
-/// first, and what is marked as an example after the others. A URL without headers is tried with the newest headers
-/// that its sender gave by themselves before it is tried without any. The same details come once.
+/// Returns the candidates, the best first: details that were set beforehand, then those in messages from the
+/// newest message to the oldest. Within a message the last details come first, and examples follow the others.
+/// Details of a URL without headers are tried with the newest headers from a separate message of the same sender
+/// before they are tried without headers. Duplicates are removed.
 pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
     let received = context.incoming_messages().history();
-    let loose: Vec<LooseHeaders> = received.iter().rev().filter_map(loose).collect();
+    let loose: Vec<SeparateHeaders> = received.iter().rev().filter_map(loose).collect();
     let preset = context.mcp_connection_details().map(|details| Candidate {
         source: "pre-set details".to_owned(),
         details: Ok(details),
@@ -46,16 +47,16 @@ pub(super) fn candidates(context: &AgentContext) -> VecDeque<Candidate> {
     all
 }
 
-fn loose(received: &Received) -> Option<LooseHeaders> {
-    Some(LooseHeaders {
+fn loose(received: &Received) -> Option<SeparateHeaders> {
+    Some(SeparateHeaders {
         from: received.from.clone(),
         number: received.number,
-        headers: connection::loose_headers(&received.message)?,
+        headers: connection::separate_headers(&received.message)?,
     })
 }
 
-/// What a message tells of, the best first.
-fn told(received: &Received, loose: &[LooseHeaders]) -> Vec<Candidate> {
+/// Returns the candidates in a message, the best first.
+fn told(received: &Received, loose: &[SeparateHeaders]) -> Vec<Candidate> {
     let newest = loose.iter().find(|loose| loose.from == received.from);
     let found = connection::find(&received.message).into_iter().rev();
     found
@@ -70,11 +71,11 @@ fn told(received: &Received, loose: &[LooseHeaders]) -> Vec<Candidate> {
         .collect()
 }
 
-/// Details over HTTP that have no headers, with those of another message.
+/// Adds the headers of another message to HTTP details that have none.
 fn opened(
     received: &Received,
     details: &ConnectionDetails,
-    loose: &LooseHeaders,
+    loose: &SeparateHeaders,
 ) -> Option<Candidate> {
     let mut details = details.clone();
     match &mut details.transport {
@@ -95,7 +96,7 @@ fn opened(
 }
 
 impl fmt::Display for Candidate {
-    /// Where they were found, and of which server they are where a message tells of several.
+    /// Writes where the details were found, and the server's name if a message has details of several servers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.details {
             Ok(details) if details.name != connection::DEFAULT_NAME => {

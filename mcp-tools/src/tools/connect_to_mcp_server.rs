@@ -1,4 +1,4 @@
-//! `connect_to_mcp_server`
+//! The tool `connect_to_mcp_server`.
 
 use std::sync::Arc;
 
@@ -17,18 +17,19 @@ use crate::{
     context::AgentContext,
 };
 
-/// The most connections that are tried in one call.
-const MOST_ATTEMPTS: usize = 16;
+/// The largest number of connection attempts in one call.
+const MAX_ATTEMPTS: usize = 16;
 
-/// Connects to the MCP server that the agent was told of.
+/// Connects to the MCP server that the agent received details of.
 ///
-/// All details are tried until some lead to a connection: those that were set beforehand, then those in
-/// `incoming_messages`, the newest message first, in it the last that was not marked as an example. Those that
-/// have expired, cannot be read or are not allowed are passed over. The result says what came of each.
+/// The tool tries details until a connection succeeds: first those that were set beforehand, then those in
+/// `incoming_messages`. Within the messages the newest comes first, and within a message the last details that are
+/// not marked as an example. Details that have expired, cannot be read or are not allowed are skipped. The result
+/// reports the outcome of each attempt.
 #[derive(Debug)]
 pub struct ConnectToMcpServer;
 
-/// Details that led to a connection, and in words what came of those before them.
+/// The details of the open connection, and messages about those that were skipped or failed.
 struct Choice {
     source: String,
     details: ConnectionDetails,
@@ -64,7 +65,7 @@ async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value,
                 continue;
             }
         };
-        if attempts == MOST_ATTEMPTS {
+        if attempts == MAX_ATTEMPTS {
             passed_over.push(format!(
                 "{shown}, and older ones: not tried after {attempts} others"
             ));
@@ -86,7 +87,7 @@ async fn connect(context: &AgentContext, arguments: JsonObject) -> Result<Value,
     Err(none(context, attempts, &passed_over))
 }
 
-/// A connection to a server that lists its tools.
+/// Opens a connection and lists the tools of the server.
 async fn opened(
     context: &AgentContext,
     details: &ConnectionDetails,
@@ -155,7 +156,7 @@ impl Choice {
         json!({
             "connected": true,
             "server": details.name,
-            "place": details.place(),
+            "place": details.address(),
             "source": self.source,
             "protocol_version": connection.protocol_version(),
             "episode_id": details.episode_id,

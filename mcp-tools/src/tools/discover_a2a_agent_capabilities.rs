@@ -1,4 +1,4 @@
-//! `discover_a2a_agent_capabilities`
+//! The tool `discover_a2a_agent_capabilities`.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{ERROR, NOT_FOUND, SUCCESS, Tool, answering, with_status, without_success};
+use super::{ERROR, NOT_FOUND, SUCCESS, Tool, with_status, with_status_schema, without_success};
 use crate::{
     agents::{Agents, CallError},
     arguments::{Arguments, tool},
     context::AgentContext,
 };
 
-/// Finds out whether a site has an A2A agent, and what that can be asked for.
+/// Finds the A2A agent of a site and lists its skills.
 ///
-/// Its result has a `status`: `success` with `agent_name`, `agent_description`, `tasking_base_url` and
-/// `available_skills`; `not_found` where there is no agent card; `error` where something broke. Both of the
-/// latter have the reason in `error`.
+/// The result has a `status`: `success` with `agent_name`, `agent_description`, `tasking_base_url` and
+/// `available_skills`; `not_found` if there is no agent card; `error` if the search failed. The latter two have
+/// the reason in `error`.
 #[derive(Debug)]
 pub struct DiscoverA2aAgentCapabilities(Arc<Agents>);
 
 impl DiscoverA2aAgentCapabilities {
-    /// The tool that looks among these agents.
+    /// Creates the tool, which finds agents with `agents`.
     pub fn new(agents: Arc<Agents>) -> Self {
         Self(agents)
     }
@@ -66,7 +66,7 @@ impl Tool for DiscoverA2aAgentCapabilities {
             properties,
             &["target_url"],
         );
-        answering(tool, &[SUCCESS, NOT_FOUND, ERROR])
+        with_status_schema(tool, &[SUCCESS, NOT_FOUND, ERROR])
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
@@ -84,7 +84,7 @@ fn found(agent: &Discovered, base: &Url) -> Value {
     })
 }
 
-/// A skill without a schema takes what it is told in words.
+/// Describes a skill. A skill without a schema takes its input as text.
 fn skill(skill: &Skill) -> Value {
     let any = || json!({"type": "object", "properties": {}});
     let mut shown = json!({

@@ -1,4 +1,4 @@
-//! `invoke_a2a_agent_skill`
+//! The tool `invoke_a2a_agent_skill`.
 
 use std::sync::Arc;
 
@@ -10,35 +10,35 @@ use serde_json::{Value, json};
 use url::Url;
 use uuid::Uuid;
 
-use super::{ERROR, NOT_FOUND, SUCCESS, Tool, answering, with_status, without_success};
+use super::{ERROR, NOT_FOUND, SUCCESS, Tool, with_status, with_status_schema, without_success};
 use crate::{
     agents::{Agents, CallError},
     arguments::{Arguments, tool},
     context::AgentContext,
 };
 
-/// The name of the one argument, whose members may also stand by themselves.
+/// The name of the argument that contains all others; they may also be given without it.
 const WRAPPER: &str = "task_request_object";
 
 /// The statuses of tasks that wait for the caller.
 const INPUT_REQUIRED: &str = "input_required";
 const AUTH_REQUIRED: &str = "auth_required";
 
-/// Has the agent of a site carry out one of its skills.
+/// Calls a skill of a site's agent.
 ///
-/// Its result has a `status`:
-/// - `success`: the task is completed; `result_data`, `text` and `artifacts` say what came of it
-/// - `input_required`: `text` asks for more; the next call goes on with `task_id` and `context_id`
-/// - `auth_required`: the agent wants credentials, which are the operator's to give and no argument
+/// The result has a `status`:
+/// - `success`: the task is completed; `result_data`, `text` and `artifacts` have its result
+/// - `input_required`: `text` asks for more input; the next call continues with `task_id` and `context_id`
+/// - `auth_required`: the agent wants credentials, which only the operator can give, not an argument
 /// - `not_found`: there is no agent
-/// - `error`: nothing came of it, and `error` says why; `state` is there if the agent said so
+/// - `error`: the call failed for the reason in `error`; `state` is the task's state if the agent reported one
 ///
-/// Parameters are held against the skill's schema before anything is sent.
+/// The parameters are validated against the skill's schema before anything is sent.
 #[derive(Debug)]
 pub struct InvokeA2aAgentSkill(Arc<Agents>);
 
 impl InvokeA2aAgentSkill {
-    /// The tool that calls these agents.
+    /// Creates the tool, which calls agents through `agents`.
     pub fn new(agents: Arc<Agents>) -> Self {
         Self(agents)
     }
@@ -59,7 +59,7 @@ impl InvokeA2aAgentSkill {
     }
 }
 
-/// Nothing was asked of the agent, because the operator has given no credential that it accepts.
+/// Returns the result for an agent that needs a credential which the operator has not given.
 fn wanting(error: &CallError) -> Value {
     json!({"status": AUTH_REQUIRED, "text": error.to_string()})
 }
@@ -89,7 +89,7 @@ impl Tool for InvokeA2aAgentSkill {
             &[WRAPPER],
         );
         let statuses = [SUCCESS, INPUT_REQUIRED, AUTH_REQUIRED, NOT_FOUND, ERROR];
-        answering(tool, &statuses)
+        with_status_schema(tool, &statuses)
     }
 
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult {
@@ -97,7 +97,7 @@ impl Tool for InvokeA2aAgentSkill {
     }
 }
 
-/// Whom to call, and what to ask.
+/// Reads the address of the agent and the call from the arguments.
 fn request(arguments: JsonObject) -> Result<(Url, Invocation), FieldError> {
     let mut outer = Arguments::new(arguments);
     match outer.object(WRAPPER)? {
@@ -141,13 +141,13 @@ fn members(mut arguments: Arguments) -> Result<(Url, Invocation), FieldError> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "each call is a message of its own, whoever makes it"
+    reason = "each call sends a new message, which needs a new id"
 )]
 fn new_id() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
-/// What came of it, with a status in front.
+/// Returns the result of a call with its status as the first member.
 fn told(outcome: &Outcome) -> Value {
     let mut told = outcome.to_json();
     told["status"] = json!(status(outcome.state));

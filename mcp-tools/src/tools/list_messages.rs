@@ -1,21 +1,21 @@
-//! `list_messages`
+//! The tool `list_messages`.
 
 use async_trait::async_trait;
 use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer, shown};
+use super::{Tool, answer, format};
 use crate::{
     arguments::{Arguments, tool},
     context::AgentContext,
     inbox::{Filter, Kind, Received},
 };
 
-/// The most messages of one answer.
-const MOST: usize = 50;
+/// The largest number of messages in one answer.
+const MAX_MESSAGES: usize = 50;
 
-/// Lists the messages that were received, in short, those that are asked for.
+/// Lists summaries of the received messages that match a filter.
 #[derive(Debug)]
 pub struct ListMessages;
 
@@ -60,13 +60,13 @@ fn kind(name: String) -> Result<Kind, FieldError> {
 
 fn list(context: &AgentContext, filter: &Filter) -> Value {
     let messages = context.incoming_messages().list(filter);
-    let secrets = shown::Secrets::of(context);
-    let first: Vec<&Received> = messages.iter().take(MOST).collect();
+    let secrets = format::Secrets::of(context);
+    let first: Vec<&Received> = messages.iter().take(MAX_MESSAGES).collect();
     let mut answer = json!({
         "count": messages.len(),
-        "messages": first.iter().map(|m| shown::summary(m, &secrets)).collect::<Vec<_>>(),
+        "messages": first.iter().map(|m| format::summary(m, &secrets)).collect::<Vec<_>>(),
     });
-    if let Some(last) = first.last().filter(|_| messages.len() > MOST) {
+    if let Some(last) = first.last().filter(|_| messages.len() > MAX_MESSAGES) {
         answer["next_after"] = json!(last.number);
     }
     answer

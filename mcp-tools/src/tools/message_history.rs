@@ -1,24 +1,24 @@
-//! `message_history`
+//! The tool `message_history`.
 
 use async_trait::async_trait;
 use bridge_protocol::wire::FieldError;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{Tool, answer, shown};
+use super::{Tool, answer, format};
 use crate::{
     arguments::{Arguments, tool},
     context::AgentContext,
 };
 
-/// The most messages of one answer, and how many there are if nobody says.
-const MOST: usize = 20;
+/// The largest number of messages in one answer, which is also the default.
+const MAX_MESSAGES: usize = 20;
 
-/// Shows whole messages, the newest if nothing else is said.
+/// Shows whole messages, by default the newest.
 #[derive(Debug)]
 pub struct MessageHistory;
 
-/// Which part of the history is wanted.
+/// The requested part of the history.
 struct HistoryRange {
     before: u64,
     limit: usize,
@@ -29,7 +29,7 @@ impl Tool for MessageHistory {
     fn describe(&self) -> rmcp::model::Tool {
         let properties = json!({
             "before": {"type": "integer", "minimum": 0, "description": "Only messages with a smaller number."},
-            "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "description": "How many messages, the newest."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_MESSAGES, "description": "How many messages, the newest."},
         });
         let description = "Read the communication with the Green Agent so far: whole messages, oldest first. \
             Secrets in them are masked; connect_to_mcp_server knows them.";
@@ -45,7 +45,7 @@ impl Tool for MessageHistory {
 fn wanted(arguments: JsonObject) -> Result<HistoryRange, FieldError> {
     let mut arguments = Arguments::new(arguments);
     let before = arguments.number("before")?.unwrap_or(u64::MAX);
-    let limit = arguments.limit("limit", MOST, MOST)?;
+    let limit = arguments.limit("limit", MAX_MESSAGES, MAX_MESSAGES)?;
     arguments.done()?;
     Ok(HistoryRange { before, limit })
 }
@@ -55,8 +55,8 @@ fn history(context: &AgentContext, wanted: &HistoryRange) -> Value {
     let mut messages = inbox.history();
     messages.retain(|received| received.number < wanted.before);
     let earlier = messages.len().saturating_sub(wanted.limit);
-    let secrets = shown::Secrets::of(context);
+    let secrets = format::Secrets::of(context);
     let newest = messages[earlier..].iter();
-    let newest: Vec<Value> = newest.map(|m| shown::whole(m, &secrets)).collect();
+    let newest: Vec<Value> = newest.map(|m| format::whole(m, &secrets)).collect();
     json!({ "messages": newest, "earlier": earlier, "dropped": inbox.dropped() })
 }

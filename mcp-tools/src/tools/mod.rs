@@ -1,19 +1,19 @@
-//! The tools that an agent has of its own, before it is connected to any server: one a file.
+//! The agent's own tools, one per file. They are available before the agent is connected to any server.
 //!
-//! - [`standard`]: those of every agent under evaluation
-//! - [`a2a`]: those that find other agents and call them
+//! - [`standard`]: the tools of every agent under evaluation
+//! - [`a2a`]: the tools that find and call other agents
 //! - [`WebSearch`]: finds sites
 //!
-//! Their results are shown to language models, which are run by others: secrets in messages are masked.
+//! Results are sent to language models, which others operate: therefore secrets in messages are masked.
 
 mod acknowledge_messages;
 mod candidates;
 mod connect_to_mcp_server;
 mod discover_a2a_agent_capabilities;
+mod format;
 mod invoke_a2a_agent_skill;
 mod list_messages;
 mod message_history;
-mod shown;
 mod web_search;
 
 use std::sync::Arc;
@@ -32,19 +32,19 @@ pub use web_search::WebSearch;
 
 use crate::{agents::Agents, arguments::refused, context::AgentContext};
 
-/// Something an agent can do by itself.
+/// A tool that the agent executes itself.
 ///
-/// Whoever writes an agent adds tools of their own by implementing it.
+/// Implement this trait to add a tool to an agent.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Its name, what it is for, and the JSON Schema of its arguments.
+    /// Returns the tool's name, its description and the JSON Schema of its arguments.
     fn describe(&self) -> rmcp::model::Tool;
 
-    /// Does it. What goes wrong is a result with `is_error` that says what was expected.
+    /// Executes the tool. A failure is a result with `is_error` that says what was expected.
     async fn call(&self, context: &AgentContext, arguments: JsonObject) -> CallToolResult;
 }
 
-/// The tools that every agent under evaluation has.
+/// Returns the tools of every agent under evaluation.
 pub fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(ConnectToMcpServer),
@@ -54,7 +54,7 @@ pub fn standard() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// The tools that find other agents and call them; what one has found the other knows.
+/// Returns the tools that find and call other agents; they share their cache of cards.
 pub fn a2a(agents: Agents) -> Vec<Arc<dyn Tool>> {
     let agents = Arc::new(agents);
     vec![
@@ -63,8 +63,8 @@ pub fn a2a(agents: Agents) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// The same tool with a result that has one of these statuses.
-fn answering(mut tool: rmcp::model::Tool, statuses: &[&str]) -> rmcp::model::Tool {
+/// Adds an output schema to a tool: an object with one of these statuses.
+fn with_status_schema(mut tool: rmcp::model::Tool, statuses: &[&str]) -> rmcp::model::Tool {
     let schema = [
         ("type".to_owned(), json!("object")),
         (
@@ -77,7 +77,7 @@ fn answering(mut tool: rmcp::model::Tool, statuses: &[&str]) -> rmcp::model::Too
     tool
 }
 
-/// A result that says itself how it went: one of the status `error` is an error for MCP too.
+/// Converts a result that has a `status`; with the status `error` it is an error for MCP too.
 fn with_status(result: Value) -> CallToolResult {
     match result["status"] == ERROR {
         true => CallToolResult::structured_error(result),
@@ -85,17 +85,17 @@ fn with_status(result: Value) -> CallToolResult {
     }
 }
 
-/// The statuses that the tools for agents have in common.
+/// The statuses that the tools for agents share.
 const SUCCESS: &str = "success";
 const NOT_FOUND: &str = "not_found";
 const ERROR: &str = "error";
 
-/// A result without success: the reason in words.
+/// Returns a result with a status other than success and the reason.
 fn without_success(status: &str, reason: impl std::fmt::Display) -> Value {
     json!({"status": status, "error": reason.to_string()})
 }
 
-/// A result, or in words what went wrong.
+/// Converts a result or an error message.
 fn answer(result: Result<Value, String>) -> CallToolResult {
     match result {
         Ok(value) => CallToolResult::structured(value),

@@ -1,4 +1,4 @@
-//! `web_search`
+//! The tool `web_search`.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use super::{Tool, answer};
 use crate::{
     arguments::{Arguments, tool},
     context::AgentContext,
-    sites::{Engine, Found, Sites},
+    sites::{Engine, SearchResult, Sites},
 };
 
-/// How many sites an answer has if nobody says, and at most.
-const USUAL: usize = 5;
-const MOST: usize = 20;
+/// The default and the largest number of results.
+const DEFAULT_RESULTS: usize = 5;
+const MAX_RESULTS: usize = 20;
 
-/// Finds sites in an index of this machine, by a search engine, or by both: what the index has comes first.
+/// Finds sites in a local index, with a search engine, or with both; results from the index come first.
 #[derive(Debug)]
 pub struct WebSearch {
     index: Arc<Sites>,
@@ -26,7 +26,7 @@ pub struct WebSearch {
 }
 
 impl WebSearch {
-    /// The search in this index.
+    /// Creates a search in this index.
     pub fn new(index: Arc<Sites>) -> Self {
         Self {
             index,
@@ -34,7 +34,7 @@ impl WebSearch {
         }
     }
 
-    /// The same search, and behind it that of this engine.
+    /// Adds a search engine, whose results follow those of the index.
     #[must_use]
     pub fn with_engine(self, engine: Engine) -> Self {
         let engine = Some(engine);
@@ -51,7 +51,7 @@ impl WebSearch {
                 true => Err(error.to_string()),
                 false => Ok(Vec::new()),
             });
-            for one in found?.iter().map(Found::to_json) {
+            for one in found?.iter().map(SearchResult::to_json) {
                 if results.len() < limit && results.iter().all(|known| known["url"] != one["url"]) {
                     results.push(one);
                 }
@@ -61,11 +61,11 @@ impl WebSearch {
     }
 }
 
-/// What to look for, and how many results are wanted.
+/// Reads the query and the number of wanted results.
 fn read(arguments: JsonObject) -> Result<(String, usize), FieldError> {
     let mut arguments = Arguments::new(arguments);
     let query: Option<String> = arguments.optional("query")?;
-    let limit = arguments.limit("limit", USUAL, MOST)?;
+    let limit = arguments.limit("limit", DEFAULT_RESULTS, MAX_RESULTS)?;
     arguments.done()?;
     let missing = || FieldError::new("words to look for", "nothing").inside("query");
     let query = query.filter(|query| !query.trim().is_empty());
@@ -77,7 +77,7 @@ impl Tool for WebSearch {
     fn describe(&self) -> rmcp::model::Tool {
         let properties = json!({
             "query": {"type": "string", "description": "What to look for, in words."},
-            "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "description": "The most sites of an answer; 5 if left out."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "description": "The most sites of an answer; 5 if left out."},
         });
         let description = "Search the web for sites about something. Each result has url, title and description, the best first; \
             no results if nothing fits.";

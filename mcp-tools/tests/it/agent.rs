@@ -1,7 +1,7 @@
-//! An agent that is evaluated, in each era of the protocol.
+//! An agent's connection, in each generation of the protocol.
 
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{ConnectError, Connection, Lifecycle, Options},
     connection::ConnectionDetails,
     secret::Secret,
@@ -9,7 +9,7 @@ use mcp_tools::{
 use rmcp::model::CallToolResult;
 use serde_json::Value;
 
-/// With sessions, and without.
+/// The generation with sessions, and the one without.
 pub(crate) const ERAS: [Lifecycle; 2] = [Lifecycle::Initialize, Lifecycle::Discover];
 
 pub(crate) async fn connect(
@@ -22,16 +22,16 @@ pub(crate) async fn connect(
         lifecycle,
         ..Options::default()
     };
-    Connection::open(&details, &Allowed::default(), &options).await
+    Connection::open(&details, &AllowList::default(), &options).await
 }
 
-/// Calls a tool with an object of arguments.
+/// Calls a tool with a JSON object as its arguments.
 pub(crate) async fn call(agent: &Connection, tool: &str, arguments: &Value) -> CallToolResult {
     let arguments = arguments.as_object().unwrap().clone();
     agent.call(tool, arguments).await.unwrap()
 }
 
-/// What a call shows; it must not be an error.
+/// Returns the result of a call, which must succeed, as data.
 pub(crate) async fn shown(agent: &Connection, tool: &str, arguments: &Value) -> Value {
     let result = call(agent, tool, arguments).await;
     assert_eq!(result.is_error, Some(false), "{tool}: {result:?}");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     context::{AcknowledgeError, Acknowledger, AgentContext, Settings},
     tools,
 };
@@ -20,7 +20,7 @@ fn now() -> Timestamp {
 
 fn context() -> AgentContext {
     AgentContext::new(Settings {
-        allowed: Allowed::default(),
+        allowed: AllowList::default(),
         client: crate::connecting::short(),
         acknowledger: None,
         clock: Arc::new(now),
@@ -181,7 +181,7 @@ async fn long_lists_and_long_messages_come_in_pieces() {
     );
 }
 
-/// Notes what it was told to tell, or refuses to.
+/// Records acknowledgements, or refuses them.
 #[derive(Default)]
 struct Peer {
     told: Mutex<Vec<String>>,

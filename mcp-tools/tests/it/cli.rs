@@ -1,4 +1,4 @@
-//! The program `mcp-tools`.
+//! Tests of the program `mcp-tools`.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::program::{Listening, mcp_tools, output};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// An episode that is served, its URL and its token.
+/// Serves an episode; returns the program, its URL and its token.
 async fn serve(arguments: &[&str]) -> (Listening, String, String) {
     let all = [&["serve"], arguments].concat();
     let mut served = Listening::start(&mut mcp_tools(&all)).await;
@@ -21,7 +21,7 @@ async fn serve(arguments: &[&str]) -> (Listening, String, String) {
     (served, url, token)
 }
 
-/// The exit code of a command with a token, what it printed, and its errors.
+/// Runs a command with a token; returns its exit code, its output and its errors.
 async fn said(token: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     output(mcp_tools(arguments).env("MCP_TOKEN", token), LIMIT).await
 }
@@ -168,7 +168,8 @@ fn every_help_wraps_evenly() {
     crate::command_line::helps_wrap_evenly(env!("CARGO_BIN_EXE_mcp-tools"));
 }
 
-/// The server's library logs what ends a connection as an error of its own; the program says it once.
+/// The server's library logs the end of a connection as an error of its own; only the program's own message may
+/// appear.
 #[tokio::test]
 async fn an_error_is_told_once_and_by_the_program() {
     for arguments in [
@@ -205,7 +206,7 @@ async fn a_reader_that_leaves_ends_every_command_quietly() {
     }
 }
 
-/// The line of the first page, with a free port: it serves, and finds its files where the page says.
+/// Runs the command in the first README page with a free port: it must serve, and find its files.
 #[tokio::test]
 async fn the_line_of_the_readme_serves_as_printed() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,4 +1,4 @@
-//! The official conformance suite, on the fixtures among the examples.
+//! Runs the official conformance suite against the fixtures in the examples.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::{
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
 const SCRIPT: &str = "@modelcontextprotocol/conformance/dist/index.js";
 
-/// How long the scenarios of one version may take.
+/// The time limit for the scenarios of one version.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// Runs what a version of the specification requires; how many of how many scenarios passed.
+/// Runs the scenarios that a version requires; returns how many passed, and how many there are.
 async fn passed(role: &[&str], version: &str) -> (usize, usize) {
     let node = Node::with(SUITE).await;
     let results = tempfile::tempdir().unwrap();
@@ -37,7 +37,7 @@ async fn passed(role: &[&str], version: &str) -> (usize, usize) {
     (passed, scored.len())
 }
 
-/// The scenarios of the suite's summary, without those that it does not count.
+/// Returns the scenarios in the suite's summary, without those that it does not count.
 fn scored(said: &str) -> BTreeMap<String, bool> {
     let (_, summary) = said
         .split_once("SUMMARY ===")
@@ -52,7 +52,7 @@ fn scored(said: &str) -> BTreeMap<String, bool> {
     scored
 }
 
-/// `✓ NAME: ..` or `✗ NAME (..)`.
+/// Parses `✓ NAME: ..` or `✗ NAME (..)`.
 fn scenario(line: &str) -> Option<(String, bool)> {
     let (mark, rest) = line.trim().split_once(' ')?;
     let name = rest.split([':', ' ']).next()?.to_owned();
@@ -101,7 +101,7 @@ async fn a_client_of_2026_07_28_conforms() {
     assert_eq!(passed(&role, "2026-07-28").await, (32, 32));
 }
 
-/// The suite takes any text for an answer, and cannot send a token.
+/// The suite accepts any text as an answer and cannot send a token, so these two points are tested here.
 #[tokio::test]
 async fn the_fixture_answers_itself_and_behind_the_door_only() {
     let fixture = fixture().await;

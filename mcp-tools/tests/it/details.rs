@@ -1,4 +1,4 @@
-//! What is found in messages as agents write them: each file of `details/` beside what is found in it.
+//! Finds connection details in recorded messages: each file of `details/` has a snapshot of the result.
 
 use mcp_tools::connection::{find, masked};
 use serde_json::{Value, json};

@@ -40,7 +40,7 @@ impl Evaluator {
         }
     }
 
-    /// Begins an episode in a built-in environment.
+    /// Opens an episode in a built-in environment.
     pub(crate) fn open(&self, environment: &str, seed: u64) -> Opened {
         self.open_with(builtin(environment, seed).unwrap(), LIMITS)
     }

@@ -1,4 +1,4 @@
-//! The official inspector's command line, against `mcp-tools serve`'s environments.
+//! The official inspector's command line as a client of `mcp-tools serve`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::{
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
 const SCRIPT: &str = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 
-/// What it prints, which is JSON.
+/// Returns the inspector's output, which is JSON.
 async fn inspected(url: &str, token: &str, arguments: &[&str]) -> Value {
     let node = Node::with(INSPECTOR).await;
-    // It keeps a list of servers below the home folder.
+    // The inspector stores a list of servers in the home folder.
     let home = tempfile::tempdir().unwrap();
     let mut inspector = node.command(SCRIPT);
     inspector.env("HOME", home.path());
@@ -107,7 +107,7 @@ async fn the_inspector_calls_the_tools_for_agents() {
         found["structuredContent"]["results"][0]["url"],
         "https://club.example"
     );
-    // The server itself is a site without an agent.
+    // The server itself serves as a site without an agent.
     let target = format!("target_url={}", served.url);
     let discover = ["discover_a2a_agent_capabilities", "--tool-arg", &target];
     let found = inspected(&url, "t-0123456789", &[&call[..], &discover].concat()).await;
@@ -119,7 +119,7 @@ async fn the_inspector_calls_the_tools_for_agents() {
     assert_eq!(called["structuredContent"]["status"], "not_found");
 }
 
-/// The bridge with its echo, in this process.
+/// Starts the bridge with its echo agent, in this process.
 async fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -130,18 +130,18 @@ async fn echo() -> String {
     url
 }
 
-/// An agent on PyPI's a2a-sdk, which answers what it was told.
+/// Starts an agent that uses PyPI's a2a-sdk and echoes its input.
 async fn a2a_sdk() -> Listening {
     let python = venv::with(&venv::A2A_SDK_1_0).await.join("bin/python");
     let program = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../bridge/tests/interop/servers/a2a_sdk_1_0.py"
     );
-    // What it compiles stays out of the tree.
+    // `-B` keeps compiled files out of the tree.
     Listening::start(Command::new(python).args(["-B", program])).await
 }
 
-/// What one of the two tools answers, which must be no error.
+/// Returns the result of a tool, which must succeed.
 async fn answered(tools: &str, tool: &str, argument: &str) -> Value {
     let call = [
         "--method",
@@ -163,7 +163,7 @@ async fn the_inspector_finds_and_calls_live_agents() {
     let tools = format!("{}/mcp", served.url);
     let (echo, sdk) = (echo().await, a2a_sdk().await);
     for (agent, name, status, said) in [
-        // An echo has no end.
+        // The echo agent never completes its task.
         (&echo, "echo", "input_required", "Echo: hello"),
         (&sdk.url, "a2a-sdk 1.3.0", "success", "You said: "),
     ] {

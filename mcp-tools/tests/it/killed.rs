@@ -1,4 +1,4 @@
-//! What is left of a server that was started when the program that started it was killed.
+//! Tests that no server process is left when the program that started it is killed.
 
 use std::process::{Command, Stdio};
 

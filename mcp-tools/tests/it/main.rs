@@ -1,4 +1,4 @@
-//! The package as its users see it.
+//! The integration tests of the crate.
 
 #[cfg(test)]
 mod a2a_tools;
@@ -46,7 +46,10 @@ mod served;
 mod stranger;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/venv.rs"]
-#[expect(dead_code, reason = "the bridge alone tries what speaks 0.3")]
+#[expect(
+    dead_code,
+    reason = "only the bridge's tests use the packages that speak 0.3"
+)]
 mod venv;
 #[cfg(test)]
 mod web_search;

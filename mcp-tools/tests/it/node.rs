@@ -1,4 +1,4 @@
-//! Programs of npm, each set installed once and kept below `target/`.
+//! npm packages for tests, each set installed once below `target/`.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,27 +9,27 @@ use tokio::process::Command;
 
 use crate::{kept, program::run};
 
-/// How long one installation may take.
+/// The time limit of one installation.
 const INSTALL: Duration = Duration::from_secs(300);
 
-/// What runs the packages: they need a newer Node than Debian has.
+/// The Node package, because the packages need a newer Node than Debian has.
 const NODE: &str = "node@22.23.3";
 
-/// A folder with packages of npm in it, and a Node.
+/// A folder with installed npm packages and Node.
 pub(crate) struct Node(PathBuf);
 
 impl Node {
-    /// One with this package.
+    /// Installs this package.
     pub(crate) async fn with(package: &str) -> Self {
         Self(kept::folder("node-packages", &[NODE, package], fill).await)
     }
 
-    /// Node with a file of a package.
+    /// Returns a command that runs a file of a package with Node.
     pub(crate) fn command(&self, script: &str) -> Command {
         let bin = self.0.join("node_modules/node/bin");
         let mut command = Command::new(bin.join("node"));
         let path = std::env::var("PATH").unwrap_or_default();
-        // Programs of packages start `node` in their turn.
+        // The packages' programs start `node` themselves.
         command
             .env("PATH", format!("{}:{path}", bin.display()))
             .arg(self.0.join("node_modules").join(script));

@@ -1,4 +1,4 @@
-//! Programs: the crate's own, its examples, and how those of others are run.
+//! Runs programs for tests: the crate's own, its examples and others.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,10 +15,10 @@ use tokio::{
 
 pub(crate) use crate::running::{output, run, target};
 
-/// How long a program may take until it listens, and until it has ended.
+/// The time limit until a program listens, and until it has ended.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// `mcp-tools` with arguments.
+/// Returns a command that runs `mcp-tools` with arguments.
 pub(crate) fn mcp_tools(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-tools"));
     command
@@ -28,7 +28,7 @@ pub(crate) fn mcp_tools(arguments: &[&str]) -> Command {
     command
 }
 
-/// One of the crate's examples, which `cargo test` has built.
+/// Returns the path of one of the crate's examples, which `cargo test` has built.
 pub(crate) fn example(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let built = tests.parent().and_then(Path::parent).unwrap();
@@ -44,12 +44,12 @@ pub(crate) fn example(name: &str) -> PathBuf {
 pub(crate) struct Listening {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    /// Without a slash at the end.
+    /// The URL, without a slash at the end.
     pub(crate) url: String,
 }
 
 impl Listening {
-    /// Starts it, and waits until it says where it listens.
+    /// Starts a program, and waits until it prints its address.
     pub(crate) async fn start(command: &mut Command) -> Self {
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.kill_on_drop(true).spawn().unwrap();
@@ -60,7 +60,7 @@ impl Listening {
             .expect("it listens in time");
         let line = line.unwrap().unwrap_or_default();
         let url = line.strip_prefix("listening on ").map(str::to_owned);
-        // Read to its end, so that the program never waits for a reader.
+        // Standard error is read to its end, so that the program never blocks on a full pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = stderr.next_line().await {} });
         Self {
             child,
@@ -69,7 +69,7 @@ impl Listening {
         }
     }
 
-    /// The first JSON object that it prints.
+    /// Returns the first JSON object that the program prints.
     pub(crate) async fn printed(&mut self) -> Value {
         let mut text = String::new();
         loop {
@@ -86,7 +86,7 @@ impl Listening {
         }
     }
 
-    /// Asks it to end.
+    /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
         let id = self
             .child
@@ -96,7 +96,7 @@ impl Listening {
         nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::SIGTERM).unwrap();
     }
 
-    /// Waits until it has ended: its exit code, and what it printed since.
+    /// Waits until the program has ended; returns its exit code and its remaining output.
     pub(crate) async fn ended(mut self) -> (Option<i32>, String) {
         let mut text = String::new();
         let end = async {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_tools::{
     client::{ConnectError, Connection},
     environments::builtin,
-    episodes::{Ended, Limits},
+    episodes::{EndReason, Limits},
     secret::Secret,
     server::ServerSettings,
 };
@@ -43,7 +43,7 @@ async fn an_order_is_placed_in_each_era() {
     }
 }
 
-/// The cheapest product of the list that there is enough of.
+/// Returns the cheapest product on the list whose stock is sufficient.
 async fn fitting(client: &Connection, list: &Value) -> Value {
     let query = format!("{} {}", list["colour"], list["kind"]).replace('"', "");
     let found = shown(client, "search", &json!({"query": query})).await;
@@ -129,10 +129,10 @@ async fn the_steps_are_limited() {
     let result = call(&client, "list_numbers", &json!({})).await;
     assert_eq!(result.is_error, Some(true));
     let outcome = evaluator.episodes.outcome(&opened.id).await.unwrap();
-    assert_eq!(outcome.ended, Ended::StepLimit);
+    assert_eq!(outcome.ended, EndReason::StepLimit);
 }
 
-/// `initialize`, as a client of the era with sessions sends it.
+/// Returns an `initialize` request of a client with sessions.
 fn initialize(evaluator: &Evaluator) -> RequestBuilder {
     let body = json!({
         "jsonrpc": "2.0",
@@ -161,7 +161,7 @@ fn list_tools(evaluator: &Evaluator) -> RequestBuilder {
     )
 }
 
-/// The status of a response and what it asks for.
+/// Returns the status of a response and its `WWW-Authenticate` header.
 async fn answered(request: RequestBuilder) -> (StatusCode, String) {
     let response = request.send().await.unwrap();
     let challenge = response.headers().get(WWW_AUTHENTICATE).cloned();

@@ -1,4 +1,4 @@
-//! web_search by a search engine: an instance as SearXNG documents its answers.
+//! The tool `web_search` with a simulated SearXNG instance whose answers follow its documentation.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use axum::{
 };
 use jiff::Timestamp;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     context::{AgentContext, Settings},
     sites::{Engine, Site, Sites},
     tools::{Tool as _, WebSearch},
@@ -20,7 +20,7 @@ use url::Url;
 
 type Asked = Arc<Mutex<Vec<Vec<(String, String)>>>>;
 
-/// An instance below a path, which answers each search like this.
+/// Starts an instance below a path, which answers every search with this status and body.
 async fn instance(status: u16, body: String) -> (Url, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/searx/", listener.local_addr().unwrap());
@@ -37,7 +37,7 @@ async fn instance(status: u16, body: String) -> (Url, Asked) {
     (url.parse().unwrap(), asked)
 }
 
-/// A result with all of its documented fields.
+/// Returns a result with all of its documented fields.
 fn result(url: &str, title: &str) -> Value {
     json!({
         "url": url, "title": title, "content": "Junior football.", "publishedDate": null, "thumbnail": null,
@@ -56,7 +56,7 @@ fn page(results: &Value, unresponsive: &Value) -> String {
 
 async fn search(tool: &WebSearch, arguments: Value) -> Result<Value, String> {
     let context = AgentContext::new(Settings {
-        allowed: Allowed::default(),
+        allowed: AllowList::default(),
         client: crate::connecting::short(),
         acknowledger: None,
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
@@ -127,12 +127,12 @@ async fn what_the_index_has_comes_first_and_once() {
         .map(|one| one["title"].as_str().unwrap())
         .collect();
     assert_eq!(titles, ["Club", "Another"]);
-    // With enough of its own nobody else is told what is looked for.
+    // The engine is not queried if the index has enough results.
     search(&tool, json!({"query": "club", "limit": 1}))
         .await
         .unwrap();
     assert_eq!(asked.lock().unwrap().len(), 1);
-    // The index goes on without the engine.
+    // The results of the index are returned even if the engine fails.
     let (broken, _) = instance(500, String::new()).await;
     let found = search(&by(&broken, index()), json!({"query": "club"})).await;
     assert_eq!(found.unwrap()["results"][0]["title"], "Club");

@@ -1,4 +1,4 @@
-//! Acknowledging to an evaluator that was asked: with a message of its own.
+//! Acknowledges messages of the evaluator with an A2A message.
 
 use std::{
     sync::{Arc, Weak},
@@ -17,14 +17,14 @@ use tokio::time::timeout;
 use super::observed_task::ObservedTask;
 use crate::clock;
 
-/// How long the evaluator may take to take it.
+/// The time limit of an acknowledgement.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Sends it in the evaluation's context, as a turn of its own that refers to the task, so that it arrives
-/// while the task still works.
+/// Sends acknowledgements in the evaluation's context, each as a turn of its own that refers to the task, so that
+/// they arrive while the task is working.
 pub(super) struct ByMessage {
     client: Arc<Client>,
-    /// What was heard holds the context that holds this, so this must not hold it.
+    /// This reference is weak, because the observed task owns the context that owns this value.
     observed_task: Weak<ObservedTask>,
 }
 
@@ -37,7 +37,7 @@ impl ByMessage {
         }
     }
 
-    /// None if nobody listens to the evaluation any more.
+    /// Returns the acknowledgement, or `None` if the evaluation was dropped.
     fn message(&self, message_ids: &[String]) -> Option<Message> {
         let observed_task = self.observed_task.upgrade()?;
         let data = acknowledgement(message_ids.iter().map(String::as_str));

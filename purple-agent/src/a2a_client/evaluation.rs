@@ -1,4 +1,4 @@
-//! An evaluation that was asked for: the evaluator's task, as far as it was heard of.
+//! A requested evaluation: follows the evaluator's task.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -18,10 +18,10 @@ use super::{
 };
 use crate::clock;
 
-/// How long the end of a stream may take once its task has ended.
+/// The time that a stream has to close after its task has ended.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// An evaluation that goes on. Dropping it stops listening; the evaluator's task goes on all the same.
+/// A running evaluation. Dropping it stops listening; the evaluator's task is not canceled.
 pub struct Evaluation {
     client: Arc<Client>,
     observed_task: Arc<ObservedTask>,
@@ -41,41 +41,43 @@ impl Evaluation {
         }
     }
 
-    /// The evaluator's task as it stands; none if it answered with a message and no task.
+    /// Returns the evaluator's task in its last known state; `None` if the evaluator answered with a message and
+    /// no task.
     pub fn task(&self) -> Option<Task> {
         self.observed_task.task()
     }
 
-    /// Whether the evaluator's task has ended.
+    /// Returns whether the evaluator's task has ended.
     pub fn has_ended(&self) -> bool {
         *self.observed_task.stage().borrow() == EvaluationStage::Ended
     }
 
-    /// Whether the evaluator waits for a message in its task.
+    /// Returns whether the evaluator waits for a message in its task.
     pub fn wants_message(&self) -> bool {
         let task = self.observed_task.task();
         task.is_some_and(|task| task.status.state == TaskState::InputRequired)
     }
 
-    /// Waits until the evaluator's task has ended. Never comes if it does not; the limit is the caller's.
+    /// Waits until the evaluator's task has ended. There is no time limit; the caller sets one.
     pub async fn ended(&self) {
         self.until(|stage| *stage == EvaluationStage::Ended).await;
     }
 
-    /// Waits until nothing more will be heard unless somebody says something.
+    /// Waits until no further event arrives unless the agent sends a message.
     pub async fn quiet(&self) {
         self.until(|stage| *stage != EvaluationStage::Open).await;
     }
 
     async fn until(&self, reached: impl FnMut(&EvaluationStage) -> bool) {
-        // What was heard lives as long as this, so the wait ends only with the stage.
+        // The observed task lives as long as `self`, so the wait ends only when the stage is reached.
         let _ = self.observed_task.stage().wait_for(reached).await;
         if self.has_ended() {
             self.to_its_end().await;
         }
     }
 
-    /// Whoever leaves a stream between its last event and its end looks like a caller that broke off.
+    /// Reads a stream to its end. A client that disconnects between the last event and the end would look like one
+    /// that aborted.
     async fn to_its_end(&self) {
         let finished = async {
             while !self.following.is_finished() {
@@ -85,10 +87,11 @@ impl Evaluation {
         let _ = timeout(LAST_WORD, finished).await;
     }
 
-    /// Says something in the evaluator's task, and listens on.
+    /// Sends a message in the evaluator's task, and continues to listen.
     ///
     /// # Errors
-    /// If the evaluator does not take it.
+    ///
+    /// If the evaluator does not accept the message.
     pub async fn reply(&mut self, text: &str, data: Option<Value>) -> Result<(), ClientError> {
         let parts = std::iter::once(Part::text(text)).chain(data.map(Part::data));
         let mut message = Message::new(clock::new_id(), Role::User, parts.collect());
@@ -102,7 +105,7 @@ impl Evaluation {
         Ok(())
     }
 
-    /// Why nothing was said at all.
+    /// Returns the reason why no message arrived at all.
     pub(super) fn silence(&self, green: &Url) -> RequestError {
         let reason = match &*self.observed_task.stage().borrow() {
             EvaluationStage::Broken(reason) => reason.clone(),

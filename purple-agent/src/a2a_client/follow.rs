@@ -1,4 +1,4 @@
-//! Follows the evaluator's task until there is nothing more to be heard.
+//! Follows the evaluator's task until no further events can arrive.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use futures_util::StreamExt as _;
 
 use super::observed_task::{EvaluationStage, ObservedTask};
 
-/// Says something, so that there is more to be heard. What an evaluator without streams answers is heard here
-/// already.
+/// Sends a message that causes new events. The answer of an evaluator without streaming is processed here.
 pub(super) async fn say(
     client: &Client,
     request: SendMessageRequest,
@@ -26,7 +25,7 @@ pub(super) async fn say(
     Ok(None)
 }
 
-/// Hears all there is to be heard. Whoever waits for it has the limits; dropping ends it.
+/// Processes events until no more can arrive. The caller sets the time limit; dropping the future stops.
 pub(super) async fn follow(
     client: Arc<Client>,
     events: Option<EventStream>,
@@ -36,7 +35,7 @@ pub(super) async fn follow(
         Some(events) => listen(events, &observed_task).await.err(),
         None => None,
     };
-    // A stream that ended early, or fell silent for too long, lost nothing: the task knows what was said.
+    // A stream that ended early, or was silent for too long, lost no messages: the task has them.
     if broken.as_ref().is_none_or(is_silence)
         && is_open(&observed_task)
         && let Some(task) = observed_task.task()

@@ -1,8 +1,8 @@
-//! The agent as an A2A client: it asks an evaluator, the Green agent, for an evaluation.
+//! The agent as an A2A client: it requests an evaluation from an evaluator, the Green agent.
 //!
-//! [`submit_evaluation_request`] says "ready for evaluation" and collects all messages that come, at once
-//! and while the agent works, in `incoming_messages`. [`Evaluation`] follows the Green agent's task to its
-//! end.
+//! [`submit_evaluation_request`] sends "ready for evaluation" and collects all messages of the evaluator in
+//! `incoming_messages`, those that arrive later while the agent works included. [`Evaluation`] follows the Green
+//! agent's task to its end.
 
 mod acknowledge;
 mod evaluation;
@@ -29,16 +29,16 @@ use acknowledge::ByMessage;
 use follow::{follow, say};
 use observed_task::ObservedTask;
 
-/// How an evaluation is asked for.
+/// The settings of a request for an evaluation.
 #[derive(Clone, Debug)]
 pub struct RequestSettings {
-    /// What is said.
+    /// The text of the request.
     pub text: String,
-    /// How long is waited for the first message.
+    /// The time limit for the first message.
     pub wait: Duration,
-    /// The request is answered when messages pause for so long, even if none had connection details.
+    /// The pause after which the first messages are considered complete, even if none had connection details.
     pub pause: Duration,
-    /// How A2A is spoken.
+    /// The options of the A2A client.
     pub a2a: bridge_client::Options,
 }
 
@@ -53,44 +53,43 @@ impl Default for RequestSettings {
     }
 }
 
-/// What a request for an evaluation was answered with, so far.
+/// The messages that an evaluator has sent so far.
 #[derive(Debug)]
 pub struct Submission {
-    /// All messages, statuses' and artifacts among them, as JSON and in the order in which they came.
+    /// All messages in the order of their arrival, as JSON; messages of statuses and artifacts included.
     pub messages: Vec<Value>,
-    /// The newest connection details in them.
+    /// The newest connection details in the messages.
     pub mcp_connection_details: Option<ConnectionDetails>,
-    /// The evaluation, which goes on.
+    /// The evaluation, which continues.
     pub evaluation: Evaluation,
 }
 
-/// Why a request came to nothing.
+/// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// The Green agent could not be spoken to.
+    /// The communication with the Green agent failed.
     #[error("green: {0}")]
     Green(#[from] ClientError),
-    /// Its answer broke off before anything was said.
+    /// The answer ended before any message arrived.
     #[error("green at {green} said nothing: {reason}")]
     Broken {
-        /// Where it is.
+        /// The address of the Green agent.
         green: Url,
-        /// What happened.
+        /// The cause.
         reason: String,
     },
-    /// It said nothing in time.
+    /// No message arrived within the limit.
     #[error("green at {green} sent no message within {limit:?}")]
     NoMessage {
-        /// Where it is.
+        /// The address of the Green agent.
         green: Url,
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
 }
 
 impl Submission {
-    /// As JSON: `{"messages": [..], "mcp_connection_details": {..} | null}`, secrets
-    /// as they are.
+    /// Returns `{"messages": [..], "mcp_connection_details": {..} | null}` with secrets in clear.
     pub fn to_json(&self) -> Value {
         let details = self.mcp_connection_details.as_ref();
         let details = details.map(|details| details.to_mcp_connection_details());
@@ -99,12 +98,12 @@ impl Submission {
     }
 }
 
-/// Asks the Green agent at `green` for an evaluation, and waits until it is known how to reach the MCP
-/// server, or the messages pause or end. Messages that come later go to the context all the same, as
-/// long as the [`Evaluation`] is kept.
+/// Requests an evaluation from the Green agent at `green`, and waits until connection details arrive, or the
+/// messages pause or end. Later messages are added to the context as long as the [`Evaluation`] is alive.
 ///
 /// # Errors
-/// If the Green agent cannot be spoken to, or says nothing.
+///
+/// If the communication with the Green agent fails, or no message arrives.
 pub async fn submit_evaluation_request(
     green: &Url,
     context: &AgentContext,
@@ -130,7 +129,7 @@ pub async fn submit_evaluation_request(
     })
 }
 
-/// Waits for the messages that the work begins with.
+/// Waits for the messages that the work needs at its beginning.
 async fn first_messages(
     green: &Url,
     context: &AgentContext,
@@ -151,7 +150,7 @@ async fn first_messages(
         let more = async {
             tokio::select! {
                 biased;
-                () = inbox.beyond(newest) => true,
+                () = inbox.wait_after(newest) => true,
                 () = evaluation.quiet() => inbox.newest() > newest,
             }
         };
@@ -167,7 +166,7 @@ async fn first_messages(
     }
 }
 
-/// The newest details that can be read.
+/// Returns the newest readable connection details.
 fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
     let received = context.incoming_messages().history();
     let newest_first = received.iter().rev();
@@ -189,7 +188,8 @@ fn acknowledges(client: &Client) -> bool {
         .any(|one| one.uri == ACKNOWLEDGE_EXTENSION)
 }
 
-/// What is said first. An answer that is no stream is wanted at once: the evaluation goes on after it.
+/// Returns the first message. If the server does not stream, it asks for an immediate answer, because the
+/// evaluation continues after it.
 fn request(client: &Client, text: &str) -> SendMessageRequest {
     let mut message = Message::new(clock::new_id(), Role::User, vec![Part::text(text)]);
     if acknowledges(client) {

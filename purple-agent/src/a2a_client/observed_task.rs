@@ -1,4 +1,4 @@
-//! What was heard of an evaluation: messages go to the inbox once each, the task is kept as it stands.
+//! The evaluator's task as its events describe it. Each message is added to the inbox once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,10 +16,10 @@ use tokio::sync::watch;
 
 use crate::agent::{Listener, Notice};
 
-/// Who speaks, as `incoming_messages` says.
+/// The sender's name in `incoming_messages`.
 const FROM: &str = "green";
 
-/// What was heard so far. Shared by those who listen and those who wait.
+/// The state of the evaluator's task. It is shared by the tasks that receive events and those that wait.
 pub(super) struct ObservedTask {
     context: AgentContext,
     listener: Listener,
@@ -32,23 +32,23 @@ struct State {
     task: Option<Task>,
     /// The context of a bare message, which has no task.
     context_id: Option<String>,
-    /// The ids of the messages that came.
+    /// The ids of the received messages.
     messages: BTreeSet<String>,
-    /// The artifacts as they came last.
+    /// The last received version of each artifact.
     artifacts: BTreeMap<String, Value>,
 }
 
-/// How far the evaluation is.
+/// The progress of the evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum EvaluationStage {
-    /// More is to be heard.
+    /// More events can arrive.
     #[default]
     Open,
-    /// The task waits for a message, or the answer was one.
+    /// The evaluator waits for a message, or its answer was a message.
     Paused,
     /// The task has ended.
     Ended,
-    /// No more can be heard.
+    /// No more events can arrive, because the stream failed.
     Broken(String),
 }
 
@@ -62,8 +62,8 @@ impl ObservedTask {
         }
     }
 
-    /// Takes one item of a stream, or an answer. A message that an event carries is received again if it
-    /// was sent again; a whole task shows all that was said, so of it only what is new is received.
+    /// Processes one event of a stream, or an answer. A message in an event that was received before counts as
+    /// sent again. A whole task repeats all earlier messages, so only its new messages are received.
     pub(super) fn take(&self, item: StreamResponse) {
         match &item {
             StreamResponse::Task(task) => self.take_task(task),
@@ -101,8 +101,8 @@ impl ObservedTask {
         self.put(message);
     }
 
-    /// Artifacts have no message id; one that stands as it stood is not received again, nor one that repeats a
-    /// message.
+    /// Adds changed artifacts to the inbox. Artifacts have no message id: one that is unchanged or repeats a
+    /// message is not received again.
     fn receive_artifacts(&self) {
         for artifact in self.changed_artifacts() {
             self.put(&artifact);
@@ -138,7 +138,7 @@ impl ObservedTask {
         (self.listener)(&Notice::Received { number, kinds });
     }
 
-    /// Keeps the task as it stands after the item, and says how far the evaluation is.
+    /// Applies an event to the task, and returns the progress of the evaluation.
     fn apply(&self, item: StreamResponse) -> EvaluationStage {
         let mut state = self.lock();
         if let StreamResponse::Message(message) = item {
@@ -165,12 +165,12 @@ impl ObservedTask {
         }
     }
 
-    /// No more can be heard, for this reason.
+    /// Records that no more events can arrive, with the reason.
     pub(super) fn broken(&self, reason: String) {
         self.stage.send_replace(EvaluationStage::Broken(reason));
     }
 
-    /// A message was sent to the evaluator, so more is to be heard.
+    /// Records that a message was sent to the evaluator, so that more events can arrive.
     pub(super) fn reopen(&self) {
         self.stage.send_replace(EvaluationStage::Open);
     }
@@ -179,7 +179,7 @@ impl ObservedTask {
         self.stage.subscribe()
     }
 
-    /// The evaluator's task as it stands.
+    /// Returns the evaluator's task in its last known state.
     pub(super) fn task(&self) -> Option<Task> {
         self.lock().task.clone()
     }
@@ -199,7 +199,7 @@ impl ObservedTask {
     }
 }
 
-/// `input-required` for `TASK_STATE_INPUT_REQUIRED`.
+/// Converts `TASK_STATE_INPUT_REQUIRED` into `input-required`.
 pub(super) fn word(state: &str) -> String {
     let plain = state.strip_prefix("TASK_STATE_").unwrap_or(state);
     plain.to_lowercase().replace('_', "-")

@@ -1,7 +1,7 @@
 //! The agent: a policy with its tools and limits.
 //!
-//! - [`PurpleAgent`]: what it is made of
-//! - `Work`: one policy at work, from the first message to its end
+//! - [`PurpleAgent`]: the configured agent
+//! - `Work`: the work of one policy, from the first message to its end
 
 mod notice;
 mod settings;
@@ -21,8 +21,8 @@ pub(crate) use work::{Progress, Work};
 
 use crate::{clock, policy::NewPolicy, toolbox::Toolbox};
 
-/// An agent under evaluation. It is hosted with [`PurpleAgent::into_agent`], or asks for an evaluation
-/// itself with `run`.
+/// An agent under evaluation. It is hosted with [`PurpleAgent::into_agent`], or requests an evaluation itself with
+/// `run`.
 #[derive(Clone)]
 pub struct PurpleAgent {
     new_policy: NewPolicy,
@@ -31,7 +31,7 @@ pub struct PurpleAgent {
 }
 
 impl PurpleAgent {
-    /// An agent whose conversations each get a policy of their own.
+    /// Creates an agent that makes a new policy for each conversation.
     pub fn new(new_policy: NewPolicy, settings: AgentSettings) -> Self {
         Self {
             new_policy,
@@ -40,19 +40,19 @@ impl PurpleAgent {
         }
     }
 
-    /// With one more tool beside those that every agent has.
+    /// Adds a tool to the standard ones.
     #[must_use]
     pub fn with_tool(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.push(tool);
         self
     }
 
-    /// How it is set up.
+    /// Returns the agent's settings.
     pub fn settings(&self) -> &AgentSettings {
         &self.settings
     }
 
-    /// What a conversation's tools look at, with nothing received yet.
+    /// Creates the context of a new conversation, which has received nothing yet.
     pub(crate) fn context(&self) -> AgentContext {
         let settings = &self.settings;
         let context = AgentContext::new(Settings {
@@ -67,7 +67,7 @@ impl PurpleAgent {
         context
     }
 
-    /// A new policy, ready to work with this context.
+    /// Creates a policy and starts its work in this context.
     pub(crate) fn work(&self, context: AgentContext, listener: Listener) -> Work {
         let toolbox = Toolbox::new(&self.tools);
         let limits = self.settings.limits;

@@ -1,38 +1,38 @@
-//! What is told while an agent works.
+//! The events of an agent's work, for logs and terminals.
 
 use std::{fmt, sync::Arc};
 
-/// Something that happened. Printed, it is a line for people.
+/// An event of an agent's work. `Display` writes it as a line for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A message came in.
+    /// A message was received.
     Received {
-        /// Its place among all that came, from 1.
+        /// Its number in the order of arrival, from 1.
         number: u64,
-        /// What it holds, such as `mcp_details`.
+        /// The kinds of its content, such as `mcp_details`.
         kinds: Vec<&'static str>,
     },
     /// A tool was called.
     Called {
-        /// Its name.
+        /// The tool's name.
         tool: String,
-        /// What it said, if it failed.
+        /// The text of the result, if the call failed.
         failed: Option<String>,
     },
     /// The policy waits for a message.
     Waits {
-        /// What is missing.
+        /// A description of the missing message.
         missing: String,
     },
-    /// The evaluator's task stands differently.
+    /// The state of the evaluator's task changed.
     Evaluation {
-        /// Its state, such as `working`.
+        /// The state, such as `working`.
         state: String,
     },
 }
 
-/// Hears what happens.
+/// A callback for the events.
 pub type Listener = Arc<dyn Fn(&Notice) + Send + Sync>;
 
 impl fmt::Display for Notice {

@@ -1,34 +1,34 @@
-//! How an agent is set up.
+//! The settings of an agent.
 
 use std::time::Duration;
 
-use mcp_tools::{allowed::Allowed, client, connection::ConnectionDetails};
+use mcp_tools::{allow_list::AllowList, client, connection::ConnectionDetails};
 
-/// How an agent is set up.
+/// The settings of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentSettings {
-    /// How much it may do in one conversation.
+    /// The limits of one conversation.
     pub limits: Limits,
-    /// Which hosts and commands it may connect to, whoever tells it to.
-    pub allowed: Allowed,
-    /// How it speaks to MCP servers.
+    /// The hosts and commands that the agent may connect to.
+    pub allowed: AllowList,
+    /// The options of the MCP client.
     pub mcp: client::Options,
-    /// Connection details that are set beforehand; they go before those in messages.
+    /// Connection details that are known beforehand; they take precedence over those in messages.
     pub mcp_connection_details: Option<ConnectionDetails>,
-    /// How many conversations are kept as a server; when one more begins, the one that rested longest is
-    /// forgotten.
+    /// The number of conversations that a server keeps; a further one replaces the conversation that has been idle
+    /// longest.
     pub conversations: usize,
 }
 
-/// How much an agent may do in one conversation.
+/// The limits of one conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How often its policy may call tools.
+    /// The largest number of steps, which are the policy's choices to call tools.
     pub steps: u32,
-    /// How many calls that were chosen at once are made at the same time. Calls of tools that say of themselves
-    /// that they change something (`readOnlyHint` false) are made alone, in the order of the choice.
+    /// The largest number of calls of one step that run at the same time. Calls of tools that declare a change
+    /// (`readOnlyHint` false) run alone, in the chosen order.
     pub parallel: u32,
-    /// How long it may work, waits for messages not counted.
+    /// The time limit of the work; waiting for messages does not count.
     pub time: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Default for AgentSettings {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
-            allowed: Allowed::default(),
+            allowed: AllowList::default(),
             mcp: client::Options::default(),
             mcp_connection_details: None,
             conversations: 64,

@@ -1,4 +1,4 @@
-//! One policy at work: it is asked, what it chooses is done, until it waits, ends, or may do no more.
+//! Runs a policy: executes its choices until it waits or ends, or a limit is reached.
 
 use std::{fmt, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     toolbox::Toolbox,
 };
 
-/// A policy in the middle of its work.
+/// The work of a policy.
 pub(crate) struct Work {
     policy: Box<dyn Policy>,
     context: AgentContext,
@@ -24,68 +24,68 @@ pub(crate) struct Work {
     listener: Listener,
 }
 
-/// How far the work is.
+/// The state of the work.
 #[derive(Debug)]
 pub(crate) enum Progress {
-    /// It goes on when a message with a greater number than this has come.
+    /// The policy waits for a message with a greater number than `seen`.
     Waits { missing: String, seen: u64 },
     /// It has ended.
     Ended(Outcome),
 }
 
-/// How an agent's work ended.
+/// The outcome of an agent's work.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Why.
+    /// The reason for the end.
     pub ended: Ended,
-    /// What the policy said at its end; empty if it was ended.
+    /// The policy's final text; empty if a limit ended the work.
     pub text: String,
-    /// What it answered as data.
+    /// The policy's answer as data.
     pub data: Option<Value>,
-    /// How often it called tools.
+    /// The number of steps taken.
     pub steps: usize,
 }
 
-/// Why an agent's work ended.
+/// The reason why an agent's work ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
-    /// The policy had nothing more to do.
+    /// The policy finished.
     #[error("finished")]
     Finished,
-    /// It called tools as often as it may.
+    /// The policy reached its limit of steps.
     #[error("stopped after {limit} steps, the most that it may take")]
     StepLimit {
         /// The limit.
         limit: u32,
     },
-    /// It worked as long as it may.
+    /// The policy reached its time limit.
     #[error("stopped after {limit:?}, the longest that it may work")]
     TimeLimit {
         /// The limit.
         limit: Duration,
     },
-    /// It waited for a message that did not come.
+    /// An expected message did not arrive.
     #[error("waited in vain for {missing}")]
     NothingCame {
-        /// What was missing.
+        /// A description of the missing message.
         missing: String,
     },
-    /// The evaluator ended the evaluation while it still worked.
+    /// The evaluator ended the evaluation while the agent was working.
     #[error("stopped because the evaluation is over")]
     EvaluationOver,
-    /// The policy could not go on.
+    /// The policy failed.
     #[error("policy {policy} cannot go on: {source}")]
     Policy {
-        /// The policy.
+        /// The policy's name.
         policy: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: PolicyError,
     },
 }
 
 impl Ended {
-    /// Whether a language model could not be asked, which says nothing about the agent.
+    /// Returns whether a language model's service failed, which says nothing about the agent.
     pub fn is_model_fault(&self) -> bool {
         match self {
             Self::Policy {
@@ -121,7 +121,7 @@ impl Work {
         }
     }
 
-    /// Works until the policy waits or ends, or the limits end it.
+    /// Works until the policy waits or ends, or a limit is reached.
     pub(crate) async fn advance(&mut self) -> Progress {
         let left = self.limits.time.saturating_sub(self.worked);
         let begun = Instant::now();
@@ -137,7 +137,7 @@ impl Work {
             match self.choose().await {
                 Err(ended) => return self.ended(ended),
                 Ok(Action::Call(calls)) => self.call(calls).await,
-                // What came while the policy thought may be what it waits for.
+                // A message that arrived while the policy was choosing may be the missing one.
                 Ok(Action::Wait { .. }) if self.context.incoming_messages().newest() > seen => {}
                 Ok(Action::Wait { missing }) => {
                     let missing_too = missing.clone();
@@ -179,8 +179,8 @@ impl Work {
         }
     }
 
-    /// Makes the calls of one choice, and keeps their results in its order. What changes something is called once
-    /// all before it are done, and before all after it.
+    /// Executes the calls of one choice, and keeps their results in the chosen order. A call that changes
+    /// something begins after all earlier calls have ended, and ends before later ones begin.
     async fn call(&mut self, calls: Vec<ToolCall>) {
         let mut called = Vec::with_capacity(calls.len());
         let mut calls = calls.into_iter().peekable();
@@ -204,7 +204,7 @@ impl Work {
         Progress::Ended(self.stopped(ended))
     }
 
-    /// Work that has ended in this way, with nothing said.
+    /// Returns the outcome of work that ended for this reason, without a final text.
     pub(crate) fn stopped(&self, ended: Ended) -> Outcome {
         Outcome {
             ended,
@@ -215,7 +215,7 @@ impl Work {
     }
 }
 
-/// Makes so many of these calls at the same time, and tells their results in their order.
+/// Runs at most `parallel` of these calls at the same time, and returns their results in order.
 fn at_once(
     toolbox: &Toolbox,
     context: &AgentContext,

@@ -1,10 +1,10 @@
-//! The flags that say who the agent is: its policy, its limits, what it may connect to.
+//! The flags that configure the agent: its policy, its limits, and the allowed connections.
 
 use std::{fs, path::PathBuf, time::Duration};
 
 use clap::Args;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     connection::{self, ConnectionDetails},
 };
 use serde_json::{Map, Value};
@@ -16,38 +16,39 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct AgentFlags {
-    /// Who chooses what is done: llm (the default where a model is set), sum-and-shop (which knows those two environments;
-    /// the default elsewhere), scripted, personal, never-connects, wrong-token, lies, never-stops
+    /// The policy that chooses the actions: llm (the default if a model is set), sum-and-shop (works only in those
+    /// two environments; the default otherwise), scripted, personal, never-connects, wrong-token, lies,
+    /// never-stops
     #[arg(long, value_name = "NAME", env = "PURPLE_POLICY")]
     policy: Option<String>,
-    /// The policy's settings, as a JSON object or as @FILE with one
+    /// The policy's settings as a JSON object, or @FILE to read them from a file
     #[arg(long, value_name = "JSON", env = "PURPLE_SETTINGS")]
     settings: Option<String>,
-    /// One setting of the policy; the value is JSON, or else text
+    /// One setting of the policy; the value is read as JSON if possible, else as a string
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     set: Vec<(String, Value)>,
-    /// How often tools may be called
+    /// The largest number of steps; a step may call several tools
     #[arg(long, value_name = "N", default_value_t = Limits::default().steps, value_parser = clap::value_parser!(u32).range(1..))]
     steps: u32,
-    /// How many calls that a model asks for at once are made at the same time
+    /// The largest number of tool calls of one step that run at the same time
     #[arg(long, value_name = "N", default_value_t = Limits::default().parallel, value_parser = clap::value_parser!(u32).range(1..=64))]
     parallel: u32,
-    /// How long the work may take, in seconds
+    /// The time limit of the work, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = Limits::default().time.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
     time: u64,
-    /// A host that may be connected to over HTTP, beside this machine
+    /// A host that may be connected to over HTTP, besides this machine
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
-    /// A command that may be started as an MCP server, exactly as messages name it
+    /// A command that may be started as an MCP server, spelled exactly as in the messages
     #[arg(long, value_name = "COMMAND")]
     allow_command: Vec<String>,
-    /// A file with MCP connection details, in any known shape, that go before those in messages
+    /// A file with MCP connection details in any known shape; they take precedence over those in messages
     #[arg(long, value_name = "FILE")]
     mcp_details: Option<PathBuf>,
 }
 
 impl AgentFlags {
-    /// The agent, or what is wrong with its flags.
+    /// Creates the agent, or returns the error in its flags.
     pub(super) fn agent(&self) -> Result<PurpleAgent, String> {
         let settings = self.policy_settings()?;
         let name = self.policy.as_deref();
@@ -60,10 +61,10 @@ impl AgentFlags {
                 parallel: self.parallel,
                 time: Duration::from_secs(self.time),
             },
-            allowed: Allowed {
+            allowed: AllowList {
                 hosts: self.allow_host.iter().cloned().collect(),
                 commands: self.allow_command.iter().cloned().collect(),
-                ..Allowed::default()
+                ..AllowList::default()
             },
             mcp_connection_details: self.details()?,
             ..AgentSettings::default()
@@ -106,7 +107,7 @@ fn read(file: &PathBuf) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
 }
 
-/// `KEY=VALUE`, where the value is JSON if it can be read as such.
+/// Parses `KEY=VALUE`. The value is read as JSON if possible, else as a string.
 fn pair(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     let text = || Value::String(value.to_owned());

@@ -1,11 +1,11 @@
-//! Serving a host until a signal comes.
+//! Serves a host until a signal arrives.
 
 use std::{error::Error, net::SocketAddr};
 
 use bridge::host::Host;
 use bridge_program::{errln, serve, serve_until, stop_signal};
 
-/// Serves until Ctrl-C or SIGTERM; says where it listens as soon as it does.
+/// Serves until Ctrl-C or SIGTERM, and prints the address as soon as it accepts connections.
 pub(super) async fn listen(
     host: Host,
     address: SocketAddr,

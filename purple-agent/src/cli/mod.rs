@@ -1,4 +1,5 @@
-//! The command line: one command, one file. Flags become settings; the library does the work.
+//! The command line of `purple-agent`, one command per file. Commands turn flags into settings; the library does
+//! the work.
 
 mod agent;
 mod listen;
@@ -14,14 +15,14 @@ use bridge_program::{
 use clap::{Parser, Subcommand};
 use tracing::Level;
 
-/// An agent under evaluation: collects the messages of an evaluator over A2A, connects to the MCP server that
-/// they lead to, and works there as its policy chooses.
+/// Run an agent under evaluation: it collects the messages of an evaluator over A2A, connects to the MCP server
+/// that they name, and calls the tools that its policy chooses.
 #[derive(Debug, Parser)]
 #[command(name = "purple-agent", version, about, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// How the program's own log is written, on standard error
+    /// The format of the program's own log on standard error
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
@@ -41,13 +42,13 @@ The log's level is set by RUST_LOG, such as RUST_LOG=purple_agent=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Be evaluated: host the agent over A2A until Ctrl-C or SIGTERM
+    /// Host the agent over A2A for evaluators that call it, until Ctrl-C or SIGTERM
     Serve(serve::Serve),
-    /// Ask a Green agent for an evaluation, work on it, and tell the result
+    /// Request an evaluation from a Green agent, work on it, and print the result
     Run(run::Run),
 }
 
-/// What the program does, from its arguments to its exit code.
+/// Runs the program from its arguments to its exit code.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     log::init(cli.log_format, Level::WARN);
@@ -66,7 +67,7 @@ pub fn main() -> ExitCode {
     exit.into()
 }
 
-/// Says on standard error what is wrong.
+/// Prints an error on standard error.
 fn complain(error: &dyn std::fmt::Display, exit: Exit) -> Exit {
     errln!("error: {error}");
     exit

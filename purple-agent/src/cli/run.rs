@@ -1,4 +1,4 @@
-//! `purple-agent run`: asks for an evaluation, works on it, and tells the result.
+//! `purple-agent run`: requests an evaluation, works on it, and prints the result.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,20 +22,20 @@ Examples:
 The policy llm reads its key from OPENAI_API_KEY or ANTHROPIC_API_KEY, and its base URL from --set base_url=URL or \
 OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL.";
 
-/// Ask a Green agent for an evaluation, work on it, and tell the result
+/// Request an evaluation from a Green agent, work on it, and print the result
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Run {
-    /// The Green agent, where its card lies
+    /// The URL of the Green agent, below which its agent card is served
     #[arg(long, value_name = "URL")]
     green: Url,
-    /// What is said to it
+    /// The text of the request
     #[arg(long, value_name = "TEXT", default_value_t = RequestSettings::default().text)]
     request: String,
-    /// How long a message may take to come that is waited for, in seconds
+    /// The time limit for each expected message, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     wait: u64,
-    /// How long the result may take once the work has ended, in seconds
+    /// The time limit for the result after the work has ended, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     wait_for_result: u64,
     /// Print the report as JSON
@@ -55,7 +55,7 @@ impl Run {
             Ok(stop) => stop,
             Err(error) => return complain(&error, Exit::Infrastructure),
         };
-        // What runs is dropped at a signal, and with it the connection and a server that was started.
+        // A signal drops the run, which closes the connection and ends a started server.
         tokio::select! {
             exit = self.run(&agent) => exit,
             _ = stop.wait_for(|stopped| *stopped) => {
@@ -94,8 +94,8 @@ impl Run {
     }
 }
 
-/// A model that could not be asked says nothing about the agent, and neither does an evaluator that says
-/// nothing.
+/// Returns the exit code. A failure of the model's service says nothing about the agent, and neither does an
+/// evaluation without a verdict.
 fn exit(report: &Report) -> Exit {
     let ended = report.outcome.as_ref().map(|outcome| &outcome.ended);
     if ended.is_some_and(Ended::is_model_fault) {

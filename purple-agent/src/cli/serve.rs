@@ -14,17 +14,17 @@ Examples:
   purple-agent serve --policy never-stops --steps 20         a faulty agent, ended after 20 steps
   purple-agent serve --policy scripted --settings @steps.json --allow-command mcp-tools";
 
-/// Be evaluated: host the agent over A2A until Ctrl-C or SIGTERM
+/// Host the agent over A2A for evaluators that call it, until Ctrl-C or SIGTERM
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
-    /// Where to listen; port 0 picks a free one
+    /// The address to listen on; port 0 picks a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9019")]
     listen: SocketAddr,
-    /// Where clients reach it, if not where it listens: the agent card says so
+    /// The URL in the agent card, if clients do not use the address of --listen
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// Where tasks are kept: memory, or sled:FOLDER
+    /// The store for tasks: memory, or sled:FOLDER
     #[arg(long, value_name = "STORE", default_value = "memory")]
     store: StoreChoice,
     /// The agent's name

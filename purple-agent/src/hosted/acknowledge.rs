@@ -1,4 +1,4 @@
-//! Acknowledging to an evaluator that called: in a status of the task that is worked on.
+//! Acknowledges messages of a calling evaluator, in a status of the agent's task.
 
 use async_trait::async_trait;
 use bridge::executor::{TaskHandle, Update};
@@ -10,7 +10,7 @@ use mcp_tools::{
 
 use crate::clock;
 
-/// Whether the sender of a message wants to know that it arrived.
+/// Returns whether the sender of a message wants an acknowledgement.
 pub(super) fn is_wanted(message: &Message) -> bool {
     message
         .extensions
@@ -18,7 +18,7 @@ pub(super) fn is_wanted(message: &Message) -> bool {
         .any(|uri| uri == ACKNOWLEDGE_EXTENSION)
 }
 
-/// Says it in this task.
+/// Acknowledges messages in a status of this task.
 pub(super) struct InTask(pub(super) TaskHandle);
 
 #[async_trait]

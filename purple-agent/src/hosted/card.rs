@@ -3,7 +3,7 @@
 use bridge_protocol::a2a::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill};
 use mcp_tools::acknowledge::ACKNOWLEDGE_EXTENSION;
 
-/// A card without interfaces: where the agent is reached is the host's to say.
+/// Returns a card without interfaces, which the host adds.
 pub(super) fn card(name: &str) -> AgentCard {
     let modes = ["text/plain", "application/json"]
         .map(String::from)

@@ -1,4 +1,4 @@
-//! One conversation: an inbox, and a policy that works on what is in it.
+//! One conversation: an inbox, and a policy that works on its messages.
 
 use bridge::executor::Turn;
 use bridge_protocol::a2a::{Message, Role, Task};
@@ -9,25 +9,25 @@ use tokio::sync::{Mutex as Desk, MutexGuard as AtDesk};
 use super::acknowledge::{self, InTask};
 use crate::agent::{Notice, Outcome, Progress, PurpleAgent, Work};
 
-/// Who speaks, as `incoming_messages` says.
+/// The sender's name in `incoming_messages`.
 const FROM: &str = "green";
 
-/// What belongs to one context.
+/// The state of one A2A context.
 #[derive(Debug)]
 pub(super) struct Conversation {
     context: AgentContext,
-    /// The work that was begun. Whoever works on it keeps it locked.
+    /// The policy's work, once it has begun. It is locked while a turn runs it.
     desk: Desk<Option<Work>>,
-    /// The task whose turn works on it, or did last.
+    /// The task whose turn runs the work, or ran it last.
     task: Mutex<String>,
 }
 
-/// What a turn is answered with.
+/// The reply to a turn.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// The message went to the work that goes on in this task.
+    /// The message was added to the inbox of the work that runs in this task.
     Noted { by: String },
-    /// The message was received before, so it changes nothing.
+    /// The message was received before and changes nothing.
     Known,
     /// The policy waits for a message.
     Waits { missing: String },
@@ -37,12 +37,12 @@ pub(super) enum Answer {
     Canceled,
 }
 
-/// A conversation that knows what its caller has said in the task so far: after a restart there is no
-/// more left of it.
+/// Restores a conversation from the caller's messages in the task so far; after a restart nothing else is left of
+/// it.
 pub(super) fn restored(agent: &PurpleAgent, task: &Task) -> Conversation {
     let context = agent.context();
     let said = task.history.iter().filter(|one| one.role == Role::User);
-    // The last of them is the turn's own message, which the turn takes in itself.
+    // The last message is the turn's own, which the turn adds itself.
     let before = said.clone().count().saturating_sub(1);
     for message in said.take(before) {
         receive(&context, message);
@@ -54,7 +54,7 @@ pub(super) fn restored(agent: &PurpleAgent, task: &Task) -> Conversation {
     }
 }
 
-/// A server's progress is in its log.
+/// Writes the progress of a server's agent to its log.
 fn log(notice: &Notice) {
     tracing::debug!("{notice}");
 }
@@ -68,9 +68,9 @@ fn receive(context: &AgentContext, message: &Message) -> Receipt {
 }
 
 impl Conversation {
-    /// Takes in a turn's message and works on it, unless another turn does already.
+    /// Adds a turn's message to the inbox and runs the work, unless another turn is running it.
     pub(super) async fn take(self: Arc<Self>, agent: &PurpleAgent, mut turn: Turn) -> Answer {
-        if let Receipt::Again(_) = receive(&self.context, &turn.message) {
+        if let Receipt::Duplicate(_) = receive(&self.context, &turn.message) {
             return Answer::Known;
         }
         loop {
@@ -81,7 +81,8 @@ impl Conversation {
             let answer = self.work(agent, &mut turn, &mut desk).await;
             drop(desk);
             match answer {
-                // A message that came at the very end was only noted, so that this turn goes on with it.
+                // Another turn's message may have been added just before the work ended; this turn then continues
+                // with it.
                 (Answer::Waits { .. }, seen)
                     if self.context.incoming_messages().newest() > seen => {}
                 (answer, _) => return answer,
@@ -97,7 +98,8 @@ impl Conversation {
         }
     }
 
-    /// Works until the policy waits or ends, or the task is canceled; says which messages it knew of.
+    /// Runs the work until the policy waits or ends, or the task is canceled. Returns the number of the last
+    /// message that the work has seen.
     async fn work(
         &self,
         agent: &PurpleAgent,
@@ -119,7 +121,7 @@ impl Conversation {
         (answer, 0)
     }
 
-    /// Ends the work if it is this task's and rests; a turn that works on it ends it itself.
+    /// Ends the work if it belongs to this task and is idle; otherwise the turn that runs it ends it.
     pub(super) async fn cancel(&self, task: &str) {
         if self.task() != task {
             return;
@@ -130,7 +132,7 @@ impl Conversation {
         }
     }
 
-    /// Whether nobody works on it now.
+    /// Returns whether the work is idle.
     pub(super) fn rests(&self) -> bool {
         self.desk.try_lock().is_ok()
     }

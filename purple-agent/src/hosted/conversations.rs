@@ -1,4 +1,4 @@
-//! The conversations that are kept: a bounded number, in memory.
+//! Keeps a bounded number of conversations in memory.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use bridge_protocol::a2a::Task;
 
 use super::conversation::Conversation;
 
-/// Whose conversation it is, and in which context.
+/// The caller and the context of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     caller: Caller,
@@ -28,7 +28,7 @@ impl Key {
     }
 }
 
-/// Conversations by context; when there are too many, the one that rested longest is forgotten.
+/// Conversations by caller and context. If there are too many, the one that has been idle longest is dropped.
 #[derive(Debug)]
 pub(super) struct Conversations {
     most: usize,
@@ -37,7 +37,7 @@ pub(super) struct Conversations {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// Each with the number of its last use.
+    /// The conversations, each with the number of its last use.
     conversations: BTreeMap<Key, (u64, Arc<Conversation>)>,
     uses: u64,
 }
@@ -48,7 +48,7 @@ impl Conversations {
         Self { most, kept }
     }
 
-    /// The conversation, or a new one; none if there are too many of which none rests.
+    /// Returns the conversation, or a new one; `None` if the limit is reached and no conversation is idle.
     pub(super) fn get(
         &self,
         key: Key,
@@ -67,7 +67,7 @@ impl Conversations {
         Some(conversation)
     }
 
-    /// The conversation, if it is kept.
+    /// Returns the conversation, if it is kept.
     pub(super) fn known(&self, key: &Key) -> Option<Arc<Conversation>> {
         let kept = self.lock();
         kept.conversations.get(key).map(|(_, one)| one.clone())
@@ -79,7 +79,7 @@ impl Conversations {
 }
 
 impl Kept {
-    /// Forgets the conversation that rested longest if there is no room; dropping it ends its connection.
+    /// Drops the conversation that has been idle longest if the limit is reached; that closes its connection.
     fn make_room(&mut self, most: usize) -> Option<()> {
         if self.conversations.len() < most.max(1) {
             return Some(());

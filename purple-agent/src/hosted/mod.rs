@@ -1,8 +1,8 @@
 //! The agent as an A2A server: evaluators send it messages, as AgentBeats' green agents do.
 //!
-//! What belongs to one context is one conversation: its messages go to one inbox, and one policy works on
-//! them, turn after turn, until it ends; the next message then begins anew. A message that comes while
-//! the policy works is a turn of its own, which only notes it: so evaluators can send at any time.
+//! Each A2A context is one conversation: its messages go to one inbox, and one policy works on them, turn after
+//! turn, until it ends; the next message then starts a new policy. A message that arrives while the policy works
+//! is a turn of its own that only adds it to the inbox, so evaluators can send at any time.
 
 mod acknowledge;
 mod card;
@@ -23,11 +23,11 @@ use crate::agent::{Ended, Outcome, PurpleAgent};
 use conversation::Answer;
 use conversations::{Conversations, Key};
 
-/// How much longer than its work a turn may take: connections are closed in it.
+/// The time that a turn may take in addition to its work, to close connections.
 const CLOSING: Duration = Duration::from_secs(30);
 
 impl PurpleAgent {
-    /// The agent to be hosted under this name, with its card.
+    /// Returns the agent to host under this name, with its card.
     pub fn into_agent(self, name: &str) -> Agent {
         let limit = self.settings().limits.time.saturating_add(CLOSING);
         Agent {
@@ -42,7 +42,7 @@ impl PurpleAgent {
     }
 }
 
-/// The agent behind the bridge's seam.
+/// Implements the bridge's executor.
 #[derive(Debug)]
 struct Hosted {
     agent: PurpleAgent,
@@ -83,7 +83,7 @@ impl Executor for Hosted {
                 named(TaskState::InputRequired, text)
             }
             Answer::Ended(outcome) => ended(&task, number, outcome),
-            // The task has ended already; whatever is said about it now is dropped.
+            // The task has already ended, so further updates are dropped.
             Answer::Canceled => Vec::new(),
         }
     }
@@ -98,8 +98,7 @@ impl Executor for Hosted {
 const BUSY: &str =
     "All conversations that this agent keeps are being worked on; try again when one has ended.";
 
-/// How a task ends whose work has ended. An agent that was stopped says so, and does not look as if it
-/// had finished.
+/// Returns the updates that end a task. An agent that a limit stopped must not look as if it had finished.
 fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {
     let is_model_fault = outcome.ended.is_model_fault();
     let mut updates = match outcome.ended {
@@ -119,14 +118,12 @@ fn ended(task: &str, turn: u64, outcome: Outcome) -> Vec<Update> {
     updates
 }
 
-/// The member of a message's metadata that says whose fault the task's failure is, and its value where the
-/// language model could not be asked.
+/// The metadata key of a message that says which component caused the task's failure.
 pub const FAULT: &str = "urn:a2a-evaluation:fault";
-/// See [`FAULT`].
+/// The value of [`FAULT`] if the language model's service failed.
 pub const MODEL: &str = "model";
 
-/// What answers a turn: the text, then the data. It is an artifact where the task completes, and else what its
-/// status says.
+/// Returns a reply of text and data: an artifact if the task completes, otherwise the message of its status.
 fn said(
     task: &str,
     turn: u64,

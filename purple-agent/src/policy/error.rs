@@ -1,55 +1,55 @@
-//! What can be wrong with a policy.
+//! The errors of policies.
 
 use super::{BUILTINS, llm::ModelError};
 use bridge_protocol::wire::FieldError;
 
-/// Why a policy cannot go on. The agent ends and says so.
+/// The reason why a policy failed. The agent then ends and reports it.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// The model could not be asked, or not understood.
+    /// The model gave no usable answer.
     #[error("{0}")]
     Model(#[from] ModelError),
-    /// A step of a script cannot be carried out.
+    /// A step of a script cannot be executed.
     #[error("step {step} of the script: {source}")]
     Script {
-        /// Which one, from 1.
+        /// The number of the step, from 1.
         step: usize,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         source: FieldError,
     },
-    /// Any other reason, for policies of other crates.
+    /// Any other cause, for policies in other crates.
     #[error("{0}")]
     Other(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a policy cannot be made.
+/// The reason why a policy cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// There is no policy of this name.
+    /// There is no policy with this name.
     #[error("there is no policy {name:?}; there are {}", names())]
     NoSuchPolicy {
         /// The name.
         name: String,
     },
-    /// A setting is missing, unknown or not as it should be.
+    /// A setting is missing, unknown or invalid.
     #[error("settings of policy {policy:?}: {source}")]
     Setting {
-        /// The policy.
+        /// The policy's name.
         policy: &'static str,
-        /// Which one, and what was expected.
+        /// The setting, and what was expected.
         #[source]
         source: FieldError,
     },
-    /// The model cannot be asked on this machine.
+    /// The model cannot be used with these settings.
     #[error("{0}")]
     Model(#[source] ModelError),
-    /// The model's key is not there.
+    /// The model's key is not set.
     #[error(
         "the environment variable {variable} is not set: put the model's key there, or name another with the setting key_env"
     )]
     NoKey {
-        /// Where it was looked for.
+        /// The environment variable.
         variable: String,
     },
 }

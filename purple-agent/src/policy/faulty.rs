@@ -1,4 +1,4 @@
-//! Policies that misbehave, each in one way: what an evaluator must see through, and limits must end.
+//! Policies that each misbehave in one way, to test evaluators and limits.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::toolbox::Origin;
 
-/// How a policy misbehaves.
+/// The way in which a policy misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     NeverConnects,
@@ -43,7 +43,7 @@ impl Fault {
     }
 }
 
-/// The faulty policy of this name. None has settings.
+/// Creates the faulty policy of this name. These policies have no settings.
 pub(super) fn new_policy(name: &str, settings: &Value) -> Result<NewPolicy, SettingsError> {
     let Some(fault) = Fault::ALL.into_iter().find(|fault| fault.name() == name) else {
         let name = name.to_owned();
@@ -80,7 +80,7 @@ impl Policy for Faulty {
     }
 }
 
-/// Connects once with details whose token was changed, and says how that went.
+/// Connects once with details whose token was changed, and reports the result.
 fn wrong_token(situation: &Situation<'_>) -> Action {
     if let Some(tried) = situation.last() {
         return Action::Finish {
@@ -111,10 +111,10 @@ fn newest_details(context: &AgentContext) -> Option<ConnectionDetails> {
     context.mcp_connection_details().or(newest)
 }
 
-/// What details with a changed token are called, so that they can be asked for and no others are tried.
+/// The server name for details with a changed token, so that only these details are tried.
 const SPOILED: &str = "wrong-token";
 
-/// The same details with every secret changed, so that it is nobody's.
+/// Returns the details with every secret changed, so that the server must reject them.
 fn spoiled(mut details: ConnectionDetails) -> ConnectionDetails {
     let secrets = match &mut details.transport {
         Transport::Http { headers, .. } => headers,
@@ -127,7 +127,7 @@ fn spoiled(mut details: ConnectionDetails) -> ConnectionDetails {
     details
 }
 
-/// Connects, then calls the first tool there is for ever.
+/// Connects, then calls the first tool again and again.
 fn endless(situation: &Situation<'_>) -> ToolCall {
     let theirs = situation
         .tools

@@ -1,11 +1,11 @@
-//! Who chooses what is done next.
+//! Policies, which choose an agent's actions.
 //!
-//! - [`Policy`]: the trait, for whoever writes one of their own
-//! - [`Situation`] and [`Action`]: what it sees and what it answers
+//! - [`Policy`]: the trait to implement for a policy of your own
+//! - [`Situation`] and [`Action`]: the input and output of a policy
 //! - [`builtin`]: the policies of this crate, by name
 //!
-//! A policy only chooses. Messages are received, tools called and limits kept by the agent
-//! (the room `agent`), so a policy that misbehaves is ended like any other.
+//! A policy only chooses. The agent (module `agent`) receives messages, calls tools and enforces limits, so a
+//! policy that misbehaves is stopped like any other.
 
 mod error;
 mod faulty;
@@ -24,23 +24,23 @@ use serde_json::Value;
 pub use error::{PolicyError, SettingsError};
 pub use situation::{Action, Called, Situation, Step, ToolCall};
 
-/// Chooses what is done next. A policy is made anew for each conversation and may remember things.
+/// Chooses the next action. A policy is created for each conversation and may keep state.
 #[async_trait]
 pub trait Policy: Send + 'static {
-    /// What it is called in reports.
+    /// Returns the policy's name in reports.
     fn name(&self) -> &str;
 
-    /// What is to be done in this situation. It is asked again when that is done: after calls with their
-    /// results as the last of [`Situation::steps`], after [`Action::Wait`] when another message is there.
+    /// Returns the next action in this situation. It is called again when that action is done: after calls, their
+    /// results are the last of [`Situation::steps`]; after [`Action::Wait`], another message is there.
     ///
-    /// The future is dropped when the agent is stopped or its time is up.
+    /// The future is dropped when the agent is stopped or its time is over.
     async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError>;
 }
 
-/// Makes a policy for each conversation.
+/// Creates a policy for each conversation.
 pub type NewPolicy = Arc<dyn Fn() -> Box<dyn Policy> + Send + Sync>;
 
-/// The policies of this crate, each with what it does.
+/// The policies of this crate, each with its description.
 pub const BUILTINS: [(&str, &str); 8] = [
     (
         "sum-and-shop",
@@ -61,7 +61,7 @@ pub const BUILTINS: [(&str, &str); 8] = [
     ("never-stops", "faulty: calls tools until it is stopped"),
 ];
 
-/// The name of a built-in policy, which may be given by the one that it had before.
+/// Returns the current name of a built-in policy, given its current or former name.
 pub fn builtin_name(name: &str) -> Option<&'static str> {
     let name = match name {
         "heuristic" => "sum-and-shop",
@@ -71,8 +71,7 @@ pub fn builtin_name(name: &str) -> Option<&'static str> {
     names.find(|builtin| *builtin == name)
 }
 
-/// The policy that is meant where none is named: `llm` where its settings name a model, else the one that needs
-/// none.
+/// Returns the default policy: `llm` if the settings name a model, else `sum-and-shop`, which needs no model.
 pub fn default_name(settings: &Value) -> &'static str {
     match settings.get("model") {
         Some(model) if !model.is_null() => "llm",
@@ -80,11 +79,12 @@ pub fn default_name(settings: &Value) -> &'static str {
     }
 }
 
-/// The policy of this name, with these settings: an object, or null for none. The README lists the
-/// settings of each.
+/// Creates the policy of this name with these settings: an object, or null for none. The README lists the settings
+/// of each policy.
 ///
 /// # Errors
-/// If there is no such policy, or a setting is not as it should be.
+///
+/// If there is no such policy, or a setting is invalid.
 pub fn builtin(name: &str, settings: &Value) -> Result<NewPolicy, SettingsError> {
     match builtin_name(name).unwrap_or(name) {
         "sum-and-shop" => sum_and_shop::new_policy(settings),

@@ -1,18 +1,18 @@
-//! Reads settings, and says of a bad one which it is and what was expected.
+//! Reads settings; errors name the setting and the expected value.
 
 use std::time::Duration;
 
 use bridge_protocol::wire::FieldError;
 use serde_json::{Map, Value};
 
-/// The members of an object, taken out one after the other.
+/// The members of a settings object that have not been read yet.
 pub(super) struct Settings {
     members: Map<String, Value>,
     known: Vec<&'static str>,
 }
 
 impl Settings {
-    /// The members of an object; null is an empty one.
+    /// Wraps the members of an object; null counts as an empty object.
     pub(super) fn of(value: &Value) -> Result<Self, FieldError> {
         let members = match value {
             Value::Null => Map::new(),
@@ -25,7 +25,7 @@ impl Settings {
         })
     }
 
-    /// A member as it is; null counts as absent.
+    /// Removes and returns a member; null counts as absent.
     pub(super) fn take(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(name);
         self.members.remove(name).filter(|value| !value.is_null())
@@ -55,13 +55,13 @@ impl Settings {
         self.read(name, "a list", |value| value.as_array().cloned())
     }
 
-    /// A whole number from 1.
+    /// Reads a whole number of at least 1.
     pub(super) fn count(&mut self, name: &'static str) -> Result<Option<u64>, FieldError> {
         let positive = |value: &Value| value.as_u64().filter(|count| *count > 0);
         self.read(name, "a whole number from 1", positive)
     }
 
-    /// A time in seconds, fractions allowed.
+    /// Reads a time in seconds, which may have a fraction.
     pub(super) fn seconds(&mut self, name: &'static str) -> Result<Option<Duration>, FieldError> {
         const DAY: f64 = 86_400.0;
         let time = |value: &Value| {
@@ -73,7 +73,7 @@ impl Settings {
         self.read(name, "seconds, from 0 to 86400", time)
     }
 
-    /// To be called when all members are taken: one that is left is not known.
+    /// Checks that all members were read. A remaining member is an unknown setting.
     pub(super) fn end(self) -> Result<(), FieldError> {
         let Some(name) = self.members.keys().next() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a policy sees and what it answers.
+//! The input and output of a policy.
 
 use mcp_tools::context::AgentContext;
 use rmcp::model::{CallToolResult, JsonObject};
@@ -6,51 +6,51 @@ use serde_json::Value;
 
 use crate::toolbox::Offered;
 
-/// Where the agent stands when its policy is asked.
+/// The agent's state when its policy is called.
 #[derive(Debug)]
 pub struct Situation<'a> {
-    /// The messages that came in, the connection details, the connection.
+    /// The received messages, the connection details and the connection.
     pub context: &'a AgentContext,
-    /// What can be called: the agent's own tools, and those of the MCP server once one is connected.
+    /// The tools that can be called: the agent's own, and those of the MCP server once it is connected.
     pub tools: &'a [Offered],
-    /// What was called so far, oldest first.
+    /// The steps so far, oldest first.
     pub steps: &'a [Step],
-    /// How many more steps the agent may take.
+    /// The number of steps that are left.
     pub steps_left: u32,
 }
 
-/// What a policy chooses.
+/// The choice of a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Call these tools, one after the other. It counts as one step.
+    /// Calls these tools. It counts as one step.
     Call(Vec<ToolCall>),
-    /// Nothing can be done before another message comes.
+    /// Waits for another message, because nothing can be done before.
     Wait {
-        /// What is missing, for the one who is to send it.
+        /// A description of the missing message, for its sender.
         missing: String,
     },
-    /// Nothing more is to be done.
+    /// Ends the work.
     Finish {
-        /// What is said at the end.
+        /// The final text.
         text: String,
         /// The answer as data, if there is one.
         data: Option<Value>,
     },
 }
 
-/// A tool that is to be called.
+/// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// Tells calls apart; a model's own id where a model asked for it.
+    /// The id of the call; a model's own id if a model requested it.
     pub id: String,
-    /// The tool, as [`Offered`] names it.
+    /// The tool's name in [`Offered`].
     pub name: String,
     /// What it is called with.
     pub arguments: JsonObject,
 }
 
 impl ToolCall {
-    /// A call of this tool; the id is the tool's name.
+    /// Creates a call of this tool; its id is the tool's name.
     pub fn new(name: impl Into<String>, arguments: JsonObject) -> Self {
         let name = name.into();
         Self {
@@ -61,41 +61,41 @@ impl ToolCall {
     }
 }
 
-/// What was called at one go.
+/// The calls of one choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The calls with their results, in order.
     pub called: Vec<Called>,
 }
 
-/// A call and what came of it.
+/// A call and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Called {
     /// The call.
     pub call: ToolCall,
-    /// Its result. A tool that cannot be reached or does not exist gives one with `is_error` too.
+    /// The result. A tool that is unknown or cannot be reached has a result with `is_error`.
     pub result: CallToolResult,
 }
 
 impl Situation<'_> {
-    /// The last call and what came of it.
+    /// Returns the last call with its result.
     pub fn last(&self) -> Option<&Called> {
         self.steps.last()?.called.last()
     }
 
-    /// Whether the agent's tools or the server's have one of this name.
+    /// Returns whether there is a tool with this name.
     pub fn has_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|offered| offered.tool.name == name)
     }
 }
 
 impl Called {
-    /// Whether the tool says that it failed.
+    /// Returns whether the call failed.
     pub fn failed(&self) -> bool {
         self.result.is_error == Some(true)
     }
 
-    /// The text of the result, a line a block.
+    /// Returns the text of the result, one line per content block.
     pub fn text(&self) -> String {
         let blocks = self.result.content.iter();
         let texts: Vec<&str> = blocks
@@ -104,7 +104,7 @@ impl Called {
         texts.join("\n")
     }
 
-    /// The result as data: its structured content, else its text if that is JSON, else null.
+    /// Returns the result as data: its structured content, else its text if that is JSON, else null.
     pub fn data(&self) -> Value {
         match &self.result.structured_content {
             Some(data) => data.clone(),

@@ -1,4 +1,4 @@
-//! One evaluation as a client: the request, the work, the result.
+//! Runs one evaluation as a client: the request, the work and the result.
 
 mod verdict;
 
@@ -19,17 +19,17 @@ use crate::{
     agent::{Ended, Listener, Outcome, Progress, PurpleAgent, Work},
 };
 
-/// How an evaluation is run.
+/// The settings of an evaluation.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
-    /// How it is asked for.
+    /// The settings of the request.
     pub request: RequestSettings,
-    /// How long is waited for each further message that the policy waits for.
+    /// The time limit for each message that the policy waits for.
     pub wait: Duration,
-    /// How long is waited for the result once the work has ended.
+    /// The time limit for the result after the work has ended.
     pub result: Duration,
-    /// How long the policy may go on after the evaluator has ended the evaluation: it may be about to
-    /// finish.
+    /// The time that the policy may continue after the evaluator has ended the evaluation, because it may be about
+    /// to finish.
     pub grace: Duration,
 }
 
@@ -44,45 +44,46 @@ impl Default for RunSettings {
     }
 }
 
-/// What came of an evaluation.
+/// The report of an evaluation.
 #[derive(Debug)]
 pub struct Report {
-    /// How the agent's own work ended; none if the evaluator did not want any.
+    /// The outcome of the agent's own work; `None` if the evaluator refused the request.
     pub outcome: Option<Outcome>,
-    /// What the evaluator found.
+    /// The evaluator's verdict.
     pub verdict: Verdict,
     /// The data of the artifact `Result`, else of the last artifact that has data.
     pub result: Option<Value>,
-    /// What the evaluator said at the end.
+    /// The evaluator's final text.
     pub said: Option<String>,
-    /// How many messages came.
+    /// The number of received messages.
     pub messages: u64,
 }
 
-/// Why an evaluation could not be carried out.
+/// The reason why an evaluation could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The request came to nothing.
+    /// The request failed.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// The evaluator asked for a message and did not take it.
+    /// The evaluator asked for a message and did not accept it.
     #[error("green: {0}")]
     Green(#[from] ClientError),
-    /// It gave no result in time.
+    /// The evaluator gave no result within the limit.
     #[error("green at {green} gave no result within {limit:?} after the work had ended")]
     NoResult {
-        /// Where it is.
+        /// The address of the Green agent.
         green: Url,
-        /// The limit.
+        /// The time limit.
         limit: Duration,
     },
 }
 
-/// Asks the Green agent at `green` for an evaluation, works on it, and waits for the result. The listener
-/// is told what happens meanwhile.
+/// Requests an evaluation from the Green agent at `green`, works on it, and waits for the result. `listener` is
+/// called for each event.
 ///
 /// # Errors
-/// If the Green agent cannot be spoken to, or says nothing, or gives no result in time.
+///
+/// If the communication with the Green agent fails, or it sends no message or no result in time.
 pub async fn run(
     green: &Url,
     agent: &PurpleAgent,
@@ -119,8 +120,8 @@ pub async fn run(
     Ok(report(task.as_ref(), outcome, messages, given_at_once))
 }
 
-/// Whether the evaluator wants no work to be done. A task that was completed at once is an answer that
-/// carries the details.
+/// Returns whether the evaluator wants no work to be done. A task that was completed at once is not a refusal but
+/// an answer with the details.
 fn refused(task: Option<&Task>) -> bool {
     task.is_some_and(|task| match task.status.state {
         TaskState::Failed | TaskState::Rejected | TaskState::Canceled => true,
@@ -134,7 +135,7 @@ fn refused(task: Option<&Task>) -> bool {
     })
 }
 
-/// Works until the policy ends, or nothing comes that it waits for, or the evaluator ends the evaluation.
+/// Works until the policy ends, an expected message does not arrive in time, or the evaluator ends the evaluation.
 async fn supervised(
     work: &mut Work,
     context: &AgentContext,
@@ -171,7 +172,7 @@ async fn working(
         let more = async {
             tokio::select! {
                 biased;
-                () = inbox.beyond(seen) => true,
+                () = inbox.wait_after(seen) => true,
                 () = evaluation.quiet() => false,
             }
         };

@@ -1,24 +1,24 @@
-//! What an evaluator found, from its task.
+//! Reads the evaluator's verdict from its task.
 
 use bridge_protocol::a2a::{Artifact, Content, Task, TaskState};
 use serde_json::Value;
 
-/// The artifact that holds an evaluation's result, as AgentBeats names it.
+/// The name of the artifact with the evaluation's result, as AgentBeats defines it.
 const RESULT: &str = "Result";
 
-/// What the evaluator found.
+/// The verdict of the evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The agent passed.
     Passed,
-    /// It did not.
+    /// The agent failed.
     Failed,
-    /// The evaluator did not say.
+    /// The evaluator gave no verdict.
     Unknown,
 }
 
 impl Verdict {
-    /// In a word, as reports write it.
+    /// Returns the word for reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -28,7 +28,8 @@ impl Verdict {
     }
 }
 
-/// The data of the artifact `Result`, else of the last artifact that has data. Text that is JSON is data.
+/// Returns the data of the artifact `Result`, else of the last artifact that has data. Text that is JSON counts as
+/// data.
 pub(super) fn result(task: &Task) -> Option<Value> {
     let named = |artifact: &&Artifact| artifact.name.as_deref() == Some(RESULT);
     let named = task.artifacts.iter().filter(named).rev();
@@ -44,10 +45,10 @@ fn data(artifact: &Artifact) -> Option<Value> {
     })
 }
 
-/// A task that did not complete is a failure, whatever its result says. Of a result, `success` or
-/// `passed` counts, or else a `score` or `reward` that reaches the most there is: the member `max_score` or
-/// `max`, else 1 where the number is written with a fraction, as `1.0`. Of any other number, such as 1,
-/// nobody knows how many there could be, and an evaluation without any of them has not judged.
+/// Reads the verdict. A task that did not complete is a failure, whatever its result says. In a result, `success`
+/// or `passed` decides; otherwise the agent passed if `score` or `reward` reaches the maximum. The maximum is the
+/// member `max_score` or `max`, or 1 if the number has a fraction, such as `1.0`. For any other number, such as
+/// `1`, the maximum is unknown, so there is no verdict.
 pub(super) fn verdict(task: Option<&Task>, result: Option<&Value>, given_at_once: bool) -> Verdict {
     let Some(task) = task else {
         return Verdict::Unknown;
@@ -75,7 +76,7 @@ fn of_result(result: Option<&Value>) -> Verdict {
     let most = number(["max_score", "max"]);
     let reached = score.and_then(|score| match most {
         Some(most) => Some(score.as_f64()? >= most),
-        // Scores below 1 are part of 1.
+        // A score that has a fraction and is at most 1 has the maximum 1.
         None => (score.is_f64() && score.as_f64()? <= 1.0).then_some(score.as_f64()? >= 1.0),
     });
     let lost = score

@@ -1,4 +1,4 @@
-//! The agent as an A2A client: it asks Green agents of many kinds for an evaluation.
+//! The agent as an A2A client that requests evaluations from different Green agents.
 
 use std::{
     sync::{Arc, Mutex},
@@ -39,7 +39,7 @@ fn url_of(details: &ConnectionDetails) -> Value {
     details.to_mcp_connection_details()["mcp_connection_details"].clone()
 }
 
-/// Ways to tell an agent how the MCP server is reached, seen in the field.
+/// Shapes in which existing agents send the details of an MCP server.
 const SHAPES: [Tell; 5] = [
     |told| {
         vec![vec![
@@ -74,23 +74,23 @@ async fn details_are_found_in_every_shape_that_green_agents_send() {
     }
 }
 
-/// Ways that are no shape of anybody's: sentences, other names, and what comes in pieces.
+/// Details in no standard shape: in sentences, under other names, or in several messages.
 const LOOSE_SHAPES: [Tell; 8] = [
-    // JSON inside of a sentence.
+    // JSON within a sentence.
     |told| {
         let details = told.details.to_mcp_servers();
         vec![vec![Part::text(format!(
             "Please connect: {details} is yours, thank you."
         ))]]
     },
-    // Prose.
+    // Details in a sentence.
     |told| {
         let (url, token) = place(told);
         vec![vec![Part::text(format!(
             "The MCP server is at {url}. Use the bearer token \"{token}\" there."
         ))]]
     },
-    // An address and headers, without transport.
+    // A URL and headers, without a transport.
     |told| {
         let (url, token) = place(told);
         let headers = json!({"Authorization": format!("Bearer {token}")});
@@ -106,7 +106,7 @@ const LOOSE_SHAPES: [Tell; 8] = [
             json!({"mcp_server": {"endpoint": url, "token": token}}),
         )]]
     },
-    // The time until which they are good, in seconds since 1970.
+    // An expiry in seconds since 1970.
     |told| {
         let mut details = url_of(&told.details);
         details["expires_at"] = json!(4_102_444_800_u64);
@@ -121,7 +121,7 @@ const LOOSE_SHAPES: [Tell; 8] = [
             vec![Part::data(headers)],
         ]
     },
-    // Good ones, a dead server beside them, and an old example behind them.
+    // Usable details between those of a dead server and an old example.
     |told| {
         let mut servers = told.details.to_mcp_servers();
         servers["mcpServers"]["zzz"] = json!({"url": "http://127.0.0.1:1/mcp"});
@@ -130,7 +130,7 @@ const LOOSE_SHAPES: [Tell; 8] = [
     },
 ];
 
-/// The server's address and token.
+/// Returns the server's address and token.
 fn place(told: &Told) -> (String, String) {
     let details = url_of(&told.details);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -268,7 +268,7 @@ async fn a_request_returns_the_messages_and_the_details() {
     assert_eq!(*green.agent.heard.lock().unwrap(), ["ready for evaluation"]);
 }
 
-/// A Green agent that answers at once with a bare message, as in the days of one request and one reply.
+/// Serves a Green agent that answers at once with a bare message.
 async fn synchronous(message: impl FnOnce(&Url) -> Value) -> Url {
     serve(async |url| {
         let card = json!({"name": "Old", "url": url, "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC"});
@@ -309,7 +309,7 @@ async fn a_synchronous_reply_that_carries_the_details_still_works() {
     assert!(green.agent.outcome(&opened).await.submitted());
 }
 
-/// A Green agent that gives the details in a task that waits for an answer, and judges by what it is told.
+/// A Green agent that sends the details in a task that waits for an answer, and judges by that answer.
 struct Asking(Arc<GreenAgent>);
 
 #[async_trait]
@@ -346,7 +346,7 @@ async fn a_green_agent_that_waits_for_an_answer_gets_one() {
         let report = run(&url, &solver(), &RunSettings::default(), Arc::new(|_| ()))
             .await
             .unwrap();
-        // The result tells what was heard, not whether it was good.
+        // The result repeats the message, without a verdict.
         assert_eq!(report.verdict, Verdict::Unknown);
         assert_eq!(
             report.result.unwrap()["heard"],

@@ -18,7 +18,7 @@ pub(crate) fn agent(name: &str, settings: &Value) -> PurpleAgent {
     PurpleAgent::new(policy, AgentSettings::default())
 }
 
-/// What comes of an evaluation that can be carried out.
+/// Runs an evaluation and returns its report.
 pub(crate) async fn evaluated(green: &Green, agent: &PurpleAgent) -> Report {
     let settings = RunSettings::default();
     run(&green.url, agent, &settings, Arc::new(|_| ()))

@@ -1,10 +1,10 @@
-//! The examples of this crate, run as a reader of them would.
+//! Runs the examples of this crate.
 
 use std::process::{Command, Output};
 
 use crate::green::{Green, Plan};
 
-/// The output of an example, which cargo has built beside this test.
+/// Returns the output of an example, which cargo has built.
 async fn output(name: &str, argument: &str) -> Output {
     let this = std::env::current_exe().unwrap();
     let program = this.ancestors().nth(2).unwrap().join("examples").join(name);

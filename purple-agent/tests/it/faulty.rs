@@ -1,4 +1,4 @@
-//! Faulty policies: each is seen through, and ended by limits.
+//! Tests that evaluators detect each faulty policy, and that limits end it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
     green::{Green, Plan},
 };
 
-/// A Green agent that gives little time and few steps.
+/// Starts a Green agent with a short time limit and few steps.
 async fn strict() -> Green {
     let limits = Limits {
         steps: 5,

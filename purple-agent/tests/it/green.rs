@@ -32,26 +32,26 @@ use tokio::{
 };
 use url::Url;
 
-/// What is to be worked in, and how the agent is told.
+/// The environment, and the behaviour of the Green agent.
 #[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) environment: &'static str,
     pub(crate) seed: u64,
     pub(crate) limits: Limits,
-    /// The messages that are sent before the work, each a list of parts.
+    /// The messages before the work, each a list of parts.
     pub(crate) tell: Tell,
-    /// How long it pauses between messages.
+    /// The pause between messages.
     pub(crate) pause: Duration,
-    /// Whether the card says that it streams.
+    /// Whether the card declares streaming.
     pub(crate) streams: bool,
-    /// Whether it wants acknowledgements, and sends again until it has them.
+    /// Whether it asks for acknowledgements, and repeats messages until it gets them.
     pub(crate) resends: bool,
 }
 
-/// The messages with which an agent is told.
+/// Creates the messages for an agent.
 pub(crate) type Tell = fn(&Told) -> Vec<Vec<Part>>;
 
-/// What an agent can be told.
+/// The data that the messages can contain.
 pub(crate) struct Told {
     pub(crate) task: Value,
     pub(crate) details: ConnectionDetails,
@@ -79,7 +79,7 @@ impl Plan {
     }
 }
 
-/// A Green agent that runs.
+/// A running Green agent.
 pub(crate) struct Green {
     pub(crate) url: Url,
     pub(crate) agent: Arc<GreenAgent>,
@@ -89,15 +89,15 @@ pub(crate) struct GreenAgent {
     plan: Plan,
     episodes: Episodes,
     mcp: Url,
-    /// The ids that were acknowledged.
+    /// The acknowledged message ids.
     acknowledged: watch::Sender<BTreeSet<String>>,
-    /// How often messages were sent again.
+    /// The number of repeated messages.
     pub(crate) resent: Mutex<u32>,
-    /// What came besides requests and acknowledgements.
+    /// The received texts that are neither requests nor acknowledgements.
     pub(crate) heard: Mutex<Vec<String>>,
 }
 
-/// Serves an app on a port of its own.
+/// Serves an app on a free port.
 pub(crate) async fn serve(app: impl AsyncFnOnce(&Url) -> Router) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
@@ -106,7 +106,7 @@ pub(crate) async fn serve(app: impl AsyncFnOnce(&Url) -> Router) -> Url {
     url
 }
 
-/// Hosts one agent on a port of its own.
+/// Hosts one agent on a free port.
 pub(crate) async fn host(agent: Agent) -> Url {
     serve(async |url| {
         let host = Host::new(Arc::new(MemoryStore::new()), [agent]);
@@ -204,7 +204,7 @@ impl GreenAgent {
         vec![artifact, Update::state(TaskState::Completed)]
     }
 
-    /// Sends again what was not acknowledged, a few times.
+    /// Repeats messages that are not acknowledged, a few times.
     async fn resend(&self, task: &TaskHandle, sent: &[Message]) {
         let mut known = self.acknowledged.subscribe();
         for _ in 0..20 {

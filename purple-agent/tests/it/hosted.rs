@@ -56,7 +56,7 @@ impl Evaluator {
         self.ask(SendMessageRequest::new(message)).await
     }
 
-    /// Sends a message and does not wait for what comes of it.
+    /// Sends a message and does not wait for the task's result.
     async fn begin(&self, message: Message) -> Task {
         self.ask(SendMessageRequest::new(message).returning_immediately())
             .await
@@ -70,7 +70,7 @@ impl Evaluator {
     }
 }
 
-/// A completed task's answer is its artifact, and what another one says its status's message.
+/// Returns the artifact of a completed task, or the status message of any other task.
 fn said(task: &Task) -> String {
     let message = task.artifacts.iter().find_map(answer::message);
     let message = message.as_ref().or(task.status.message.as_ref());
@@ -146,7 +146,7 @@ async fn after_a_restart_the_agent_knows_what_the_task_says() {
     assert_eq!(ids, ["m-1", "m-after"]);
 }
 
-/// A policy that waits, inside of its turn, until so many messages have come.
+/// A policy that waits within its turn until this many messages have arrived.
 struct Patient(u64);
 
 #[async_trait]
@@ -157,7 +157,7 @@ impl Policy for Patient {
 
     async fn next(&mut self, situation: &Situation<'_>) -> Result<Action, PolicyError> {
         let inbox = situation.context.incoming_messages();
-        inbox.beyond(self.0 - 1).await;
+        inbox.wait_after(self.0 - 1).await;
         let text = format!("{} messages", inbox.newest());
         Ok(Action::Finish { text, data: None })
     }
@@ -185,7 +185,7 @@ async fn a_message_that_comes_during_the_work_goes_to_it() {
     assert_eq!(said(&ended), "2 messages");
 }
 
-/// The task when it has ended.
+/// Returns the task when it has ended.
 async fn ended(evaluator: &Evaluator, task: &Task) -> Task {
     use futures_util::StreamExt as _;
     let request = bridge_protocol::a2a::SubscribeToTaskRequest::new(task.id.as_str());
@@ -277,7 +277,7 @@ async fn an_evaluator_that_names_the_extension_gets_acknowledgements() {
     );
 }
 
-/// What AgentBeats' debate judge sent to its debaters, taken from the wire.
+/// A message of AgentBeats' debate judge to its debaters, recorded from the wire.
 const AGENTBEATS: &str = r#"{"id": "a1280a30-c8a7-4d72-8818-19e68d7892f4", "jsonrpc": "2.0", "method": "message/send",
     "params": {"configuration": {"acceptedOutputModes": [], "blocking": true}, "message": {"kind": "message",
     "messageId": "13e9dc2f80614ec1aa69f7c53319c4c6", "parts": [{"kind": "text",

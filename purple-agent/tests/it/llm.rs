@@ -1,10 +1,10 @@
-//! The policy `llm`, against stand-ins that hold it to the protocols.
+//! The policy `llm` against simulated servers that validate requests.
 
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client,
     connection::ConnectionDetails,
     context::{AgentContext, Settings},
@@ -43,7 +43,7 @@ pub(crate) const FIXTURES: [(Protocol, &str); 4] = [
     ),
 ];
 
-/// The sum of the numbers in a goal.
+/// Returns the sum of the numbers in a goal.
 fn sum(goal: &str) -> i64 {
     let words = goal.split(|c: char| !c.is_ascii_digit());
     words.filter_map(|word| word.parse::<i64>().ok()).sum()
@@ -87,7 +87,7 @@ async fn a_model_is_led_through_an_evaluation() {
 
 fn context() -> AgentContext {
     AgentContext::new(Settings {
-        allowed: Allowed::default(),
+        allowed: AllowList::default(),
         client: client::Options::default(),
         acknowledger: None,
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
@@ -98,7 +98,7 @@ fn made(settings: &Value) -> Box<dyn Policy> {
     policy::builtin("llm", settings).unwrap()()
 }
 
-/// Asks a policy once, in a situation in which there is one tool and nothing was done.
+/// Calls a policy once, in a situation with one tool and no steps.
 async fn ask(policy: &mut dyn Policy) -> Result<Action, PolicyError> {
     let tools = [Offered {
         tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
@@ -113,7 +113,7 @@ async fn ask(policy: &mut dyn Policy) -> Result<Action, PolicyError> {
     policy.next(&situation).await
 }
 
-/// What is asked of a model that answers in this way, and how often it was asked.
+/// Runs a policy against a server with these answers; returns its action and the number of requests.
 async fn asked(answers: Vec<Answer>, further: Value) -> (Result<Action, String>, usize) {
     let model = Model::start(Protocol::OpenAi, answers).await;
     let mut settings = model.settings();
@@ -275,7 +275,7 @@ async fn a_refused_name_of_the_limit_is_replaced_by_the_other() {
     assert!(requests[1].get("max_tokens").is_none());
 }
 
-/// Asks a policy until it has finished, with a result of this size for each call.
+/// Runs a policy until it finishes, with a result of this size for each call.
 async fn worked(settings: &Value, size: usize) -> Result<String, PolicyError> {
     let tools = [Offered {
         tool: Tool::new("look", "Looks", rmcp::model::JsonObject::new()),
@@ -385,7 +385,7 @@ async fn a_conversation_that_outgrows_the_context_is_made_shorter() {
     assert!(error.is_the_agents());
 }
 
-/// What an assistant that was told this does first.
+/// Returns the first action of an assistant.
 async fn assisted(settings: &Value, context: &AgentContext) -> Result<Action, PolicyError> {
     let situation = Situation {
         context,

@@ -1,4 +1,4 @@
-//! The package as its users see it.
+//! The integration tests of the crate.
 
 #[cfg(test)]
 mod asking;
@@ -37,5 +37,5 @@ mod scripted;
 mod sdk;
 #[cfg(test)]
 #[path = "../../../bridge/tests/it/venv.rs"]
-#[expect(dead_code, reason = "the other packages are for the bridge")]
+#[expect(dead_code, reason = "only the bridge's tests use the other packages")]
 mod venv;

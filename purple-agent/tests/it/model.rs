@@ -1,5 +1,4 @@
-//! Stand-ins for language models: they hold requests to their protocol as the real ones do, and play
-//! recorded answers back.
+//! Simulated model servers, which validate requests like the real ones and replay recorded answers.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -20,7 +19,7 @@ use crate::green::serve;
 
 pub(crate) const KEY: &str = "sk-test-0123456789";
 
-/// A protocol that a stand-in speaks.
+/// The API of a simulated server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Protocol {
     OpenAi,
@@ -30,7 +29,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// The setting that chooses it, where it is served, and what clients have as their base URL.
+    /// Returns the setting that selects the API, the path where it is served, and the base URL of its clients.
     fn places(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::OpenAi => ("openai", "/v1/chat/completions", "/v1"),
@@ -53,7 +52,7 @@ impl Protocol {
 /// One answer: status, headers, body.
 pub(crate) type Answer = (u16, Vec<(&'static str, &'static str)>, String);
 
-/// A stand-in that runs.
+/// A running simulated server.
 pub(crate) struct Model {
     pub(crate) base_url: Url,
     state: Arc<Told>,
@@ -81,8 +80,8 @@ impl Model {
         Self { base_url, state }
     }
 
-    /// The settings with which the policy `llm` asks it. The key comes from a variable that every test
-    /// has: what stands in it is the key that the stand-ins want.
+    /// Returns the settings with which the policy `llm` uses the server. The key is in an environment variable
+    /// that every test has, and the server requires the value of that variable.
     pub(crate) fn settings(&self) -> Value {
         let (provider, _, _) = self.state.protocol.places();
         json!({"provider": provider, "base_url": self.base_url, "model": "test-model", "longest_pause": 0.02})
@@ -93,7 +92,7 @@ impl Model {
     }
 }
 
-/// Answers that say that all is well.
+/// Returns recorded answers of a successful conversation.
 pub(crate) fn recorded(fixture: &str, sum: i64) -> Vec<Answer> {
     let fixture = fixture.replace("SUM", &sum.to_string());
     let answers: Vec<Value> = serde_json::from_str(&fixture).unwrap();
@@ -155,7 +154,8 @@ fn bearer(headers: &HeaderMap) -> Checked {
     }
 }
 
-/// Each call is answered once, and after it; a thought stands before what it led to.
+/// Validates a request: each call has exactly one result, which follows it, and reasoning precedes the item that
+/// it led to.
 fn responses(headers: &HeaderMap, request: &Value) -> Checked {
     bearer(headers)?;
     check(request["model"].is_string(), "missing model")?;
@@ -212,7 +212,7 @@ fn responses(headers: &HeaderMap, request: &Value) -> Checked {
     )
 }
 
-/// Roles take turns, and the calls of a model's content are answered in the next one, as many as there are.
+/// Validates a request: roles alternate, and all calls of a model's content are answered in the next content.
 fn gemini(headers: &HeaderMap, request: &Value) -> Checked {
     let key = headers.get("x-goog-api-key");
     if key.is_some_and(|key| key != KEY) {
@@ -240,7 +240,7 @@ fn gemini(headers: &HeaderMap, request: &Value) -> Checked {
         "systemInstruction has no parts",
     )?;
     let declared = list(&request["tools"][0], "functionDeclarations");
-    // ProtoJSON takes both spellings, and the vendor's SDK sends the second.
+    // ProtoJSON accepts both spellings, and the vendor's SDK sends the second.
     tools(declared, |tool| {
         let schema = tool.get("parametersJsonSchema");
         Some((tool, schema.or(tool.get("parameters_json_schema"))?))
@@ -398,7 +398,7 @@ fn anthropic(headers: &HeaderMap, request: &Value) -> Checked {
     )
 }
 
-/// A day from that of the first version on: the real one takes later ones too.
+/// Returns whether a version is a date from that of the first version on, as the real server requires.
 fn is_version(value: &HeaderValue) -> bool {
     let day = value.to_str().unwrap_or_default();
     let digits = |part: &str| part.chars().all(|c| c.is_ascii_digit());
@@ -418,7 +418,7 @@ fn later_versions_of_anthropics_protocol_are_taken() {
     }
 }
 
-/// Names have to be plain and each another one, and schemas an object's.
+/// Validates tools: names are plain and distinct, and schemas are of type object.
 fn tools<'a>(
     tools: &'a [Value],
     open: impl Fn(&'a Value) -> Option<(&'a Value, &'a Value)>,

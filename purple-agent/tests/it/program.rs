@@ -1,4 +1,4 @@
-//! The program, as it is run.
+//! Tests of the program `purple-agent`.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -22,7 +22,7 @@ fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a program to its end beside the servers of the test.
+/// Runs a program to its end while the servers of the test run.
 async fn output(mut command: Command) -> Output {
     let run = tokio::task::spawn_blocking(move || command.output().unwrap());
     run.await.unwrap()
@@ -172,7 +172,7 @@ async fn a_killed_agent_leaves_no_mcp_server_behind() {
     ended.await.unwrap();
 }
 
-/// A server that is ended when this is dropped.
+/// A server process that is killed when this is dropped.
 struct Server(Child);
 
 impl Drop for Server {

@@ -1,7 +1,7 @@
-//! The stand-ins for models are held to what the vendors' own SDKs understand: those ask them, and are let in only
-//! with a request as the stand-ins want it from us.
+//! Tests the simulated model servers with the vendors' own SDKs: the SDKs must understand the answers, and their
+//! requests must pass the same validation as ours.
 //!
-//! They are installed once, into a folder below `target/` that is used again.
+//! The SDKs are installed once, into a folder below `target/`.
 
 use std::process::Stdio;
 

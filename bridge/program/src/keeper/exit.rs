@@ -1,26 +1,26 @@
-//! How a process ended.
+//! The end of a process.
 
 use std::{fmt, os::unix::process::ExitStatusExt, process::ExitStatus};
 
 use nix::sys::signal::Signal;
 
-/// What shells add to a signal's number when they report it as an exit code.
+/// The number that shells add to a signal's number to report it as an exit code.
 const SIGNAL_BASE: i32 = 128;
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessExit {
-    /// It exited with this code.
+    /// The process exited with this code.
     Code(i32),
-    /// This signal ended it. A program that exits with 128 + N, as shells do for a child
-    /// that signal N ended, counts as ended by N.
+    /// A signal ended the process. A program that exits with 128 + N, as shells do for a child that signal N
+    /// ended, counts as ended by signal N.
     Signal(i32),
-    /// It is gone, or out of reach, and nobody could learn how it ended.
+    /// The process is gone or unreachable, and its end is not known.
     Unknown,
 }
 
 impl ProcessExit {
-    /// The exit code that says this, as shells write it.
+    /// Returns the exit code in the notation of shells.
     pub fn code(self) -> u8 {
         let code = match self {
             Self::Code(code) => code,

@@ -1,17 +1,16 @@
-//! The supervisor between a program and what it starts: nothing of that outlives it, and it does
-//! not outlive the program for longer than a stop takes.
+//! A supervisor process between a program and the processes that it starts. It ends those processes when the
+//! program ends, and then ends itself.
 //!
-//! A program that is killed cannot end what it started. So each child is started by this same program,
-//! run again as `__keep --grace-ms N -- CMD ARGS...`, whose standard input is a pipe from the
-//! program. Its end, which comes however the program ends, is the order to stop; before that the
-//! program can write the line `stop MILLISECONDS`, where 0 means to kill at once.
+//! A program that is killed cannot end its child processes. Therefore each child is started by a second instance
+//! of the same program, run as `__keep --grace-ms N -- CMD ARGS...`, whose standard input is a pipe from the
+//! program. The end of that pipe, which comes however the program ends, orders the supervisor to stop the child.
+//! The program can order it earlier with the line `stop MILLISECONDS`, where 0 means to kill at once.
 //!
-//! With `--streams` the child has the keeper's own standard streams, as an MCP server over stdio needs them.
-//! Then the end of its input is what tells the child to end; one that does not do so within the grace
-//! period is stopped.
+//! With `--streams` the child has the supervisor's own standard streams, which an MCP server over stdio needs. The
+//! end of its input then tells the child to end; if it does not end within the grace period, it is stopped.
 //!
-//! On Linux the keeper adopts orphans, so descendants that left the process group and the session
-//! are found too. On other systems only the process group is ended.
+//! On Linux the supervisor adopts orphaned processes, so it also finds descendants that left the process group and
+//! the session. On other systems only the process group is ended.
 
 mod exit;
 mod tree;
@@ -43,32 +42,33 @@ pub use self::{
 };
 use tree::Tree;
 
-/// The first argument that makes the program a keeper.
+/// The first argument that makes the program run as the supervisor.
 const KEEP: &str = "__keep";
 
-/// Gives the child the keeper's standard streams.
+/// The option that gives the child the supervisor's standard streams.
 const STREAMS: &str = "--streams";
 
-/// How often the tree is looked at again while it is being ended, beside at each death of a child.
+/// The interval at which the process tree is read again while it is being ended, in addition to each end of a
+/// child.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Nothing gets longer than this between SIGTERM and SIGKILL, whatever the keeper is told.
+/// The longest time between SIGTERM and SIGKILL, whatever grace period is requested.
 pub const LONGEST_GRACE: Duration = Duration::from_secs(3600);
 
-/// The keeper of this process, once there is one.
+/// The installed supervisor program of this process.
 static INSTALLED: OnceLock<Keeper> = OnceLock::new();
 
-/// The program that keeps others: one whose `main` calls [`main`].
+/// A program that can run as the supervisor: its `main` calls [`main`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keeper {
-    /// Where it is.
+    /// The path of the executable.
     pub program: PathBuf,
 }
 
 impl Keeper {
-    /// The running program itself, for those whose `main` does as [`Keeper`] says.
+    /// Returns the running program itself, if its `main` meets the condition of [`Keeper`].
     pub fn current_exe() -> io::Result<Self> {
-        // Unlike a path, this name still works when the program was rebuilt or removed meanwhile.
+        // Unlike the path of the file, this name stays valid when the program is rebuilt or removed.
         let program = if cfg!(target_os = "linux") {
             PathBuf::from("/proc/self/exe")
         } else {
@@ -77,18 +77,18 @@ impl Keeper {
         Ok(Self { program })
     }
 
-    /// Makes it the keeper of all that this process starts as [`Keeper::installed`] says; the first one stays.
+    /// Makes this the program that [`Keeper::installed`] returns; the first call wins.
     pub fn install(self) {
         let _ = INSTALLED.set(self);
     }
 
-    /// The keeper of this program, for code that is given none, such as a client of an MCP server.
+    /// Returns the installed program, for code that does not get one as an argument, such as an MCP client.
     pub fn installed() -> Option<&'static Self> {
         INSTALLED.get()
     }
 
-    /// A command that runs `program` with the command's standard streams, and ends all of it some time after
-    /// its standard input has ended: `grace` later with SIGTERM, and after `grace` once more with SIGKILL.
+    /// Returns a command that runs `program` with the command's standard streams. After the end of its standard
+    /// input all its processes are ended: with SIGTERM after `grace`, and with SIGKILL after `grace` once more.
     pub fn over_streams(&self, program: &OsStr, args: &[String], grace: Duration) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -99,24 +99,24 @@ impl Keeper {
     }
 }
 
-/// The `main` of a program that keeps what it starts: runs as a keeper when the command line says so, and
-/// otherwise installs itself as the keeper and runs `program`.
+/// The `main` function of a program with supervised children: runs as the supervisor if the command line says so;
+/// otherwise installs itself as the supervisor and runs `program`.
 pub fn main(program: impl FnOnce() -> ExitCode) -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|first| first == KEEP) {
         return keep(args);
     }
-    // Without a name for itself the program still runs, as one does that has no keeper.
+    // If the path of the executable is unknown, the program runs without a supervisor.
     if let Ok(keeper) = Keeper::current_exe() {
         keeper.install();
     }
     program()
 }
 
-/// Runs the keeper to its end. `args` is what follows [`KEEP`] on the command line.
+/// Runs the supervisor to its end. `args` are the arguments after [`KEEP`].
 ///
-/// The code is the child's own, or 128 + N if signal N ended it; 127 if there is no such program and 126
-/// if it cannot be run, as shells have it; 2 if the arguments are not those of a keeper.
+/// The exit code is the child's own, or 128 + N if signal N ended it; 127 if the program does not exist and 126 if
+/// it cannot be run, as in shells; 2 if the arguments are invalid.
 fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Some(order) = Order::parse(args) else {
         crate::errln!("usage: {KEEP} --grace-ms N [{STREAMS}] -- CMD ARGS...");
@@ -138,11 +138,11 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// What a keeper is told on its command line.
+/// The arguments of the supervisor.
 #[derive(Debug, PartialEq, Eq)]
 struct Order {
     grace: Duration,
-    /// Whether the child has the keeper's standard streams; otherwise orders come over standard input.
+    /// Whether the child has the supervisor's standard streams; otherwise orders arrive over standard input.
     streams: bool,
     command: OsString,
     args: Vec<OsString>,
@@ -170,7 +170,7 @@ impl Order {
 
 async fn supervise(order: &Order) -> io::Result<u8> {
     adopt_orphans()?;
-    // Listening comes before the start, so that no death of a child and no order is missed.
+    // The handlers are installed before the child starts, so that no end of a child and no order is missed.
     let mut orders = Orders::listen(order)?;
     let mut tree = Tree::new(start(order)?);
     let grace = loop {
@@ -185,14 +185,14 @@ async fn supervise(order: &Order) -> io::Result<u8> {
     Ok(tree.leader_exit().unwrap_or(ProcessExit::Unknown).code())
 }
 
-/// Whoever loses its parent below the keeper becomes the keeper's child, where it can be found.
+/// Makes this process the parent of orphaned descendants (`PR_SET_CHILD_SUBREAPER`), so that they can be found.
 fn adopt_orphans() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_child_subreaper(true)?;
     Ok(())
 }
 
-/// The tree reaps what is started here.
+/// The process tree reaps this child.
 fn start(order: &Order) -> io::Result<Pid> {
     let stdin = if order.streams {
         Stdio::inherit()
@@ -209,7 +209,8 @@ fn start(order: &Order) -> io::Result<Pid> {
         .map_err(io::Error::other)
 }
 
-/// SIGTERM to all, SIGKILL to what is left after the grace period, and again until nothing is left.
+/// Sends SIGTERM to all processes, and SIGKILL to the remaining ones after the grace period, repeatedly until none
+/// is left.
 async fn end(tree: &mut Tree, grace: Duration, orders: &mut Orders) {
     let mut deadline = Instant::now() + grace;
     while !tree.reap() && Instant::now() < deadline {
@@ -226,7 +227,7 @@ async fn end(tree: &mut Tree, grace: Duration, orders: &mut Orders) {
     }
 }
 
-/// Everything that wakes a keeper: orders to stop, and deaths of children.
+/// The events that wake the supervisor: orders to stop, and ends of children.
 struct Orders {
     grace: Duration,
     from_caller: mpsc::Receiver<Duration>,
@@ -235,7 +236,7 @@ struct Orders {
 }
 
 impl Orders {
-    /// From here on the keeper no longer dies of the signals that a terminal or a shutdown sends.
+    /// Installs the handlers. From here on, the signals of a terminal or a shutdown no longer end this process.
     fn listen(order: &Order) -> io::Result<Self> {
         let grace = order.grace;
         Ok(Self {
@@ -251,7 +252,7 @@ impl Orders {
         })
     }
 
-    /// The grace period of the next order to stop; `None` when a child died instead.
+    /// Returns the grace period of the next order to stop, or `None` when a child ended.
     async fn next(&mut self) -> Option<Duration> {
         let [terminate, interrupt, hangup, quit] = &mut self.stop;
         tokio::select! {
@@ -272,13 +273,13 @@ impl Orders {
     }
 }
 
-/// Waits for orders on a thread of its own, because nothing can interrupt what it waits for.
+/// Waits for orders on a separate thread, because the wait cannot be interrupted.
 fn listen_to_caller(grace: Duration, streams: bool) -> mpsc::Receiver<Duration> {
     let (sender, receiver) = mpsc::channel(4);
     std::thread::spawn(move || {
         if streams {
             wait_for_hangup();
-            // The child was told by the end of its input, and may end by itself.
+            // The end of the input told the child to end, and it may do so by itself.
             std::thread::sleep(grace);
         } else {
             let lines = io::stdin().lines().map_while(Result::ok);
@@ -288,21 +289,20 @@ fn listen_to_caller(grace: Duration, streams: bool) -> mpsc::Receiver<Duration> 
                 }
             }
         }
-        // The caller closed its end, or is gone: either way nobody wants the child any more.
+        // The program closed the pipe or has ended: either way the child is no longer needed.
         let _ = sender.blocking_send(grace);
     });
     receiver
 }
 
-/// Waits until nobody can write to standard input any more. What was written is the child's to read, and
-/// is not waited for.
+/// Waits until no process can write to standard input. It reads nothing, because the input is for the child.
 fn wait_for_hangup() {
     let stdin = io::stdin();
     let mut watched = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
     while let Ok(0) | Err(Errno::EINTR | Errno::EAGAIN) = poll(&mut watched, PollTimeout::NONE) {}
 }
 
-/// The line that orders a keeper to stop its child.
+/// Returns the line that orders the supervisor to stop its child.
 pub fn stop_line(grace: Duration) -> String {
     format!("stop {}\n", millis(grace))
 }
@@ -319,8 +319,8 @@ fn parse_millis(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(text.parse().ok()?).min(LONGEST_GRACE))
 }
 
-/// The arguments that make [`Keeper::program`] keep `argv`, with orders over standard input; `grace` is what
-/// holds when the caller is gone.
+/// Returns the arguments with which [`Keeper::program`] supervises `argv` and takes orders over standard input;
+/// `grace` applies when the program ends without an order.
 pub fn arguments(grace: Duration, argv: &[String]) -> Vec<String> {
     let own = [KEEP, "--grace-ms", &millis(grace), "--"].map(str::to_owned);
     own.into_iter().chain(argv.iter().cloned()).collect()

@@ -1,4 +1,4 @@
-//! The processes below a keeper: its child, what that started, and the orphans that came back to it.
+//! The processes below the supervisor: its child, the child's descendants, and adopted orphans.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -13,23 +13,22 @@ use nix::{
 
 use super::exit::ProcessExit;
 
-/// How long killing goes on before what is left is given up: only a process that hangs in the
-/// kernel lives through it.
+/// The time after which killing is given up. Only a process that hangs in the kernel survives that long.
 pub const KILL_LIMIT: Duration = Duration::from_secs(10);
 
-/// Everything that runs below the current process, whose only direct child at first is the leader.
+/// All processes below the current process, whose only direct child at first is the leader.
 ///
-/// It reaps every child of this process, so nothing else here may wait for children.
+/// It reaps every child of this process, so no other code in it may wait for children.
 #[derive(Debug)]
 pub(super) struct Tree {
     leader: Pid,
     exit: Option<ProcessExit>,
-    /// Whom SIGTERM has reached already: a second one makes some programs skip their cleaning up.
+    /// The processes that were sent SIGTERM. A second SIGTERM makes some programs skip their cleanup.
     told: BTreeSet<i32>,
 }
 
 impl Tree {
-    /// The tree whose leader is the child `leader`, which leads a process group of its own.
+    /// Creates the tree of the child `leader`, which leads its own process group.
     pub(super) fn new(leader: Pid) -> Self {
         Self {
             leader,
@@ -38,19 +37,19 @@ impl Tree {
         }
     }
 
-    /// How the leader ended, once it has.
+    /// Returns how the leader ended, once it has ended.
     pub(super) fn leader_exit(&self) -> Option<ProcessExit> {
         self.exit
     }
 
-    /// Reaps whatever has ended; whether nothing is left.
+    /// Reaps all ended processes, and returns whether none is left.
     pub(super) fn reap(&mut self) -> bool {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) => return false,
                 Ok(status) => self.note(status),
                 Err(Errno::ECHILD) => return !self.group_lives_unseen(),
-                // A child killed by a real-time signal: it is reaped, but nix cannot name its end.
+                // A real-time signal killed a child: the child is reaped, but nix cannot represent the signal.
                 Err(Errno::EINVAL | Errno::EINTR) => {}
                 Err(_) => return false,
             }
@@ -68,7 +67,7 @@ impl Tree {
         }
     }
 
-    /// Sends SIGTERM, once to each process; call it again to reach those that appeared since.
+    /// Sends SIGTERM, once to each process. Call it again to reach new processes.
     pub(super) fn terminate(&mut self) {
         let by_group = self.told.insert(self.leader.as_raw())
             && self.group_is_ours()
@@ -81,41 +80,43 @@ impl Tree {
         }
     }
 
-    /// Sends SIGKILL to all that is there now; call it again until [`Tree::reap`] finds nothing left,
-    /// because what is killed may have started something in the meantime.
+    /// Sends SIGKILL to all current processes. Call it again until [`Tree::reap`] finds none left, because a
+    /// killed process may have started another one before.
     pub(super) fn kill(&self) {
         if self.group_is_ours() {
-            // A group whose members have all ended is what was wanted.
+            // The group may have no members left.
             let _ = killpg(self.leader, Signal::SIGKILL);
         }
         kill_descendants(Pid::this());
     }
 
-    /// Once the leader is reaped its number may become someone else's group. Linux finds the rest
-    /// without the group; elsewhere the group is all there is to hold on to.
+    /// Returns whether the leader's process group still belongs to this tree. Once the leader is reaped, another
+    /// process may get its number. Linux finds the rest without the group; on other systems only the group can be
+    /// used.
     fn group_is_ours(&self) -> bool {
         self.exit.is_none() || cfg!(not(target_os = "linux"))
     }
 
-    /// Without orphans coming back to the keeper, members of the group can live on that are not its children.
+    /// Returns whether the process group has members that are not children of this process, which is possible
+    /// where orphans are not adopted.
     fn group_lives_unseen(&self) -> bool {
         cfg!(not(target_os = "linux")) && killpg(self.leader, None).is_ok()
     }
 }
 
-/// Sends SIGKILL to everything below `root`, not to `root` itself.
+/// Sends SIGKILL to all processes below `root`, but not to `root`.
 pub fn kill_descendants(root: Pid) {
     for pid in descendants(root) {
         send(pid, Signal::SIGKILL);
     }
 }
 
-/// Whom a signal does not reach has ended in the meantime.
+/// Sends a signal; a process that cannot be reached has already ended.
 fn send(pid: Pid, signal: Signal) {
     let _ = kill(pid, signal);
 }
 
-/// Every living process below `root`, whatever its group and session.
+/// Returns all living processes below `root`, whatever their group and session.
 #[cfg(target_os = "linux")]
 fn descendants(root: Pid) -> Vec<Pid> {
     let stats = std::fs::read_dir("/proc")
@@ -132,16 +133,16 @@ fn descendants(root: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Elsewhere there is no `/proc` to walk: the process group is all that is ended.
+/// Returns nothing, because there is no `/proc` on other systems: only the process group is ended.
 #[cfg(not(target_os = "linux"))]
 fn descendants(_root: Pid) -> Vec<Pid> {
     Vec::new()
 }
 
-/// Reads `/proc/PID/stat`; `None` for a zombie, which nothing can end any further.
+/// Reads `/proc/PID/stat`; returns `None` for a zombie, which has already ended.
 #[cfg(any(target_os = "linux", test))]
 fn living_pid_and_parent(stat: &str) -> Option<(i32, i32)> {
-    // The name in brackets may itself hold blanks and brackets, so the last one ends it.
+    // The name in brackets may itself contain spaces and brackets, so the last bracket ends it.
     let (head, tail) = stat.rsplit_once(')')?;
     let pid = head.split_once(' ')?.0.parse().ok()?;
     let mut fields = tail.split_whitespace();

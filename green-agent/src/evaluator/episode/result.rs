@@ -1,6 +1,6 @@
 //! What came of an episode, as the artifact `Result` says it.
 
-use mcp_tools::episodes::{Ended, Outcome};
+use mcp_tools::episodes::{EndReason, Outcome};
 use serde_json::{Value, json};
 
 use super::{evaluator_calls::Participant, running::RunningEpisode};
@@ -50,12 +50,12 @@ pub(super) fn verdict(
 
 fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<String> {
     let why = match outcome.ended {
-        Ended::Submitted => return None,
-        Ended::StepLimit => format!("it took more than {} steps", outcome.steps),
-        Ended::TimeLimit => "its time was over".to_owned(),
+        EndReason::Submitted => return None,
+        EndReason::StepLimit => format!("it took more than {} steps", outcome.steps),
+        EndReason::TimeLimit => "its time was over".to_owned(),
         // It is told before as the environment's fault.
-        Ended::EnvironmentFailed => "the environment broke".to_owned(),
-        Ended::Closed => match participant {
+        EndReason::EnvironmentFailed => "the environment broke".to_owned(),
+        EndReason::Closed => match participant {
             Some(Participant { state, text, .. }) if text.is_empty() => {
                 format!("it ended: {state}")
             }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use mcp_tools::{
     connection::{ConnectionDetails, Transport},
     environments::{Environment, Score},
-    episodes::{Ended, Episodes, Limits, Opened, Outcome},
+    episodes::{EndReason, Episodes, Limits, Opened, Outcome},
     secret::Secret,
 };
 
@@ -141,7 +141,7 @@ fn nothing() -> Outcome {
     Outcome {
         score: Score::nothing(),
         steps: 0,
-        ended: Ended::Closed,
+        ended: EndReason::Closed,
         fault: None,
         trace: Vec::new(),
     }

@@ -1,6 +1,6 @@
 //! A participant that is one of the purple agent's own policies: `policy`, `settings` and `allow`.
 
-use mcp_tools::allowed::Allowed;
+use mcp_tools::allow_list::AllowList;
 use purple_agent::policy::{BUILTINS, SettingsError, builtin, builtin_name};
 use serde_json::{Map, Value};
 
@@ -21,7 +21,7 @@ pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy>
     let name = name?;
     Some(Policy {
         settings: read_settings(&name, chosen, settings.as_ref())?,
-        allow: allow.map_or(Some(Allowed::default()), |node| allowed(&node))?,
+        allow: allow.map_or(Some(AllowList::default()), |node| allowed(&node))?,
         tools,
         name,
     })
@@ -48,7 +48,7 @@ fn read_settings(
     }
 }
 
-fn allowed(node: &Node<'_>) -> Option<Allowed> {
+fn allowed(node: &Node<'_>) -> Option<AllowList> {
     let settings = Value::Object(node.table()?.json());
     match serde_json::from_value(settings) {
         Ok(allowed) => Some(allowed),

@@ -1,4 +1,4 @@
-//! One episode, until it has ended.
+//! Serves one episode until it has ended.
 
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
@@ -12,23 +12,23 @@ use url::Url;
 use super::listening::{serve_to_the_end, settings, stopped};
 use crate::{
     environments::{self, BUILTINS},
-    episodes::{Ended, Episodes, Limits, Outcome},
+    episodes::{EndReason, Episodes, Limits, Outcome},
     server,
 };
 
-/// What is worked in, and for how long.
+/// The flags that choose the environment and its limits.
 #[derive(Debug, Args)]
 pub(super) struct EpisodeFlags {
-    /// The environment that is worked in
+    /// The environment to serve
     #[arg(long, value_name = "NAME", value_parser = environment_names())]
     environment: Option<String>,
-    /// What the environment is made from: the same seed gives the same one
+    /// The seed of the environment; the same seed creates the same environment
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// How many calls of its tools may be made
+    /// The largest number of calls of the environment's tools
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().steps)]
     steps: u32,
-    /// How long the episode may take, such as 90s or 5m
+    /// The time limit of the episode, such as 90s or 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     time: Duration,
 }
@@ -63,25 +63,28 @@ impl EpisodeFlags {
         let url = Url::parse(&format!("http://{address}{}", settings.path))?;
         let app = server::router(episodes.clone(), settings);
 
-        // Whoever is told the address may stop the program at once.
+        // The signal handler is installed first, because a client that reads the printed address may stop the
+        // program at once.
         let stop = stop_signal()?;
         outln!("{:#}", opened.details(url).to_mcp_servers());
         errln!("listening on http://{address}");
         let outcome = serve_to_the_end(listener, app, ended(&episodes, &opened.id, stop)).await?;
         outln!("{:#}", json!({"outcome": outcome}));
         Ok(match outcome.ended {
-            // Whoever stopped it did not ask whether the goal was reached.
-            Ended::Closed => Exit::Passed,
-            Ended::Submitted | Ended::StepLimit | Ended::TimeLimit if outcome.score.success => {
+            // A stopped episode has no result to judge.
+            EndReason::Closed => Exit::Passed,
+            EndReason::Submitted | EndReason::StepLimit | EndReason::TimeLimit
+                if outcome.score.success =>
+            {
                 Exit::Passed
             }
-            Ended::Submitted | Ended::StepLimit | Ended::TimeLimit => Exit::Failed,
-            Ended::EnvironmentFailed => Exit::Infrastructure,
+            EndReason::Submitted | EndReason::StepLimit | EndReason::TimeLimit => Exit::Failed,
+            EndReason::EnvironmentFailed => Exit::Infrastructure,
         })
     }
 }
 
-/// Waits for the episode's end, which a signal brings about too.
+/// Waits until the episode ends; a signal ends it too.
 async fn ended(episodes: &Episodes, id: &str, stop: watch::Receiver<bool>) -> io::Result<Outcome> {
     let outcome = tokio::select! {
         outcome = episodes.finished(id) => outcome,

@@ -1,4 +1,4 @@
-//! Serving over HTTP until something is over, or until Ctrl-C or SIGTERM.
+//! Serves over HTTP until the work is done, or until Ctrl-C or SIGTERM.
 
 use std::{future::Future, io, net::SocketAddr};
 
@@ -8,20 +8,21 @@ use tokio::{net::TcpListener, sync::watch, try_join};
 
 use crate::server::ServerSettings;
 
-/// Comes when the program is asked to stop.
+/// Waits until the program is asked to stop.
 pub(super) async fn stopped(mut stop: watch::Receiver<bool>) {
-    // Whoever listens for signals does so as long as the program runs.
+    // The sender lives as long as the program, so this wait cannot fail.
     let _ = stop.wait_for(|stopped| *stopped).await;
 }
 
-/// It may also be reached by the address that it was told to listen on.
+/// Returns server settings that also accept the listen address as the `Host`.
 pub(super) fn settings(address: SocketAddr) -> ServerSettings {
     let mut settings = ServerSettings::default();
     settings.allowed_hosts.push(address.ip().to_string());
     settings
 }
 
-/// Serves until the end; then open requests get a moment to be answered, since the last result is among them.
+/// Serves until `end` completes. Open requests then get a short time to be answered, because the last result is
+/// among them.
 pub(super) async fn serve_to_the_end<T>(
     listener: TcpListener,
     app: Router,

@@ -1,4 +1,4 @@
-//! `mcp-tools serve`: one episode, until it has ended; or tools, until they are not needed any more.
+//! `mcp-tools serve`: serves one episode until it has ended, or tools until the program is stopped.
 
 mod episode;
 mod listening;
@@ -14,11 +14,11 @@ use tools::ToolFlags;
 
 /// Serve one episode until it has ended, or tools for other agents, until Ctrl-C or SIGTERM
 ///
-/// Standard output has the connection details and, after an episode's end, the outcome: JSON both.
+/// Prints the connection details on standard output and, when an episode has ended, its outcome; both as JSON.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").args(["environment", "tools"]).required(true))]
 pub(super) struct Serve {
-    /// Where to listen; port 0 picks a free one
+    /// The address to listen on; port 0 picks a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Tools for other agents, until they are not needed any more.
+//! Serves tools for other agents until the program is stopped.
 
 use std::{env, error::Error, net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::listening::{serve_to_the_end, settings, stopped};
 use crate::{
-    agents::{Agents, AgentsSettings, Credential, StandIn},
-    allowed::Allowed,
+    agents::{Agents, AgentsSettings, Credential, SiteOverride},
+    allow_list::AllowList,
     cli::target,
     client,
     connection::ConnectionDetails,
@@ -22,46 +22,47 @@ use crate::{
     tools::{self, Tool, WebSearch},
 };
 
-/// The server's name in connection details.
+/// The name of the server in connection details.
 const NAME: &str = "tools";
 
-/// Which tools are served, and what they may do.
+/// The flags that choose the tools and their settings.
 #[derive(Debug, Args)]
 pub(super) struct ToolFlags {
-    /// Tools that are served; the bearer token is that of MCP_TOKEN, or else a new one
+    /// The tools to serve; the bearer token is read from MCP_TOKEN, or is new and random if that is not set
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Vec<Tools>,
-    /// The index that web-search looks in: TOML or JSON, a list `sites` of url, title, description, keywords
+    /// The index that web-search reads: a TOML or JSON file with a list `sites` of url, title, description,
+    /// keywords
     #[arg(long, value_name = "FILE")]
     sites: Option<PathBuf>,
-    /// The instance of SearXNG that web-search asks; it has to give JSON (search.formats in its settings.yml)
+    /// The SearXNG instance that web-search queries; its settings.yml must list json under search.formats
     #[arg(long, value_name = "URL")]
     searxng: Option<Url>,
-    /// A site that is reached somewhere else, such as https://club.example=http://127.0.0.1:9020
+    /// Send requests for a site to another address, such as https://club.example=http://127.0.0.1:9020
     #[arg(long, value_name = "SITE=URL")]
-    stand_in: Vec<StandIn>,
-    /// The environment variable with the bearer token for a host, or with its secret for a header
+    stand_in: Vec<SiteOverride>,
+    /// Send a credential to a host: the environment variable that has its bearer token, or its secret for a header
     #[arg(long, value_name = "HOST=[HEADER:]VARIABLE")]
     credential: Vec<String>,
-    /// Let agents be reached on this machine and in private networks
+    /// Allow agents on this machine and in private networks
     #[arg(long)]
     allow_private: bool,
-    /// Speak over standard input and output, to whoever starts this program
+    /// Serve over standard input and output instead of HTTP
     #[arg(long, conflicts_with = "listen")]
     stdio: bool,
 }
 
-/// Tools by the name of what they are for.
+/// The groups of tools that can be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Tools {
-    /// discover_a2a_agent_capabilities and invoke_a2a_agent_skill
+    /// The tools discover_a2a_agent_capabilities and invoke_a2a_agent_skill
     A2a,
-    /// web_search, in the index that --sites names and by the search engine that --searxng names
+    /// The tool web_search, which reads the index of --sites and queries the search engine of --searxng
     WebSearch,
 }
 
 impl ToolFlags {
-    /// Whether there are any to be served.
+    /// Returns whether any tools were chosen.
     pub(super) fn any(&self) -> bool {
         !self.tools.is_empty()
     }
@@ -90,7 +91,7 @@ impl ToolFlags {
         let credentials: Result<Vec<_>, _> = self.credential.iter().map(read).collect();
         Ok(AgentsSettings {
             credentials: credentials.map_err(|error| format!("--credential: {error}"))?,
-            stand_ins: self.stand_in.clone(),
+            overrides: self.stand_in.clone(),
             allow_private: self.allow_private,
             ..AgentsSettings::default()
         })
@@ -114,10 +115,10 @@ impl ToolFlags {
     }
 }
 
-/// What tools look at that belong to nobody's conversation.
+/// Returns an empty context: these tools belong to no agent's conversation.
 fn context() -> AgentContext {
     AgentContext::new(Settings {
-        allowed: Allowed::default(),
+        allowed: AllowList::default(),
         client: client::Options::default(),
         acknowledger: None,
         clock: Arc::new(Timestamp::now),
@@ -144,7 +145,8 @@ async fn over_http(server: ToolServer, address: SocketAddr) -> Result<Exit, Box<
     let details = ConnectionDetails::http(NAME, url).with_bearer(&token);
     let app = server.router(&token, settings);
 
-    // Whoever is told the address may stop the program at once.
+    // The signal handler is installed first, because a client that reads the printed address may stop the program
+    // at once.
     let stop = stop_signal()?;
     outln!("{:#}", details.to_mcp_servers());
     errln!("listening on http://{address}");

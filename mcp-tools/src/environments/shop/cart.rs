@@ -1,4 +1,4 @@
-//! What is in the cart, and what it costs.
+//! The shopping cart and its total.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::catalogue::Product;
 
-/// What every order costs beside its products.
+/// The shipping cost of every order, in cents.
 const SHIPPING: u32 = 450;
 
-/// Products by their ids.
+/// The products in the cart, by their ids.
 #[derive(Debug, Default)]
 pub(super) struct Cart(BTreeMap<String, Line>);
 
@@ -39,12 +39,12 @@ impl Cart {
         self.0.is_empty()
     }
 
-    /// How many of a product are in it.
+    /// Returns the quantity of a product in the cart.
     pub(super) fn quantity(&self, id: &str) -> u32 {
         self.0.get(id).map_or(0, |line| line.quantity)
     }
 
-    /// Makes a product's quantity this; 0 takes it out. It is never more than its stock.
+    /// Sets the quantity of a product, at most its stock; 0 removes it.
     pub(super) fn set(&mut self, product: &Product, quantity: u32) {
         if quantity == 0 {
             self.0.remove(&product.id);
@@ -67,13 +67,13 @@ impl Cart {
         if self.is_empty() { 0 } else { SHIPPING }
     }
 
-    /// The price of it all, with shipping.
+    /// Returns the total price in cents, shipping included.
     pub(super) fn total(&self) -> u32 {
         self.content().map(Line::price).sum::<u32>() + self.shipping()
     }
 }
 
-/// What an order of one product costs.
+/// Returns the cost of an order of one product, in cents.
 pub(super) fn total_of(price: u32, quantity: u32) -> u32 {
     price * quantity + SHIPPING
 }

@@ -1,4 +1,4 @@
-//! What the shop sells.
+//! The products of the shop.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ const KINDS: [&str; 5] = ["mug", "lamp", "scarf", "notebook", "backpack"];
 const COLOURS: [&str; 4] = ["red", "blue", "green", "black"];
 const STYLES: [&str; 3] = ["plain", "striped", "large"];
 
-/// One thing that is sold.
+/// One product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Product {
     pub(super) id: String,
@@ -28,12 +28,12 @@ impl Product {
         self.words().join(" ")
     }
 
-    /// As a search shows it.
+    /// Returns the product as a search result.
     pub(super) fn shown(&self) -> Value {
         json!({"product": self.id, "name": self.name(), "price_cents": self.price})
     }
 
-    /// As it is shown when it is asked for.
+    /// Returns the product with its stock, as `show_product` returns it.
     pub(super) fn with_stock(&self) -> Value {
         json!({
             "product": self.id,
@@ -46,7 +46,7 @@ impl Product {
     }
 }
 
-/// All of it: each kind in each colour in each style, in no order.
+/// All products: each kind in each colour and style, in random order.
 #[derive(Debug)]
 pub(super) struct Catalogue(Vec<Product>);
 
@@ -65,7 +65,8 @@ impl Catalogue {
         Self(products)
     }
 
-    /// Those whose names have all the words, or their beginnings, or plurals that end in s.
+    /// Returns the products whose names have all words of the query, or words that begin with them. A plural `s`
+    /// is ignored.
     pub(super) fn search(&self, query: &str) -> Vec<&Product> {
         let query = query.to_lowercase();
         let fits = |product: &&Product| {
@@ -79,12 +80,12 @@ impl Catalogue {
         self.0.iter().find(|product| product.id == id)
     }
 
-    /// Any product.
+    /// Returns a random product.
     pub(super) fn any(&self, rng: &mut SeededRng) -> &Product {
         rng.one_of(&self.0)
     }
 
-    /// Those of a kind and a colour, the cheapest first.
+    /// Returns the products of a kind and a colour, the cheapest first.
     pub(super) fn alike(&mut self, kind: &str, colour: &str) -> Vec<&mut Product> {
         let fits = |product: &&mut Product| product.kind == kind && product.colour == colour;
         let mut alike: Vec<&mut Product> = self.0.iter_mut().filter(fits).collect();
@@ -93,12 +94,12 @@ impl Catalogue {
     }
 }
 
-/// Whether a word of a name is what a searched word means.
+/// Returns whether a word of a product's name matches a searched word.
 fn alike(own: &str, searched: &str) -> bool {
     own.starts_with(searched) || searched.strip_suffix('s') == Some(own)
 }
 
-/// A kind in a colour: each style has another price, and no two the same.
+/// Creates the products of a kind in a colour, one per style, with distinct prices.
 fn styles(rng: &mut SeededRng, kind: &'static str, colour: &'static str) -> Vec<Product> {
     let mut styles = STYLES;
     rng.shuffle(&mut styles);

@@ -1,10 +1,11 @@
-//! Several steps: find what the shopping list asks for, put it into the cart, say where it goes, confirm.
+//! A multi-step environment: the agent finds the products on a shopping list, adds them to the cart, sets the
+//! address, and confirms the order.
 //!
-//! It can be failed by the wrong product, the wrong quantity, too high a price, the wrong address, and by
-//! not confirming. A shop with no traps would only test whether tools can be called: here the cheapest
-//! product that fits is short of stock, which only `show_product` tells, and the dearest is over budget.
+//! The agent can fail by the wrong product, quantity, price or address, and by not confirming. The shop has traps,
+//! because otherwise it would only test whether the agent can call tools: the cheapest product that fits is short
+//! of stock, which only `show_product` shows, and the most expensive one is over budget.
 //!
-//! Prices are whole cents.
+//! Prices are in whole cents.
 
 mod cart;
 mod catalogue;
@@ -21,7 +22,7 @@ use cart::Cart;
 use catalogue::{Catalogue, Product};
 use order::ShoppingList;
 
-/// How many products one page of a search shows.
+/// The number of products on one page of search results.
 const PAGE: usize = 5;
 
 /// A shop with a shopping list.
@@ -35,7 +36,7 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// A catalogue and a shopping list that can be fulfilled from it.
+    /// Creates a catalogue, and a shopping list that can be fulfilled from it.
     pub fn new(seed: u64) -> Self {
         let mut rng = SeededRng::new(seed);
         let mut catalogue = Catalogue::new(&mut rng);
@@ -119,7 +120,7 @@ impl Shop {
         Ok(self.shown())
     }
 
-    /// Without a quantity all of them go.
+    /// Removes a product from the cart; all of it, if no quantity is given.
     fn remove(&mut self, mut arguments: Arguments) -> Result<Value, StepError> {
         let product = self.product(&mut arguments)?.clone();
         let quantity = quantity(&mut arguments)?;
@@ -150,7 +151,7 @@ impl Shop {
         Ok(self.shown())
     }
 
-    /// The cart as it stands.
+    /// Returns the content of the cart as JSON.
     fn shown(&self) -> Value {
         json!({
             "lines": self.cart.lines(),
@@ -167,7 +168,7 @@ impl Shop {
     }
 }
 
-/// A quantity from 1 on.
+/// Reads an optional quantity of at least 1.
 fn quantity(arguments: &mut Arguments) -> Result<Option<u32>, FieldError> {
     let Some(said) = arguments.optional::<i32>("quantity")? else {
         return Ok(None);
@@ -178,7 +179,7 @@ fn quantity(arguments: &mut Arguments) -> Result<Option<u32>, FieldError> {
     }
 }
 
-/// Why a step could not be done.
+/// The reason why a step is not possible.
 #[derive(Debug, thiserror::Error)]
 enum StepError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! What is to be ordered, and how an order compares with it.
+//! The shopping list, and the comparison of an order with it.
 
 use serde_json::{Map, Value, json};
 
@@ -10,20 +10,20 @@ use crate::environments::{Score, rng::SeededRng};
 
 const STREETS: [&str; 4] = ["Harbour Street", "Mill Lane", "Station Road", "Orchard Way"];
 
-/// What is to be bought.
+/// The product, quantity, budget and address that the agent is asked for.
 #[derive(Debug)]
 pub(super) struct ShoppingList {
     pub(super) kind: &'static str,
     pub(super) colour: &'static str,
     pub(super) quantity: u32,
-    /// In cents, shipping included.
+    /// The budget in cents, shipping included.
     budget: u32,
     pub(super) address: String,
 }
 
 impl ShoppingList {
-    /// Asks for what the catalogue has, and sets the traps: of the three products that fit, the cheapest
-    /// is made short of stock, and the budget ends below the dearest.
+    /// Chooses products from the catalogue and sets the traps: of the three products that fit, the cheapest gets
+    /// too little stock, and the budget is below the price of the most expensive.
     pub(super) fn new(rng: &mut SeededRng, catalogue: &mut Catalogue) -> Self {
         let wanted = catalogue.any(rng);
         let (kind, colour) = (wanted.kind, wanted.colour);
@@ -70,8 +70,8 @@ impl ShoppingList {
     }
 }
 
-/// A confirmed order is worth a quarter for each of the right products, the right quantity, a total
-/// within the budget, and the right address. One that was not confirmed is worth nothing.
+/// Scores an order. A confirmed order gets a quarter each for the right products, the right quantity, a total
+/// within the budget, and the right address. An unconfirmed order gets nothing.
 pub(super) fn score(
     list: &ShoppingList,
     cart: &Cart,
@@ -108,7 +108,7 @@ pub(super) fn score(
     }
 }
 
-/// Whether two addresses are the same place: spaces and capitals do not matter.
+/// Returns whether two addresses are equal, ignoring whitespace and case.
 fn same(one: &str, other: &str) -> bool {
     let words = |text: &str| {
         text.to_lowercase()

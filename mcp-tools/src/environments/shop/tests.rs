@@ -1,8 +1,8 @@
-//! Ways to fulfil a shopping list, and ways to fail it.
+//! Orders that fulfil a shopping list, and orders that fail it.
 
 use super::*;
 
-/// A shop and the ids of the three products that are asked for, the cheapest first.
+/// Returns a shop and the ids of the three products that fit, the cheapest first.
 fn shop() -> (Shop, [String; 3]) {
     let mut shop = Shop::new(7);
     let (kind, colour) = (shop.list.kind, shop.list.colour);
@@ -25,7 +25,7 @@ fn refused(shop: &mut Shop, tool: &str, arguments: &Value) -> String {
     error.to_string()
 }
 
-/// Puts products into the cart, sends them somewhere, confirms.
+/// Adds products to the cart, sets the address, and confirms.
 fn order(shop: &mut Shop, products: &[(&str, u32)], address: &str) {
     for (product, quantity) in products {
         let arguments = json!({"product": product, "quantity": quantity});
@@ -36,7 +36,7 @@ fn order(shop: &mut Shop, products: &[(&str, u32)], address: &str) {
     done(shop, "confirm_order", &total);
 }
 
-/// What the score says is not as it should be.
+/// Returns the criteria of the score that are not met.
 fn failed(shop: &Shop) -> Vec<String> {
     let details = shop.worth().details;
     let failed = details.iter().filter(|(_, met)| **met == json!(false));
@@ -56,7 +56,7 @@ fn the_list_can_be_fulfilled_for_every_seed() {
     }
 }
 
-/// Products with their quantities, an address, and what is wrong with them.
+/// The products with their quantities, the address, and the criteria that are not met.
 type Case<'a> = (&'a [(&'a str, u32)], &'a str, &'a [&'a str]);
 
 #[test]

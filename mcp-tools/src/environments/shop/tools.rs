@@ -1,4 +1,4 @@
-//! What the shop's tools are called and take.
+//! The names and arguments of the shop's tools.
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ pub(super) const SHOW_CART: &str = "show_cart";
 pub(super) const SET_ADDRESS: &str = "set_address";
 pub(super) const CONFIRM_ORDER: &str = "confirm_order";
 
-/// Whether a tool changes the order, which a confirmed one does not allow.
+/// Returns whether a tool changes the order; such calls are refused once the order is confirmed.
 pub(super) fn changes(tool: &str) -> bool {
     [ADD_TO_CART, REMOVE_FROM_CART, SET_ADDRESS, CONFIRM_ORDER].contains(&tool)
 }

@@ -1,4 +1,4 @@
-//! What is asked of agents, and what becomes of it.
+//! Tests of calls of agents' skills.
 
 use mcp_tools::{
     agents::{AgentsSettings, Credential},
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Agent, INVOKE, Tools, settings, weather};
 
-/// A task of 0.3 in the envelope of JSON-RPC.
+/// Returns a task of 0.3 in a JSON-RPC envelope.
 fn task(state: &str, said: &str) -> Value {
     let message = json!({
         "kind": "message", "role": "agent", "messageId": "m", "parts": [{"kind": "text", "text": said}],
@@ -68,7 +68,7 @@ async fn a_question_is_answered_in_the_same_task() {
     ];
     let agent = Agent::start(weather(), answers).await;
     let tools = Tools::with(settings());
-    // Models write objects as texts, and leave the wrapper out.
+    // Models write objects as strings, and omit the wrapper argument.
     let request = json!({
         "task_base_url": agent.url, "skill_id": "now", "parameters": "{\"city\": \"Rome\"}",
     });
@@ -119,7 +119,7 @@ async fn how_a_task_stands_is_a_status() {
     }
 }
 
-/// Only the operator can give it.
+/// Only the operator can give the credential.
 #[tokio::test]
 async fn a_missing_credential_is_asked_for() {
     for (status, told) in [(401, "auth_required"), (403, "error"), (500, "error")] {

@@ -1,18 +1,18 @@
-//! The document of the football club: its card, its request, its result, word for word.
+//! The football club of the document: its card, request and result, verbatim.
 
 use mcp_tools::agents::AgentsSettings;
 use serde_json::{Value, json};
 
 use super::{Agent, Tools, settings};
 
-/// What the document of the club shows, as it stands there.
+/// Returns an example of the document, verbatim.
 fn golden(name: &str) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../snapshots/wire/club");
     let text = std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-/// The card of the document at an address of this machine.
+/// Returns the document's card with a local address.
 fn club() -> Value {
     let mut card = golden("agent-card");
     card["base_url"] = json!("HERE");
@@ -52,7 +52,7 @@ async fn the_documents_card_gives_the_documents_result() {
     for key in ["id", "name", "description"] {
         assert_eq!(skill[key], shown[key]);
     }
-    // The document words the description of the parameter differently in its card and in its result.
+    // The document's description of the parameter differs between its card and its result.
     assert_eq!(
         skill["parameters_schema"]["required"],
         shown["parameters_schema"]["required"]
@@ -92,7 +92,7 @@ async fn a_site_is_reached_where_somebody_stands_in_for_it() {
     let agent = Agent::start(golden("agent-card"), vec![completed(&golden("result"))]).await;
     let stand_in = format!("https://urmstontownjfc.co.uk={}", agent.url);
     let tools = Tools::with(AgentsSettings {
-        stand_ins: vec![stand_in.parse().unwrap()],
+        overrides: vec![stand_in.parse().unwrap()],
         ..AgentsSettings::default()
     });
     let found = tools.discover("https://urmstontownjfc.co.uk").await;

@@ -1,4 +1,4 @@
-//! Agents that are not there, or not to be reached.
+//! Tests of agents that do not exist or cannot be reached.
 
 use axum::{Router, http::StatusCode};
 use mcp_tools::agents::AgentsSettings;

@@ -1,4 +1,4 @@
-//! The tools that find other agents and call them, against agents that stand in for every generation.
+//! The tools that find and call other agents, against simulated agents of every generation.
 
 mod calling;
 mod club;
@@ -14,7 +14,7 @@ use axum::{
 use jiff::Timestamp;
 use mcp_tools::{
     agents::{Agents, AgentsSettings},
-    allowed::Allowed,
+    allow_list::AllowList,
     context::{AgentContext, Settings},
     tools::{self, Tool},
 };
@@ -25,10 +25,10 @@ use tokio::net::TcpListener;
 const DISCOVER: &str = "discover_a2a_agent_capabilities";
 const INVOKE: &str = "invoke_a2a_agent_skill";
 
-/// What agents were sent: path, `Authorization`, body.
+/// The requests to an agent: path, `Authorization`, body.
 type Seen = Arc<Mutex<Vec<(String, Option<String>, Value)>>>;
 
-/// An agent with this card, in which `HERE` is its address, and these answers, one after the other.
+/// An agent with this card, in which `HERE` is replaced by its address, and with these answers in order.
 struct Agent {
     url: String,
     seen: Seen,
@@ -53,7 +53,7 @@ impl Agent {
                     if answer.get("jsonrpc").is_some() {
                         answer["id"] = id;
                     }
-                    // An answer of its own kind: no more than a status of HTTP.
+                    // An answer may set only the HTTP status.
                     let status = answer["status"].as_u64().unwrap_or(200);
                     let status = u16::try_from(status).unwrap();
                     (StatusCode::from_u16(status).unwrap(), Json(answer))
@@ -80,7 +80,7 @@ fn settings() -> AgentsSettings {
     }
 }
 
-/// The two tools, with what one has found known to the other.
+/// The two tools, with a shared cache.
 struct Tools(Vec<Arc<dyn Tool>>);
 
 impl Tools {
@@ -90,7 +90,7 @@ impl Tools {
 
     async fn call(&self, name: &str, arguments: Value) -> CallToolResult {
         let context = AgentContext::new(Settings {
-            allowed: Allowed::default(),
+            allowed: AllowList::default(),
             client: crate::connecting::short(),
             acknowledger: None,
             clock: Arc::new(|| Timestamp::UNIX_EPOCH),
@@ -121,7 +121,7 @@ impl Tools {
     }
 }
 
-/// An agent of 0.3 with a skill that wants a city.
+/// Returns the card of an agent of 0.3 with a skill that requires a city.
 fn weather() -> Value {
     let schema =
         json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});

@@ -1,10 +1,10 @@
-//! `connect_to_mcp_server`
+//! Tests of the tool `connect_to_mcp_server`.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     connection::ConnectionDetails,
     context::{AgentContext, Settings},
     tools::{ConnectToMcpServer, Tool as _},
@@ -19,7 +19,7 @@ fn now() -> Timestamp {
 
 fn context() -> AgentContext {
     AgentContext::new(Settings {
-        allowed: Allowed::default(),
+        allowed: AllowList::default(),
         client: short(),
         acknowledger: None,
         clock: Arc::new(now),
@@ -36,7 +36,7 @@ fn until(mut details: ConnectionDetails, time: &str) -> Value {
     details.to_mcp_servers()
 }
 
-/// Its result, or in words what went wrong.
+/// Calls the tool; returns its result or its error text.
 async fn connect(context: &AgentContext, server: Option<&str>) -> Result<Value, String> {
     let arguments = server.map(|server| arguments([("server", json!(server))]));
     let result = ConnectToMcpServer
@@ -56,13 +56,13 @@ async fn details_that_were_set_go_before_those_in_messages() {
     let answer = connect(&context, None).await.unwrap();
     assert_eq!(
         (&answer["source"], &answer["place"]),
-        (&json!("message 1"), &json!(told.details().place()))
+        (&json!("message 1"), &json!(told.details().address()))
     );
     context.set_mcp_connection_details(set.details());
     let answer = connect(&context, None).await.unwrap();
     assert_eq!(
         (&answer["source"], &answer["place"]),
-        (&json!("pre-set details"), &json!(set.details().place()))
+        (&json!("pre-set details"), &json!(set.details().address()))
     );
     assert_eq!(answer["tools"][0], "echo");
     works(&context.connection().unwrap()).await;

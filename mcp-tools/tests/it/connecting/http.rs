@@ -1,9 +1,9 @@
-//! Streamable HTTP.
+//! Tests of the client over streamable HTTP.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{CallError, ConnectError, Connection, Lifecycle, Options},
     connection::{ConnectionDetails, Transport},
     secret::Secret,
@@ -53,7 +53,7 @@ async fn a_wrong_token_is_unauthorized_however_the_server_says_so() {
         ] {
             let details = server.details_with("wrong-12345");
             let opened =
-                Connection::open(&details, &Allowed::default(), &speaking(lifecycle)).await;
+                Connection::open(&details, &AllowList::default(), &speaking(lifecycle)).await;
             let error = opened.unwrap_err();
             assert!(
                 matches!(error, ConnectError::Unauthorized { .. }),
@@ -68,7 +68,7 @@ async fn a_wrong_token_is_unauthorized_however_the_server_says_so() {
 async fn what_a_server_repeats_is_masked() {
     let server = TroubledHttp::with(Refusal::RepeatsTheToken, |_| ());
     let details = server.details_with("wrong-12345");
-    let error = said(Connection::open(&details, &Allowed::default(), &short()).await);
+    let error = said(Connection::open(&details, &AllowList::default(), &short()).await);
     assert!(error.contains("what is ***?"), "{error}");
     let connection = open(&server.details(), &short()).await;
     let token = arguments([("token", json!(super::troubled_http::TOKEN))]);
@@ -161,7 +161,7 @@ async fn changed_tools_are_noticed() {
 async fn redirects_are_not_followed() {
     let server = TroubledHttp::with(Refusal::Redirect, |_| ());
     let details = server.details_with("wrong-12345");
-    let error = said(Connection::open(&details, &Allowed::default(), &short()).await);
+    let error = said(Connection::open(&details, &AllowList::default(), &short()).await);
     assert!(error.contains("307"), "{error}");
 }
 
@@ -172,7 +172,7 @@ async fn a_server_that_says_nothing_is_given_up() {
     let details = ConnectionDetails::http("silent", url.parse().unwrap());
     let mut options = short();
     options.limits.connect = Duration::from_millis(300);
-    let error = said(Connection::open(&details, &Allowed::default(), &options).await);
+    let error = said(Connection::open(&details, &AllowList::default(), &options).await);
     assert_eq!(error, format!("silent ({url}): no answer within 300ms"));
 }
 
@@ -187,7 +187,7 @@ async fn nobody_there_is_said_so() {
         url.replace("127.0.0.1", "localhost"),
     ] {
         let details = ConnectionDetails::http("e", url.parse().unwrap());
-        let error = Connection::open(&details, &Allowed::default(), &short())
+        let error = Connection::open(&details, &AllowList::default(), &short())
             .await
             .unwrap_err();
         assert!(matches!(error, ConnectError::Failed { .. }), "{error}");
@@ -199,9 +199,9 @@ async fn nobody_there_is_said_so() {
 async fn a_host_that_is_not_allowed_is_never_contacted() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let nothing = Allowed {
+    let nothing = AllowList {
         loopback: false,
-        ..Allowed::default()
+        ..AllowList::default()
     };
     for host in [
         "127.0.0.1",
@@ -213,7 +213,10 @@ async fn a_host_that_is_not_allowed_is_never_contacted() {
         let url = format!("http://{host}:{port}/mcp").parse().unwrap();
         let error = Connection::open(&ConnectionDetails::http("e", url), &nothing, &short()).await;
         let error = error.unwrap_err();
-        assert!(matches!(error, ConnectError::Refused(_)), "{host}: {error}");
+        assert!(
+            matches!(error, ConnectError::NotAllowed(_)),
+            "{host}: {error}"
+        );
     }
     let contacted = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
     assert!(contacted.is_err(), "somebody came");
@@ -232,7 +235,7 @@ async fn headers_that_cannot_be_sent_are_named() {
             unreachable!()
         };
         headers.insert(name.to_owned(), Secret::new(value));
-        let error = said(Connection::open(&details, &Allowed::default(), &short()).await);
+        let error = said(Connection::open(&details, &AllowList::default(), &short()).await);
         assert!(error.contains(&format!("header {name:?}")), "{error}");
         assert!(!error.contains(value), "{error}");
     }

@@ -1,4 +1,4 @@
-//! The client against real servers: over HTTP in both eras, and as programs.
+//! Tests of the client with real servers: over HTTP in both generations, and as programs.
 
 mod by_tool;
 mod http;
@@ -9,14 +9,14 @@ mod troubled_http;
 use std::time::Duration;
 
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{Connection, Lifecycle, Limits, Options},
     connection::ConnectionDetails,
 };
 use rmcp::model::JsonObject;
 use serde_json::json;
 
-/// Limits short enough to be waited for.
+/// Returns options with short time limits.
 pub(crate) fn short() -> Options {
     Options {
         lifecycle: Lifecycle::Either,
@@ -30,7 +30,7 @@ pub(crate) fn short() -> Options {
     }
 }
 
-/// Those options with so little time for a call.
+/// Returns options with a very short time limit for calls.
 fn impatient() -> Options {
     let mut options = short();
     options.limits.call = Duration::from_millis(300);
@@ -42,8 +42,8 @@ async fn open(details: &ConnectionDetails, options: &Options) -> Connection {
     opened.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Everything that these tests start.
-fn allowed() -> Allowed {
+/// Allows everything that these tests start.
+fn allowed() -> AllowList {
     let stranger = crate::examples::example("stranger");
     let commands = [
         stranger.to_str().unwrap(),
@@ -51,9 +51,9 @@ fn allowed() -> Allowed {
         "false",
         "no-such-program",
     ];
-    Allowed {
+    AllowList {
         commands: commands.map(str::to_owned).into(),
-        ..Allowed::default()
+        ..AllowList::default()
     }
 }
 
@@ -64,7 +64,7 @@ fn arguments<const N: usize>(members: [(&str, serde_json::Value); N]) -> JsonObj
         .collect()
 }
 
-/// What must hold for a server that does as it should, however it is reached.
+/// Checks the behaviour of a correct server, over any transport.
 async fn works(connection: &Connection) {
     let tools = connection.tools().await.unwrap();
     assert_eq!(tools[0].name, "echo");
@@ -79,7 +79,7 @@ async fn works(connection: &Connection) {
     assert_eq!(result.structured_content, Some(json!(sent)));
 }
 
-/// The error of something that must fail, in words.
+/// Returns the text of an expected error.
 fn said<T>(result: Result<T, impl std::fmt::Display>) -> String {
     match result {
         Ok(_) => panic!("expected an error"),
@@ -87,7 +87,7 @@ fn said<T>(result: Result<T, impl std::fmt::Display>) -> String {
     }
 }
 
-/// Looks until something has come about; fails the test if the limit passes first.
+/// Waits until a condition holds; fails the test at the time limit.
 async fn eventually(what: &str, mut look: impl FnMut() -> bool) {
     let limit = std::time::Instant::now() + Duration::from_secs(20);
     while !look() {

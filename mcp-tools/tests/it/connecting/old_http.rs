@@ -1,4 +1,4 @@
-//! A server that speaks HTTP+SSE of MCP 2024-11-05 only, behind a token.
+//! A server that only speaks HTTP+SSE of MCP 2024-11-05, and requires a token.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -24,7 +24,7 @@ use super::troubled_http::TOKEN;
 
 type Answers = mpsc::UnboundedSender<Value>;
 
-/// Where the answers of the last stream go.
+/// The channel for the answers of the last stream.
 type Streams = Arc<Mutex<Option<Answers>>>;
 
 pub(super) struct OldHttp(String);

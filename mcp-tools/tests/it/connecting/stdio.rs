@@ -1,9 +1,9 @@
-//! Programs that are started.
+//! Tests of the client with programs that it starts.
 
 use std::path::Path;
 
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client::{CallError, ConnectError, Connection, Lifecycle, Options},
     connection::ConnectionDetails,
 };
@@ -19,13 +19,13 @@ fn details() -> ConnectionDetails {
 
 fn lives(pid: u64) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // A process that nobody has waited for yet has ended all the same.
+    // A zombie has ended too.
     stat.rsplit(") ")
         .next()
         .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
 }
 
-/// A process that the server has started, and that would outlive it.
+/// Waits for a process that the server started and that would outlive it.
 async fn wait_outside(connection: &Connection) -> u64 {
     let result = connection
         .call("wait_outside", arguments([]))
@@ -60,10 +60,10 @@ async fn a_command_that_is_not_allowed_is_not_started() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("touched");
     let details = ConnectionDetails::stdio("e", "touch", [file.to_str().unwrap()]);
-    let error = Connection::open(&details, &Allowed::default(), &short())
+    let error = Connection::open(&details, &AllowList::default(), &short())
         .await
         .unwrap_err();
-    assert!(matches!(error, ConnectError::Refused(_)), "{error}");
+    assert!(matches!(error, ConnectError::NotAllowed(_)), "{error}");
     assert!(error.to_string().contains("allowed commands"), "{error}");
     assert!(!Path::new(&file).exists());
 }

@@ -1,4 +1,4 @@
-//! The stranger over HTTP, behind a token, in a thread that can die.
+//! The untrusted server over HTTP with a token, in a thread that can be ended.
 
 use std::{net::SocketAddr, sync::Arc, thread, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::stranger::Stranger;
 
 pub(super) const TOKEN: &str = "tok-12345";
 
-/// How it turns away whoever has no token.
+/// The response to a request without a valid token.
 #[derive(Clone, Copy)]
 pub(super) enum Refusal {
     Challenge,
@@ -76,7 +76,7 @@ impl Drop for TroubledHttp {
     }
 }
 
-/// Serves until the end, with which all connections break.
+/// Serves until `end`, which breaks all connections.
 fn serve(app: Router, listener: std::net::TcpListener, end: &Notify) {
     let runtime = Runtime::new().unwrap();
     runtime.block_on(async {

@@ -14,7 +14,8 @@ use serde_json::json;
 use super::*;
 use crate::agent::{AgentSettings, PurpleAgent};
 
-/// Does what it is told, then hangs. Before each wait a message comes, if there is one left.
+/// A policy that takes given actions and then never returns. One message, if any is left, arrives before each
+/// wait.
 struct Told {
     actions: VecDeque<Action>,
     messages: u32,
@@ -123,7 +124,7 @@ async fn the_last_step_may_be_followed_by_the_end() {
     );
 }
 
-/// Waits for a second, and notes when it begins and when it ends.
+/// A tool that takes a second, and records its beginning and end.
 struct Slow {
     name: &'static str,
     changes: bool,
@@ -146,7 +147,7 @@ impl Tool for Slow {
             self.noted.lock().unwrap().push(line);
         };
         note("begin");
-        // The first to begin is the last to end.
+        // The first call takes longest.
         let seconds = 10 - arguments["n"].as_u64().unwrap();
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         note("end");
@@ -154,7 +155,7 @@ impl Tool for Slow {
     }
 }
 
-/// What is noted of three calls that are chosen at once, and the results in the order in which they are told.
+/// Returns the recorded beginnings and ends of three calls in one step, and their results in order.
 async fn noted(tools: [&'static str; 3], parallel: u32) -> (Vec<String>, Vec<u64>) {
     let log = Arc::new(Mutex::new(Vec::new()));
     let slow = [("look", false), ("change", true)].map(|(name, changes)| -> Arc<dyn Tool> {

@@ -1,4 +1,4 @@
-//! Anthropic's messages, with tool use. <https://docs.anthropic.com/en/api/messages>
+//! Anthropic's messages API with tool use. <https://docs.anthropic.com/en/api/messages>
 
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
@@ -12,7 +12,7 @@ use super::{
 
 pub(super) const PATH: &str = "v1/messages";
 
-/// The version of the protocol that is spoken.
+/// The version of the API.
 const VERSION: &str = "2023-06-01";
 
 pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
@@ -21,7 +21,7 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
     std::iter::once(version).chain(key).collect()
 }
 
-/// The request that continues this conversation.
+/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     system: &str,
@@ -43,8 +43,8 @@ pub(super) fn request(
     body
 }
 
-/// The roles have to alternate, so what the user says in a row is one message; results come first in
-/// it, as the protocol demands.
+/// Converts the conversation. The roles must alternate, so consecutive user entries become one message; tool
+/// results come first in it, as the API demands.
 fn messages(entries: &[Entry]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for entry in entries {
@@ -75,7 +75,7 @@ fn tool(tool: &ToolDefinition) -> Value {
     json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
 }
 
-/// What an answer says.
+/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     let content = list(answer, "content")?;
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
@@ -86,7 +86,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
                 let call = read_call(block);
                 calls.push(call.map_err(|error| error.at(index).inside("content"))?);
             }
-            // Thinking and whatever else comes is sent back as it is and means nothing here.
+            // Thinking blocks and unknown blocks are sent back unchanged but not interpreted.
             Some(_) | None => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A conversation with a model, as far as all protocols have it in common.
+//! A conversation with a model, independent of the provider's API.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -9,58 +9,58 @@ use crate::toolbox::{Offered, Origin};
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Entry {
-    /// What the model is told.
+    /// A text for the model.
     Told(String),
-    /// What the model answered, as its protocol wrote it: it is sent back unchanged, since some models
-    /// sign parts of it.
+    /// The model's answer in the format of its API. It is sent back unchanged, because some models sign parts of
+    /// it.
     Answered(Value),
-    /// What came of the calls that the model asked for, in its order: each id exactly once.
+    /// The results of the calls that the model requested, in the requested order and with each id exactly once.
     Results(Vec<ToolResult>),
 }
 
-/// What came of one call.
+/// The result of one call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolResult {
     pub(super) id: String,
-    /// The tool's name, as the model knows it.
+    /// The tool's name for the model.
     pub(super) name: String,
     pub(super) text: String,
     pub(super) failed: bool,
 }
 
-/// What a model answered.
+/// An answer of a model.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reply {
-    /// As its protocol writes it.
+    /// The answer in the format of the API.
     pub(super) raw: Value,
     pub(super) text: String,
     pub(super) calls: Vec<RequestedCall>,
-    /// Tokens read and written for this answer; none if the model does not say.
+    /// The tokens read and written for this answer; `None` if the server does not report them.
     pub(super) tokens: Option<u64>,
-    /// Whether it ended at the limit of output tokens.
+    /// Whether the answer was cut at the limit of output tokens.
     pub(super) cut: bool,
 }
 
-/// A call that a model asked for.
+/// A call that a model requested.
 #[derive(Debug, PartialEq)]
 pub(super) struct RequestedCall {
     pub(super) id: String,
-    /// The name that the model was shown.
+    /// The tool's name for the model.
     pub(super) name: String,
-    /// What to call it with, or what is wrong with that.
+    /// The arguments, or the reason why they cannot be read.
     pub(super) arguments: Result<JsonObject, String>,
 }
 
-/// A tool as a model is shown it.
+/// The description of a tool for a model.
 #[derive(Debug, PartialEq)]
 pub(super) struct ToolDefinition {
     pub(super) name: String,
     pub(super) description: String,
-    /// A JSON Schema whose type is `object`.
+    /// A JSON Schema of the type `object`.
     pub(super) parameters: Value,
 }
 
-/// The tools that can be called, each under a name that models take.
+/// Returns the tools that can be called, under names that models accept.
 pub(super) fn shown(tools: &[Offered], names: &ModelNames) -> Vec<ToolDefinition> {
     let show = |offered: &Offered| ToolDefinition {
         name: names.for_model(&offered.tool.name),
@@ -70,8 +70,8 @@ pub(super) fn shown(tools: &[Offered], names: &ModelNames) -> Vec<ToolDefinition
     tools.iter().map(show).collect()
 }
 
-/// What somebody else's server writes about its tools is quoted, so that the model can tell it from its
-/// instructions.
+/// Returns the description of a tool. A description from a server is quoted, so that the model can distinguish it
+/// from its instructions.
 fn description(offered: &Offered) -> String {
     let text = offered.tool.description.as_deref().unwrap_or_default();
     match offered.origin {
@@ -83,7 +83,7 @@ fn description(offered: &Offered) -> String {
     }
 }
 
-/// The protocols refuse a schema that does not say that it is an object's.
+/// Returns a schema that has the type `object`, because the APIs reject schemas without it.
 fn parameters(schema: &JsonObject) -> Value {
     let mut schema = schema.clone();
     schema.insert("type".to_owned(), json!("object"));

@@ -1,17 +1,17 @@
-//! Makes room in a conversation that is larger than the model's context.
+//! Shortens a conversation that exceeds the model's context.
 //!
-//! The first message stays, since it says what is to be done, and so does the last exchange. Before them
-//! first the results of old calls are left out, then whole exchanges; a note says so.
+//! The first message is kept, because it contains the task, and so is the last exchange. Between them, results of
+//! old calls are removed first, then whole exchanges; a note replaces them.
 
 use super::chat::{Entry, ToolResult};
 
-/// What stands in the place of an old result.
+/// The text that replaces an old result.
 const LEFT_OUT: &str = "(this result was left out to make room)";
 
-/// Shorter results are not worth leaving out, in bytes.
+/// The size in bytes below which a result is not worth removing.
 const SHORT: usize = 200;
 
-/// Makes a conversation half as large, as far as that is possible. Says whether it became smaller.
+/// Shortens a conversation to half its size if possible. Returns whether it became smaller.
 pub(super) fn compact(entries: &mut Vec<Entry>) -> bool {
     let before = size(entries);
     let wanted = before / 2;
@@ -23,7 +23,7 @@ pub(super) fn compact(entries: &mut Vec<Entry>) -> bool {
     size(entries) < before
 }
 
-/// How large a conversation is, in bytes.
+/// Returns the size of a conversation, in bytes.
 pub(super) fn size(entries: &[Entry]) -> usize {
     entries.iter().map(entry_size).sum()
 }
@@ -36,7 +36,7 @@ fn entry_size(entry: &Entry) -> usize {
     }
 }
 
-/// The oldest first, until there is room; the last results stay.
+/// Removes results, the oldest first, until the conversation is small enough; the last results are kept.
 fn blank_results(entries: &mut [Entry], wanted: usize) {
     let mut size = size(entries);
     let last = entries
@@ -58,7 +58,8 @@ fn blank_results(entries: &mut [Entry], wanted: usize) {
     }
 }
 
-/// An exchange is an answer with its results and what was told after it, up to the next answer.
+/// Removes exchanges, the oldest first. An exchange is an answer with its results and the texts after it, up to
+/// the next answer.
 fn drop_exchanges(entries: &mut Vec<Entry>, wanted: usize) {
     let starts: Vec<usize> = answers(entries).collect();
     let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else {
@@ -87,7 +88,7 @@ fn answers(entries: &[Entry]) -> impl Iterator<Item = usize> {
     entries.filter_map(|(index, entry)| matches!(entry, Entry::Answered(_)).then_some(index))
 }
 
-/// Half of each of the last results.
+/// Shortens each of the last results to half its size.
 fn shorten_last(entries: &mut [Entry]) {
     let last = entries.iter_mut().rev().find_map(|entry| match entry {
         Entry::Results(results) => Some(results),
@@ -103,7 +104,7 @@ fn shorten_last(entries: &mut [Entry]) {
     }
 }
 
-/// A text of at most about this many bytes: its beginning and its end, with a note of what is missing.
+/// Cuts the middle out of a text, to at most about `limit` bytes, and inserts a note.
 pub(super) fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -118,7 +119,7 @@ pub(super) fn cut(text: &str, limit: usize) -> String {
     )
 }
 
-/// The last place at or before `at` where a character begins.
+/// Returns the last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let mut places = (0..=at.min(text.len())).rev();
     places
@@ -126,7 +127,7 @@ fn boundary(text: &str, at: usize) -> usize {
         .unwrap_or_default()
 }
 
-/// A result within a limit of bytes.
+/// Limits the size of a result, in bytes.
 pub(super) fn within(result: ToolResult, limit: usize) -> ToolResult {
     ToolResult {
         text: cut(&result.text, limit),
@@ -155,7 +156,7 @@ mod tests {
         entries
     }
 
-    /// Whether each answer still has its results behind it.
+    /// Returns whether each answer is still followed by its results.
     fn is_whole(entries: &[Entry]) -> bool {
         let starts = answers(entries).collect::<Vec<_>>();
         entries[0] == Entry::Told("begin".to_owned())

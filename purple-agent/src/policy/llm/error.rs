@@ -1,97 +1,97 @@
-//! Why a model gave no answer.
+//! The reasons why a model gave no answer.
 
 use std::{path::PathBuf, time::Duration};
 
 use bridge_protocol::wire::FieldError;
 
-/// Why a model gave no answer that can be used. The key never stands in it.
+/// The reason why a model gave no usable answer. The text never contains the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Nobody answered at the address, or the connection broke, each time.
+    /// The server cannot be reached, or the connection broke, at every attempt.
     #[error("the model at {url} cannot be reached, tried {attempts} times: {cause}")]
     Unreachable {
-        /// The address.
+        /// The address of the model.
         url: String,
-        /// How often it was asked.
+        /// The number of attempts.
         attempts: u32,
-        /// What happened.
+        /// The cause.
         cause: String,
     },
-    /// The answer took too long each time.
+    /// The answer took too long at every attempt.
     #[error("the model at {url} gave no answer within {limit:?}, tried {attempts} times")]
     Timeout {
-        /// The address.
+        /// The address of the model.
         url: String,
-        /// How often it was asked.
+        /// The number of attempts.
         attempts: u32,
-        /// The limit, the setting `time_per_call`.
+        /// The time limit, which the setting `time_per_call` sets.
         limit: Duration,
     },
-    /// It refused, and would again.
+    /// The server rejected the request, and would reject it again.
     #[error("the model at {url} refused with HTTP status {status}: {message}")]
     Refused {
-        /// The address.
+        /// The address of the model.
         url: String,
-        /// The status code.
+        /// The HTTP status code.
         status: u16,
-        /// What it says about it.
+        /// The server's message.
         message: String,
     },
-    /// It was overloaded or failed each time.
+    /// The server was overloaded or failed at every attempt.
     #[error(
         "the model at {url} failed {attempts} times, the last time with HTTP status {status}: {message}"
     )]
     GaveUp {
-        /// The address.
+        /// The address of the model.
         url: String,
-        /// How often it was asked.
+        /// The number of attempts.
         attempts: u32,
-        /// The last status code.
+        /// The last HTTP status code.
         status: u16,
-        /// What it said the last time.
+        /// The server's last message.
         message: String,
     },
-    /// It wants a longer pause than the limit allows.
+    /// The server asks for a longer pause than the limit allows.
     #[error(
         "the model at {url} answers HTTP status {status} and wants a pause of {wanted:?}, but no more than {limit:?} are waited"
     )]
     TooBusy {
-        /// The address.
+        /// The address of the model.
         url: String,
-        /// The status code.
+        /// The HTTP status code.
         status: u16,
-        /// How long it wants to be left alone.
+        /// The requested pause.
         wanted: Duration,
-        /// The limit, the setting `longest_pause`.
+        /// The longest allowed pause, which the setting `longest_pause` sets.
         limit: Duration,
     },
-    /// The answer is larger than any answer of the allowed length.
+    /// The answer is larger than an answer of the allowed number of tokens can be.
     #[error("the answer of the model at {url} is larger than {limit} bytes")]
     TooLarge {
-        /// The address.
+        /// The address of the model.
         url: String,
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// The answer is not of the protocol; the field says where.
+    /// The answer violates the API's format.
     #[error("the answer of the model at {url} is not valid: {source}")]
     Invalid {
-        /// The address.
+        /// The address of the model.
         url: String,
-        /// Where.
+        /// The field and the error.
         #[source]
         source: FieldError,
     },
-    /// The answer ended in the middle.
+    /// The answer was cut at the limit of output tokens.
     #[error("the model's answer was cut at {limit} tokens: raise max_output_tokens")]
     Cut {
         /// The limit.
         limit: u64,
     },
-    /// The limit of tokens is reached.
+    /// The limit on the total number of tokens is reached.
     #[error("{spent} tokens are spent of the {limit} that max_total_tokens allows")]
     TokensSpent {
-        /// How many were read and written.
+        /// The number of tokens read and written.
         spent: u64,
         /// The limit.
         limit: u64,
@@ -99,26 +99,26 @@ pub enum ModelError {
     /// The file with the instructions cannot be read.
     #[error("the instructions in {} (system_file) cannot be read: {reason}", path.display())]
     Prompt {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// The model asked for calls that cannot be read, again and again.
+    /// The model repeatedly requested calls that cannot be read.
     #[error(
         "the model asked {times} times in a row for calls that cannot be read; the last: {last}"
     )]
     Unreadable {
-        /// How often.
+        /// The number of such answers in a row.
         times: u32,
-        /// What was wrong the last time.
+        /// The last error.
         last: String,
     },
 }
 
 impl ModelError {
-    /// Whether the agent caused it: it asked for what the model cannot take, or spent what it may. All else
-    /// is the fault of the model, of whoever serves it, or of the way to it, and says nothing about the agent.
+    /// Returns whether the agent caused the error: its request was invalid, or it has spent its tokens. All other
+    /// errors are faults of the model, its server or the network, and say nothing about the agent.
     pub fn is_the_agents(&self) -> bool {
         match self {
             Self::Refused { status, .. } => matches!(status, 400 | 413 | 422),

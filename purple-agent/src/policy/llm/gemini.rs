@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`, with function calls. <https://ai.google.dev/api/generate-content>
+//! Gemini's `generateContent` API with function calls. <https://ai.google.dev/api/generate-content>
 
 use bridge_protocol::wire::FieldError;
 use mcp_tools::secret::Secret;
@@ -10,7 +10,7 @@ use super::{
     settings::LlmSettings,
 };
 
-/// The resource of a model, below a base URL that may name the version already.
+/// Returns the path of a model's resource below the base URL, which may already contain the version.
 pub(super) fn path(settings: &LlmSettings) -> String {
     let model = settings.model.trim_start_matches("models/");
     let base = settings.base_url.path().trim_end_matches('/');
@@ -26,7 +26,7 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
         .collect()
 }
 
-/// The request that continues this conversation.
+/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     system: &str,
@@ -51,7 +51,7 @@ pub(super) fn request(
     body
 }
 
-/// What one role says in a row is one content.
+/// Converts the conversation; consecutive entries of one role become one content.
 fn contents(entries: &[Entry]) -> Vec<Value> {
     let mut contents: Vec<Value> = Vec::new();
     for entry in entries {
@@ -69,7 +69,8 @@ fn contents(entries: &[Entry]) -> Vec<Value> {
     contents
 }
 
-/// A call without an id is answered without one, by its name and place.
+/// Returns the response to a call. A call without an id gets a response without one, identified by its name and
+/// position.
 fn response(result: &ToolResult) -> Value {
     let key = if result.failed { "error" } else { "output" };
     let mut response = json!({"name": result.name, "response": {key: result.text}});
@@ -87,10 +88,10 @@ fn declaration(tool: &ToolDefinition) -> Value {
     })
 }
 
-/// Begins the ids of calls that have none of their own.
+/// The prefix of ids for calls that have none.
 const OWN_ID: &str = "unnamed-call-";
 
-/// What an answer says.
+/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     let Some(candidates) = answer.get("candidates").and_then(Value::as_array) else {
         return Err(blocked(answer));
@@ -115,7 +116,7 @@ fn read_candidate(candidate: &Value, answer: &Value) -> Result<Reply, FieldError
     let reason = candidate["finishReason"].as_str().unwrap_or("STOP");
     let content = candidate.get("content").unwrap_or(&Value::Null);
     let parts = match content.get("parts") {
-        // Output that thinking used up, and an empty last word.
+        // The model used all its output for thinking, or ended with an empty text.
         None if matches!(reason, "STOP" | "MAX_TOKENS") => Vec::new(),
         None => {
             let found = format!("the end {reason}");

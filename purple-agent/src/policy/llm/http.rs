@@ -1,4 +1,4 @@
-//! Asks a model over HTTP: one POST, tried again only when it may help.
+//! Sends requests to a model over HTTP: one POST each, retried only if a retry can help.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use url::Url;
 use super::{error::ModelError, settings::LlmSettings};
 use crate::clock;
 
-/// The first pause before a retry; each further one is twice as long.
+/// The pause before the first retry; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// The share of a pause that is drawn by lot, so that agents that were refused together do not come back together.
+/// The random share of a pause, so that agents that were rejected together do not retry together.
 const SPREAD: f64 = 0.5;
-/// An answer of the longest allowed output is far smaller.
+/// The largest answer in bytes; an answer of the longest allowed output is far smaller.
 const LARGEST: usize = 16 << 20;
-/// How much of a refusal is shown.
+/// The largest part of a server's message that errors repeat.
 const SHOWN: usize = 500;
 
-/// Where a model is asked, and within which limits.
+/// A model's address and its limits.
 pub(super) struct Endpoint {
     client: reqwest::Client,
     url: Url,
@@ -33,20 +33,20 @@ pub(super) struct Endpoint {
     longest_pause: Duration,
 }
 
-/// Why one attempt failed.
+/// The reason why one attempt failed.
 enum Failure {
     Final(ModelError),
-    /// Another attempt may help.
+    /// A retry may succeed.
     Transient(TransientCause),
 }
 
-/// What may pass by itself.
+/// A failure that may be temporary.
 enum TransientCause {
     /// The connection was refused or broke.
     Broken { cause: String },
-    /// No answer in time.
+    /// The time limit passed.
     Slow,
-    /// Overload, or the server's own failure; it may ask for a pause.
+    /// The server is overloaded or failed; it may ask for a pause.
     Status {
         status: u16,
         message: String,
@@ -55,7 +55,7 @@ enum TransientCause {
 }
 
 impl Endpoint {
-    /// The resource `path` below the base URL. What the headers say is not shown.
+    /// Creates an endpoint for the resource `path` below the base URL. Header values are never shown.
     pub(super) fn new(
         settings: &LlmSettings,
         path: &str,
@@ -63,7 +63,7 @@ impl Endpoint {
     ) -> Result<Self, ModelError> {
         let mut url = settings.base_url.clone();
         url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
-        // Redirects would carry the key to somebody else.
+        // A redirect would send the key to another host.
         let builder = reqwest::Client::builder().redirect(redirect::Policy::none());
         let builder = match is_loopback(&url) {
             true => builder.no_proxy(),
@@ -85,8 +85,8 @@ impl Endpoint {
         })
     }
 
-    /// What is answered to this body. Overload (429), the server's own failures (5xx), timeouts and broken
-    /// connections are tried again after a pause: the one that the server asks for, else a growing one.
+    /// Sends this body and returns the answer. Overload (429), server failures (5xx), timeouts and broken
+    /// connections are retried after a pause: the one that the server asks for, else an increasing one.
     pub(super) async fn post(&self, body: &Value) -> Result<Value, ModelError> {
         let mut attempt = 1;
         loop {
@@ -216,7 +216,7 @@ impl Endpoint {
         }
     }
 
-    /// An answer that is not of the protocol.
+    /// Returns the error for an answer that violates the API's format.
     pub(super) fn invalid(&self, source: FieldError) -> ModelError {
         let source = FieldError {
             found: self.masked(&source.found),
@@ -238,7 +238,7 @@ impl Endpoint {
         })
     }
 
-    /// Servers that refuse a key like to repeat it.
+    /// Masks the key, because some servers repeat a rejected key.
     fn masked(&self, text: &str) -> String {
         match &self.key {
             Some(key) => text.replace(key.expose(), "***"),
@@ -247,7 +247,7 @@ impl Endpoint {
     }
 }
 
-/// The pause that Gemini asks for, among the details of its error: `"retryDelay": "34s"`.
+/// Returns the pause in the details of Gemini's errors: `"retryDelay": "34s"`.
 fn retry_delay(body: &[u8]) -> Option<Duration> {
     let parsed: Value = serde_json::from_slice(body).ok()?;
     let details = parsed.pointer("/error/details")?.as_array()?;
@@ -258,7 +258,7 @@ fn retry_delay(body: &[u8]) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// What an error's body says: its `error.message` in all protocols, else its beginning.
+/// Returns the message in an error's body: `error.message`, which all APIs have, else the beginning of the body.
 fn said(body: &[u8]) -> String {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = parsed.pointer("/error/message").and_then(Value::as_str);
@@ -266,7 +266,7 @@ fn said(body: &[u8]) -> String {
     text.chars().take(SHOWN).collect()
 }
 
-/// The pause that a server asks for, in seconds; a date is left to the growing pause.
+/// Returns the pause that a server asks for in seconds. A date is ignored, and the increasing pause is used.
 fn retry_after(reply: &Response) -> Option<Duration> {
     let text = reply.headers().get(RETRY_AFTER)?.to_str().ok()?;
     let seconds: f64 = text.trim().parse().ok()?;

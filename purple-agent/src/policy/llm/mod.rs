@@ -1,16 +1,16 @@
-//! A language model chooses.
+//! A policy whose actions a language model chooses.
 //!
-//! The settings are `provider` (`openai`, `openai-responses`, `anthropic` or `gemini`), `model`, `base_url`, `key_env` (the
-//! environment variable that holds the key), `max_output_tokens` (a call), `limit_field` (its name in chat
-//! completions, `max_tokens` unless the server refuses that), `max_total_tokens`, `context_tokens` (how much the model
-//! takes; without it a conversation is made shorter when the model refuses it for its length), `max_result_bytes`
-//! (of a tool's result, 50,000), `time_per_call` and `longest_pause` (seconds), `retries`, `parameters` (further members
-//! of each request), `instructions` (put after this crate's own) and `system_file` (a file whose text is said in
-//! the place of this crate's own instructions: the agent is then an assistant, which is told what its user says,
-//! word for word, and is connected to the server that it knows beforehand without asking for it).
+//! The settings are `provider` (`openai`, `openai-responses`, `anthropic` or `gemini`), `model`, `base_url`,
+//! `key_env` (the environment variable that contains the key), `max_output_tokens` (per call), `limit_field` (its
+//! name in chat completions, `max_tokens` unless the server rejects that), `max_total_tokens`, `context_tokens`
+//! (the size of the model's context; without it a conversation is shortened when the model rejects it for its
+//! length), `max_result_bytes` (the largest tool result, 50,000), `time_per_call` and `longest_pause` (seconds),
+//! `retries`, `parameters` (further members of each request), `instructions` (appended to this crate's own) and
+//! `system_file` (a file whose text replaces this crate's own instructions: the agent is then an assistant, which
+//! gets its user's messages verbatim, and is connected to its preset server automatically).
 //!
-//! A model may ask for several calls at once. They are made at once, but for those that say that they change something,
-//! and it gets all their results together, in its order.
+//! A model may request several calls at once. They run in parallel, except for calls that declare a change, and
+//! the model gets all results together in the requested order.
 
 mod anthropic;
 mod chat;
@@ -44,13 +44,13 @@ use pending::{Pending, wait_tool};
 use quirks::{ServerQuirks, is_overflow};
 use settings::{LlmSettings, Provider};
 
-/// How often in a row a model may ask for nothing but calls that cannot be read.
+/// The number of answers in a row after which a model that requests only unreadable calls is stopped.
 const UNREADABLE: u32 = 3;
 
-/// Tokens are estimated at so many bytes each where a server does not count them.
+/// The estimated size of a token, for servers that do not report token counts.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// How often a conversation is made shorter for one answer.
+/// The largest number of times that a conversation is shortened for one answer.
 const COMPACTIONS: u32 = 8;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
@@ -71,19 +71,19 @@ pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     Ok(Arc::new(move || Box::new(Llm::new(model.clone()))))
 }
 
-/// Which model is asked, and where.
+/// A model and its endpoint.
 struct Model {
     settings: LlmSettings,
     endpoint: Endpoint,
     quirks: ServerQuirks,
 }
 
-/// The policy, in the middle of its conversation with the model.
+/// The policy with its conversation.
 struct Llm {
     model: Arc<Model>,
     entries: Vec<Entry>,
     pending: Pending,
-    /// The number of the newest message that the model was told of.
+    /// The number of the newest message that the model knows.
     seen: u64,
     spent: u64,
     brief: Option<Briefing>,
@@ -137,7 +137,7 @@ impl Llm {
         }
     }
 
-    /// What the model is told beforehand, read when it is needed first.
+    /// Returns the instructions, which are read at first use.
     fn brief(&mut self) -> Result<&Briefing, ModelError> {
         if self.brief.is_none() {
             self.brief = Some(Briefing::read(&self.model.settings)?);
@@ -145,7 +145,7 @@ impl Llm {
         Ok(self.brief.get_or_insert_default())
     }
 
-    /// What the model is told besides results: to begin, or that messages came in.
+    /// Returns the text for the model besides results: the beginning, or that messages arrived.
     fn news(&mut self, situation: &Situation<'_>) -> Option<String> {
         let newest = situation.context.incoming_messages().newest();
         let before = std::mem::replace(&mut self.seen, newest);
@@ -173,8 +173,8 @@ impl Llm {
         Ok(reply)
     }
 
-    /// The request that was taken, and its answer. A refusal that says how to ask is followed, and a conversation
-    /// that is too long is made shorter.
+    /// Returns the accepted request and its answer. If a rejection names a quirk of the server, the request is
+    /// adapted; if the conversation is too long, it is shortened.
     async fn answered(
         &mut self,
         mut request: Value,
@@ -198,7 +198,7 @@ impl Llm {
         }
     }
 
-    /// The next request, made shorter if the model is known to take no more.
+    /// Returns the next request, shortened to the known size of the model's context.
     fn fitting_request(&mut self, tools: &[ToolDefinition]) -> Value {
         let settings = &self.model.settings;
         let room = settings
@@ -239,7 +239,7 @@ impl Llm {
     }
 }
 
-/// About how many tokens a body has.
+/// Estimates the number of tokens in a body.
 fn estimate(body: &Value) -> u64 {
     (body.to_string().len() / BYTES_PER_TOKEN) as u64
 }

@@ -1,4 +1,4 @@
-//! Names of tools as models take them: at most 64 letters, digits, `_` and `-`. MCP allows more.
+//! Tool names that models accept: at most 64 letters, digits, `_` and `-`. MCP allows more.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use crate::toolbox::Offered;
 
 const LONGEST: usize = 64;
 
-/// Which tool is meant by a name that a model knows.
+/// Maps the names that a model uses to tools.
 #[derive(Debug, Default)]
 pub(super) struct ModelNames {
-    /// The tool's name, by the model's.
+    /// The tool's name by the name for the model.
     tools: BTreeMap<String, String>,
 }
 
 impl ModelNames {
-    /// Names for these tools, no two the same.
+    /// Creates distinct names for these tools.
     pub(super) fn of(tools: &[Offered]) -> Self {
         let mut names = Self::default();
         for offered in tools {
@@ -35,14 +35,14 @@ impl ModelNames {
         }
     }
 
-    /// The name that the model is shown.
+    /// Returns the tool's name for the model.
     pub(super) fn for_model(&self, tool: &str) -> String {
         let known = self.tools.iter().find(|(_, name)| *name == tool);
         known.map_or_else(|| plain(tool), |(name, _)| name.clone())
     }
 
-    /// The tool that is meant; a name that was never shown stays as it is, and is answered with the
-    /// names that there are.
+    /// Returns the tool's name; an unknown name is returned unchanged, and its call then fails with a list of the
+    /// valid names.
     pub(super) fn for_tool(&self, shown: &str) -> String {
         self.tools
             .get(shown)

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, with tool calls; spoken by many other servers too.
+//! OpenAI's chat completions API with tool calls, which many other servers implement too.
 //!
 //! <https://platform.openai.com/docs/api-reference/chat>
 
@@ -23,7 +23,7 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, Secret)> {
         .collect()
 }
 
-/// The request that continues this conversation.
+/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     quirks: &ServerQuirks,
@@ -52,7 +52,8 @@ fn messages_of(entry: &Entry, quirks: &ServerQuirks) -> Vec<Value> {
     }
 }
 
-/// Models that think between calls want their thoughts back; servers that take none say so.
+/// The members with a model's reasoning. Models that reason between calls need it back; servers that do not accept
+/// it reject the request.
 const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning_details"];
 
 fn answer_of(raw: &Value, quirks: &ServerQuirks) -> Value {
@@ -65,7 +66,7 @@ fn answer_of(raw: &Value, quirks: &ServerQuirks) -> Value {
     answer
 }
 
-/// The protocol has no field for failure, so the text says it.
+/// Returns a tool's result. The API has no field for a failure, so the text states it.
 fn tool_message(result: &ToolResult) -> Value {
     let content = match result.failed {
         true => format!("error: {}", result.text),
@@ -80,7 +81,7 @@ fn function(tool: &ToolDefinition) -> Value {
     }})
 }
 
-/// What an answer says.
+/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     let choices = list(answer, "choices")?;
     let choice = choices
@@ -108,7 +109,8 @@ fn read_choice(choice: &Value, answer: &Value) -> Result<Reply, FieldError> {
     })
 }
 
-/// Servers add members to their answers that they refuse in requests.
+/// Returns the answer in the form in which it is sent back. Servers add members to answers that they reject in
+/// requests.
 fn sent_back(raw: &Value) -> Value {
     const KNOWN: [&str; 4] = ["role", "content", "refusal", "tool_calls"];
     let members = raw.as_object().into_iter().flatten();
@@ -138,7 +140,7 @@ fn read_call(call: &Value) -> Result<RequestedCall, FieldError> {
     })
 }
 
-/// The arguments are text that the model wrote, so they may be anything.
+/// Parses the arguments, which the model wrote as text and which may be invalid.
 pub(super) fn arguments(text: &str) -> Result<JsonObject, String> {
     if text.trim().is_empty() {
         return Ok(JsonObject::new());

@@ -1,4 +1,4 @@
-//! The calls that a model waits for: each gets exactly one result, in the order in which it asked.
+//! The calls whose results a model waits for: each gets exactly one result, in the requested order.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::policy::{Action, Called, Step, ToolCall};
 
-/// Offered to models beside the tools: a model has no other way to say that it waits.
+/// A tool that is offered in addition to the agent's, because a model has no other way to wait.
 const WAIT: &str = "wait_for_message";
 
-/// Calls in the order in which the model asked, each with its result once there is one.
+/// The calls in the requested order, each with its result once it is known.
 #[derive(Debug, Default)]
 pub(super) struct Pending(Vec<Slot>);
 
@@ -23,14 +23,14 @@ struct Slot {
     result: Option<(String, bool)>,
 }
 
-/// What becomes of one call.
+/// The handling of one call.
 enum CallFate {
     Carried(ToolCall),
     Waits(String),
     Unreadable(String),
 }
 
-/// The tool that waits.
+/// Returns the description of the tool that waits.
 pub(super) fn wait_tool() -> ToolDefinition {
     ToolDefinition {
         name: WAIT.to_owned(),
@@ -44,8 +44,7 @@ pub(super) fn wait_tool() -> ToolDefinition {
 }
 
 impl Pending {
-    /// Takes the calls of an answer and says what is to be done, or what is wrong with the last of them
-    /// if none can be carried out.
+    /// Adds the calls of an answer and returns the action, or the error of the last call if none can be executed.
     pub(super) fn take(
         &mut self,
         calls: Vec<RequestedCall>,
@@ -80,7 +79,7 @@ impl Pending {
         }
     }
 
-    /// Takes the results of what was carried out.
+    /// Adds the results of executed calls.
     pub(super) fn hear(&mut self, step: Option<&Step>) {
         for called in step.into_iter().flat_map(|step| &step.called) {
             let open = |slot: &&mut Slot| slot.id == called.call.id && slot.result.is_none();
@@ -90,7 +89,7 @@ impl Pending {
         }
     }
 
-    /// The results for the model, if it waits for any, each within a limit of bytes.
+    /// Returns the results for the model, if it waits for any, each limited in bytes.
     pub(super) fn results(&mut self, limit: usize) -> Option<Entry> {
         let results = self.0.drain(..).map(Slot::into_result);
         let results: Vec<ToolResult> = results.map(|result| within(result, limit)).collect();
@@ -126,7 +125,7 @@ fn fate(call: RequestedCall, names: &ModelNames) -> CallFate {
     }
 }
 
-/// A result as a model reads it: its text, else its data.
+/// Returns a result as text for the model: its text, else its data.
 fn result_text(called: &Called) -> String {
     match (called.text(), called.data()) {
         (text, Value::Null) => text,

@@ -1,10 +1,10 @@
-//! What a server turned out to want: servers of one protocol differ, and their refusals say in what.
+//! Differences between servers of the same API, learned from the errors with which they reject requests.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::{error::ModelError, settings::LimitField};
 
-/// What was learnt from refusals, for all conversations with the same server.
+/// The learned differences of one server, shared by all conversations with it.
 #[derive(Debug, Default)]
 pub(super) struct ServerQuirks {
     other_limit: AtomicBool,
@@ -13,7 +13,8 @@ pub(super) struct ServerQuirks {
 }
 
 impl ServerQuirks {
-    /// The member that limits the output of chat completions: the one of the settings, unless that was refused.
+    /// Returns the member that limits the output of chat completions: the configured one, unless the server
+    /// rejected it.
     pub(super) fn limit_field(&self, set: LimitField) -> &'static str {
         match self.other_limit.load(Relaxed) {
             true => set.other().name(),
@@ -21,17 +22,17 @@ impl ServerQuirks {
         }
     }
 
-    /// Whether a model's thoughts may be sent back in chat completions.
+    /// Returns whether a model's reasoning may be sent back in chat completions.
     pub(super) fn takes_reasoning(&self) -> bool {
         !self.no_reasoning.load(Relaxed)
     }
 
-    /// Whether thoughts can be had encrypted from responses.
+    /// Returns whether the responses API can return encrypted reasoning.
     pub(super) fn gives_encrypted_reasoning(&self) -> bool {
         !self.no_encrypted.load(Relaxed)
     }
 
-    /// Learns from a refusal; says whether there was something new to learn, so that asking again may help.
+    /// Learns from an error; returns whether it contained anything new, so that a retry may succeed.
     pub(super) fn learn(&self, error: &ModelError, set: LimitField) -> bool {
         let ModelError::Refused {
             status: 400 | 422,
@@ -53,7 +54,7 @@ impl ServerQuirks {
     }
 }
 
-/// Whether a refusal is about a member as such, and not about its value.
+/// Returns whether an error says that a member is unknown, and not that its value is invalid.
 fn is_unknown(message: &str) -> bool {
     const WORDS: [&str; 6] = [
         "unsupported parameter",
@@ -66,7 +67,7 @@ fn is_unknown(message: &str) -> bool {
     WORDS.iter().any(|word| message.contains(word))
 }
 
-/// Whether a refusal means that the conversation is larger than the model's context.
+/// Returns whether an error says that the conversation exceeds the model's context.
 pub(super) fn is_overflow(error: &ModelError) -> bool {
     const WORDS: [&str; 9] = [
         "context length",

@@ -1,4 +1,4 @@
-//! Reads members of a model's answer; an error names the member.
+//! Reads members of a model's answer; errors name the member.
 
 use bridge_protocol::wire::FieldError;
 use serde_json::Value;

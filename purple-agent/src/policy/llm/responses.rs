@@ -1,4 +1,4 @@
-//! OpenAI's responses, with function calls; nothing is kept by the server.
+//! OpenAI's responses API with function calls; the server stores no state.
 //!
 //! <https://platform.openai.com/docs/api-reference/responses>
 
@@ -15,7 +15,7 @@ use super::{
 
 pub(super) const PATH: &str = "responses";
 
-/// The request that continues this conversation.
+/// Returns the request that continues this conversation.
 pub(super) fn request(
     settings: &LlmSettings,
     quirks: &ServerQuirks,
@@ -61,12 +61,12 @@ fn items(entry: &Entry, encrypted: bool) -> Vec<Value> {
     }
 }
 
-/// A server that keeps nothing knows a thought only by what is encrypted in it.
+/// Returns whether an item can be sent back. A server without state can read only encrypted reasoning.
 fn can_be_sent_back(item: &Value, encrypted: bool) -> bool {
     item["type"] != "reasoning" || encrypted && item["encrypted_content"].is_string()
 }
 
-/// The protocol has no field for failure, so the text says it.
+/// Returns a tool's result. The API has no field for a failure, so the text states it.
 fn output(result: &ToolResult) -> Value {
     let output = match result.failed {
         true => format!("error: {}", result.text),
@@ -75,7 +75,7 @@ fn output(result: &ToolResult) -> Value {
     json!({"type": "function_call_output", "call_id": result.id, "output": output})
 }
 
-/// Schemas of others are not of the kind that `strict` demands.
+/// Describes a tool. `strict` is off, because schemas of other servers may not meet its rules.
 fn function(tool: &ToolDefinition) -> Value {
     json!({
         "type": "function",
@@ -86,7 +86,7 @@ fn function(tool: &ToolDefinition) -> Value {
     })
 }
 
-/// What an answer says.
+/// Reads an answer.
 pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
     if let Some(error) = answer.get("error").filter(|error| error.is_object()) {
         let found = error["message"].as_str().unwrap_or("an error");
@@ -104,7 +104,7 @@ pub(super) fn reply(answer: &Value) -> Result<Reply, FieldError> {
                 let call = read_call(item);
                 calls.push(call.map_err(|error| error.at(index).inside("output"))?);
             }
-            // Reasoning and whatever else comes is sent back as it is and means nothing here.
+            // Reasoning and unknown items are sent back unchanged but not interpreted.
             Some(_) | None => {}
         }
     }

@@ -12,21 +12,21 @@ use super::super::{SettingsError, settings::Settings};
 /// Reads an environment variable.
 pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Which protocol is spoken.
+/// The API of a model's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Provider {
-    /// Chat completions, as OpenAI and many others serve them.
+    /// Chat completions, as OpenAI and many other servers offer them.
     OpenAi,
-    /// Responses, as OpenAI serves them.
+    /// Responses, as OpenAI offers them.
     Responses,
-    /// Messages, as Anthropic serves them.
+    /// Messages, as Anthropic offers them.
     Anthropic,
-    /// `generateContent`, as Google serves it.
+    /// `generateContent`, as Google offers it.
     Gemini,
 }
 
-/// The member of a chat completion that limits its output: OpenAI's newer models refuse the old name, and some
-/// other servers know no other.
+/// The member of a chat completion request that limits its output. OpenAI's newer models reject the old name, and
+/// some other servers know no other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LimitField {
     #[default]
@@ -51,7 +51,8 @@ impl LimitField {
 }
 
 impl Provider {
-    /// Where its clients look for an address, and its own.
+    /// Returns the environment variables in which the provider's clients look for an address, and the provider's
+    /// own address.
     fn addresses(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::OpenAi | Self::Responses => (
@@ -66,7 +67,7 @@ impl Provider {
         }
     }
 
-    /// Where its clients look for a key.
+    /// Returns the environment variables in which the provider's clients look for a key.
     fn keys(self) -> &'static [&'static str] {
         match self {
             Self::OpenAi | Self::Responses => &["OPENAI_API_KEY"],
@@ -76,30 +77,31 @@ impl Provider {
     }
 }
 
-/// Which model is asked, and within which limits.
+/// The model, its server and the limits.
 #[derive(Clone, Debug)]
 pub(super) struct LlmSettings {
     pub(super) provider: Provider,
     pub(super) base_url: Url,
     pub(super) model: String,
-    /// Absent for servers that want none.
+    /// The API key; absent for servers that need none.
     pub(super) key: Option<Secret>,
     pub(super) max_output_tokens: u64,
     pub(super) limit_field: LimitField,
     pub(super) max_total_tokens: u64,
-    /// How much the model takes; what is longer is shortened before it is asked. Absent where only its refusals tell.
+    /// The size of the model's context; longer conversations are shortened before the request. Absent if only the
+    /// model's errors tell.
     pub(super) context_tokens: Option<u64>,
-    /// Of a longer result of a tool the middle is left out.
+    /// The largest tool result in bytes; the middle of a longer result is cut out.
     pub(super) max_result_bytes: usize,
     pub(super) time_per_call: Duration,
-    /// How often a call is tried again.
+    /// The number of retries of a call.
     pub(super) retries: u32,
     pub(super) longest_pause: Duration,
     /// Further members of each request, such as `temperature`.
     pub(super) parameters: Map<String, Value>,
-    /// Put after the instructions.
+    /// Text that is appended to the instructions.
     pub(super) instructions: Option<String>,
-    /// Said in the place of the instructions.
+    /// A file whose text replaces the instructions.
     pub(super) system_file: Option<PathBuf>,
 }
 
@@ -119,7 +121,7 @@ impl LlmSettings {
         Ok(read)
     }
 
-    /// All but the key, and the name of the variable that holds it, if one is named.
+    /// Reads all settings but the key; also returns the name of the variable with the key, if one is named.
     fn without_key(
         value: &Value,
         variables: Lookup<'_>,
@@ -156,7 +158,7 @@ impl LlmSettings {
     }
 }
 
-/// A long file, and a small share of any model's context.
+/// The default limit: the size of a long file, and a small share of any model's context.
 const MAX_RESULT: usize = 50_000;
 
 fn provider(settings: &mut Settings) -> Result<Provider, FieldError> {
@@ -183,7 +185,8 @@ fn limit_field(settings: &mut Settings) -> Result<LimitField, FieldError> {
     }
 }
 
-/// The setting, else the variables that the providers' own clients read, else the provider's address.
+/// Returns the setting, else the value of the variables that the providers' own clients read, else the provider's
+/// address.
 fn base_url(
     settings: &mut Settings,
     provider: Provider,
@@ -199,7 +202,7 @@ fn base_url(
     url.ok_or_else(|| unexpected().inside("base_url"))
 }
 
-/// The key. Only the providers' own addresses cannot do without; a named variable has to be there.
+/// Returns the key. It is required only for the providers' own addresses, and if the settings name a variable.
 fn key_of(
     named: Option<&str>,
     provider: Provider,

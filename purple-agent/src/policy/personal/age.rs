@@ -1,4 +1,4 @@
-//! The ages that a text tells, by what stands around its numbers.
+//! Finds ages in a text by the words around its numbers.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use super::{
     words::{COUNTED, KIN, NUMBERED, STREETS},
 };
 
-/// From this age on nobody is a child.
+/// The age from which a person is not a child.
 const GROWN: i64 = 18;
 
-/// Letters that stand right behind the digits of an age: `10yo`.
+/// Letters that directly follow the digits of an age: `10yo`.
 const AGE_ENDINGS: [&str; 6] = ["yo", "y", "yr", "yrs", "yos", "years"];
 
 const YEARS: [&str; 5] = ["year", "years", "yr", "yrs", "y"];
 
-/// What may stand between `is` and an age.
+/// Words that may be between `is` and an age.
 const ADVERBS: [&str; 9] = [
     "now",
     "just",
@@ -28,43 +28,43 @@ const ADVERBS: [&str; 9] = [
     "him",
 ];
 
-/// Numbers behind these and before `years` are how long something took.
+/// Words before a number that make it, with `years`, a duration.
 const DURATION: [&str; 9] = [
     "for", "last", "past", "in", "within", "after", "since", "next", "every",
 ];
 
-/// Children of one family, told apart by their ages.
+/// Words that distinguish the children of one family by their ages.
 const YOUNGER: [&str; 3] = ["youngest", "younger", "littlest"];
 const OLDER: [&str; 4] = ["eldest", "oldest", "older", "elder"];
 const RANKED: [&str; 7] = [
     "youngest", "younger", "littlest", "eldest", "oldest", "older", "elder",
 ];
 
-/// What a number is, as far as its surroundings tell.
+/// The meaning of a number, according to the words around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     /// An age.
     Age,
-    /// The team of an age, such as `U10`.
+    /// An age group, such as `U10`.
     Group,
-    /// It may be one.
+    /// Possibly an age.
     Unclear,
     /// Something else: an address, a year, an amount.
     Other,
 }
 
-/// The ages that a text tells.
+/// The ages in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ages {
-    /// Those that may be meant, in order of size; more than one if it is not clear which.
+    /// The possible ages in ascending order; more than one if it is not clear which is meant.
     pub(super) values: Vec<i64>,
-    /// Whether the text says that they are ages.
+    /// Whether the text says that the numbers are ages.
     pub(super) is_certain: bool,
 }
 
 impl Ages {
-    /// Reads a text. What is said to be an age counts before the team of an age, and that before a number that may
-    /// be anything. Adults are not meant where a child stands beside them.
+    /// Reads a text. Explicit ages take precedence over age groups, and those over numbers without a clear
+    /// meaning. Ages of adults are ignored if there is a child.
     pub(super) fn in_text(text: &str) -> Self {
         let tokens = tokens(text);
         let mut meanings: Vec<_> = (0..tokens.len()).map(|at| meaning(&tokens, at)).collect();
@@ -98,7 +98,7 @@ fn children(values: BTreeSet<i64>) -> Vec<i64> {
     }
 }
 
-/// Of several, that which is said to be meant: `it is the youngest who wants to join`.
+/// Selects the age that the text chooses from several: `it is the youngest who wants to join`.
 fn chosen(tokens: &[Token], values: Vec<i64>) -> Vec<i64> {
     let is_told_beside = |at: usize| {
         let mut beside = tokens[at..].iter().skip(1).take(3);
@@ -115,7 +115,7 @@ fn chosen(tokens: &[Token], values: Vec<i64>) -> Vec<i64> {
     }
 }
 
-/// The neighbours of a token, by their distance from it.
+/// The tokens around a token, by their distance.
 struct Around<'a> {
     tokens: &'a [Token],
     at: usize,
@@ -134,7 +134,7 @@ impl<'a> Around<'a> {
         self.before(distance).is_some_and(|token| token.is(words))
     }
 
-    /// In the same sentence.
+    /// Returns whether a token in the same sentence follows at this distance.
     fn is_after(&self, distance: usize, words: &[&str]) -> bool {
         let ends = (1..=distance).any(|one| self.after(one).is_none_or(Token::begins));
         !ends && self.after(distance).is_some_and(|token| token.is(words))
@@ -144,7 +144,7 @@ impl<'a> Around<'a> {
         self.after(1).map_or("", |token| token.gap.as_str())
     }
 
-    /// Whether one of the words stands among so many before it, in the same sentence.
+    /// Returns whether one of the words is among the given number of tokens before, in the same sentence.
     fn is_near(&self, distance: usize, words: &[&str]) -> bool {
         let mut token = self.tokens.get(self.at);
         for one in 1..=distance {
@@ -190,14 +190,14 @@ fn meaning(tokens: &[Token], at: usize) -> Meaning {
     {
         return Meaning::Age;
     }
-    // `one` stands for a person more often than for an age.
+    // `one` means a person more often than an age.
     match token.word == "one" {
         true => Meaning::Other,
         false => Meaning::Unclear,
     }
 }
 
-/// `03/05/2015`, `14.09.2015`, `7:30`.
+/// Recognises `03/05/2015`, `14.09.2015`, `7:30`.
 fn is_part_of_date(around: &Around<'_>, token: &Token) -> bool {
     let is_mark = |gap: &str| matches!(gap, "/" | "." | ":");
     let is_number = |token: Option<&Token>| token.is_some_and(|token| token.number.is_some());
@@ -205,7 +205,7 @@ fn is_part_of_date(around: &Around<'_>, token: &Token) -> bool {
         || is_mark(around.gap_after()) && is_number(around.after(1))
 }
 
-/// What the letters say that are one word with the digits: `10yo`, `U10s`, `5pm`, `M41`.
+/// Returns the meaning that letters attached to the digits give: `10yo`, `U10s`, `5pm`, `M41`.
 fn by_letters(around: &Around<'_>, number: &Number) -> Option<Meaning> {
     let is_under = around.is_before(1, &["under", "u"]);
     match (number.before.as_str(), number.behind.as_str()) {
@@ -217,7 +217,7 @@ fn by_letters(around: &Around<'_>, number: &Number) -> Option<Meaning> {
     }
 }
 
-/// `10 years old`, `ten-year-old`, `10 y/o`, and `is 10 years`.
+/// Recognises `10 years old`, `ten-year-old`, `10 y/o`, and `is 10 years`.
 fn is_with_years(around: &Around<'_>) -> bool {
     if around.is_after(1, &["yo"]) {
         return true;
@@ -231,7 +231,7 @@ fn is_with_years(around: &Around<'_>) -> bool {
     is_old || is_of && !around.is_before(1, &DURATION)
 }
 
-/// `aged 10`, `at the age of ten`, `Age: 9`, `his age is 9`.
+/// Recognises `aged 10`, `at the age of ten`, `Age: 9`, `his age is 9`.
 fn is_after_age(around: &Around<'_>) -> bool {
     const AGE: [&str; 3] = ["age", "aged", "ages"];
     around.is_before(1, &AGE) || around.is_before(1, &["of", "is"]) && around.is_before(2, &AGE)
@@ -254,7 +254,7 @@ fn is_other(around: &Around<'_>, token: &Token) -> bool {
         || is_preposition(around, token)
 }
 
-/// `not 9 yet`, `isn't yet 9`.
+/// Recognises `not 9 yet`, `isn't yet 9`.
 fn is_denied(around: &Around<'_>) -> bool {
     const NOT: [&str; 5] = ["not", "isn", "wasn", "aren", "never"];
     if token_begins(around) {
@@ -268,7 +268,7 @@ fn token_begins(around: &Around<'_>) -> bool {
     around.tokens.get(around.at).is_some_and(Token::begins)
 }
 
-/// `4 my lad`, `2 join`: the digits are written for `for` and `to`.
+/// Recognises `4 my lad`, `2 join`, where the digits are written for `for` and `to`.
 fn is_preposition(around: &Around<'_>, token: &Token) -> bool {
     match token.word.as_str() {
         "4" => around.is_after(
@@ -283,12 +283,13 @@ fn is_preposition(around: &Around<'_>, token: &Token) -> bool {
     }
 }
 
-/// Whether what comes next is linked to it and no noun that it counts: `7 and my son`, `9, girl`.
+/// Returns whether the next token continues the sentence and is not a noun that the number counts: `7 and my son`,
+/// `9, girl`.
 fn is_joined(around: &Around<'_>) -> bool {
     around.gap_after() != " " || around.is_after(1, &["and", "or", "but", "my", "his", "her"])
 }
 
-/// `12 Park Road`, `from 3 The Green`, `we live at 12`.
+/// Recognises `12 Park Road`, `from 3 The Green`, `we live at 12`.
 fn is_in_address(around: &Around<'_>) -> bool {
     let is_name = |distance| around.after(distance).is_some_and(Token::is_capital);
     let is_street = (1..=4)
@@ -301,7 +302,7 @@ fn is_in_address(around: &Around<'_>) -> bool {
             && around.is_near(4, &["live", "lives", "living", "home", "address"])
 }
 
-/// `he is 9`, `she's now eight`, `who just turned 5`.
+/// Recognises `he is 9`, `she's now eight`, `who just turned 5`.
 fn is_after_be(around: &Around<'_>) -> bool {
     let skipped = (1..).take_while(|distance| around.is_before(*distance, &ADVERBS));
     let distance = skipped.count() + 1;
@@ -318,7 +319,7 @@ fn is_after_be(around: &Around<'_>) -> bool {
     before.is_form_of_be || before.is(&["is", "are", "am", "im", "turned", "being"])
 }
 
-/// `Seb (10)`, `Noah, 10, plays`.
+/// Recognises `Seb (10)`, `Noah, 10, plays`.
 fn is_set_apart(around: &Around<'_>, token: &Token) -> bool {
     let behind = around.gap_after();
     let brackets = token.gap.ends_with('(') && behind.starts_with(')');
@@ -327,12 +328,12 @@ fn is_set_apart(around: &Around<'_>, token: &Token) -> bool {
     brackets || commas && is_word(around.before(1)) && is_word(around.after(1))
 }
 
-/// `a girl of nine`.
+/// Recognises `a girl of nine`.
 fn is_of_child(around: &Around<'_>) -> bool {
     around.is_before(1, &["of"]) && around.is_before(2, &KIN)
 }
 
-/// What is said of one number of a list is said of all: `aged 7, 9 and 11`, `9 or 10 year old`.
+/// Gives all numbers in a list the meaning of one of them: `aged 7, 9 and 11`, `9 or 10 year old`.
 fn spread(tokens: &[Token], meanings: &mut [Meaning]) {
     let pairs: Vec<(usize, usize)> = (0..tokens.len())
         .filter_map(|at| {
@@ -356,7 +357,7 @@ fn spread(tokens: &[Token], meanings: &mut [Meaning]) {
         .for_each(|(one, other)| set(*other, *one));
 }
 
-/// The number that is linked to that one as in a list.
+/// Returns the index of the next number in the same list.
 fn linked(tokens: &[Token], at: usize) -> Option<usize> {
     tokens.get(at)?.number.as_ref()?;
     let is_link = |token: &Token| token.is(&["and", "or", "to"]);

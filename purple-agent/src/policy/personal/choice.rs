@@ -1,4 +1,4 @@
-//! Which agent's skill fits a request, and with which parameters.
+//! Chooses the agent's skill that fits a request, and its parameters.
 
 use std::cmp::Reverse;
 
@@ -12,47 +12,47 @@ use super::{
     search::Agent,
 };
 
-/// What is to be called.
+/// A chosen call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chosen {
     /// The agent's name.
     pub(super) agent: String,
-    /// Where its tasks go.
+    /// The address of the agent's tasks.
     pub(super) base_url: String,
-    /// The skill.
+    /// The id of the skill.
     pub(super) skill_id: String,
-    /// Its parameters; absent where the agent is told the request in words.
+    /// The skill's parameters; absent if the agent gets the request as text.
     pub(super) parameters: Option<Map<String, Value>>,
 }
 
-/// What became of choosing.
+/// The result of choosing.
 #[derive(Debug, PartialEq)]
 pub(super) enum Choice {
     /// This skill fits.
     Skill(Chosen),
-    /// The best skill wants to know what the request does not say.
+    /// The best skill requires information that the request does not have.
     Missing(String),
-    /// Nothing fits.
+    /// No skill fits.
     None,
 }
 
-/// A skill that was found.
+/// A skill of a found agent.
 struct Candidate<'a> {
     agent: &'a Value,
     skill: &'a Value,
-    /// How well it fits the request.
+    /// How well the skill fits the request.
     fit: Fit,
-    /// Its parameters as the request tells them, or what is missing.
+    /// The parameters in the request, or a description of the missing ones.
     parameters: Result<ToldParameters, String>,
 }
 
 impl Choice {
-    /// Chooses among the skills of these agents: the one that fits best, of equals one of which everything is known
-    /// that it wants to know, and then the first. A skill is not suitable
+    /// Chooses among the skills of these agents the one that fits best. Of equally good ones, it prefers one whose
+    /// parameters are all known, then the first. A skill is unsuitable
     ///
-    /// - if its agent does not say that it is there for whom the request is about,
-    /// - if it is for something else, or has nothing in common with the request,
-    /// - if only a name is in common, unless the request clearly tells what the skill wants to know.
+    /// - if its agent is not responsible for the body or place that the request names,
+    /// - if it has another purpose, or nothing in common with the request,
+    /// - if it has only a name in common, unless the request clearly contains the skill's parameters.
     pub(super) fn of(agents: &[Agent], request: &Request, words_only: bool) -> Self {
         let (needs, wanted) = (request.needs(), request.wanted());
         let known = agents.iter().filter(|agent| is_for(agent, &wanted));
@@ -83,7 +83,8 @@ impl Choice {
     }
 }
 
-/// Whether an agent, its site or its skills say that it is there for whom is wanted.
+/// Returns whether an agent, its site or its skills say that the agent is responsible for the wanted body or
+/// place.
 pub(super) fn is_for(agent: &Agent, wanted: &Wanted) -> bool {
     let text = |key: &str| agent.says[key].as_str().unwrap_or_default().to_owned();
     let mut said = vec![

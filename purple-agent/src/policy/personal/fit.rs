@@ -1,5 +1,4 @@
-//! How well a skill fits a request, by their words: what people say and what cards say differ in endings, and
-//! not every word says something.
+//! Measures how well a skill fits a request by their common words. Endings and words without meaning are ignored.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +11,7 @@ use super::{
     words::COUNTED,
 };
 
-/// Words that stand in any request and in any description.
+/// Words that occur in any request and any description.
 const EMPTY: [&str; 48] = [
     "about", "and", "any", "are", "ask", "based", "but", "can", "check", "could", "did", "does",
     "find", "for", "from", "get", "has", "have", "her", "his", "how", "into", "its", "let", "like",
@@ -20,7 +19,7 @@ const EMPTY: [&str; 48] = [
     "they", "this", "was", "what", "which", "who", "will", "with", "would", "you", "your",
 ];
 
-/// Endings that make another form of the same word, and what they stand for; the longest come first.
+/// Endings of forms of the same word, and their replacements; the longest come first.
 const ENDINGS: [(&str, &str); 6] = [
     ("ies", "y"),
     ("ing", ""),
@@ -30,18 +29,18 @@ const ENDINGS: [(&str, &str); 6] = [
     ("e", ""),
 ];
 
-/// A beginning of this length makes two long words one: `available` and `availability`.
+/// The length from which a common beginning makes two words equal: `available` and `availability`.
 const BEGINNING: usize = 6;
 
-/// Words that tell an age, and nothing of what is to be done.
+/// Words that belong to an age and do not describe a purpose.
 const OF_AGE: [&str; 5] = ["year", "old", "age", "aged", "under"];
 
-/// What a request asks for.
+/// The words of a request that a skill is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// Its words that say something, but for those of names and ages.
+    /// The meaningful words, without those of names and ages.
     said: BTreeSet<String>,
-    /// The words of names in it: they tell agents apart, and hardly an agent's skills.
+    /// The words of names. They distinguish agents, but rarely the skills of one agent.
     named: BTreeSet<String>,
     intents: BTreeSet<Intent>,
 }
@@ -60,7 +59,7 @@ impl Needs {
     }
 }
 
-/// The text without what its numbers count: `3 times`.
+/// Removes numbers with the nouns that they count: `3 times`.
 fn without_amounts(text: &str) -> String {
     let tokens = tokens(text);
     let is_counted = |at: usize| {
@@ -72,25 +71,25 @@ fn without_amounts(text: &str) -> String {
     left.join(" ")
 }
 
-/// How well a skill fits; more is better, and nothing is none at all.
+/// How well a skill fits; a greater value is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fit {
-    /// How much of what is asked for it does.
+    /// The number of requested purposes that the skill has.
     done: usize,
-    /// What the request's words count, each as much as the best place where the skill has it.
+    /// The weights of the request's words, each by the best field of the skill that contains it.
     said: usize,
-    /// How many words of names it has in common with the request.
+    /// The number of words of names that occur in both.
     named: usize,
 }
 
 impl Fit {
-    /// Whether nothing is in common but a name.
+    /// Returns whether only a name occurs in both.
     pub(super) fn is_by_name(self) -> bool {
         self.done == 0 && self.said == 0
     }
 
-    /// How well a skill, as discovery describes it, fits; nothing if it has nothing in common with the request, or is
-    /// for something else.
+    /// Compares a skill, in discovery's description, with a request. Returns `None` if they have nothing in common
+    /// or the skill has another purpose.
     pub(super) fn of(skill: &Value, needs: &Needs) -> Option<Self> {
         let places = places(skill);
         let worth = |word: &&String| {
@@ -108,7 +107,7 @@ impl Fit {
     }
 }
 
-/// What a skill says of itself.
+/// Returns the skill's own texts.
 pub(super) fn texts(skill: &Value) -> [String; 4] {
     let text = |key: &str| skill[key].as_str().unwrap_or_default().to_owned();
     let list = |key: &str| {
@@ -126,8 +125,7 @@ pub(super) fn texts(skill: &Value) -> [String; 4] {
     ]
 }
 
-/// The words of a skill's parts, with what each of them counts: what it is called, what it is filed under, what it
-/// says and is asked.
+/// Returns the words of a skill's fields with their weights: its name, its tags, its description and examples.
 fn places(skill: &Value) -> Vec<(usize, BTreeSet<String>)> {
     let [title, description, tags, examples] = texts(skill);
     let said = format!("{description} {examples}");
@@ -143,7 +141,7 @@ fn begin_alike(one: &str, other: &str) -> bool {
     pairs.take_while(|(one, other)| one == other).count() >= BEGINNING
 }
 
-/// The stems of a text's words that say something, those of `CamelCase` too.
+/// Returns the stems of the meaningful words in a text; `CamelCase` is split.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let spaced = spaced(text);
     let words = spaced.split(|c: char| !c.is_alphanumeric());
@@ -154,7 +152,7 @@ pub(super) fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// `CamelCase` as words.
+/// Splits `CamelCase` into words.
 fn spaced(text: &str) -> String {
     let mut spaced = String::new();
     let mut last = ' ';
@@ -171,7 +169,7 @@ fn spaced(text: &str) -> String {
 fn stem(word: &str) -> String {
     let cut = ENDINGS.iter().find_map(|(ending, rest)| {
         let stem = word.strip_suffix(ending)?;
-        // Too little would be left, or it is no ending: `bus`, `red`, `class`.
+        // The rest would be too short, or the letters are no ending: `bus`, `red`, `class`.
         let is_ending = stem.chars().count() > 2 && !(*ending == "s" && stem.ends_with('s'));
         is_ending.then(|| format!("{stem}{rest}"))
     });
@@ -184,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// The club of the document, with two more of its skills.
+    /// Returns the club in the document with two more skills.
     fn club() -> [Value; 3] {
         [
             json!({

@@ -1,4 +1,4 @@
-//! What a request is for, and what a skill does: words that say the same are of one family.
+//! Determines the purpose of a request or a skill. Words with the same meaning form a group.
 
 use std::collections::BTreeSet;
 
@@ -7,32 +7,32 @@ use super::{
     typos::may_mean,
 };
 
-/// A family of words that say the same.
+/// A group of words with the same meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Intent {
-    /// Becoming a member, and whether there is a place.
+    /// Becoming a member, and the availability of places.
     Join,
-    /// When something is.
+    /// Times and dates.
     Times,
-    /// Who plays whom, and how it ended.
+    /// Opponents and results of matches.
     Match,
-    /// What it costs.
+    /// Prices.
     Fees,
-    /// Where it is.
+    /// Places.
     Where,
     /// Buying and selling.
     Buy,
-    /// Taking something for a while.
+    /// Hiring or booking something.
     Book,
-    /// Something is wrong.
+    /// Problems and complaints.
     Issue,
-    /// Whom to talk to.
+    /// Contact persons.
     Contact,
-    /// What to bring and wear.
+    /// Things to bring or wear.
     Kit,
 }
 
-/// Words that say what is wanted, by their beginnings; `=` is a whole word.
+/// Words with a clear purpose, by their beginnings; `=` marks a whole word.
 const CLEAR: [(Intent, &[&str]); 10] = [
     (
         Intent::Join,
@@ -123,24 +123,24 @@ const CLEAR: [(Intent, &[&str]); 10] = [
     ),
 ];
 
-/// They ask for a place behind one of [`ARTICLES`].
+/// Words that ask for a place if one of [`ARTICLES`] precedes them.
 pub(super) const PLACES: [&str; 8] = [
     "space", "spaces", "place", "places", "room", "spot", "opening", "openings",
 ];
 
-/// What is open at these is no place for somebody.
+/// Nouns after `open` that show that no place for a person is meant.
 const HOURS: [&str; 4] = ["time", "times", "hour", "hours"];
 
-/// Whom they have when somebody joins: `would they have him`.
+/// Objects of `have` that ask for membership: `would they have him`.
 const TAKEN: [&str; 5] = ["him", "her", "them", "us", "both"];
 
-/// Words before `time` that make it no hour: `for the first time`, `in two months' time`.
+/// Words before `time` that show that no time of day is meant: `for the first time`, `in two months' time`.
 const OCCASIONS: [&str; 16] = [
     "first", "last", "next", "this", "same", "full", "part", "spare", "free", "long", "weeks",
     "week", "months", "month", "years", "year",
 ];
 
-/// Words that are known although a letter is missing, too many, or in another order.
+/// Words that are recognised with one letter missing, added or swapped.
 const KNOWN_WITH_SLIPS: [&str; 8] = [
     "space",
     "spaces",
@@ -170,7 +170,7 @@ const ARTICLES: [&str; 15] = [
     "available",
 ];
 
-/// They ask to join, if nothing else is asked.
+/// Words that ask for membership if no other purpose is found.
 const UNCLEAR: [&str; 13] = [
     "play",
     "take",
@@ -187,10 +187,10 @@ const UNCLEAR: [&str; 13] = [
     "membership",
 ];
 
-/// They ask when or against whom somebody plays.
+/// Words that ask for the time or the opponent of a match.
 const QUESTIONS: [&str; 4] = ["who", "whom", "when", "against"];
 
-/// What a request asks for, in its questions if they say so; nothing if no word of it does.
+/// Returns the purposes of a request, from its questions if they state any; empty if none is found.
 pub(super) fn asked(text: &str) -> BTreeSet<Intent> {
     let questions = text.split_inclusive(['.', '!', '?', '\n']);
     let questions: String = questions.filter(|one| one.ends_with('?')).collect();
@@ -202,7 +202,7 @@ pub(super) fn asked(text: &str) -> BTreeSet<Intent> {
     }
 }
 
-/// What the words of a text are for; nothing if none of them says so.
+/// Returns the purposes of the words in a text; empty if none is found.
 pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
     let tokens = tokens(text);
     let found: BTreeSet<Intent> = (0..tokens.len())
@@ -214,7 +214,7 @@ pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
             .filter(|one| *one != Intent::Join)
             .collect();
     }
-    // What to wear to training is no question of when it is.
+    // The question what to wear to training does not ask for its time.
     if found.contains(&Intent::Kit) {
         let is_left = |one: &Intent| !matches!(one, Intent::Times | Intent::Match);
         return found.into_iter().filter(is_left).collect();
@@ -228,7 +228,7 @@ pub(super) fn intents(text: &str) -> BTreeSet<Intent> {
 
 fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     let token = &tokens[at];
-    // A word with a capital inside a sentence is a name: `12 Park Road`.
+    // A capitalised word inside a sentence is a name: `12 Park Road`.
     if token.is_capital()
         && !token.begins()
         && token.raw.chars().skip(1).all(char::is_lowercase)
@@ -272,7 +272,7 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     if token.is(&["play", "plays", "playing"]) {
         return asked_before().then_some(Intent::Match);
     }
-    // A train is no training.
+    // A train is not a training.
     if token.is(&["train", "trains"]) && is_after(&["a", "the", "by", "next", "last"]) {
         return None;
     }
@@ -292,13 +292,13 @@ fn clear(tokens: &[Token], at: usize) -> Option<Intent> {
     }
 }
 
-/// A skill's name is words with capitals.
+/// Returns whether the text is a title: in the name of a skill all words are capitalised.
 fn is_title(tokens: &[Token], at: usize) -> bool {
     let is_capital = |token: &Token| token.is_capital() || token.number.is_some();
     tokens[..at].iter().all(is_capital)
 }
 
-/// `what does it cost to join`
+/// Recognises `what does it cost to join`.
 fn is_only_to_join(tokens: &[Token]) -> bool {
     let mut pairs = tokens.windows(2);
     pairs.any(|pair| pair[0].is(&["to"]) && pair[1].is(&["join", "register", "sign", "enrol"]))

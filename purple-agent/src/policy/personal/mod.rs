@@ -1,17 +1,16 @@
-//! Helps a user by finding other agents and having them answer: the six steps of a personal agent.
+//! A policy that helps a user by finding other agents and calling their skills, in six steps:
 //!
-//! 1. It identifies what the request is about: the name in it, or else all of its words.
-//! 2. It looks for sites with `web_search`.
-//! 3. It asks each site with `discover_a2a_agent_capabilities` whether it has an agent.
+//! 1. It identifies the subject of the request: the name in it, or else all of its words.
+//! 2. It searches for sites with `web_search`.
+//! 3. It looks for an agent on each site with `discover_a2a_agent_capabilities`.
 //! 4. It chooses the skill that fits the request best, by the words of its name, tags, description and examples,
-//!    whatever their endings, of an agent that says that it is there for whom the request names. What the skill wants
-//!    to know it reads in the request, ages in words and digits; it asks for what is missing, and which of several is meant.
-//! 5. It calls it with `invoke_a2a_agent_skill`, and tells the user what came of it.
-//! 6. If there is none, it says so.
+//!    from the agents that are responsible for the named body or place. It reads the skill's parameters from the
+//!    request, with ages in words and digits; it asks for missing ones, and which of several is meant.
+//! 5. It calls the skill with `invoke_a2a_agent_skill`, and reports the result to the user.
+//! 6. If there is no suitable agent, it says so.
 //!
-//! The tools are those of the MCP server that it was told of beforehand. Its one setting is `words_only`
-//! (false unless it says otherwise): whether agents are told the request in words, without skill and
-//! parameters.
+//! The tools are those of the MCP server in its preset connection details. Its one setting is `words_only`
+//! (default false): whether agents get the request as text, without skill and parameters.
 
 mod age;
 mod choice;
@@ -46,7 +45,7 @@ const SEARCH: &str = "web_search";
 const DISCOVER: &str = "discover_a2a_agent_capabilities";
 const INVOKE: &str = "invoke_a2a_agent_skill";
 
-/// How many sites are asked whether they have an agent.
+/// The largest number of sites on which an agent is searched.
 const MOST_SITES: usize = 3;
 
 pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
@@ -70,12 +69,12 @@ fn read(settings: &Value) -> Result<bool, FieldError> {
     settings.end().map(|()| words_only)
 }
 
-/// The policy, with what it decided; what it has learned stands in the situation.
+/// The policy with its decisions; everything else is in the situation.
 struct Personal {
     words_only: bool,
-    /// The number of the message that the request began with.
+    /// The number of the message with which the request began.
     first: Option<u64>,
-    /// The number of the last message that went into a call of an agent.
+    /// The number of the last message that was sent to an agent.
     heard: u64,
     chosen: Option<Chosen>,
 }
@@ -138,7 +137,8 @@ impl Personal {
         call(INVOKE, json!({"task_request_object": task}))
     }
 
-    /// What an agent asks is asked of the user, and the answer goes on with its task.
+    /// Handles the result of a call. A question of the agent is passed to the user, and the answer continues the
+    /// agent's task.
     fn after_call(
         &mut self,
         called: &Called,
@@ -170,7 +170,7 @@ impl Personal {
     }
 }
 
-/// Connects to the server with the tools; without it nothing can be done.
+/// Connects to the server with the tools, which all further steps need.
 fn connect(situation: &Situation<'_>) -> Action {
     match situation.last() {
         Some(failed) if failed.failed() => report::finish(report::no_tools(&failed.text()), None),

@@ -1,4 +1,4 @@
-//! Whom a request is about: the clubs and places that it names, and whether an agent says that it is theirs.
+//! Finds the clubs and places that a request names, and decides whether an agent is responsible for them.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,22 @@ use super::{
     words::{BODIES, GENERIC, KIN, OPENERS, STREETS},
 };
 
-/// The user is there, or comes from there, and wants something else.
+/// Words before a place that say that the user lives there or comes from there, and does not ask for it.
 const RESIDENCE: [&str; 14] = [
     "live", "lives", "living", "moved", "here", "from", "address", "born", "based", "home", "goes",
     "attends", "postcode", "school",
 ];
 
-/// Somebody belongs there already.
+/// Words before a club that say that a person already belongs to it.
 const BELONGING: [&str; 6] = ["plays", "played", "playing", "left", "leaving", "currently"];
 
-/// How far back words say what a name is there for.
+/// The number of tokens before a name that are searched for words about it.
 const BACK: usize = 4;
 
 /// A name in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name {
-    /// As it was written.
+    /// The text as the user wrote it.
     pub(super) text: String,
     words: BTreeSet<String>,
     kind: Kind,
@@ -32,23 +32,23 @@ pub(super) struct Name {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Who is wanted: `join Urmston Town`.
+    /// A wanted club: `join Urmston Town`.
     Body,
-    /// Where somebody plays already, which is wanted if nobody else is.
+    /// A present or former club, which is wanted only if no other club is named.
     Former,
-    /// Where it is to be: `in Liverpool`.
+    /// A wanted place: `in Liverpool`.
     Place,
-    /// Any other: a person, a street.
+    /// Any other name: of a person or a street.
     Other,
 }
 
-/// A run of tokens that is one name.
+/// A run of tokens that form one name.
 struct Run {
     from: usize,
     to: usize,
 }
 
-/// The names of those who are wanted, or else of the places, in order.
+/// The names of the wanted clubs, or else of the places, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted(Vec<Name>);
 
@@ -66,13 +66,13 @@ impl Wanted {
         Self(found.unwrap_or_default())
     }
 
-    /// The first of them.
+    /// Returns the first name.
     pub(super) fn first(&self) -> Option<&Name> {
         self.0.first()
     }
 
-    /// Whether this is somebody that an agent who says these texts of itself is there for. One that names nobody is
-    /// there for every place.
+    /// Returns whether an agent with these texts is responsible for one of the names. An agent whose texts name no
+    /// club or place is responsible for every place.
     pub(super) fn is_known_to(&self, texts: &[&str]) -> bool {
         let said = texts.join(" . ");
         let words: BTreeSet<String> = tokens(&said).into_iter().map(|token| token.word).collect();
@@ -88,7 +88,7 @@ impl Wanted {
     }
 }
 
-/// Hosts have words in one: `urmstontownjfc`.
+/// Returns whether a host name, which joins words as in `urmstontownjfc`, contains a word.
 fn is_in_host(word: &str, words: &BTreeSet<String>) -> bool {
     word.len() > 3
         && words
@@ -96,7 +96,7 @@ fn is_in_host(word: &str, words: &BTreeSet<String>) -> bool {
             .any(|one| one.len() > word.len() + 3 && one.starts_with(word))
 }
 
-/// Whether these texts name somebody at all.
+/// Returns whether these texts name a club or place.
 fn is_bound(texts: &[&str]) -> bool {
     texts.iter().any(|text| {
         let tokens = tokens(text);
@@ -106,7 +106,7 @@ fn is_bound(texts: &[&str]) -> bool {
     })
 }
 
-/// The words of names in a request, with those of people and places.
+/// Returns the words of all names in a request, people and places included.
 pub(super) fn names(text: &str) -> BTreeSet<String> {
     let tokens = tokens(text);
     let runs = runs(&tokens);
@@ -124,7 +124,7 @@ fn name(tokens: &[Token], run: &Run) -> Name {
     }
 }
 
-/// The words that tell it from others of its kind.
+/// Returns the words that distinguish a name from others of its kind.
 fn distinct(said: &[Token]) -> BTreeSet<String> {
     let words = said.iter().filter(|token| !token.is(&GENERIC));
     words.map(|token| token.word.clone()).collect()
@@ -156,7 +156,7 @@ fn kind(tokens: &[Token], run: &Run) -> Kind {
     }
 }
 
-/// Whether one of the words stands a little before the name, in its sentence.
+/// Returns whether one of the words is shortly before the name in the same sentence.
 fn is_near(tokens: &[Token], run: &Run, words: &[&str]) -> bool {
     let mut at = run.from;
     for _ in 0..BACK {
@@ -171,7 +171,7 @@ fn is_near(tokens: &[Token], run: &Run, words: &[&str]) -> bool {
     false
 }
 
-/// Words with a capital, and words in small letters before `juniors` and the like.
+/// Returns runs of capitalised words, and of lowercase words before `juniors` and the like.
 fn runs(tokens: &[Token]) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut at = 0;
@@ -186,7 +186,7 @@ fn runs(tokens: &[Token]) -> Vec<Run> {
     runs
 }
 
-/// How many tokens are one name. A sentence's first word is none by itself.
+/// Returns the number of tokens that form one name. The first word of a sentence alone is not a name.
 fn end_of_run(tokens: &[Token]) -> usize {
     let is_next = |(at, token): &(usize, &Token)| is_name(token) && (*at == 0 || token.gap == " ");
     let run = tokens.iter().enumerate().take_while(is_next).count();
@@ -227,7 +227,7 @@ fn is_day(token: &Token) -> bool {
     DAYS.contains(&token.word.trim_end_matches('s')) || token.is(&["december", "saturdays"])
 }
 
-/// `join stretford juniors`
+/// Recognises `join stretford juniors`.
 fn in_small_letters(tokens: &[Token], at: usize) -> Option<Run> {
     let is_leading = tokens[at].is(&["join", "joining", "at", "for", "with"]);
     let is_word =

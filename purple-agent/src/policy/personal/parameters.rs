@@ -1,4 +1,4 @@
-//! A skill's parameters, as a request tells them.
+//! Reads a skill's parameters from a request.
 
 use std::collections::BTreeSet;
 
@@ -6,28 +6,27 @@ use serde_json::{Map, Value, json};
 
 use super::{fit::words, request::Request, token::Token};
 
-/// The parameters that a request tells.
+/// The parameters in a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ToldParameters {
-    /// By their names.
+    /// The values by parameter name.
     pub(super) values: Map<String, Value>,
-    /// Whether one of them was said in words that mean nothing else: `10 years old`.
+    /// Whether at least one value is unambiguous, such as `10 years old`.
     pub(super) is_certain: bool,
 }
 
-/// What one property is in a request.
+/// The value of one property in a request.
 enum Found {
     Value {
         value: Value,
         is_certain: bool,
     },
-    /// Several, and which is not clear.
+    /// There are several possible values.
     Several(Vec<i64>),
     Nothing,
 }
 
-/// The parameters that the request tells, or what it does not tell although it is required, and which of several it
-/// may mean.
+/// Returns the parameters in the request, or a question for a required parameter that is missing or ambiguous.
 pub(super) fn told(schema: &Value, request: &Request) -> Result<ToldParameters, String> {
     let required: Vec<&str> = schema["required"]
         .as_array()
@@ -53,7 +52,7 @@ pub(super) fn told(schema: &Value, request: &Request) -> Result<ToldParameters, 
     Ok(told)
 }
 
-/// A parameter as the request tells it: an age, a number, the choice that it names, or the whole of it.
+/// Reads a parameter: an age, a number, a named choice, or the whole text.
 fn find(name: &str, property: &Value, request: &Request, numbers: &mut Numbers) -> Found {
     let unclear = |value| Found::Value {
         value,
@@ -88,21 +87,21 @@ fn age(request: &Request) -> Found {
     }
 }
 
-/// Whether a number is somebody's age.
+/// Returns whether a number property is a person's age.
 fn is_age(name: &str, property: &Value) -> bool {
     named(name, property).contains("age")
 }
 
-/// The words of a property's name and description.
+/// Returns the words of a property's name and description.
 fn named(name: &str, property: &Value) -> BTreeSet<String> {
     let description = property["description"].as_str().unwrap_or_default();
     words(&format!("{name} {description}"))
 }
 
-/// The numbers of a request that no property has yet, for those that are no ages.
+/// The numbers in a request that are not ages and not yet assigned to a property.
 struct Numbers {
     left: Vec<(i64, BTreeSet<String>)>,
-    /// The words of each property that wants one.
+    /// The words of each property that needs a number.
     wanted: Vec<BTreeSet<String>>,
 }
 
@@ -137,8 +136,8 @@ impl Numbers {
         }
     }
 
-    /// That beside which a word of the property stands, or else the next of those that stand beside no property's
-    /// where there are no more than are wanted.
+    /// Returns the number next to a word of the property. Otherwise it returns the next number that is not next to
+    /// a word of another property, if there are not more such numbers than properties.
     fn next(&mut self, named: &BTreeSet<String>) -> Found {
         let beside = self
             .left

@@ -1,4 +1,4 @@
-//! What the user is told at the end.
+//! The final texts for the user.
 
 use serde_json::{Map, Value};
 
@@ -9,22 +9,22 @@ use super::{
 };
 use crate::policy::Action;
 
-/// Ends with these words, and with the result where there is one.
+/// Returns the action that ends the work with this text and result.
 pub(super) fn finish(text: String, data: Option<Value>) -> Action {
     Action::Finish { text, data }
 }
 
-/// The tools are not there.
+/// Reports that the tools are not available.
 pub(super) fn no_tools(why: &str) -> String {
     format!("I cannot look for other agents, because I do not have the tools for it: {why}")
 }
 
-/// The search itself failed.
+/// Reports that the search failed.
 pub(super) fn no_search(why: &str) -> String {
     format!("I cannot look for sites that may help: {why}")
 }
 
-/// Nobody offers what was asked for.
+/// Reports that no suitable agent was found.
 pub(super) fn none_suitable(search: &Search<'_>, wanted: &Wanted) -> String {
     let agents = search.agents();
     let is_for = |url: &str| {
@@ -50,7 +50,7 @@ pub(super) fn none_suitable(search: &Search<'_>, wanted: &Wanted) -> String {
     text
 }
 
-/// What came of a call. `said` is what the tool answered where that has no status.
+/// Reports the result of a call. `said` is the tool's text, for a result without a status.
 pub(super) fn outcome(chosen: &Chosen, outcome: &Value, said: &str) -> String {
     let agent = format!("the {} ({})", chosen.agent, chosen.base_url);
     match outcome["status"].as_str() {
@@ -68,8 +68,8 @@ pub(super) fn outcome(chosen: &Chosen, outcome: &Value, said: &str) -> String {
     }
 }
 
-/// The agent's words, and every field of its result that they do not say already. Yes and no are always told: words
-/// may say either without the name of the field.
+/// Returns the agent's text, and every field of its result that the text does not mention. Booleans are always
+/// added, because a text may mention them without the field's name.
 fn answer(outcome: &Value) -> String {
     let text = outcome["text"].as_str().unwrap_or_default();
     let result = match &outcome["result_data"] {
@@ -94,7 +94,7 @@ fn answer(outcome: &Value) -> String {
     }
 }
 
-/// A value in words.
+/// Formats a value as text.
 fn told(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
@@ -106,7 +106,7 @@ fn told(value: &Value) -> String {
     }
 }
 
-/// Whether a text says this, and not only as a part of a longer word.
+/// Returns whether a text contains these words, and not only as part of longer words.
 fn has_word(text: &str, wanted: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let mut found = text.match_indices(wanted);

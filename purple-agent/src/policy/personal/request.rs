@@ -1,4 +1,4 @@
-//! What the user wants: their messages since the request began.
+//! The user's request: the user's messages since the request began.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{
     token::{Token, tokens},
 };
 
-/// Put behind the name of something when its site is looked for.
+/// Words that are added to a name when its site is searched.
 const SITE: &str = "official website";
 
 /// The user's messages, each with its number.
@@ -19,7 +19,7 @@ const SITE: &str = "official website";
 pub(super) struct Request(Vec<(u64, String)>);
 
 impl Request {
-    /// What was said since the message of this number, with it.
+    /// Returns the messages from this number on.
     pub(super) fn since(context: &AgentContext, first: u64) -> Self {
         let history = context.incoming_messages().history().into_iter();
         let received = history.filter(|one| one.number >= first);
@@ -36,19 +36,19 @@ impl Request {
         self.0.is_empty()
     }
 
-    /// All of it.
+    /// Returns the text of all messages.
     pub(super) fn text(&self) -> String {
         self.since_message(0)
     }
 
-    /// What was said after the message of this number.
+    /// Returns the text of the messages after this number.
     pub(super) fn since_message(&self, number: u64) -> String {
         let later = self.0.iter().filter(|(one, _)| *one > number);
         let texts: Vec<&str> = later.map(|(_, text)| text.as_str()).collect();
         texts.join("\n")
     }
 
-    /// What to search for: whom it is about, or else the longest name in it, or else the whole of it.
+    /// Returns the search query: the wanted club or place, or else the longest name, or else the whole text.
     pub(super) fn subject(&self) -> String {
         let text = self.text();
         let wanted = Wanted::of(&text).first().map(|name| name.text.clone());
@@ -58,22 +58,22 @@ impl Request {
         }
     }
 
-    /// Whom it is about.
+    /// Returns the wanted clubs or places.
     pub(super) fn wanted(&self) -> Wanted {
         Wanted::of(&self.text())
     }
 
-    /// What a skill has to have in common with it.
+    /// Returns the words that a skill is compared with.
     pub(super) fn needs(&self) -> Needs {
         Needs::of(&self.text())
     }
 
-    /// Its words, see [`words`].
+    /// Returns the words of the request, see [`words`].
     pub(super) fn words(&self) -> BTreeSet<String> {
         words(&self.text())
     }
 
-    /// The ages that it tells: those of the last message that tells any, because it answers a question.
+    /// Returns the ages in the last message that contains any, because that message answers a question.
     pub(super) fn ages(&self) -> Ages {
         let told = self.0.iter().rev().map(|(_, text)| Ages::in_text(text));
         told.into_iter()
@@ -81,7 +81,7 @@ impl Request {
             .unwrap_or_default()
     }
 
-    /// Its words in order, the last message first.
+    /// Returns the tokens of all messages, the last message first.
     pub(super) fn tokens(&self) -> Vec<Token> {
         self.0
             .iter()
@@ -91,8 +91,7 @@ impl Request {
     }
 }
 
-/// The longest run of words with a capital in front, if it has two of them at least: one may stand there
-/// because a sentence begins.
+/// Returns the longest run of at least two capitalised words. A single one may be the beginning of a sentence.
 fn longest_name(text: &str) -> Option<String> {
     let mut runs: Vec<Vec<&str>> = vec![Vec::new()];
     for word in text.split_whitespace() {
@@ -105,7 +104,7 @@ fn longest_name(text: &str) -> Option<String> {
             runs.push(Vec::new());
         }
     }
-    // Of runs of one length the first.
+    // Of runs of the same length, the first is chosen.
     let longest = runs.iter().rev().max_by_key(|run| run.len());
     longest.filter(|run| run.len() > 1).map(|run| run.join(" "))
 }

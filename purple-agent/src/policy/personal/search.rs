@@ -1,4 +1,4 @@
-//! What has been looked for, and what was found.
+//! Evaluates the search and discovery calls so far.
 
 use serde_json::Value;
 
@@ -9,21 +9,21 @@ use crate::policy::{Called, Step};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search<'a>(&'a [Step]);
 
-/// A site that was asked for its agent.
+/// A site on which an agent was searched.
 #[derive(Debug)]
 pub(super) struct Site {
-    /// Its address.
+    /// The address.
     pub(super) url: String,
-    /// What discovery answered.
+    /// The result of discovery.
     pub(super) answer: Value,
 }
 
 /// An agent that was found.
 #[derive(Debug)]
 pub(super) struct Agent {
-    /// The address of its site, and what the search said of that.
+    /// The address of its site, and the text of the search result.
     pub(super) site: String,
-    /// What discovery says of it.
+    /// The result of discovery.
     pub(super) says: Value,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Search<'a> {
         Self(steps)
     }
 
-    /// The sites that the search found, or why it found none; nothing if nobody has searched yet.
+    /// Returns the found sites, or the reason why the search failed; `None` before the search.
     pub(super) fn found(self) -> Option<Result<Vec<String>, String>> {
         let called = self.calls(SEARCH).next_back()?;
         if called.failed() {
@@ -44,7 +44,7 @@ impl<'a> Search<'a> {
         Some(Ok(urls.collect()))
     }
 
-    /// The next site that was not asked yet, of so many at most.
+    /// Returns the next site without discovery, among the first `most` sites.
     pub(super) fn next_site(self, most: usize) -> Option<String> {
         let sites = self.found()?.ok()?;
         let asked = self.asked();
@@ -52,7 +52,7 @@ impl<'a> Search<'a> {
         sites.into_iter().take(most).find(is_new)
     }
 
-    /// The sites that were asked, in order.
+    /// Returns the sites with discovery results, in order.
     pub(super) fn asked(self) -> Vec<Site> {
         let calls = self.calls(DISCOVER);
         let site = |called: &Called| Site {
@@ -65,7 +65,7 @@ impl<'a> Search<'a> {
         calls.map(site).collect()
     }
 
-    /// The agents that were found.
+    /// Returns the agents that were found.
     pub(super) fn agents(self) -> Vec<Agent> {
         let found = self.asked().into_iter();
         let found = found.filter(|site| site.answer["status"] == "success");
@@ -76,7 +76,7 @@ impl<'a> Search<'a> {
         found.map(agent).collect()
     }
 
-    /// What the search said of a site.
+    /// Returns the text of a site's search result.
     fn result(self, url: &str) -> String {
         let results = self.calls(SEARCH).next_back().map(Called::data);
         let results = results.as_ref().and_then(|data| data["results"].as_array());

@@ -1,6 +1,6 @@
-//! What users say in their own words, and what is to come of it: asked back, or a skill called with parameters, or
-//! that nobody was found. Each line of the file is a conversation of its own, with tools that look in the index of
-//! sites of the scenarios and find the document's club, or one of more skills.
+//! Tests with users' own wordings and the expected result: a question, a skill called with parameters, or that no
+//! agent was found. Each line of the file is one conversation. The tools search the scenarios' index of sites and
+//! find the document's club, or a club with more skills.
 
 use std::path::Path;
 
@@ -12,20 +12,20 @@ use super::{
     *,
 };
 
-/// All of them, by the time at which they were written.
+/// All conversations, in the order in which they were written.
 const SENTENCES: &str = include_str!("sentences.tsv");
 
-/// Those that do not hold yet, by their beginnings.
+/// The beginnings of conversations that are not yet handled correctly.
 const NOT_YET: [&str; 3] = [
-    // A train is taken for training.
+    // The policy takes a train for a training.
     "Is there a train to Urmston at 10?",
-    // It asks for 10.
+    // The policy asks for 10.
     "Urmston Town Juniors: do you have room for a child who is 10 going on 11?",
-    // It tells whether there is a place, and nothing of trials.
+    // The policy answers whether there is a place, and says nothing about trials.
     "Will there be trials at Urmston Town in May",
 ];
 
-/// What stands between the messages of a user.
+/// The separator between the messages of a user.
 const NEXT: &str = " // ";
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn what_users_say_leads_to_what_they_want() {
     );
 }
 
-/// What came of it, as the files write it.
+/// Returns the result of a conversation in the file's notation.
 async fn led_to(said: &str, sites: &Sites, skills: &Value) -> String {
     let mut messages = said.split(NEXT);
     let mut talk = Talk::begin(messages.next().unwrap_or_default(), &Value::Null);
@@ -99,7 +99,7 @@ async fn led_to(said: &str, sites: &Sites, skills: &Value) -> String {
     }
 }
 
-/// Which skill is called; of the document's one also with which age.
+/// Returns the called skill; for the document's skill also the age.
 fn called(task: &Value) -> String {
     match task["skill_id"].as_str().unwrap() {
         "check_team_availability_v1" => format!("vacancy {}", task["parameters"]["age"]),
@@ -107,7 +107,7 @@ fn called(task: &Value) -> String {
     }
 }
 
-/// Whether any age is asked for, or which of several.
+/// Returns whether the policy asks for an age, or for one of several.
 fn asked(missing: &str) -> String {
     assert!(missing.contains("age"), "{missing}");
     let numbers = missing.split(|c: char| !c.is_ascii_digit());

@@ -1,10 +1,10 @@
-//! The six steps, and each way in which they end.
+//! Tests of the six steps and of each way in which they end.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use mcp_tools::{
-    allowed::Allowed,
+    allow_list::AllowList,
     client,
     context::{AgentContext, Settings as ContextSettings},
 };
@@ -19,7 +19,7 @@ use crate::{
 const ASKED: &str = "Can my 10-year-old son Seb join Urmston Town Juniors FC?";
 pub(super) const SITE: &str = "https://urmstontownjfc.co.uk";
 
-/// A user who talks to the policy, and tools whose answers the test gives.
+/// A user who talks to the policy, and tools whose answers the test sets.
 pub(super) struct Talk {
     context: AgentContext,
     policy: Box<dyn Policy>,
@@ -30,7 +30,7 @@ pub(super) struct Talk {
 impl Talk {
     pub(super) fn begin(text: &str, settings: &Value) -> Self {
         let context = AgentContext::new(ContextSettings {
-            allowed: Allowed::default(),
+            allowed: AllowList::default(),
             client: client::Options::default(),
             acknowledger: None,
             clock: Arc::new(|| Timestamp::UNIX_EPOCH),
@@ -66,7 +66,7 @@ impl Talk {
         self.policy.next(&situation).await.unwrap()
     }
 
-    /// The one call that is made next, and its arguments; the tool answers this.
+    /// Expects one call of this tool, answers it, and returns its arguments.
     async fn calls(&mut self, tool: &str, answer: Value) -> Value {
         let action = self.next().await;
         let Action::Call(calls) = action else {
@@ -81,7 +81,7 @@ impl Talk {
         arguments
     }
 
-    /// The tool answered this to the call.
+    /// Sets the tool's answer to the call.
     pub(super) fn answered(&mut self, call: ToolCall, answer: Value) {
         let result = match answer["status"] == "error" {
             true => CallToolResult::structured_error(answer),

@@ -1,6 +1,6 @@
-//! The words of a text with what stands between them, and the numbers among them.
+//! Splits a text into words with the gaps between them, and reads the numbers among them.
 
-/// The words for numbers below twenty, in order from nought.
+/// The words for the numbers below twenty, from nought.
 const SMALL: [&str; 20] = [
     "zero",
     "one",
@@ -24,12 +24,12 @@ const SMALL: [&str; 20] = [
     "nineteen",
 ];
 
-/// The words for tens, from twenty.
+/// The words for the tens from twenty.
 const TENS: [&str; 8] = [
     "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
 
-/// `he's` and the like as they are written in haste.
+/// Contractions such as `he's`, as they are written without the apostrophe.
 const CONTRACTED: [(&str, &str); 4] = [
     ("hes", "he"),
     ("shes", "she"),
@@ -40,15 +40,15 @@ const CONTRACTED: [(&str, &str); 4] = [
 /// A run of letters and digits.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
-    /// As it was written, without `'s`.
+    /// The text as written, without `'s`.
     pub(super) raw: String,
-    /// The same in small letters.
+    /// The same in lowercase.
     pub(super) word: String,
-    /// What stands between it and the token before: spaces and marks.
+    /// The text between the previous token and this one: spaces and punctuation.
     pub(super) gap: String,
-    /// Whether `'s` or `'re` stood behind it: `he's 9`.
+    /// Whether `'s` or `'re` followed: `he's 9`.
     pub(super) is_form_of_be: bool,
-    /// The number that it says, and the letters that are one word with it.
+    /// The number in the token, with the letters attached to it.
     pub(super) number: Option<Number>,
 }
 
@@ -57,32 +57,32 @@ pub(super) struct Token {
 pub(super) struct Number {
     /// Its value.
     pub(super) value: i64,
-    /// The letters right before its digits: `u` in `U10`.
+    /// The letters directly before the digits: `u` in `U10`.
     pub(super) before: String,
-    /// The letters right behind them: `yo` in `10yo`.
+    /// The letters directly after the digits: `yo` in `10yo`.
     pub(super) behind: String,
-    /// How it is written: `0161` is no amount.
+    /// Whether the number is written as an amount: `0161` is not.
     pub(super) is_plain: bool,
 }
 
 impl Token {
-    /// Whether it begins a sentence.
+    /// Returns whether the token begins a sentence.
     pub(super) fn begins(&self) -> bool {
         self.gap.contains(['.', '!', '?', '\n', ':', ';'])
     }
 
-    /// Whether it is written with a capital in front.
+    /// Returns whether the first letter is a capital.
     pub(super) fn is_capital(&self) -> bool {
         self.raw.starts_with(char::is_uppercase)
     }
 
-    /// Whether its word is one of these.
+    /// Returns whether the word is one of these.
     pub(super) fn is(&self, words: &[&str]) -> bool {
         words.contains(&self.word.as_str())
     }
 }
 
-/// The tokens of a text. Tens and ones are one token: `twenty-one`.
+/// Splits a text into tokens. A number of tens and ones is one token: `twenty-one`.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut gap = "\n".to_owned();
@@ -127,7 +127,7 @@ fn token(written: &str, gap: String) -> Token {
     }
 }
 
-/// `twenty` and `one` as one number.
+/// Joins `twenty` and `one` into one number.
 fn joined(last: &Token, next: &Token) -> Option<Number> {
     let (tens, ones) = (last.number.as_ref()?, next.number.as_ref()?);
     let is_tens = TENS.contains(&last.word.as_str()) && tens.value % 10 == 0;
@@ -146,7 +146,7 @@ fn number(word: &str) -> Option<Number> {
         let small = place(&SMALL, word);
         small.or_else(|| place(&TENS, word).map(|tens| 20 + 10 * tens))
     };
-    // `twelves` as in "under twelves".
+    // A plural number, such as `twelves` in "under twelves".
     let plural = singular.and_then(|word| named(word).or_else(|| named(word.strip_suffix('e')?)));
     if let Some(value) = named(word).or(plural) {
         let plain = plain(i64::try_from(value).ok()?);

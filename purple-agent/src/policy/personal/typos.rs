@@ -1,10 +1,10 @@
-//! Slips of the pen: a word that lacks a letter, has one too many, or has two in the other order.
+//! Recognises typos: one letter missing, one added, or two neighbouring letters swapped.
 
-/// Shorter words are other words more often than slips.
+/// The shortest word in which typos are recognised; a shorter word is more often another word.
 const SHORTEST: usize = 5;
 
-/// Whether somebody may have written `word` and meant `meant`. The first letter is right, and no letter stands for
-/// another: `Burton` and `Buxton` are two towns.
+/// Returns whether `word` may be a typo of `meant`. The first letter must be the same, and no letter may be
+/// replaced: `Burton` and `Buxton` are two towns.
 pub(super) fn may_mean(word: &str, meant: &str) -> bool {
     let (word, meant): (Vec<char>, Vec<char>) = (word.chars().collect(), meant.chars().collect());
     let is_long = word.len().min(meant.len()) >= SHORTEST;

@@ -1,6 +1,6 @@
-//! Words of the language that say what a number or a name is.
+//! Word lists that help to classify numbers and names.
 
-/// Who an age may be of.
+/// Words for people who can have an age.
 pub(super) const KIN: [&str; 36] = [
     "child",
     "children",
@@ -40,7 +40,7 @@ pub(super) const KIN: [&str; 36] = [
     "friend",
 ];
 
-/// What is counted, measured or paid, and so makes a number something else than an age.
+/// Words for things that are counted, measured or paid, so that a number before them is no age.
 pub(super) const COUNTED: [&str; 60] = [
     "people",
     "persons",
@@ -104,7 +104,7 @@ pub(super) const COUNTED: [&str; 60] = [
     "october",
 ];
 
-/// What a number behind them numbers.
+/// Words that are followed by a number that is no age, such as an identifier.
 pub(super) const NUMBERED: [&str; 36] = [
     "number",
     "no",
@@ -144,13 +144,13 @@ pub(super) const NUMBERED: [&str; 36] = [
     "november",
 ];
 
-/// What a street is called.
+/// The last words of street names.
 pub(super) const STREETS: [&str; 16] = [
     "road", "rd", "street", "st", "avenue", "ave", "lane", "drive", "close", "crescent", "court",
     "terrace", "grove", "gardens", "square", "way",
 ];
 
-/// What the name of a club or a society has in it.
+/// Words in the names of clubs and societies.
 pub(super) const BODIES: [&str; 24] = [
     "fc",
     "afc",
@@ -178,7 +178,7 @@ pub(super) const BODIES: [&str; 24] = [
     "youth",
 ];
 
-/// What says nothing about which club it is.
+/// Words that do not distinguish one club from another.
 pub(super) const GENERIC: [&str; 26] = [
     "fc",
     "afc",
@@ -208,7 +208,7 @@ pub(super) const GENERIC: [&str; 26] = [
     "site",
 ];
 
-/// What begins sentences, and is no part of a name there.
+/// Words that begin sentences and are not part of a name there.
 pub(super) const OPENERS: [&str; 78] = [
     "a", "about", "an", "and", "any", "are", "as", "ask", "at", "book", "born", "but", "can",
     "check", "could", "did", "do", "does", "find", "for", "from", "has", "have", "he", "hello",

@@ -1,10 +1,11 @@
-//! Calls the tools that its settings list, in their order.
+//! A policy that calls the tools in its settings in order.
 //!
-//! The settings are `steps` and `finish`. A step is `{"tool": NAME, "arguments": {..}, "on_error": ..}`
-//! where `on_error` says what follows a failed call: `continue` (the default) with the next step, `wait`
-//! for a message and try again, or `finish`. `finish` is `{"text": .., "data": ..}`.
+//! The settings are `steps` and `finish`. A step is `{"tool": NAME, "arguments": {..}, "on_error": ..}`, where
+//! `on_error` says what follows a failed call: `continue` (the default) with the next step, `wait` for a message
+//! and try again, or `finish`. `finish` is `{"text": .., "data": ..}`.
 //!
-//! In arguments and in `finish`, `${..}` stands for a value that came earlier (see [`placeholder`]).
+//! In arguments and in `finish`, `${..}` is replaced by a value from an earlier result or message (see
+//! [`placeholder`]).
 
 mod placeholder;
 
@@ -32,7 +33,7 @@ pub(super) fn new_policy(settings: &Value) -> Result<NewPolicy, SettingsError> {
     }))
 }
 
-/// What is to be done.
+/// The steps and the final text of a script.
 struct Script {
     steps: Vec<ScriptStep>,
     text: String,
@@ -45,7 +46,7 @@ struct ScriptStep {
     on_error: OnError,
 }
 
-/// What follows a call that failed.
+/// The action after a failed call.
 #[derive(Clone, Copy)]
 enum OnError {
     Continue,
@@ -53,7 +54,7 @@ enum OnError {
     Finish,
 }
 
-/// The policy, with the number of steps whose call was made.
+/// The policy, with the number of executed steps.
 struct Scripted {
     script: Arc<Script>,
     step: usize,
@@ -82,14 +83,14 @@ impl Policy for Scripted {
 }
 
 impl Scripted {
-    /// What is to be done in place of the next step, because the last one failed.
+    /// Returns the action that replaces the next step because the last call failed.
     fn after_failure(&mut self, situation: &Situation<'_>) -> Option<Action> {
         let last = situation.last().filter(|called| called.failed())?;
         let step = self.script.steps.get(self.step.checked_sub(1)?)?;
         match step.on_error {
             OnError::Continue => None,
             OnError::Wait => {
-                // When this is asked again, a message is there: the same step follows.
+                // When the policy is called again, a message has arrived: the same step is repeated.
                 self.step -= 1;
                 let missing = last.text();
                 Some(Action::Wait { missing })

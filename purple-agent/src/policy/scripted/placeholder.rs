@@ -1,8 +1,8 @@
-//! Placeholders: `${FROM/POINTER}` stands for a value that came earlier.
+//! Placeholders: `${FROM/POINTER}` is replaced by a value from an earlier result or message.
 //!
-//! `FROM` is the number of a call, from 1, or `last` (their results), or `messages` (`incoming_messages`,
-//! a list); `/POINTER` is a JSON pointer (RFC 6901) into it. A string that is nothing but a placeholder
-//! becomes the value itself; in a longer string it becomes its text. `$${` is a plain `${`.
+//! `FROM` is the number of a call, from 1, or `last`, for the result of that call, or `messages`, for the list
+//! `incoming_messages`. `/POINTER` is a JSON pointer (RFC 6901) into it. A string that is exactly one placeholder
+//! is replaced by the value itself; within a longer string, the value's text is inserted. `$${` is a literal `${`.
 
 use bridge_protocol::wire::FieldError;
 use rmcp::model::JsonObject;
@@ -12,7 +12,7 @@ use crate::policy::{Called, Situation};
 
 const EXPECTED: &str = "${N/pointer}, ${last/pointer} or ${messages/pointer}";
 
-/// What placeholders can stand for.
+/// The values that placeholders can refer to.
 pub(super) struct Values<'a>(&'a Situation<'a>);
 
 impl<'a> Values<'a> {
@@ -20,7 +20,7 @@ impl<'a> Values<'a> {
         Self(situation)
     }
 
-    /// The object with values in the place of placeholders; an error names the member.
+    /// Replaces the placeholders in an object; errors name the member.
     pub(super) fn fill_object(&self, object: &JsonObject) -> Result<JsonObject, FieldError> {
         let fill = |(name, value): (&String, &Value)| {
             let filled = self.fill(value).map_err(|error| error.inside(name))?;
@@ -95,7 +95,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A result as data; words that are no data are a string.
+/// Returns a result as data; a text that is not JSON is a string.
 fn document_of(called: &Called) -> Value {
     match called.data() {
         Value::Null => Value::String(called.text()),
@@ -103,13 +103,13 @@ fn document_of(called: &Called) -> Value {
     }
 }
 
-/// The name in a text that is one placeholder and nothing else.
+/// Returns the name of the placeholder, if the text is exactly one placeholder.
 fn whole(text: &str) -> Option<&str> {
     let name = text.strip_prefix("${")?.strip_suffix('}')?;
     (!name.contains(['{', '}'])).then_some(name)
 }
 
-/// A value inside a longer text: a string without its quotes.
+/// Returns the text to insert for a value: a string without its quotes.
 pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,10 +1,10 @@
-//! What was observed so far.
+//! Queries on the calls so far.
 
 use serde_json::Value;
 
 use crate::policy::{Called, Step};
 
-/// The calls so far, to be looked through.
+/// The calls so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallHistory<'a>(&'a [Step]);
 
@@ -20,28 +20,28 @@ impl<'a> CallHistory<'a> {
             .flat_map(|step| step.called.iter().rev())
     }
 
-    /// The last call of all.
+    /// Returns the last call.
     pub(super) fn last(self) -> Option<&'a Called> {
         self.newest_first().next()
     }
 
-    /// The last call of this tool.
+    /// Returns the last call of this tool.
     pub(super) fn last_of(self, tool: &str) -> Option<&'a Called> {
         self.newest_first().find(|called| called.call.name == tool)
     }
 
-    /// Whether this tool was called and did not fail.
+    /// Returns whether a call of this tool succeeded.
     pub(super) fn has_succeeded(self, tool: &str) -> bool {
         self.succeeded(&[tool]).next().is_some()
     }
 
-    /// What the calls of these tools gave that did not fail, newest first.
+    /// Returns the successful calls of these tools, newest first.
     pub(super) fn succeeded(self, tools: &[&str]) -> impl Iterator<Item = &'a Called> {
         self.newest_first()
             .filter(move |called| !called.failed() && tools.contains(&called.call.name.as_str()))
     }
 
-    /// The data of the newest of them.
+    /// Returns the data of the newest successful call of these tools.
     pub(super) fn data(self, tools: &[&str]) -> Option<Value> {
         self.succeeded(tools).next().map(Called::data)
     }

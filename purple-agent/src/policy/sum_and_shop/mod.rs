@@ -1,8 +1,7 @@
-//! Solves two environments, `sum` and `shop`, from what it observes in them. It recognises them by the names of
-//! their tools, and has nothing to offer anywhere else; it knows nothing of the worlds behind them.
+//! A policy that solves two environments, `sum` and `shop`, from their tools' results. It recognises them by the
+//! names of their tools, does nothing useful elsewhere, and has no other knowledge of the environments.
 //!
-//! Its one setting is `acknowledge` (true unless it says otherwise): whether it tells a peer that wants
-//! to know which messages have arrived.
+//! Its one setting is `acknowledge` (default true): whether it acknowledges messages to a peer that asks for it.
 
 mod history;
 mod shop;
@@ -25,20 +24,20 @@ const CONNECT: &str = "connect_to_mcp_server";
 const ACKNOWLEDGE: &str = "acknowledge_messages";
 const SUBMIT: &str = "submit";
 
-/// What is to be done in an environment.
+/// The next action in an environment.
 #[derive(Debug, PartialEq)]
 enum NextMove {
-    /// Call this tool of it.
+    /// Calls this tool of the environment.
     Call(&'static str, JsonObject),
-    /// It is solved; this is the answer, where one is asked for.
+    /// Submits; the environment is solved, and this is the answer if one is asked for.
     Submit(Option<Value>),
-    /// It cannot be solved, for this reason.
+    /// Gives up for this reason.
     GiveUp(String),
 }
 
-/// An environment that can be solved.
+/// A solver of one environment.
 struct Solver {
-    /// The tool that it is known by.
+    /// The name of the tool that identifies the environment.
     known_by: &'static str,
     next: fn(CallHistory<'_>) -> NextMove,
 }
@@ -73,10 +72,10 @@ fn read(settings: &Value) -> Result<bool, FieldError> {
     settings.end().map(|()| acknowledges)
 }
 
-/// The policy. All else that it knows stands in the situation.
+/// The policy. Everything else that it needs is in the situation.
 struct SumAndShop {
     acknowledges: bool,
-    /// Whether it waited since it failed to connect.
+    /// Whether it has waited since the last failed connection.
     waited: bool,
 }
 
@@ -99,7 +98,7 @@ impl Policy for SumAndShop {
 }
 
 impl SumAndShop {
-    /// Connects; after a failure not before another message has come.
+    /// Connects; after a failure, only when another message has arrived.
     fn connect(&mut self, history: CallHistory<'_>) -> Action {
         let failed = history.last_of(CONNECT).filter(|_| !self.waited);
         self.waited = failed.is_some();
@@ -112,8 +111,7 @@ impl SumAndShop {
     }
 }
 
-/// Whether the peer wants to know of messages that it was not told of yet. What it did not take the last
-/// time is not said again at once.
+/// Returns whether there are messages to acknowledge. A failed acknowledgement is not repeated at once.
 fn unacknowledged(situation: &Situation<'_>) -> bool {
     let wanted = situation.context.acknowledger().is_some() && situation.has_tool(ACKNOWLEDGE);
     let refused = situation
@@ -127,7 +125,7 @@ fn unacknowledged(situation: &Situation<'_>) -> bool {
     wanted && !refused && messages().iter().any(|one| one.message_id.is_some())
 }
 
-/// What is done once it is connected.
+/// Chooses the next action in the connected environment.
 fn choose(situation: &Situation<'_>, history: CallHistory<'_>) -> Action {
     if let Some(submitted) = history.last_of(SUBMIT) {
         return finish(submitted.text());

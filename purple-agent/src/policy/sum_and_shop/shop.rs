@@ -1,4 +1,4 @@
-//! Buys what the shopping list asks for: of what fits, the cheapest that is there in the quantity.
+//! Fulfils the shopping list with the cheapest fitting product that is in stock in the wanted quantity.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ const SHOW_CART: &str = "show_cart";
 const SET_ADDRESS: &str = "set_address";
 const CONFIRM_ORDER: &str = "confirm_order";
 
-/// The tools that show the cart.
+/// The tools whose results contain the cart.
 const CART: [&str; 4] = [SHOW_CART, ADD_TO_CART, SET_ADDRESS, CONFIRM_ORDER];
 
 pub(super) fn next(history: CallHistory<'_>) -> NextMove {
@@ -43,7 +43,7 @@ pub(super) fn next(history: CallHistory<'_>) -> NextMove {
     }
 }
 
-/// Puts the cheapest product that fits and is there in the quantity into the cart.
+/// Adds the cheapest fitting product that is in stock in the wanted quantity to the cart.
 fn fill(history: CallHistory<'_>, list: &Value) -> NextMove {
     let query = format!("{} {}", text(&list["colour"]), text(&list["kind"]));
     let pages: Vec<_> = history.succeeded(&[SEARCH]).collect();

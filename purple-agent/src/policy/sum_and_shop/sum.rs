@@ -1,4 +1,4 @@
-//! Adds up the numbers that the environment lists.
+//! Adds the numbers that the environment lists.
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};

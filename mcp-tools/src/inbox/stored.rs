@@ -1,29 +1,29 @@
-//! The messages that are kept: the newest, as many as there is room for.
+//! The stored messages: the newest ones, within limits of number and size.
 
 use std::collections::VecDeque;
 
 use super::{Receipt, Received};
 
-/// The most messages that are kept; the oldest go first.
-pub const MOST_MESSAGES: usize = 1024;
+/// The largest number of stored messages; the oldest are dropped first.
+pub const MAX_MESSAGES: usize = 1024;
 
-/// The most that the kept messages hold together, as bytes of JSON; the oldest go first.
-pub const MOST_BYTES: usize = 64 << 20;
+/// The largest total size of the stored messages, in bytes of JSON; the oldest are dropped first.
+pub const MAX_BYTES: usize = 64 << 20;
 
 /// The newest messages, each with its size.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct StoredMessages {
     pub(super) messages: VecDeque<(Received, usize)>,
     bytes: usize,
     pub(super) dropped: u64,
 }
 
-impl Kept {
-    /// Takes in a message under this number, unless it is known.
+impl StoredMessages {
+    /// Stores a message under this number, unless it is already stored.
     pub(super) fn take(&mut self, mut received: Received, number: u64) -> Receipt {
         if let Some(known) = self.known(&received) {
             known.acknowledged = false;
-            return Receipt::Again(known.number);
+            return Receipt::Duplicate(known.number);
         }
         received.number = number;
         let bytes = received.message.to_string().len();
@@ -39,10 +39,10 @@ impl Kept {
         messages.find(|known| known.message_id.as_ref() == Some(id) && known.from == received.from)
     }
 
-    /// The newest message always stays, however large it is.
+    /// Drops the oldest messages that exceed the limits. The newest message is always kept, whatever its size.
     fn make_room(&mut self) {
-        while self.messages.len() > MOST_MESSAGES
-            || (self.bytes > MOST_BYTES && self.messages.len() > 1)
+        while self.messages.len() > MAX_MESSAGES
+            || (self.bytes > MAX_BYTES && self.messages.len() > 1)
         {
             let Some((_, bytes)) = self.messages.pop_front() else {
                 return;

@@ -1,8 +1,8 @@
-//! Which hosts and commands an agent may connect to, whoever tells it to.
+//! The hosts and commands that an agent may connect to.
 //!
-//! Connection details come from another agent. Following them blindly would let that agent reach whatever
-//! this machine reaches, and run programs on it. So an operator says what is allowed: by default HTTP to
-//! this machine, and no program at all.
+//! Connection details come from another agent. An agent that followed them without a check would let that other
+//! agent reach every host that this machine can reach, and run programs on this machine. Therefore the operator
+//! lists the allowed targets. The default allows HTTP to this machine and no program at all.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -11,20 +11,22 @@ use url::{Host, Url};
 
 use crate::connection::{ConnectionDetails, Transport};
 
-/// What may be connected to. In JSON: `{"loopback": true, "hosts": ["green.example"], "commands": ["mcp-tools"]}`.
+/// The hosts and commands that may be connected to. In JSON: `{"loopback": true, "hosts": ["green.example"],
+/// "commands": ["mcp-tools"]}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Allowed {
-    /// Whether HTTP to this machine is: `localhost` and names below it, 127.0.0.0/8, `::1`, however they
-    /// are written.
+pub struct AllowList {
+    /// Whether HTTP to this machine is allowed: to `localhost` and names below it, 127.0.0.0/8 and `::1`, in any
+    /// spelling.
     pub loopback: bool,
-    /// Further hosts over HTTP, each a name or an address without a port.
+    /// Further hosts that are allowed over HTTP, each a name or an address without a port.
     pub hosts: BTreeSet<String>,
-    /// Programs that may be started, each exactly as details name them; their arguments are free.
+    /// Programs that may be started, each spelled exactly as in the connection details. Their arguments are not
+    /// restricted.
     pub commands: BTreeSet<String>,
 }
 
-impl Default for Allowed {
+impl Default for AllowList {
     fn default() -> Self {
         Self {
             loopback: true,
@@ -34,78 +36,79 @@ impl Default for Allowed {
     }
 }
 
-/// Why a connection is not allowed, and which setting would allow it.
+/// The reason why a connection is not allowed, and the setting that would allow it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// The host is not among those that are.
+pub enum NotAllowed {
+    /// The host is not in the list of allowed hosts.
     #[error(
         "refused to connect to host {host:?}: add it to the allowed hosts if it may be reached"
     )]
     Host {
-        /// The host, as it was understood.
+        /// The host as it was parsed.
         host: String,
     },
-    /// This machine, while `loopback` is off.
+    /// The host is this machine, and `loopback` is off.
     #[error("refused to connect to {host:?} on this machine: loopback is not allowed")]
     Loopback {
-        /// The host, as it was understood.
+        /// The host as it was parsed.
         host: String,
     },
-    /// Another scheme than `http` and `https`.
+    /// The URL's scheme is neither `http` nor `https`.
     #[error("refused to connect by {scheme:?}: expected http or https")]
     Scheme {
         /// The scheme.
         scheme: String,
     },
-    /// The program is not among those that may be started.
+    /// The program is not in the list of allowed commands.
     #[error(
         "refused to start command {command:?}: add it to the allowed commands if it may be run"
     )]
     Command {
-        /// The program, as the details name it.
+        /// The program as the details name it.
         command: String,
     },
-    /// The details would change which program it is that runs.
+    /// The details set an environment variable that could make another program run under this name.
     #[error(
         "refused to start command {command:?}: its details set {variable}, which could make another program of it"
     )]
     Environment {
-        /// The program, as the details name it.
+        /// The program as the details name it.
         command: String,
-        /// The variable.
+        /// The name of the variable.
         variable: String,
     },
 }
 
-impl Allowed {
-    /// Whether these details may be followed. What a name resolves to is judged when the connection is made.
-    pub fn check(&self, details: &ConnectionDetails) -> Result<(), Refused> {
+impl AllowList {
+    /// Checks that these details may be followed. The addresses that a host name resolves to are checked later,
+    /// when the connection is made.
+    pub fn check(&self, details: &ConnectionDetails) -> Result<(), NotAllowed> {
         match &details.transport {
             Transport::Http { url, .. } => self.check_url(url),
             Transport::Stdio { command, env, .. } => self.check_command(command, env.keys()),
         }
     }
 
-    /// Whether a name may be taken for an address: this machine's names only for its own addresses, and names
-    /// that an operator gave for any.
+    /// Returns whether a host name may resolve to an address. Names of this machine may resolve only to loopback
+    /// addresses; names that an operator allowed may resolve to any address.
     pub(crate) fn may_resolve(&self, name: &str, address: IpAddr) -> bool {
         let host = Host::Domain(name);
         let is_loopback = address.to_canonical().is_loopback();
         self.names(&host) || (self.loopback && self::is_loopback(&host) && is_loopback)
     }
 
-    fn check_url(&self, url: &Url) -> Result<(), Refused> {
+    fn check_url(&self, url: &Url) -> Result<(), NotAllowed> {
         let scheme = url.scheme();
         let (true, Some(host)) = (matches!(scheme, "http" | "https"), url.host()) else {
             let scheme = scheme.to_owned();
-            return Err(Refused::Scheme { scheme });
+            return Err(NotAllowed::Scheme { scheme });
         };
         let (named, name) = (self.names(&host), host.to_string());
         match (named, is_loopback(&host)) {
             (true, _) => Ok(()),
             (false, true) if self.loopback => Ok(()),
-            (false, true) => Err(Refused::Loopback { host: name }),
-            (false, false) => Err(Refused::Host { host: name }),
+            (false, true) => Err(NotAllowed::Loopback { host: name }),
+            (false, false) => Err(NotAllowed::Host { host: name }),
         }
     }
 
@@ -113,22 +116,22 @@ impl Allowed {
         &self,
         command: &str,
         mut variables: impl Iterator<Item = &'a String>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), NotAllowed> {
         let command = command.to_owned();
         if !self.commands.contains(&command) {
-            return Err(Refused::Command { command });
+            return Err(NotAllowed::Command { command });
         }
         match variables.find(|variable| changes_the_program(variable)) {
             None => Ok(()),
             Some(variable) => {
                 let variable = variable.clone();
-                Err(Refused::Environment { command, variable })
+                Err(NotAllowed::Environment { command, variable })
             }
         }
     }
 
-    /// Whether a host is one of those named. Both are compared as URLs understand them, so that no other
-    /// spelling of an address passes or is missed.
+    /// Returns whether a host is in the operator's list. Both are compared after URL parsing, so that a different
+    /// spelling of an address neither evades nor misses an entry.
     fn names(&self, host: &Host<&str>) -> bool {
         let host = canonical(host);
         self.hosts
@@ -138,7 +141,7 @@ impl Allowed {
     }
 }
 
-/// A host as an operator writes it: IPv6 addresses may come without brackets.
+/// Parses a host as an operator writes it: IPv6 addresses may be without brackets.
 fn parse(host: &str) -> Option<Host> {
     match host.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) => Some(Host::Ipv4(address)),
@@ -147,8 +150,8 @@ fn parse(host: &str) -> Option<Host> {
     }
 }
 
-/// The same host, however it is spelled: IPv4 addresses in IPv6 clothes are IPv4 addresses, and a name's
-/// dot at the end says nothing.
+/// Returns the host in its canonical spelling: IPv4-mapped IPv6 addresses become IPv4 addresses, and a trailing
+/// dot is removed from names.
 fn canonical<S: AsRef<str>>(host: &Host<S>) -> Host {
     match host {
         Host::Domain(name) => Host::Domain(name.as_ref().trim_end_matches('.').to_owned()),
@@ -160,8 +163,8 @@ fn canonical<S: AsRef<str>>(host: &Host<S>) -> Host {
     }
 }
 
-/// Names below `localhost` are this machine (RFC 6761, 6.3); that they resolve to it is seen to when the
-/// connection is made.
+/// Returns whether a host is this machine. That includes names below `localhost` (RFC 6761, 6.3); the resolver
+/// checks that they resolve to loopback addresses.
 fn is_loopback(host: &Host<&str>) -> bool {
     match canonical(host) {
         Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
@@ -170,8 +173,8 @@ fn is_loopback(host: &Host<&str>) -> bool {
     }
 }
 
-/// Whether a variable decides which code a program of a given name is: where it is looked for, and what
-/// the system's loader puts into it.
+/// Returns whether an environment variable decides which code runs as the program: where the program is searched,
+/// or what the system's loader loads into it.
 fn changes_the_program(variable: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     variable == "PATH" || variable.starts_with("LD_") || variable.starts_with("DYLD_")
@@ -185,18 +188,18 @@ mod tests {
         ConnectionDetails::http("e", url.parse().unwrap())
     }
 
-    fn allowing(hosts: &[&str]) -> Allowed {
-        Allowed {
+    fn allowing(hosts: &[&str]) -> AllowList {
+        AllowList {
             hosts: hosts.iter().map(ToString::to_string).collect(),
-            ..Allowed::default()
+            ..AllowList::default()
         }
     }
 
     #[test]
     fn loopback_however_it_is_spelled() {
-        let nothing = Allowed {
+        let nothing = AllowList {
             loopback: false,
-            ..Allowed::default()
+            ..AllowList::default()
         };
         for host in [
             "localhost",
@@ -216,10 +219,10 @@ mod tests {
             "%31%32%37.0.0.1",
         ] {
             let details = http(&format!("http://{host}:1234/mcp"));
-            assert_eq!(Allowed::default().check(&details), Ok(()), "{host}");
+            assert_eq!(AllowList::default().check(&details), Ok(()), "{host}");
             let refused = nothing.check(&details).unwrap_err();
             assert!(
-                matches!(refused, Refused::Loopback { .. }),
+                matches!(refused, NotAllowed::Loopback { .. }),
                 "{host}: {refused}"
             );
         }
@@ -242,8 +245,11 @@ mod tests {
             ("169.254.169.254", "169.254.169.254"),
         ] {
             let details = http(&format!("https://{host}/mcp"));
-            let refused = Allowed::default().check(&details).unwrap_err();
-            assert!(matches!(refused, Refused::Host { .. }), "{host}: {refused}");
+            let refused = AllowList::default().check(&details).unwrap_err();
+            assert!(
+                matches!(refused, NotAllowed::Host { .. }),
+                "{host}: {refused}"
+            );
             assert_eq!(
                 allowing(&[name]).check(&details),
                 Ok(()),
@@ -255,9 +261,9 @@ mod tests {
 
     #[test]
     fn commands_are_refused_unless_named_exactly() {
-        let allowed = Allowed {
+        let allowed = AllowList {
             commands: ["mcp-tools", "/opt/server"].map(str::to_owned).into(),
-            ..Allowed::default()
+            ..AllowList::default()
         };
         for (command, expected) in [
             ("mcp-tools", true),
@@ -270,15 +276,15 @@ mod tests {
         ] {
             let details = ConnectionDetails::stdio("e", command, ["--any"]);
             assert_eq!(allowed.check(&details).is_ok(), expected, "{command}");
-            assert!(Allowed::default().check(&details).is_err(), "{command}");
+            assert!(AllowList::default().check(&details).is_err(), "{command}");
         }
     }
 
     #[test]
     fn a_command_stays_the_program_that_was_named() {
-        let allowed = Allowed {
+        let allowed = AllowList {
             commands: BTreeSet::from(["mcp-tools".to_owned()]),
-            ..Allowed::default()
+            ..AllowList::default()
         };
         for (variable, expected) in [
             ("MCP_TOKEN", true),
@@ -300,7 +306,7 @@ mod tests {
         let refused = allowing(&["localhost"]).check(&http("ftp://localhost/mcp"));
         assert_eq!(
             refused,
-            Err(Refused::Scheme {
+            Err(NotAllowed::Scheme {
                 scheme: "ftp".to_owned()
             })
         );
@@ -308,8 +314,8 @@ mod tests {
 
     #[test]
     fn settings_are_read_and_mistakes_in_them_found() {
-        let read = |text| serde_json::from_str::<Allowed>(text);
-        assert_eq!(read("{}").unwrap(), Allowed::default());
+        let read = |text| serde_json::from_str::<AllowList>(text);
+        assert_eq!(read("{}").unwrap(), AllowList::default());
         assert_eq!(read(r#"{"hosts": ["a"]}"#).unwrap(), allowing(&["a"]));
         assert!(read(r#"{"host": ["a"]}"#).is_err());
     }

@@ -1,4 +1,4 @@
-//! Connection details in a sentence: a URL that is said to be an MCP server's, and the token that goes with it.
+//! Reads connection details from a sentence: a URL that the sentence calls an MCP server's, and its token.
 //!
 //! `The MCP server is at http://127.0.0.1:9009/mcp, use the bearer token "tok-123".`
 
@@ -14,16 +14,16 @@ use super::{
 };
 use crate::secret::Secret;
 
-/// A URL up to where the sentence goes on.
+/// Matches a URL up to where the sentence continues.
 static URL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"https?://[^\s"'`<>()\[\]{}|\\]+"#).ok());
 
-/// The word that says that a server of MCP is meant.
+/// Matches the word that tells that an MCP server is meant.
 static MCP: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\bmcp\b|\bmodel context protocol\b").ok());
 
-/// `Authorization: Bearer abc`, `bearer token "abc"`, `token: abc-123`. A bare word needs a digit, which words of
-/// the language do not have.
+/// Matches `Authorization: Bearer abc`, `bearer token "abc"`, `token: abc-123`. An unquoted word must contain a
+/// digit, to exclude ordinary words.
 static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let quoted = r#"["'`](?P<quoted>[A-Za-z0-9._~+/=-]{4,})["'`]"#;
     let bare = r"(?P<bare>[A-Za-z0-9._~+/=-]{4,})";
@@ -33,7 +33,7 @@ static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The details in the sentences of a text. Each URL has the tokens up to the next one.
+/// Finds the details in the sentences of a text. Each URL gets the tokens between it and the next URL.
 pub(super) fn findings(text: &str) -> Findings {
     let sentences = sentences(text);
     let urls: Vec<(Range<usize>, &str)> = urls(text)
@@ -57,7 +57,7 @@ fn one(url: &str, lead: &str, after: &str) -> Findings {
     let token = token_in(after).or_else(|| token_in(lead));
     members.extend(token.map(|token| ("token".to_owned(), json!(token))));
     let Ok(details) = read::details(&members, &SurroundingFields::default()) else {
-        // A sentence is no form to be filled in: what cannot be read was not meant.
+        // A sentence is free text, so a value that cannot be read was probably not meant as details.
         return Findings::default();
     };
     let is_example = example::is_lead(lead) || example::is_placeholder(&details);
@@ -88,14 +88,14 @@ fn is_mcp(sentence: &str) -> bool {
     MCP.as_ref().is_some_and(|mcp| mcp.is_match(sentence))
 }
 
-/// Whether a URL's path ends as those of MCP servers do.
+/// Returns whether a URL's path ends like the path of an MCP server.
 fn has_path(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let last = path.trim_end_matches('/').rsplit('/').next();
     matches!(last, Some("mcp" | "sse"))
 }
 
-/// The first bearer token in a text.
+/// Returns the first bearer token in a text.
 fn token_in(text: &str) -> Option<&str> {
     let token = TOKEN.as_ref()?;
     let mut found = token.captures_iter(text).filter_map(|found| {
@@ -110,14 +110,15 @@ fn has_digit(word: &str) -> bool {
     word.chars().any(|c| c.is_ascii_digit())
 }
 
-/// The headers that a text without a URL gives for one that stands elsewhere.
+/// Returns the headers in a text without a URL, for a URL in another message.
 pub(super) fn headers(text: &str) -> Option<BTreeMap<String, Secret>> {
     let mut headers = BTreeMap::new();
     read::add_token(&mut headers, token_in(text)?);
     Some(headers)
 }
 
-/// Where the sentences of a text are: up to a full stop before a blank, or an empty line.
+/// Returns the ranges of a text's sentences. A sentence ends at a full stop before whitespace, or at an empty
+/// line.
 pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn examples_come_first_wherever_they_stand() {
         let urls = |text: &str| -> Vec<String> {
-            found(text).iter().map(ConnectionDetails::place).collect()
+            found(text).iter().map(ConnectionDetails::address).collect()
         };
         let (good, old) = ("http://localhost:1/mcp", "http://localhost:2/mcp");
         for text in [

@@ -1,4 +1,4 @@
-//! Messages as tools show them: in short or whole, without secrets, and never too long.
+//! Formats messages as tool results: summarised or whole, with secrets masked, and limited in size.
 
 use serde_json::{Map, Value, json};
 
@@ -9,12 +9,13 @@ use crate::{
 };
 
 /// The longest text of a message in a list, in characters.
-const LONGEST_TEXT: usize = 400;
+const MAX_TEXT: usize = 400;
 
-/// The longest message that is shown whole, as bytes of JSON.
-const LONGEST_MESSAGE: usize = 16 << 10;
+/// The largest message that is shown whole, in bytes of JSON.
+const MAX_MESSAGE: usize = 16 << 10;
 
-/// What must not be shown: the secrets that any message has told, since another may repeat them.
+/// The secrets of all received messages. They are masked in every message, because one message may repeat the
+/// secret of another.
 pub(super) struct Secrets(Vec<String>);
 
 impl Secrets {
@@ -24,25 +25,25 @@ impl Secrets {
     }
 }
 
-/// What is known about a message, and how its text begins.
+/// Returns a message's metadata and the beginning of its text.
 pub(super) fn summary(received: &Received, secrets: &Secrets) -> Value {
     let mut summary = head(received);
     let text = texts(&masked_of(&received.message, &secrets.0)).join("\n");
     if !text.is_empty() {
-        summary.insert("text".to_owned(), json!(beginning(&text, LONGEST_TEXT)));
+        summary.insert("text".to_owned(), json!(beginning(&text, MAX_TEXT)));
     }
     Value::Object(summary)
 }
 
-/// What is known about a message, and the message itself.
+/// Returns a message's metadata and the message itself.
 pub(super) fn whole(received: &Received, secrets: &Secrets) -> Value {
     let mut whole = head(received);
     let message = masked_of(&received.message, &secrets.0);
     let written = message.to_string();
-    if written.len() <= LONGEST_MESSAGE {
+    if written.len() <= MAX_MESSAGE {
         whole.insert("message".to_owned(), message);
     } else {
-        let beginning = beginning(&written, LONGEST_MESSAGE);
+        let beginning = beginning(&written, MAX_MESSAGE);
         whole.insert("beginning_of_message".to_owned(), json!(beginning));
     }
     Value::Object(whole)

@@ -1,19 +1,19 @@
-//! Headers that stand by themselves: some agents send a URL first, and what opens it in a second message.
+//! Headers in a message of their own: some agents send a URL first, and its credentials in a second message.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{names, prose, read, text};
+use super::{names, read, sentence, text};
 use crate::secret::Secret;
 
-/// Deeper than this nothing is looked for.
-const DEEPEST: usize = 16;
+/// The nesting depth below which nothing is searched.
+const MAX_DEPTH: usize = 16;
 
-/// The last headers in a message that belong to no details in it: `{"headers": {..}}`, `{"token": ..}`,
-/// `Authorization: Bearer ..` in a text without a URL.
-pub fn loose_headers(message: &Value) -> Option<BTreeMap<String, Secret>> {
-    inside(message, DEEPEST)
+/// Returns the last headers in a message that are not part of connection details: `{"headers": {..}}`,
+/// `{"token": ..}`, or `Authorization: Bearer ..` in a text without a URL.
+pub fn separate_headers(message: &Value) -> Option<BTreeMap<String, Secret>> {
+    inside(message, MAX_DEPTH)
 }
 
 fn inside(value: &Value, depth: usize) -> Option<BTreeMap<String, Secret>> {
@@ -22,7 +22,7 @@ fn inside(value: &Value, depth: usize) -> Option<BTreeMap<String, Secret>> {
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
         Value::String(words) => in_text(words, depth),
         Value::Array(items) => items.iter().rev().find_map(|item| inside(item, depth)),
-        Value::Object(members) if read::has_place(members) => None,
+        Value::Object(members) if read::has_address(members) => None,
         Value::Object(members) => headers(members).or_else(|| {
             let mut values = members.values().rev();
             values.find_map(|value| inside(value, depth))
@@ -38,7 +38,7 @@ fn in_text(words: &str, depth: usize) -> Option<BTreeMap<String, Secret>> {
         .find_map(|(_, value)| inside(value, depth));
     of_json.or_else(|| match words.contains("://") {
         true => None,
-        false => prose::headers(words),
+        false => sentence::headers(words),
     })
 }
 
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn headers_that_stand_alone() {
         let value = |message| {
-            let headers = loose_headers(&message)?;
+            let headers = separate_headers(&message)?;
             headers
                 .get("Authorization")
                 .map(|value| value.expose().to_owned())
