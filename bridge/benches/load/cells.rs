@@ -53,13 +53,17 @@ pub(crate) fn call(method: &str, params: &Value) -> String {
 }
 
 pub(crate) fn request(port: u16, method: &str, params: &Value) -> Vec<u8> {
-    let body = call(method, params);
+    post(port, "/", &call(method, params))
+}
+
+/// A request with this body to this path.
+pub(crate) fn post(port: u16, path: &str, body: &str) -> Vec<u8> {
     let mut request = format!(
-        "POST / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nA2A-Version: 1.0\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
-    request.push_str(&body);
+    request.push_str(body);
     request.into_bytes()
 }
 
@@ -67,7 +71,7 @@ pub(crate) fn request(port: u16, method: &str, params: &Value) -> Vec<u8> {
     clippy::disallowed_methods,
     reason = "the load is where its ids come from"
 )]
-fn new_id() -> Uuid {
+pub(crate) fn new_id() -> Uuid {
     Uuid::new_v4()
 }
 

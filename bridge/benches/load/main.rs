@@ -14,9 +14,11 @@
 //! | `--json` | a line of JSON for each server and round in place of the table |
 //!
 //! `grow TASKS FOLDER` and `grown TASKS FOLDER` measure a store with many tasks, see `growth.rs`.
+//! `bots` measures bots directly and through the bridge, see `bots.rs`.
 //! `serve KIND PORT [FOLDER]` runs one of the built-in servers, for other programs that load servers.
 
 mod bare;
+mod bots;
 mod cells;
 mod connection;
 mod growth;
@@ -50,7 +52,9 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Cargo adds `--bench`.
+    let arguments = std::env::args().skip(1);
+    let arguments: Vec<String> = arguments.filter(|argument| argument != "--bench").collect();
     // `cargo test --benches` runs this too, and wants only to know that it was built.
     if arguments.iter().any(|argument| argument == "--test") {
         return ExitCode::SUCCESS;
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
     let done = match &arguments[..] {
         ["serve", kind, port, folder @ ..] => serve(kind, port, folder.first().copied()),
         [mode @ ("grow" | "grown"), tasks, folder] => grow(mode, tasks, Path::new(folder)),
+        ["bots", arguments @ ..] => bots::run(arguments),
         arguments => options(arguments).and_then(|options| measure(&options)),
     };
     match done {
@@ -107,7 +112,6 @@ fn options(arguments: &[&str]) -> Outcome<Options> {
                 options.servers.push((name.to_owned(), command.to_owned()));
             }
             "--json" => options.json = true,
-            "--bench" => {}
             unknown => {
                 return Err(format!(
                     "{unknown} is unknown: see the beginning of benches/load/main.rs"

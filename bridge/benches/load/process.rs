@@ -1,6 +1,7 @@
 //! Servers as processes: started on a core of their own, and what they cost.
 
 use std::{
+    io::{BufRead as _, BufReader},
     net::TcpListener,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -38,6 +39,11 @@ pub(crate) fn pin_load() -> Outcome<()> {
 impl Server {
     /// Starts a command on core 0 and waits until it listens.
     pub(crate) async fn start(command: &str) -> Outcome<Self> {
+        Self::start_on("0", command).await
+    }
+
+    /// The same on this core.
+    pub(crate) async fn start_on(core: &str, command: &str) -> Outcome<Self> {
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let folder = tempfile::tempdir()?;
         let path = folder.path().display().to_string();
@@ -47,7 +53,7 @@ impl Server {
                 .replace("{folder}", &path)
         });
         let process = Command::new("taskset")
-            .args(["-c", "0"])
+            .args(["-c", core])
             .args(words)
             .stdout(Stdio::null())
             .spawn()?;
@@ -66,6 +72,35 @@ impl Server {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        Ok(server)
+    }
+
+    /// Starts a command on core 0 that says on its standard error where it listens.
+    pub(crate) fn telling(command: &str) -> Outcome<Self> {
+        let mut process = Command::new("taskset")
+            .args(["-c", "0"])
+            .args(command.split_whitespace())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let stderr = process.stderr.take().ok_or("it has no standard error")?;
+        let mut server = Self {
+            process,
+            port: 0,
+            _folder: tempfile::tempdir()?,
+        };
+        let mut lines = BufReader::new(stderr).lines();
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line
+                .strip_prefix("listening on http://")?
+                .rsplit_once(':')?;
+            port.parse().ok()
+        });
+        server.port = port.ok_or(format!(
+            "{command}: it ended before it said where it listens"
+        ))?;
+        // What it says later is read, so that it never waits for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
         Ok(server)
     }
 

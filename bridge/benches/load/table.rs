@@ -37,6 +37,11 @@ impl Row {
 
 /// A line for each figure, a column for each server: the median, and its ratio to the limit's in the same run.
 pub(crate) fn of(rows: &[Row]) -> String {
+    against(rows, LIMIT)
+}
+
+/// The same with ratios to this server's.
+pub(crate) fn against(rows: &[Row], limit: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
         if !names.contains(&row.name.as_str()) {
@@ -55,7 +60,7 @@ pub(crate) fn of(rows: &[Row]) -> String {
         let medians: Vec<Option<f64>> = names.iter().map(|name| median(rows, name, what)).collect();
         let limit = names
             .iter()
-            .position(|name| *name == LIMIT)
+            .position(|name| *name == limit)
             .and_then(|at| medians[at]);
         let shown: Vec<String> = medians.iter().map(|figure| show(*figure, limit)).collect();
         let _ = writeln!(table, "| {what} |{}", cells(&shown));

@@ -119,6 +119,7 @@ impl Chat {
             client_id: None,
             metadata: None,
             seen: None,
+            is_watched: false,
         };
         let submitted = self.turns.submit(incoming).await?;
         self.task = Some(submitted.task.clone());

@@ -112,8 +112,10 @@ pub enum DeliveryMode {
     Auto,
     /// By calls of its own.
     Normal,
-    /// In the HTTP answer, all at once.
+    /// In the HTTP answer, all at once; for callers that stream, by calls of its own.
     ExpectReplies,
+    /// In the HTTP answer, all at once, for callers that stream too: where the bot cannot call back.
+    ExpectRepliesAlways,
     /// In the HTTP answer, as a stream of events.
     Stream,
 }

@@ -65,6 +65,8 @@ pub struct Turn {
     pub task: Arc<Task>,
     /// Who said it.
     pub caller: Caller,
+    /// Whether they watch the answer as it comes, in a stream of their own.
+    pub is_watched: bool,
     /// Emits changes while the turn runs, and afterwards.
     pub handle: TaskHandle,
     /// What arrives meanwhile.

@@ -40,7 +40,7 @@ impl Service {
         let plain = (!returns_at_once)
             .then(|| self.plain(context, &request))
             .flatten();
-        let submitted = self.submit(context, request).await?;
+        let submitted = self.submit(context, request, false).await?;
         let mut settled = None;
         if !returns_at_once {
             // Over the limit, the task is shown as it stands.
@@ -80,7 +80,7 @@ impl Service {
             .as_ref()
             .and_then(|wanted| wanted.history_length);
         let plain = self.plain(context, &request);
-        let submitted = self.submit(context, request).await?;
+        let submitted = self.submit(context, request, true).await?;
         let end = events::End::Turn {
             turn: submitted.turn,
             message: submitted.message,
@@ -111,6 +111,7 @@ impl Service {
         &self,
         context: &Context,
         mut request: SendMessageRequest,
+        is_watched: bool,
     ) -> Result<Submitted, Error> {
         check(&request)?;
         let seen = sequence::seen(&mut request)?;
@@ -125,6 +126,7 @@ impl Service {
             client_id: context.client_id.clone(),
             metadata: request.metadata,
             seen,
+            is_watched,
         };
         match push {
             None => self.turns.submit(incoming).await.map_err(error::of_turn),

@@ -197,6 +197,7 @@ mod tests {
             client_id: None,
             metadata: None,
             seen: None,
+            is_watched: false,
         };
         let submitted = turns.submit(incoming).await.unwrap();
         let mut watch = turns

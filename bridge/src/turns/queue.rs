@@ -25,6 +25,15 @@ pub(super) struct Job {
     pub(super) caller: Caller,
     pub(super) task: String,
     pub(super) turn: u64,
+    /// Whether the message's caller watches the answer as it comes; nobody does any more after a restart.
+    pub(super) is_watched: bool,
+}
+
+impl Job {
+    /// Whether both are the same turn.
+    fn is(&self, other: &Self) -> bool {
+        self.task == other.task && self.turn == other.turn
+    }
 }
 
 /// What a conversation is known by: turns of the same key run one at a time.
@@ -79,8 +88,7 @@ impl Queues {
     pub(super) fn has(&self, key: &Key, job: &Job) -> bool {
         let lanes = self.lock();
         let lane = lanes.get(key);
-        let is_it = |one: &Arc<Job>| **one == *job;
-        lane.is_some_and(|lane| is_it(&lane.running) || lane.waiting.iter().any(is_it))
+        lane.is_some_and(|lane| lane.running.is(job) || lane.waiting.iter().any(|one| one.is(job)))
     }
 
     /// Gives the place to the next, if there is one.

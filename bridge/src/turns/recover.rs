@@ -78,6 +78,7 @@ impl Turns {
                 caller: head.owner.clone(),
                 task: head.task.clone(),
                 turn: turn.turn,
+                is_watched: false,
             });
             // A turn has its place before it is logged, so that one without a place is nobody's.
             if self.is_held(head, &job) {

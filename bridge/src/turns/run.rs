@@ -292,6 +292,7 @@ impl Turns {
             message,
             task,
             caller: job.caller.clone(),
+            is_watched: job.is_watched,
             handle: handle.clone(),
             inbox: Inbox::new(canceled),
         };

@@ -45,6 +45,8 @@ pub struct Incoming {
     pub metadata: Option<Metadata>,
     /// The last event that its caller has seen of the task: if more happened since, the message is refused.
     pub seen: Option<Seq>,
+    /// Whether its caller watches the answer as it comes.
+    pub is_watched: bool,
 }
 
 /// Where a message stands in the log.
@@ -160,6 +162,7 @@ impl Turns {
             caller: incoming.caller.clone(),
             task: task.clone(),
             turn,
+            is_watched: incoming.is_watched,
         });
         let key = key(agent, &incoming.caller, &task, &context);
         let place = self.0.queues.try_start(&key, &job);

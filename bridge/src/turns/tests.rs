@@ -90,6 +90,7 @@ fn incoming(id: &str, text: &str, task: Option<&str>) -> Incoming {
         client_id: None,
         metadata: None,
         seen: None,
+        is_watched: false,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Unmodified bots on public packages, talked to through the program by clients that are not ours. What the
 //! bots do stands in `tests/interop/bots/`, what the clients do in `tests/interop/talk.py`.
 
+mod expected;
+
 use std::{
     fs,
     path::{Path, PathBuf},

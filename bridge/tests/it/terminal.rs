@@ -1,6 +1,9 @@
 //! What people do from a terminal: look at a bot, talk to an agent, check a configuration.
 
-use std::{process::Stdio, time::Duration};
+use std::{
+    process::{Output, Stdio},
+    time::Duration,
+};
 
 use axum::{Json, Router, http::StatusCode, routing::post};
 use serde_json::{Value, json};
@@ -18,6 +21,13 @@ pub(crate) fn bridge(arguments: &[&str]) -> Command {
 
 /// What `bridge chat` prints when it is told these lines.
 pub(crate) async fn chat(arguments: &[&str], lines: &str) -> String {
+    let output = told(arguments, lines).await;
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What comes of `bridge chat` when it is told these lines.
+async fn told(arguments: &[&str], lines: &str) -> Output {
     let mut command = bridge(&[&["chat"], arguments].concat());
     let mut child = command
         .stdin(Stdio::piped())
@@ -28,12 +38,8 @@ pub(crate) async fn chat(arguments: &[&str], lines: &str) -> String {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(lines.as_bytes()).await.unwrap();
     drop(stdin);
-    let output = timeout(LIMIT, child.wait_with_output())
-        .await
-        .unwrap()
-        .unwrap();
-    assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap()
+    let output = timeout(LIMIT, child.wait_with_output()).await;
+    output.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -246,16 +252,7 @@ async fn a_file_that_cannot_be_read_is_exit_code_3() {
         ("/fly\n", 1),
         ("hello\n", 0),
     ] {
-        let mut child = bridge(&["chat", &url])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(lines.as_bytes()).await.unwrap();
-        drop(stdin);
-        let status = timeout(LIMIT, child.wait()).await.unwrap().unwrap();
-        assert_eq!(status.code(), Some(code), "{lines:?}");
+        let output = told(&[&url], lines).await;
+        assert_eq!(output.status.code(), Some(code), "{lines:?}");
     }
 }

@@ -16,7 +16,8 @@ use crate::{
     store::{RecordKey, Store, StoreError, decoded, encoded},
 };
 
-/// The records that say that a bot was told an address. Those that older programs wrote hold its secret.
+/// The records that say that a bot was told that a conversation begins. Those that older programs wrote hold the secret
+/// of its address.
 const TOLD: &str = "bot-secret";
 
 /// The records that hold the address of a secret that an older program drew.
@@ -62,13 +63,18 @@ impl Addresses {
         Self { store, keys }
     }
 
-    /// The secret of an address, and whether no bot was told it before.
+    /// The secret of an address. Nothing is read or written for it.
+    pub(super) async fn secret(&self, address: &Address) -> Result<Secret, StoreError> {
+        Ok(Secret(self.keys().await?.seal(address)?))
+    }
+
+    /// Whether this was never asked of the address before.
     ///
-    /// That it was told is kept without waiting for it: if the process dies first, the bot is told once more that the
+    /// That it was is kept without waiting for it: if the process dies first, the bot is told once more that the
     /// conversation begins.
-    pub(super) async fn secret(&self, address: &Address) -> Result<(Secret, bool), StoreError> {
-        let secret = self.sealed(address).await?;
-        let is_new = !self.is_told(address).await?;
+    pub(super) async fn is_new(&self, address: &Address) -> Result<bool, StoreError> {
+        let record = self.store.record(&address.caller, &told(address)).await?;
+        let is_new = record.is_none();
         if is_new {
             let (store, address) = (Arc::clone(&self.store), address.clone());
             tokio::spawn(async move {
@@ -81,15 +87,7 @@ impl Addresses {
                 }
             });
         }
-        Ok((secret, is_new))
-    }
-
-    /// The secret of an address, if a bot was told.
-    pub(super) async fn known(&self, address: &Address) -> Result<Option<Secret>, StoreError> {
-        match self.is_told(address).await? {
-            true => Ok(Some(self.sealed(address).await?)),
-            false => Ok(None),
-        }
+        Ok(is_new)
     }
 
     /// What a secret opens, if it opens anything, and the secret as one that is known.
@@ -101,18 +99,9 @@ impl Addresses {
         Ok(address.map(|address| (Secret(secret.to_owned()), address)))
     }
 
-    async fn sealed(&self, address: &Address) -> Result<Secret, StoreError> {
-        Ok(Secret(self.keys().await?.seal(address)?))
-    }
-
     async fn keys(&self) -> Result<&AddressKeys, StoreError> {
         let read = || AddressKeys::of(&*self.store);
         self.keys.get_or_try_init(read).await
-    }
-
-    async fn is_told(&self, address: &Address) -> Result<bool, StoreError> {
-        let record = self.store.record(&address.caller, &told(address)).await?;
-        Ok(record.is_some())
     }
 
     /// What a secret opens that an older program drew.
@@ -162,16 +151,17 @@ mod tests {
     async fn a_secret_opens_what_it_was_given_for_after_a_restart_too() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let addresses = Addresses::new(store.clone());
-        assert_eq!(addresses.known(&address("one")).await.unwrap(), None);
-        let (one, is_new) = addresses.secret(&address("one")).await.unwrap();
-        assert!(is_new);
+        let one = addresses.secret(&address("one")).await.unwrap();
+        assert!(addresses.is_new(&address("one")).await.unwrap());
         let addresses = Addresses::new(store);
-        let (two, _) = addresses.secret(&address("two")).await.unwrap();
+        let two = addresses.secret(&address("two")).await.unwrap();
         assert_ne!(one, two);
         // What was told is kept in a task of its own.
         tokio::task::yield_now().await;
+        assert!(!addresses.is_new(&address("one")).await.unwrap());
+        assert!(addresses.is_new(&address("two")).await.unwrap());
         let again = addresses.secret(&address("one")).await.unwrap();
-        assert_eq!(again, (one.clone(), false));
+        assert_eq!(again, one);
         let found = addresses.find(one.as_str()).await.unwrap();
         assert_eq!(found, Some((one.clone(), address("one"))));
         for wrong in ["", "x", &"0".repeat(clock::SECRET), &one.as_str()[1..]] {

@@ -18,7 +18,7 @@ use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use super::{
-    Delivery, RemoteBot,
+    RemoteBot,
     call::{self, CallError},
     lines::Line,
     scrub::Scrub,
@@ -40,6 +40,8 @@ pub(super) enum Answered {
 pub(super) struct Listener<'a> {
     pub(super) bot: &'a RemoteBot,
     pub(super) line: &'a Line,
+    /// Whether the bot was asked for a list of replies.
+    pub(super) minds: bool,
     pub(super) scrub: &'a Scrub,
     /// Whether an invoke was posted.
     pub(super) is_invoke: bool,
@@ -66,16 +68,15 @@ impl Listener<'_> {
         })
     }
 
-    /// What was said, if the body is a list of replies. Only who asked for one minds if it is not.
+    /// What was said, if the body is a list of replies.
     async fn replies(&self, body: &[u8]) -> Result<(), CallError> {
         if body.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
-        let minds = self.bot.settings.delivery == Delivery::ExpectReplies;
         let replies = parse(body).ok().and_then(activities);
         let Some(replies) = replies else {
             let error = FieldError::new("an object with activities", "something else");
-            return match minds {
+            return match self.minds {
                 true => Err(call::unexpected(self.bot, error)),
                 false => Ok(()),
             };

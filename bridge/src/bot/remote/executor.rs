@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bridge_protocol::{
     a2a::{Metadata, Task, TaskState},
-    activity::{Activity, ActivityType},
+    activity::{Activity, ActivityType, DeliveryMode},
     translate::{
         Input, Turn as Machine, TurnContext as Place, answer, sign_in, to_activity, turn::waits_for,
     },
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::{
     Ending, RemoteBot,
     acceptance::Acceptance,
-    address::{Address, Secret},
+    address::Address,
     answer::{Answered, Listener},
     call::{self, CallError},
     channel::Shared,
@@ -40,6 +40,8 @@ use crate::{
 pub(super) struct RemoteExecutor {
     channel: Arc<Shared>,
     bot: Arc<RemoteBot>,
+    /// What the bot's turns have shown so far.
+    acceptance: Arc<Acceptance>,
 }
 
 /// What the calls of one turn have in common.
@@ -47,8 +49,8 @@ struct Scene<'a> {
     turn: &'a Turn,
     place: Place,
     scrub: Scrub,
-    /// Whether the bot hears of the conversation for the first time.
-    is_first: bool,
+    /// Whether the bot is told first who is there.
+    greets: bool,
 }
 
 #[async_trait]
@@ -101,23 +103,39 @@ impl Executor for RemoteExecutor {
 
 impl RemoteExecutor {
     pub(super) fn new(channel: Arc<Shared>, bot: Arc<RemoteBot>) -> Self {
-        Self { channel, bot }
+        let acceptance = channel.acceptance(&bot);
+        Self {
+            channel,
+            bot,
+            acceptance,
+        }
     }
 
     async fn scene<'a>(&self, turn: &'a Turn) -> Result<Scene<'a>, StoreError> {
         let address = self.address(&turn.task, &turn.caller);
-        let (secret, is_new) = self.channel.addresses.secret(&address).await?;
+        let secret = self.channel.addresses.secret(&address).await?;
         let id = format!("{}.{}", turn.task.id, turn.number);
-        let is_first = match self.bot.settings.conversation {
-            Conversation::Task => turn.number == 1,
-            Conversation::Context => is_new,
-        };
+        let place = self
+            .channel
+            .place(&self.bot, &turn.caller, &turn.task, &secret, id);
         Ok(Scene {
-            place: self.place(&turn.caller, &turn.task, &secret, id),
+            place: Place {
+                delivery_mode: self.bot.settings.delivery.mode(turn.is_watched),
+                ..place
+            },
             scrub: self.channel.scrub(&self.bot, &secret),
             turn,
-            is_first,
+            greets: self.greets(turn, &address).await?,
         })
+    }
+
+    /// Whether the bot is told who is there before the message, because it hears of the conversation for the first time.
+    async fn greets(&self, turn: &Turn, address: &Address) -> Result<bool, StoreError> {
+        match self.bot.settings.conversation {
+            _ if !self.bot.settings.first_contact => Ok(false),
+            Conversation::Task => Ok(turn.number == 1),
+            Conversation::Context => self.channel.addresses.is_new(address).await,
+        }
     }
 
     fn address(&self, task: &Task, caller: &Caller) -> Address {
@@ -125,14 +143,6 @@ impl RemoteExecutor {
             agent: self.bot.name.clone(),
             caller: caller.clone(),
             context: task.context_id.clone().unwrap_or_default(),
-        }
-    }
-
-    fn place(&self, caller: &Caller, task: &Task, secret: &Secret, id: String) -> Place {
-        let place = self.channel.place(&self.bot, caller, task, secret, id);
-        Place {
-            delivery_mode: self.bot.settings.delivery.mode(),
-            ..place
         }
     }
 
@@ -197,7 +207,7 @@ impl RemoteExecutor {
         line: &Line,
         activity: Activity,
     ) -> Result<(), CallError> {
-        if scene.is_first && self.bot.settings.first_contact {
+        if scene.greets {
             self.greet(scene, line).await;
         }
         match self.call(scene, line, activity).await? {
@@ -215,11 +225,10 @@ impl RemoteExecutor {
 
     /// Waits for the end of a turn that the bot accepted, and learns from it when the next ones end.
     async fn finished(&self, line: &Line) {
-        let acceptance = self.channel.acceptance(&self.bot);
         let ending = &self.bot.settings.ending;
-        match heard::finished(line.heard(), ending, &acceptance).await {
-            true => acceptance.was_over(),
-            false => acceptance.was_not_over(),
+        match heard::finished(line.heard(), ending, &self.acceptance).await {
+            true => self.acceptance.was_over(),
+            false => self.acceptance.was_not_over(),
         }
     }
 
@@ -253,6 +262,7 @@ impl RemoteExecutor {
         let listener = Listener {
             bot: &self.bot,
             line,
+            minds: scene.place.delivery_mode == Some(DeliveryMode::ExpectReplies),
             scrub: &scene.scrub,
             is_invoke,
         };
@@ -277,12 +287,10 @@ impl RemoteExecutor {
         Ok(())
     }
 
-    /// Only a bot that was told of the conversation is told of its end; what it says to it is dropped.
+    /// Tells a bot that knows of the task of its end; what it says to it is dropped.
     async fn tell_canceled(&self, task: &Task, caller: &Caller) -> Result<(), BotTrouble> {
         let address = self.address(task, caller);
-        let Some(secret) = self.channel.addresses.known(&address).await? else {
-            return Ok(());
-        };
+        let secret = self.channel.addresses.secret(&address).await?;
         let id = format!("{}.canceled", task.id);
         let place = self.channel.place(&self.bot, caller, task, &secret, id);
         let activity = request::cancel(task, &place);

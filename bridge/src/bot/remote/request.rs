@@ -1,14 +1,12 @@
 //! What is posted to a bot.
 
+use super::{RemoteBot, channel::Shared};
+use crate::{executor::Turn, store::StoreError};
 use bridge_protocol::{
-    a2a::{Content, Message, Task},
+    a2a::{Content, Message, Task, TaskStatus},
     activity::{Activity, TextFormat},
     translate::{TurnContext as Place, to_activity, whole},
 };
-use serde_json::Value;
-
-use super::{RemoteBot, channel::Shared};
-use crate::{executor::Turn, store::StoreError};
 
 /// The activity that a bot gets for the user's message. Files in it are the bot's to fetch.
 pub(super) async fn message(
@@ -23,18 +21,18 @@ pub(super) async fn message(
         caller,
         ..
     } = turn;
-    let mut activity = to_activity::message(message, task, place);
+    let mut activity = to_activity::message(message, &slim(task), place);
     activity.text_format.get_or_insert(TextFormat::Plain);
     // The files of an activity that came whole stay in it as they came.
     if whole::is_used(message) && matches!(whole::carried(message), Ok(Some(_))) {
-        return Ok(slim(activity));
+        return Ok(activity);
     }
     let callback = channel.callback(bot);
     for (index, url) in inline_files(message, &mut activity) {
         let id = channel.files.offer(caller, task, message, index).await?;
         *url = format!("{callback}/v3/attachments/{id}/views/original");
     }
-    Ok(slim(activity))
+    Ok(activity)
 }
 
 /// Tells a bot who is there, before the message of this place.
@@ -43,12 +41,12 @@ pub(super) fn greeting(task: &Task, place: &Place) -> Activity {
         activity_id: format!("{}.0", place.task_id),
         ..place.clone()
     };
-    slim(to_activity::first_contact(task, &place))
+    to_activity::first_contact(&slim(task), &place)
 }
 
 /// Tells a bot that its task was canceled.
 pub(super) fn cancel(task: &Task, place: &Place) -> Activity {
-    slim(to_activity::cancel(task, place))
+    to_activity::cancel(&slim(task), place)
 }
 
 /// The addresses of files of the message that stand in its activity as `data:` URIs, each with the index
@@ -77,15 +75,21 @@ fn is_inline(url: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// The task in `channelData` without what the bot has been told or has said itself: SDKs refuse bodies of
-/// some hundred kilobytes, and a history only grows.
-fn slim(mut activity: Activity) -> Activity {
-    if let Some(Value::Object(task)) = &mut activity.channel_data {
-        task.remove("history");
-        task.remove("artifacts");
-        if let Some(Value::Object(status)) = task.get_mut("status") {
-            status.remove("message");
-        }
+/// The task of `channelData`, without what the bot has been told or has said itself: SDKs refuse bodies of some hundred
+/// kilobytes, and a history only grows.
+fn slim(task: &Task) -> Task {
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: TaskStatus {
+            message: None,
+            state: task.status.state.clone(),
+            timestamp: task.status.timestamp.clone(),
+            extra: task.status.extra.clone(),
+        },
+        artifacts: Vec::new(),
+        history: Vec::new(),
+        metadata: task.metadata.clone(),
+        extra: task.extra.clone(),
     }
-    activity
 }

@@ -86,18 +86,23 @@ pub enum Delivery {
     Auto,
     /// By calls to the service URL.
     Normal,
-    /// In the HTTP answer, all at once. Bots on botbuilder-python fail.
+    /// In the HTTP answer, all at once, where the caller does not watch it come; else as `Normal`, since bots do not
+    /// stream then. Bots on botbuilder-python fail, and words that are changed afterwards are not.
     ExpectReplies,
+    /// In the HTTP answer, all at once, whoever asks: for bots that cannot call back.
+    ExpectRepliesAlways,
     /// In the HTTP answer, as a stream of events. Bots on the Agents SDK for Python fail.
     Stream,
 }
 
 impl Delivery {
-    /// What the activity says; normal delivery need not be said.
-    pub(super) fn mode(self) -> Option<DeliveryMode> {
+    /// What the activity says that a caller's message becomes who does or does not watch; normal delivery need not
+    /// be said.
+    pub(super) fn mode(self, is_watched: bool) -> Option<DeliveryMode> {
         match self {
             Self::Auto | Self::Normal => None,
-            Self::ExpectReplies => Some(DeliveryMode::ExpectReplies),
+            Self::ExpectReplies if is_watched => None,
+            Self::ExpectReplies | Self::ExpectRepliesAlways => Some(DeliveryMode::ExpectReplies),
             Self::Stream => Some(DeliveryMode::Stream),
         }
     }

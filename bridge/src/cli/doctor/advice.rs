@@ -19,12 +19,16 @@ pub(super) fn advice(url: &Url, probes: &[Probe]) -> Result<String, String> {
     };
     let delivery = match first.mode {
         DeliveryMode::Normal => String::new(),
-        _ => format!("delivery = \"{}\"\n", first.mode.as_str()),
+        _ => format!("delivery = \"{}\"\n", delivery(first)),
     };
     let streams = probes.iter().any(|probe| is_stream(&probe.outcome));
     let hint = match streams {
         true => "# delivery = \"stream\" works too, and shows the answer as it comes\n",
         false => "",
+    };
+    let hint = match replies(probes) {
+        true => format!("# {REPLIES}\n{hint}"),
+        false => hint.to_owned(),
     };
     let channel = channel(first, probes).map(|line| format!("{line}\n"));
     let channel = channel.unwrap_or_default();
@@ -46,6 +50,33 @@ pub(super) fn wants_token(url: &Url, status: u16) -> String {
 pub(super) fn recommended(probes: &[Probe]) -> Option<&Probe> {
     probes.iter().find(|probe| speaks(&probe.outcome))
 }
+
+/// What is written for a way of speaking. A bot that only speaks in its answers is always asked for them.
+pub(super) fn delivery(way: &Probe) -> &str {
+    match &way.mode {
+        DeliveryMode::ExpectReplies => "expectRepliesAlways",
+        other => other.as_str(),
+    }
+}
+
+/// Whether callers that do not stream can be answered in one request: the bot speaks in both ways, and in its answer
+/// it says all.
+pub(super) fn replies(probes: &[Probe]) -> bool {
+    let speaks_so = |mode: DeliveryMode, is_all: fn(&Taken) -> bool| {
+        probes.iter().any(|probe| match &probe.outcome {
+            Outcome::Taken(taken) => probe.mode == mode && is_all(taken),
+            Outcome::Refused(..) | Outcome::Unreachable(_) => false,
+        })
+    };
+    speaks_so(DeliveryMode::Normal, |taken| !taken.called.is_empty())
+        && speaks_so(DeliveryMode::ExpectReplies, |taken| {
+            !taken.answered.is_empty() && taken.called.is_empty()
+        })
+}
+
+/// What is told of such a bot.
+pub(super) const REPLIES: &str = "delivery = \"expectReplies\" works too, and answers callers that do not stream in \
+    one request; not for bots that change what they have said";
 
 /// The channel that the bot must believe to be on: to speak at all, or to stream what it would say at once.
 pub(super) fn channel(first: &Probe, probes: &[Probe]) -> Option<String> {
@@ -208,7 +239,12 @@ mod tests {
             refused(500),
         ])
         .unwrap();
-        assert!(deaf.ends_with("delivery = \"expectReplies\"\n"), "{deaf}");
+        assert!(
+            deaf.ends_with("\ndelivery = \"expectRepliesAlways\"\n"),
+            "{deaf}"
+        );
+        let suggests = |told: &str| told.contains("\n# delivery = \"expectReplies\" works too");
+        assert!(suggests(&plain) && !suggests(&deaf));
         let streams = told([
             taken(&[], false, &["a"]),
             refused(500),
@@ -216,6 +252,7 @@ mod tests {
         ])
         .unwrap();
         assert!(streams.contains("# delivery = \"stream\""), "{streams}");
+        assert!(!suggests(&streams), "{streams}");
         let shut = told([refused(401), refused(401), refused(401)]).unwrap();
         assert!(shut.contains("agents.auth.issuer"), "{shut}");
         for (outcome, expected) in [

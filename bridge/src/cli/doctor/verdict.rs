@@ -41,6 +41,11 @@ pub(super) fn verdict(url: &Url, tried: &Tried, probes: &[Probe]) -> Result<Stri
         true => format!("the settings of {name} do"),
         false => format!("change the settings of {name}:\n\n{}", changes.join("\n")),
     };
+    let is_unsaid = matches!(tried.agent.delivery, None | Some(Said::Auto));
+    let told = match is_unsaid && changes.is_empty() && advice::replies(probes) {
+        true => format!("{told}\n\n{}", advice::REPLIES),
+        false => told,
+    };
     Ok(match awaited(&tried.agent) {
         Some(awaited) => format!("{told}\n\n{}: {}", awaited.key, awaited.message),
         None => told,
@@ -52,18 +57,26 @@ fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<Strin
     let asked = match said.delivery {
         None | Some(Said::Auto) if !fails(probes) => return None,
         None | Some(Said::Auto | Said::Normal) => DeliveryMode::Normal,
-        Some(Said::ExpectReplies) => DeliveryMode::ExpectReplies,
+        // Callers that stream are answered by calls of its own.
+        Some(Said::ExpectReplies) if !speaks_in(DeliveryMode::Normal, probes) => {
+            DeliveryMode::Normal
+        }
+        Some(Said::ExpectReplies | Said::ExpectRepliesAlways) => DeliveryMode::ExpectReplies,
         Some(Said::Stream) => DeliveryMode::Stream,
     };
-    let mut with_it = probes.iter().filter(|probe| probe.mode == asked);
-    let works = with_it.any(|probe| speaks(&probe.outcome));
-    (!works).then(|| {
+    (!speaks_in(asked.clone(), probes)).then(|| {
         format!(
             "delivery = \"{}\"  # it says nothing with {}",
-            first.mode.as_str(),
+            advice::delivery(first),
             asked.as_str()
         )
     })
+}
+
+/// Whether the bot speaks if it is asked so.
+fn speaks_in(mode: DeliveryMode, probes: &[Probe]) -> bool {
+    let mut with_it = probes.iter().filter(|probe| probe.mode == mode);
+    with_it.any(|probe| speaks(&probe.outcome))
 }
 
 /// Whether the bot fails in the way in which it is asked if nothing is said.
@@ -136,6 +149,13 @@ mod tests {
     #[test]
     fn settings_are_held_against_what_the_bot_does() {
         let hello = || taken(&["hello"], None);
+        let answered = || match taken(&[], None) {
+            Outcome::Taken(taken) => Outcome::Taken(Taken {
+                answered: vec!["hello".to_owned()],
+                ..taken
+            }),
+            other => other,
+        };
         let denied = || Outcome::Refused(401, String::new());
         for (tried, normal, replies, expected) in [
             (tried("", None), hello(), hello(), "the settings of a do"),
@@ -168,7 +188,31 @@ mod tests {
                 tried("delivery = 'normal'\n", None),
                 taken(&[], None),
                 hello(),
-                "delivery = \"expectReplies\"  # it says nothing with normal",
+                "delivery = \"expectRepliesAlways\"  # it says nothing with normal",
+            ),
+            (
+                tried("delivery = 'expectReplies'\n", None),
+                hello(),
+                answered(),
+                "the settings of a do",
+            ),
+            (
+                tried("delivery = 'expectReplies'\n", None),
+                taken(&[], None),
+                answered(),
+                "delivery = \"expectRepliesAlways\"  # it says nothing with normal",
+            ),
+            (
+                tried("delivery = 'expectReplies'\n", None),
+                hello(),
+                Outcome::Refused(500, String::new()),
+                "delivery = \"normal\"  # it says nothing with expectReplies",
+            ),
+            (
+                tried("", None),
+                hello(),
+                answered(),
+                "the settings of a do\n\ndelivery = \"expectReplies\" works too",
             ),
             (
                 tried("", Some("look at app_id")),
@@ -180,7 +224,7 @@ mod tests {
                 tried("", None),
                 Outcome::Refused(500, String::new()),
                 hello(),
-                "delivery = \"expectReplies\"  # it says nothing with normal",
+                "delivery = \"expectRepliesAlways\"  # it says nothing with normal",
             ),
             (tried("", None), denied(), denied(), "[agents.auth.issuer]"),
             (

@@ -179,6 +179,7 @@ pub(super) fn remote_settings(said: &AgentConfig) -> RemoteSettings {
             None | Some(DeliveryMode::Auto) => Delivery::Auto,
             Some(DeliveryMode::Normal) => Delivery::Normal,
             Some(DeliveryMode::ExpectReplies) => Delivery::ExpectReplies,
+            Some(DeliveryMode::ExpectRepliesAlways) => Delivery::ExpectRepliesAlways,
             Some(DeliveryMode::Stream) => Delivery::Stream,
         },
         channel_id: said.channel_id.clone().unwrap_or(usual.channel_id),
