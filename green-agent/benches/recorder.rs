@@ -1,7 +1,8 @@
 //! What the recorder costs: requests and events through it against the same without it.
 //!
 //! `cargo bench --bench recorder -- --seconds 2` measures each case for two seconds in every round.
-//! Direct and recorded take turns, so that whatever else the machine does falls on both alike.
+//! Direct and recorded take turns, so that whatever else the machine does falls on both alike. So does a relay that
+//! passes on bytes and reads nothing of them: no recorder can cost less than that.
 
 use std::{
     error::Error,
@@ -22,8 +23,16 @@ use green_agent::{
     recorder::{HopSpec, Masker, Recorder, RecorderOptions},
     transcript::{Hop, Transcript},
 };
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
 use url::Url;
+
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const ROUNDS: usize = 3;
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
@@ -74,11 +83,17 @@ async fn main() -> Outcome<()> {
     let recorder = Recorder::start(hops, transcript, masker, RecorderOptions::default()).await?;
     let recorded = recorder.url(&hop).ok_or("the hop is recorded")?;
 
-    println!("{:<24}{:>12}{:>12}{:>8}", "", "direct", "recorded", "ratio");
+    let relayed = relay(&direct).await?;
+    let ways = [&direct, &relayed, &recorded];
+
+    println!(
+        "{:<24}{:>12}{:>20}{:>20}",
+        "", "direct", "relayed", "recorded"
+    );
     for connections in CONNECTIONS {
-        requests(&direct, &recorded, connections, time).await?;
+        requests(ways, connections, time).await?;
     }
-    events(&direct, &recorded, time).await?;
+    events(ways, time).await?;
     recorder.stop().await;
     Ok(())
 }
@@ -111,24 +126,39 @@ async fn upstream() -> Outcome<Url> {
     Ok(url)
 }
 
-async fn requests(direct: &Url, recorded: &Url, connections: usize, time: Duration) -> Outcome<()> {
-    let mut sides = [Measured::default(), Measured::default()];
+/// Passes bytes on to `upstream` and back.
+async fn relay(upstream: &Url) -> Outcome<Url> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let url = format!("http://{}/", listener.local_addr()?).parse()?;
+    let port = upstream.port().ok_or("the upstream has a port")?;
+    tokio::spawn(async move {
+        while let Ok((mut caller, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut callee = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+                caller.set_nodelay(true)?;
+                callee.set_nodelay(true)?;
+                copy_bidirectional(&mut caller, &mut callee).await
+            });
+        }
+    });
+    Ok(url)
+}
+
+async fn requests(ways: [&Url; 3], connections: usize, time: Duration) -> Outcome<()> {
+    let mut sides: [Measured; 3] = Default::default();
     for _ in 0..ROUNDS {
-        for (side, url) in sides.iter_mut().zip([direct, recorded]) {
+        for (side, url) in sides.iter_mut().zip(ways) {
             side.add(send_for(url, connections, time).await?);
         }
     }
-    let [direct, recorded] = &mut sides;
     let label = |what: &str| format!("{connections:>2} x {what}");
     row(
         &label("requests/s"),
-        direct.per_second(),
-        recorded.per_second(),
+        sides.each_ref().map(Measured::per_second),
     );
     for percent in [50, 99] {
-        let [direct, recorded] =
-            [&mut *direct, &mut *recorded].map(|side| side.percentile(percent) as f64);
-        row(&label(&format!("p{percent} in us")), direct, recorded);
+        let figures = sides.each_mut().map(|side| side.percentile(percent) as f64);
+        row(&label(&format!("p{percent} in us")), figures);
     }
     Ok(())
 }
@@ -165,11 +195,11 @@ async fn sender(url: Url, until: Instant) -> Outcome<Vec<Duration>> {
     Ok(latencies)
 }
 
-async fn events(direct: &Url, recorded: &Url, time: Duration) -> Outcome<()> {
+async fn events(ways: [&Url; 3], time: Duration) -> Outcome<()> {
     let client = reqwest::Client::builder().no_proxy().build()?;
-    let mut sides = [(0_usize, Duration::ZERO); 2];
+    let mut sides = [(0_usize, Duration::ZERO); 3];
     for _ in 0..ROUNDS {
-        for (side, url) in sides.iter_mut().zip([direct, recorded]) {
+        for (side, url) in sides.iter_mut().zip(ways) {
             let begun = Instant::now();
             while begun.elapsed() < time {
                 let reply = client
@@ -182,14 +212,17 @@ async fn events(direct: &Url, recorded: &Url, time: Duration) -> Outcome<()> {
             side.1 += begun.elapsed();
         }
     }
-    let [direct, recorded] = sides.map(|(events, spent)| events as f64 / spent.as_secs_f64());
-    row("events/s, one stream", direct, recorded);
+    let figures = sides.map(|(events, spent)| events as f64 / spent.as_secs_f64());
+    row("events/s, one stream", figures);
     Ok(())
 }
 
-fn row(label: &str, direct: f64, recorded: f64) {
+/// Figures, each with its ratio to the first.
+fn row(label: &str, [direct, relayed, recorded]: [f64; 3]) {
+    let compared = |figure: f64| format!("{figure:.0} ({:.2})", figure / direct);
     println!(
-        "{label:<24}{direct:>12.0}{recorded:>12.0}{:>8.2}",
-        recorded / direct
+        "{label:<24}{direct:>12.0}{:>20}{:>20}",
+        compared(relayed),
+        compared(recorded)
     );
 }

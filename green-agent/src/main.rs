@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use bridge_program::keeper;
 use green_agent::{cli, recorder};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     keeper::main(|| {
         let mut args = std::env::args_os().skip(1);

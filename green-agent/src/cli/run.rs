@@ -23,6 +23,16 @@ Examples:
   green-agent run debate.toml --serve-only           only start its agents
   green-agent run leaderboard.toml --agent purple=\"python purple.py --port {port}\" --agent green=http://127.0.0.1:9009";
 
+/// The most trials that may run at a time.
+const MOST_JOBS: i64 = 256;
+
+/// One for each processor: starting agents is work for it, so that more of them at a time gain nothing. The README has the
+/// measurement.
+fn usual_jobs() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors.min(usize::try_from(MOST_JOBS).unwrap_or(1))
+}
+
 /// Run scenarios and report which passed
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,9 +42,9 @@ pub(super) struct Run {
     /// What to do with transcript snapshots
     #[arg(long, value_enum, default_value_t = SnapshotMode::Check)]
     snapshots: SnapshotMode,
-    /// How many trials run at the same time, of one scenario or of several
-    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    jobs: u16,
+    /// How many trials run at the same time, of one scenario or of several [default: one for each processor]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
     /// How many times to run each scenario; replaces what the scenario says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
@@ -139,7 +149,7 @@ impl Run {
             keeper: keeper.clone(),
         };
         Ok(RunOptions {
-            jobs: self.jobs.into(),
+            jobs: self.jobs.map_or_else(usual_jobs, usize::from),
             trials: self.trials,
             seed: self.seed,
             snapshots: self.snapshots,

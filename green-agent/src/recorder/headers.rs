@@ -22,7 +22,7 @@ const OF_ONE_CONNECTION: [&str; 9] = [
 const OF_THE_RECORDER: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::EXPECT];
 
 /// A caller's headers as the upstream gets them.
-pub(super) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
+pub(super) fn to_upstream(headers: HeaderMap) -> HeaderMap {
     let mut headers = beyond_this_connection(headers);
     for name in OF_THE_RECORDER {
         headers.remove(name);
@@ -32,7 +32,7 @@ pub(super) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
 
 /// The upstream's headers as the caller gets them. A redirect within the upstream, such as from
 /// `/mcp` to `/mcp/`, stays on the recorder.
-pub(super) fn to_caller(headers: &HeaderMap, origins: &Origins) -> HeaderMap {
+pub(super) fn to_caller(headers: HeaderMap, origins: &Origins) -> HeaderMap {
     let mut headers = beyond_this_connection(headers);
     let location = headers
         .get(header::LOCATION)
@@ -94,19 +94,15 @@ pub(super) fn upgrade(headers: &HeaderMap) -> Option<&str> {
     (!protocol.eq_ignore_ascii_case("h2c")).then_some(protocol)
 }
 
-fn beyond_this_connection(headers: &HeaderMap) -> HeaderMap {
-    let mut passed = headers.clone();
+fn beyond_this_connection(mut headers: HeaderMap) -> HeaderMap {
     let named = headers.get_all(header::CONNECTION).iter();
-    for name in named
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-    {
-        passed.remove(name.trim());
+    let named = named.filter_map(|value| value.to_str().ok());
+    let named = named.flat_map(|value| value.split(','));
+    let named: Vec<String> = named.map(|name| name.trim().to_owned()).collect();
+    for name in named.iter().map(String::as_str).chain(OF_ONE_CONNECTION) {
+        headers.remove(name);
     }
-    for name in OF_ONE_CONNECTION {
-        passed.remove(name);
-    }
-    passed
+    headers
 }
 
 #[cfg(test)]
@@ -133,7 +129,7 @@ mod tests {
             ("a2a-version", "1.0"),
         ]);
         let expected = headers(&[("authorization", "Bearer abc"), ("a2a-version", "1.0")]);
-        assert_eq!(to_upstream(&sent), expected);
+        assert_eq!(to_upstream(sent), expected);
     }
 
     #[test]
@@ -144,7 +140,7 @@ mod tests {
             ("/mcp/", "/mcp/"),
             ("https://login.example/", "https://login.example/"),
         ] {
-            let passed = to_caller(&headers(&[("location", location)]), &origins);
+            let passed = to_caller(headers(&[("location", location)]), &origins);
             assert_eq!(passed, headers(&[("location", expected)]));
         }
     }

@@ -70,7 +70,7 @@ impl Proxy {
             &self.origins,
         );
         exchange.request(&parts, kept);
-        match self.send(&parts, sent).await {
+        match self.send(parts, sent).await {
             Ok(reply) => self.pass_back(asked, exchange, reply).await,
             Err(error) => {
                 let error = relay::no_answer(error);
@@ -112,14 +112,14 @@ impl Proxy {
 
     async fn send(
         &self,
-        parts: &Parts,
+        parts: Parts,
         body: Option<reqwest::Body>,
     ) -> reqwest::Result<reqwest::Response> {
         let target = self.origins.target(parts.uri.path(), parts.uri.query());
         let mut request = self
             .client
-            .request(parts.method.clone(), target)
-            .headers(headers::to_upstream(&parts.headers));
+            .request(parts.method, target)
+            .headers(headers::to_upstream(parts.headers));
         if let Some(body) = body {
             request = request.body(body);
         }

@@ -82,14 +82,9 @@ impl Proxy {
         &self,
         asked: Asked,
         exchange: Exchange,
-        reply: reqwest::Response,
+        mut reply: reqwest::Response,
     ) -> Response {
-        let (status, theirs) = (reply.status(), reply.headers().clone());
-        let mut ours = headers::to_caller(&theirs, &self.origins);
-        if asked.card_at != CardAt::Nowhere {
-            // A rewritten card has another length, and the server puts it in its place.
-            ours.remove(header::CONTENT_LENGTH);
-        }
+        let (status, theirs) = (reply.status(), std::mem::take(reply.headers_mut()));
         let length = headers::content_length(&theirs);
         let pieces = reply.bytes_stream().boxed();
         let body = match form(asked, status, &theirs, self.body_limit) {
@@ -120,6 +115,11 @@ impl Proxy {
                 }
             }
         };
+        let mut ours = headers::to_caller(theirs, &self.origins);
+        if asked.card_at != CardAt::Nowhere {
+            // A rewritten card has another length, and the server puts it in its place.
+            ours.remove(header::CONTENT_LENGTH);
+        }
         let mut response = Response::new(body);
         *response.status_mut() = status;
         *response.headers_mut() = ours;

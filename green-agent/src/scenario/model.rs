@@ -115,6 +115,17 @@ pub enum Inherits {
     Named(Vec<String>),
 }
 
+impl Inherits {
+    /// Gives what another says too.
+    pub fn extend(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::Everything, _) => {}
+            (Self::Named(_), Self::Everything) => *self = Self::Everything,
+            (Self::Named(names), Self::Named(others)) => names.extend_from_slice(others),
+        }
+    }
+}
+
 impl Default for Inherits {
     fn default() -> Self {
         Self::Named(Vec::new())

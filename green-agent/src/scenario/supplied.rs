@@ -8,7 +8,7 @@ use url::Url;
 use super::{
     container::{self, Engine},
     error::ScenarioErrors,
-    model::{Agent, GREEN, Requirement, Scenario, Start},
+    model::{Agent, GREEN, Inherits, Requirement, Scenario, Start},
     parse,
 };
 
@@ -26,6 +26,7 @@ pub struct Supplied {
 struct Given {
     start: Start,
     env: BTreeMap<String, String>,
+    inherits: Inherits,
     requires: Vec<Requirement>,
 }
 
@@ -65,6 +66,7 @@ impl Supplied {
                 let given = Given {
                     start: agent.start,
                     env: agent.env,
+                    inherits: agent.inherits,
                     requires: agent.requires,
                 };
                 (agent.role, given)
@@ -79,6 +81,7 @@ impl Supplied {
             let given = Given {
                 start,
                 env: BTreeMap::new(),
+                inherits: Inherits::default(),
                 requires: Vec::new(),
             };
             agents.insert(role, given);
@@ -101,6 +104,7 @@ impl Supplied {
             if let Some(given) = self.agents.get(&agent.role) {
                 agent.start = given.start.clone();
                 agent.env.extend(given.env.clone());
+                agent.inherits.extend(&given.inherits);
                 agent.requires.extend(given.requires.clone());
             }
         }
@@ -288,6 +292,22 @@ mod tests {
         assert!(
             matches!(&starts[1], Start::Program { endpoint, .. } if endpoint.port() == Some(9010))
         );
+    }
+
+    #[test]
+    fn an_overlay_says_what_agents_inherit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("local.toml");
+        let text = "[green_agent]\ncmd = 'judge --port 9009'\nendpoint = 'http://127.0.0.1:9009'\nenv = 'inherit'\n\
+                    [[participants]]\nname = 'purple'\npolicy = 'sum-and-shop'\npass_env = ['B']\n";
+        std::fs::write(&path, text).unwrap();
+        let file = FILE.replacen("env = { KEY", "pass_env = ['A']\nenv = { KEY", 1);
+        let mut scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n"));
+        let supplied = Supplied::new(Some(&path), &[]).unwrap();
+        supplied.apply(&mut scenario).unwrap();
+        let inherits: Vec<_> = scenario.agents().map(|agent| &agent.inherits).collect();
+        let named = Inherits::Named(vec!["A".to_owned(), "B".to_owned()]);
+        assert_eq!(inherits, [&named, &Inherits::Everything]);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //!
 //! Whoever waits for a task may ask for it again and again, and a server answers that for an agent that hangs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use serde_json::Value;
 
@@ -11,10 +14,10 @@ use super::{Content, Hop, wire};
 /// What polls were answered with so far.
 #[derive(Debug, Default)]
 pub(super) struct PollAnswers {
-    /// The exchanges that are polls and have no reply yet.
-    open: BTreeSet<u64>,
-    /// The last answer to a poll over each hop.
-    answers: BTreeMap<Hop, Value>,
+    /// The exchanges that are polls and have no reply yet, with the task that each asks for.
+    open: BTreeMap<u64, String>,
+    /// The digest of the last answer to a poll of each task, over each hop.
+    answers: BTreeMap<(Hop, String), u64>,
 }
 
 impl PollAnswers {
@@ -23,24 +26,31 @@ impl PollAnswers {
     pub(super) fn is_sign_of_life(&mut self, hop: &Hop, exchange: u64, content: &Content) -> bool {
         match content {
             Content::Request { .. } if is_poll(content) => {
-                self.open.insert(exchange);
+                let task = wire::task_in_request(content).unwrap_or_default();
+                self.open.insert(exchange, task.to_owned());
                 false
             }
-            Content::Reply { .. } if self.open.remove(&exchange) => {
-                let body = content.body().and_then(|body| body.json());
-                let answer = body.map(wire::payload).cloned().unwrap_or_default();
-                self.answers.insert(hop.clone(), answer.clone()) != Some(answer)
-            }
+            Content::Reply { .. } => match self.open.remove(&exchange) {
+                Some(task) => {
+                    let body = content.body().and_then(|body| body.json());
+                    let answer = digest(body.map(wire::payload));
+                    self.answers.insert((hop.clone(), task), answer) != Some(answer)
+                }
+                None => true,
+            },
             Content::Failure { .. } => {
                 self.open.remove(&exchange);
                 true
             }
-            Content::Request { .. }
-            | Content::Reply { .. }
-            | Content::Event { .. }
-            | Content::End => true,
+            Content::Request { .. } | Content::Event { .. } | Content::End => true,
         }
     }
+}
+
+fn digest(answer: Option<&Value>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    answer.map(Value::to_string).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn is_poll(content: &Content) -> bool {
@@ -55,12 +65,16 @@ mod tests {
     use crate::transcript::Body;
 
     fn request(method: &str) -> Content {
+        about("t", method)
+    }
+
+    fn about(task: &str, method: &str) -> Content {
         Content::Request {
             method: "POST".into(),
             path: "/".into(),
             headers: BTreeMap::new(),
             body: Some(Body::Json(
-                json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": "t"}}),
+                json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"id": task}}),
             )),
         }
     }
@@ -74,6 +88,25 @@ mod tests {
                 json!({"jsonrpc": "2.0", "id": id, "result": task}),
             )),
         }
+    }
+
+    #[test]
+    fn polls_of_several_tasks_in_turn_are_told_apart() {
+        let (mut polls, hop) = (PollAnswers::default(), Hop::new("runner", "green"));
+        let mut poll = |exchange, task: &str, state: &str| {
+            polls.is_sign_of_life(&hop, exchange, &about(task, "GetTask"));
+            polls.is_sign_of_life(&hop, exchange, &reply(exchange, state))
+        };
+        let news = [(1, "a", "working"), (2, "b", "submitted")]
+            .map(|(exchange, task, state)| poll(exchange, task, state));
+        assert_eq!(news, [true, true]);
+        let news = [
+            (3, "a", "working"),
+            (4, "b", "submitted"),
+            (5, "b", "working"),
+        ]
+        .map(|(exchange, task, state)| poll(exchange, task, state));
+        assert_eq!(news, [false, false, true]);
     }
 
     #[test]

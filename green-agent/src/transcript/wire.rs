@@ -68,6 +68,17 @@ pub fn ask(content: &Content) -> Option<Ask<'_>> {
     }
 }
 
+/// The task that a request names as its own, in its path or parameters.
+pub fn task_in_request(content: &Content) -> Option<&str> {
+    let Content::Request { path, .. } = content else {
+        return None;
+    };
+    match content.body().and_then(|body| body.json()) {
+        None => rest::task_id(path),
+        Some(body) => payload(body).get("id")?.as_str(),
+    }
+}
+
 fn rpc_ask(body: &Value) -> Option<Ask<'_>> {
     let method = body.get("method")?.as_str()?;
     if is_mcp(method) {

@@ -11,7 +11,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     fs::File,
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -124,12 +123,13 @@ impl Transcript {
             content,
         };
         // The bulk of the work is done before the lock is taken.
-        let json = serde_json::to_string(&entry).map_err(io::Error::from);
+        let line = Line::of(&entry);
         let mut log = self.log();
         let now = Instant::now();
-        let result = json.and_then(|json| {
-            log.append(&json, now - self.0.begun)?;
-            log.remember(said, json.len());
+        let result = line.and_then(|line| {
+            let bytes = line.0.len();
+            log.append(line, now - self.0.begun)?;
+            log.remember(said, bytes);
             Ok(())
         });
         if let Err(error) = result {
@@ -216,21 +216,43 @@ impl Log {
         self.said.insert(self.written, said);
     }
 
-    /// Writes the line of the next entry, whose JSON object still lacks `seq` and `time`.
-    fn append(&mut self, json: &str, time: Duration) -> io::Result<()> {
+    /// Writes the line of the next entry.
+    fn append(&mut self, mut line: Line, time: Duration) -> io::Result<()> {
         if self.broken.is_some() {
             return Ok(());
         }
         let seq = self.written + 1;
-        let mut line = String::with_capacity(json.len() + 48);
-        let (seconds, micros) = (time.as_secs(), time.subsec_micros());
-        // Writing to a String cannot fail.
-        let _ = write!(line, "{{\"seq\":{seq},\"time\":{seconds}.{micros:06},");
-        line.push_str(json.strip_prefix('{').unwrap_or(json));
-        line.push('\n');
-        self.file.write_all(line.as_bytes())?;
+        self.file.write_all(line.begin(seq, time)?)?;
         self.written = seq;
         Ok(())
+    }
+}
+
+/// The line of an entry, with room before it for what is known only when it is written: `seq` and `time`.
+struct Line(Vec<u8>);
+
+impl Line {
+    /// The room: two names, and two numbers of at most 20 digits.
+    const ROOM: usize = 64;
+
+    fn of(entry: &Unnumbered<'_>) -> io::Result<Self> {
+        let mut line = vec![0; Self::ROOM];
+        serde_json::to_writer(&mut line, entry)?;
+        line.push(b'\n');
+        Ok(Self(line))
+    }
+
+    /// The whole line. What was serialized begins with the brace of an object, in whose place a comma comes.
+    fn begin(&mut self, seq: u64, time: Duration) -> io::Result<&[u8]> {
+        let mut beginning = [0; Self::ROOM];
+        let mut rest = &mut beginning[..];
+        let (seconds, micros) = (time.as_secs(), time.subsec_micros());
+        write!(rest, "{{\"seq\":{seq},\"time\":{seconds}.{micros:06}")?;
+        let length = Self::ROOM - rest.len();
+        let from = Self::ROOM - length;
+        self.0[from..Self::ROOM].copy_from_slice(&beginning[..length]);
+        self.0[Self::ROOM] = b',';
+        Ok(&self.0[from..])
     }
 }
 

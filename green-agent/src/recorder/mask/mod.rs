@@ -13,6 +13,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use aho_corasick::AhoCorasick;
 use axum::http::HeaderMap;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
@@ -48,13 +49,35 @@ const RECORDED_HEADERS: [&str; 12] = [
 /// Masks secrets in what is recorded and in what agents print. Clones know what any of them learns.
 #[derive(Clone, Default)]
 pub struct Masker {
+    known: Arc<RwLock<Known>>,
+}
+
+/// The values that are masked wherever they stand.
+#[derive(Default)]
+struct Known {
     /// Longest first, so that a secret inside a longer one leaves nothing of the longer one behind.
-    secrets: Arc<RwLock<Vec<String>>>,
+    secrets: Vec<String>,
+    /// Finds whether one of them stands in a text, in one pass; most texts have none. Absent where there are none, or
+    /// too many for it.
+    finder: Option<AhoCorasick>,
+}
+
+impl Known {
+    fn stands_in(&self, text: &str) -> bool {
+        match &self.finder {
+            Some(finder) => finder.is_match(text),
+            None => self.secrets.iter().any(|secret| text.contains(secret)),
+        }
+    }
 }
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Masker({} secrets)", self.with_secrets(Vec::len))
+        write!(
+            f,
+            "Masker({} secrets)",
+            self.with_known(|known| known.secrets.len())
+        )
     }
 }
 
@@ -78,10 +101,14 @@ impl Masker {
         let long = secrets
             .into_iter()
             .filter(|secret| secret.len() >= SHORTEST_SECRET);
-        let mut known = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
-        known.extend(long.flat_map(written_forms));
-        known.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        known.dedup();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let Known { secrets, finder } = &mut *known;
+        secrets.extend(long.flat_map(written_forms));
+        secrets.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        secrets.dedup();
+        *finder = (!secrets.is_empty())
+            .then(|| AhoCorasick::new(&*secrets).ok())
+            .flatten();
     }
 
     /// A text, such as a line that an agent printed, without secrets.
@@ -92,20 +119,19 @@ impl Masker {
     /// Masks secrets in a JSON value: the strings of members such as `token`, and in every text
     /// what [`mask_text`](Self::mask_text) finds.
     pub fn mask_json(&self, value: &mut Value) {
+        if let Some(masked) = self.masked_json(value) {
+            *value = masked;
+        }
+    }
+
+    /// The same value without secrets, if there are some in it. Most values have none, and nothing is copied then.
+    fn masked_json(&self, value: &Value) -> Option<Value> {
         match value {
-            Value::Null | Value::Bool(_) => {}
-            Value::Number(number) => {
-                if self.knows(&number.to_string()) {
-                    *value = Value::from(MASK);
-                }
-            }
-            Value::String(text) => {
-                if let Cow::Owned(masked) = self.masked(text) {
-                    *text = masked;
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_json(item)),
-            Value::Object(members) => self.mask_members(members),
+            Value::Null | Value::Bool(_) => None,
+            Value::Number(number) => self.knows(&number.to_string()).then(|| Value::from(MASK)),
+            Value::String(text) => changed(self.masked(text)).map(Value::String),
+            Value::Array(items) => self.masked_items(items),
+            Value::Object(members) => self.masked_members(members),
         }
     }
 
@@ -152,29 +178,57 @@ impl Masker {
     /// Masks a body, and gives it as it was if there was something to mask.
     pub(super) fn mask_body(&self, body: &mut Body) -> Option<Body> {
         let masked = match &*body {
-            Body::Json(value) => {
-                let mut value = value.clone();
-                self.mask_json(&mut value);
-                Body::Json(value)
-            }
-            Body::Text(text) => Body::Text(self.mask_text(text)),
+            Body::Json(value) => Body::Json(self.masked_json(value)?),
+            Body::Text(text) => Body::Text(changed(self.masked(text))?),
             Body::Omitted { .. } => return None,
         };
-        (masked != *body).then(|| std::mem::replace(body, masked))
+        Some(std::mem::replace(body, masked))
     }
 
-    fn mask_members(&self, members: &mut Map<String, Value>) {
-        if members.keys().any(|name| self.knows(name)) {
-            *members = std::mem::take(members)
-                .into_iter()
-                .map(|(name, value)| (self.mask_known(&name).into_owned(), value))
-                .collect();
+    fn masked_items(&self, items: &[Value]) -> Option<Value> {
+        let masked = |(at, item)| Some((at, self.masked_json(item)?));
+        let masked: Vec<(usize, Value)> = items.iter().enumerate().filter_map(masked).collect();
+        if masked.is_empty() {
+            return None;
         }
-        for (name, value) in members {
-            match value {
-                Value::String(text) if is_secret_member(name) => *text = mask_credentials(text),
-                other => self.mask_json(other),
+        let mut items = items.to_vec();
+        for (at, item) in masked {
+            items[at] = item;
+        }
+        Some(Value::Array(items))
+    }
+
+    fn masked_members(&self, members: &Map<String, Value>) -> Option<Value> {
+        let masked = |(at, (name, value)): (usize, (&String, &Value))| {
+            let known = changed(self.mask_known(name));
+            let masked = self.masked_member(known.as_ref().unwrap_or(name), value);
+            (known.is_some() || masked.is_some()).then_some((at, known, masked))
+        };
+        let masked: Vec<_> = members.iter().enumerate().filter_map(masked).collect();
+        if masked.is_empty() {
+            return None;
+        }
+        let mut masked = masked.into_iter().peekable();
+        let members = members.iter().enumerate().map(|(at, (name, value))| {
+            let (new_name, new_value) = match masked.next_if(|(of, ..)| *of == at) {
+                Some((_, name, value)) => (name, value),
+                None => (None, None),
+            };
+            (
+                new_name.unwrap_or_else(|| name.clone()),
+                new_value.unwrap_or_else(|| value.clone()),
+            )
+        });
+        Some(Value::Object(members.collect()))
+    }
+
+    fn masked_member(&self, name: &str, value: &Value) -> Option<Value> {
+        match value {
+            Value::String(text) if is_secret_member(name) => {
+                let masked = mask_credentials(text);
+                (masked != *text).then_some(Value::String(masked))
             }
+            other => self.masked_json(other),
         }
     }
 
@@ -183,9 +237,12 @@ impl Masker {
     }
 
     fn mask_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.with_secrets(|secrets| {
+        self.with_known(|known| {
             let mut text = Cow::Borrowed(text);
-            for secret in secrets {
+            if !known.stands_in(&text) {
+                return text;
+            }
+            for secret in &known.secrets {
                 if text.contains(secret) {
                     text = Cow::Owned(text.replace(secret, MASK));
                 }
@@ -195,11 +252,19 @@ impl Masker {
     }
 
     fn knows(&self, text: &str) -> bool {
-        self.with_secrets(|secrets| secrets.iter().any(|secret| text.contains(secret)))
+        self.with_known(|known| known.stands_in(text))
     }
 
-    fn with_secrets<T>(&self, look: impl FnOnce(&Vec<String>) -> T) -> T {
-        look(&self.secrets.read().unwrap_or_else(PoisonError::into_inner))
+    fn with_known<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+        look(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A text that is not as it was.
+fn changed(text: Cow<'_, str>) -> Option<String> {
+    match text {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text),
     }
 }
 

@@ -78,13 +78,17 @@ pub(super) fn mask_service_urls(text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Masks what follows `Bearer`, service URLs, and the values of members and assignments with telling names.
 pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
-    let text = replace(text, &BEARER, |found| {
-        let word = found[2].trim_end_matches('.').to_ascii_lowercase();
-        let is_token = !WORDS_AFTER_BEARER.contains(&word.as_str()) && !is_word(&found[2]);
-        is_token.then(|| format!("{}{MASK}", &found[1]))
-    });
+    // Most texts have none of these signs, and looking for one is much faster than matching.
+    let text = if text.contains(char::is_whitespace) {
+        replace(text, &BEARER, |found| {
+            let word = found[2].trim_end_matches('.').to_ascii_lowercase();
+            let is_token = !WORDS_AFTER_BEARER.contains(&word.as_str()) && !is_word(&found[2]);
+            is_token.then(|| format!("{}{MASK}", &found[1]))
+        })
+    } else {
+        text
+    };
     let text = mask_service_urls(text);
-    // Most texts have neither sign, and looking for one is much faster than matching.
     let text = if text.contains(':') {
         replace(text, &MEMBER, |found| {
             let quote = &found[3][..1];
@@ -114,24 +118,29 @@ fn replace<'a>(
     pattern: &Regex,
     masked: impl Fn(&Captures<'_>) -> Option<String>,
 ) -> Cow<'a, str> {
+    let mut has_masked = false;
     let replaced = pattern.replace_all(&text, |found: &Captures<'_>| {
-        masked(found).unwrap_or_else(|| found[0].to_owned())
+        let masked = masked(found);
+        has_masked |= masked.is_some();
+        masked.unwrap_or_else(|| found[0].to_owned())
     });
     let replaced = match replaced {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(replaced) => Some(replaced),
+        Cow::Owned(replaced) if has_masked => Some(replaced),
+        Cow::Borrowed(_) | Cow::Owned(_) => None,
     };
     replaced.map_or(text, Cow::Owned)
 }
 
 /// Whether a JSON member or a query parameter of this name holds a secret.
 pub(super) fn is_secret_member(name: &str) -> bool {
-    let name: String = name
-        .chars()
-        .filter(|letter| !matches!(letter, '-' | '_'))
-        .map(|letter| letter.to_ascii_lowercase())
-        .collect();
-    SECRET_MEMBERS.contains(&name.as_str()) || name.ends_with("apikey")
+    const ENDING: &str = "apikey";
+    let letters = || {
+        let letters = name.chars().filter(|letter| !matches!(letter, '-' | '_'));
+        letters.map(|letter| letter.to_ascii_lowercase())
+    };
+    let is_one = |member: &&str| letters().eq(member.chars());
+    let ending = letters().rev().take(ENDING.len());
+    SECRET_MEMBERS.iter().any(|member| is_one(member)) || ending.eq(ENDING.chars().rev())
 }
 
 /// Whether the header of this lowercase name holds a secret.

@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::transcript::{
     Body, Content, Entry,
     label::labels,
-    rest,
     wire::{self, Ask, Said},
 };
 
@@ -198,13 +197,7 @@ fn polled_task(exchange: &Exchange<'_>) -> Option<String> {
 
 /// The task that a request names as its own, in its path or parameters.
 pub(super) fn task_in_request(exchange: &Exchange<'_>) -> Option<String> {
-    let Content::Request { path, .. } = &exchange.request?.content else {
-        return None;
-    };
-    let Some(body) = exchange.body() else {
-        return rest::task_id(path).map(str::to_owned);
-    };
-    Some(wire::payload(body).get("id")?.as_str()?.to_owned())
+    wire::task_in_request(&exchange.request?.content).map(str::to_owned)
 }
 
 fn said_in<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = Said<'a>> {
