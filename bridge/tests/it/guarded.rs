@@ -46,7 +46,7 @@ fn serve(folder: &Path, bot: &Bridge) -> Bridge {
     let url = bot.url();
     let agent = |name: &str, auth: &str| {
         format!(
-            "[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\ndelivery = 'expectReplies'\n{auth}\n"
+            "[[agents]]\nname = '{name}'\nbot = '{url}/api/messages'\ndelivery = 'expectRepliesAlways'\n{auth}\n"
         )
     };
     let token = |app: &str| format!("[agents.auth.issuer]\napp_id = '{app}'");
