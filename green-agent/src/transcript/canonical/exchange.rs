@@ -72,11 +72,6 @@ impl<'a> Exchange<'a> {
         wire::ask(&self.request?.content)
     }
 
-    /// The request's body, if it is JSON.
-    pub(super) fn body(&self) -> Option<&'a Value> {
-        self.request?.content.body()?.json()
-    }
-
     fn is_card(&self) -> bool {
         self.ask() == Some(Ask::Card)
     }
