@@ -58,13 +58,13 @@ fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<Strin
         None | Some(Said::Auto) if !fails(probes) => return None,
         None | Some(Said::Auto | Said::Normal) => DeliveryMode::Normal,
         // Callers that stream are answered by calls of its own.
-        Some(Said::ExpectReplies) if !speaks_in(DeliveryMode::Normal, probes) => {
+        Some(Said::ExpectReplies) if !speaks_in(&DeliveryMode::Normal, probes) => {
             DeliveryMode::Normal
         }
         Some(Said::ExpectReplies | Said::ExpectRepliesAlways) => DeliveryMode::ExpectReplies,
         Some(Said::Stream) => DeliveryMode::Stream,
     };
-    (!speaks_in(asked.clone(), probes)).then(|| {
+    (!speaks_in(&asked, probes)).then(|| {
         format!(
             "delivery = \"{}\"  # it says nothing with {}",
             advice::delivery(first),
@@ -74,8 +74,8 @@ fn delivery(said: &AgentConfig, first: &Probe, probes: &[Probe]) -> Option<Strin
 }
 
 /// Whether the bot speaks if it is asked so.
-fn speaks_in(mode: DeliveryMode, probes: &[Probe]) -> bool {
-    let mut with_it = probes.iter().filter(|probe| probe.mode == mode);
+fn speaks_in(mode: &DeliveryMode, probes: &[Probe]) -> bool {
+    let mut with_it = probes.iter().filter(|probe| probe.mode == *mode);
     with_it.any(|probe| speaks(&probe.outcome))
 }
 
