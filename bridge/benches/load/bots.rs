@@ -14,7 +14,7 @@
 //! | `--rounds N`, `--seconds N` | as for servers |
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     fs, io,
     net::Ipv4Addr,
     path::Path,
@@ -256,7 +256,7 @@ struct Ear {
 }
 
 /// Who waits for words in a conversation.
-type Expected = Arc<Mutex<HashMap<String, oneshot::Sender<()>>>>;
+type Expected = Arc<Mutex<BTreeMap<String, oneshot::Sender<()>>>>;
 
 impl Ear {
     async fn open() -> Outcome<Self> {

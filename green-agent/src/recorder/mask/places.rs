@@ -140,7 +140,7 @@ pub(super) fn is_secret_member(name: &str) -> bool {
     };
     let is_one = |member: &&str| letters().eq(member.chars());
     let ending = letters().rev().take(ENDING.len());
-    SECRET_MEMBERS.iter().any(|member| is_one(member)) || ending.eq(ENDING.chars().rev())
+    SECRET_MEMBERS.iter().any(is_one) || ending.eq(ENDING.chars().rev())
 }
 
 /// Whether the header of this lowercase name holds a secret.
