@@ -115,7 +115,7 @@ impl Push {
         settings: PushSettings,
         courier: Arc<dyn Courier>,
     ) -> Self {
-        let book = Book::new(store.clone(), settings.seal.clone());
+        let book = Book::new(store, settings.seal.clone());
         let means = Arc::new(Means {
             book: book.clone(),
             courier,
@@ -125,7 +125,7 @@ impl Push {
         });
         let lanes = Lanes::new(move |key, stop| Box::pin(worker::run(means.clone(), key, stop)));
         let listener: Weak<Lanes> = Arc::downgrade(&lanes);
-        store.listen(listener);
+        book.store().listen(listener);
         Self(Arc::new(Shared {
             book,
             lanes,

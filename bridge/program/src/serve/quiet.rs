@@ -151,14 +151,15 @@ pub(super) struct Quiet<I> {
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> Quiet<I> {
-    pub(super) fn new(io: Watched<I>, answer: Answer, ahead: Bytes) -> Self {
+    pub(super) fn new(io: Watched<I>, answer: Answer, ahead: &[u8]) -> Self {
         Self {
             io: io.answering(),
             answer: Some(answer),
             chunks: Vec::new(),
             written: 0,
             is_flushed: true,
-            ahead: ahead.into(),
+            // A copy: what HTTP has read into goes.
+            ahead: ahead.to_vec(),
         }
     }
 
@@ -254,5 +255,41 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Quiet<I> {
     fn say(&mut self, bytes: &[u8]) {
         self.chunks.extend_from_slice(bytes);
         self.is_flushed = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, future::poll_fn};
+
+    use axum::body::Body as AnyBody;
+    use futures_util::{FutureExt as _, StreamExt as _, stream};
+    use tokio::io::{AsyncReadExt as _, duplex};
+
+    use super::*;
+    use crate::serve::{Limits, activity::Activity, answer::Asking, gate::Gate, service::App};
+
+    #[tokio::test]
+    async fn a_quiet_stream_has_no_buffers() {
+        let activity = Arc::new(Activity::new());
+        let share = Gate::new(&Limits::default()).share([127, 0, 0, 1].into());
+        let app = App::from(axum::Router::new());
+        let (near, mut far) = duplex(1 << 10);
+        let io = Watched::new(near, activity.clone(), share, app.refuse);
+        let said = stream::iter([Ok::<_, Infallible>("hello")]).chain(stream::pending());
+        let asking = Asking::new(activity, None);
+        let answer = Answer::new(AnyBody::from_stream(said), None, asking, false);
+        // What was read and is used up.
+        let mut read = Bytes::from(vec![0; 8 << 10]);
+        let mut quiet = Quiet::new(io, answer, &read.split_off(8 << 10));
+        assert!(
+            poll_fn(|context| quiet.poll(context))
+                .now_or_never()
+                .is_none()
+        );
+        let mut sent = [0; 10];
+        far.read_exact(&mut sent).await.unwrap();
+        assert_eq!(&sent, b"5\r\nhello\r\n");
+        assert_eq!((quiet.ahead.capacity(), quiet.chunks.capacity()), (0, 0));
     }
 }

@@ -111,7 +111,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin + Send + 'static> Talk<I> {
             service,
             ..
         } = connection.into_parts();
-        let quiet = Quiet::new(io.into_inner(), answer, read_buf);
+        let quiet = Quiet::new(io.into_inner(), answer, &read_buf);
         self.now = Now::Quiet(Box::new(quiet), Box::new(service));
         true
     }
