@@ -12,8 +12,8 @@ use crate::{
 pub enum StoreChoice {
     /// Gone with the process.
     Memory,
-    /// On disk, in this folder.
-    Sled(PathBuf),
+    /// On disk.
+    Sled(SledSettings),
 }
 
 /// Why there is nothing to look at.
@@ -33,17 +33,24 @@ const USUAL: &str = "bridge-data";
 impl StoreChoice {
     /// The one that a configuration names.
     pub(super) fn of(config: &Config) -> Result<Self, String> {
-        match &config.store {
-            Some(said) => said.get_ref().parse(),
-            None => Ok(Self::Sled(USUAL.into())),
+        let said = config.store.as_ref().map(|said| said.get_ref().0.clone());
+        let said = said.unwrap_or_default();
+        let mut choice = match said.place {
+            Some(place) => place.parse()?,
+            None => Self::Sled(SledSettings::in_folder(USUAL)),
+        };
+        if let Self::Sled(settings) = &mut choice {
+            settings.message_ids = said.message_ids.unwrap_or(settings.message_ids);
+            settings.filters = said.filters.map_or(settings.filters, |size| size.0);
         }
+        Ok(choice)
     }
 
     /// A file beside the tasks, if they are on disk.
     pub(super) fn beside(&self, name: &str) -> Option<PathBuf> {
         match self {
             Self::Memory => None,
-            Self::Sled(folder) => Some(folder.join(name)),
+            Self::Sled(settings) => Some(settings.folder.join(name)),
         }
     }
 
@@ -55,8 +62,8 @@ impl StoreChoice {
         match self {
             Self::Memory => Err(StoreMissing::Memory),
             // What the folder holds besides is the store's own to know.
-            Self::Sled(folder) if !folder.join("log").is_dir() => {
-                Err(StoreMissing::Nowhere(folder.clone()))
+            Self::Sled(settings) if !settings.folder.join("log").is_dir() => {
+                Err(StoreMissing::Nowhere(settings.folder.clone()))
             }
             Self::Sled(_) => Ok(self.open()?),
         }
@@ -69,7 +76,7 @@ impl StoreChoice {
     pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::new()),
-            Self::Sled(folder) => Arc::new(SledStore::open(&SledSettings::in_folder(folder))?),
+            Self::Sled(settings) => Arc::new(SledStore::open(settings)?),
         })
     }
 }
@@ -80,7 +87,9 @@ impl FromStr for StoreChoice {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             None if text == "memory" => Ok(Self::Memory),
-            Some(("sled", folder)) if !folder.is_empty() => Ok(Self::Sled(folder.into())),
+            Some(("sled", folder)) if !folder.is_empty() => {
+                Ok(Self::Sled(SledSettings::in_folder(folder)))
+            }
             _ => Err("expected memory or sled:FOLDER".to_owned()),
         }
     }
@@ -90,7 +99,7 @@ impl std::fmt::Display for StoreChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Memory => f.write_str("memory"),
-            Self::Sled(folder) => write!(f, "sled:{}", folder.display()),
+            Self::Sled(settings) => write!(f, "sled:{}", settings.folder.display()),
         }
     }
 }
@@ -103,15 +112,53 @@ mod tests {
     fn who_only_looks_makes_no_store() {
         let folder = tempfile::tempdir().unwrap();
         for place in [folder.path().to_owned(), folder.path().join("a")] {
-            let error = StoreChoice::Sled(place.clone()).open_known().err().unwrap();
+            let choice = StoreChoice::Sled(SledSettings::in_folder(&place));
+            let error = choice.open_known().err().unwrap();
             assert!(error.to_string().contains("holds no store"), "{error}");
             assert!(!place.join("log").exists());
         }
         assert!(!folder.path().join("a").exists());
         assert!(StoreChoice::Memory.open_known().is_err());
-        let choice = StoreChoice::Sled(folder.path().join("b"));
+        let choice = StoreChoice::Sled(SledSettings::in_folder(folder.path().join("b")));
         drop(choice.open().unwrap());
         assert!(choice.open_known().is_ok());
+    }
+
+    #[test]
+    fn a_configuration_names_the_place_alone_or_says_what_it_may_take() {
+        let of = |text: &str| {
+            let text = format!("{text}\n[[agents]]\nname = 'a'\nbuiltin = 'echo'\n");
+            let config = crate::config::parse("a.toml".as_ref(), &text, &["echo"]);
+            config.map(|config| StoreChoice::of(&config).unwrap())
+        };
+        let usual = SledSettings::in_folder(USUAL);
+        assert_eq!(of("").unwrap(), StoreChoice::Sled(usual.clone()));
+        assert_eq!(of("store = 'memory'").unwrap(), StoreChoice::Memory);
+        let said = of("[store]\nmessage_ids = 1000\nfilters = '1 MiB'").unwrap();
+        let (message_ids, filters) = (1000, 1 << 20);
+        let expected = SledSettings {
+            message_ids,
+            filters,
+            ..usual
+        };
+        assert_eq!(said, StoreChoice::Sled(expected));
+        let said = of("[store]\nplace = 'sled:b'").unwrap();
+        assert_eq!(said, StoreChoice::Sled(SledSettings::in_folder("b")));
+        for (wrong, expected) in [
+            (
+                "[store]\nfilters = '1 Mib'",
+                "expected a size such as 16 MiB",
+            ),
+            (
+                "[store]\nplace = 'redis'",
+                "store: expected memory or sled:FOLDER, found \"redis\"",
+            ),
+            ("[store]\nids = 1", "unknown field `ids`"),
+            ("store = 1", "expected memory, sled:FOLDER or a table"),
+        ] {
+            let error = of(wrong).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

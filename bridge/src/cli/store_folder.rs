@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use super::store::StoreChoice;
 use crate::{
     bot::remote::turn_address_keys,
-    store::{SledSettings, SledStore, StoreReport},
+    store::{SledStore, StoreReport},
 };
 
 /// Look after the folder where tasks are kept
@@ -81,11 +81,12 @@ fn check(store: &StoreChoice) -> Result<StoreReport, String> {
     match store {
         // Nothing of it outlives its process.
         StoreChoice::Memory => Ok(StoreReport::default()),
-        StoreChoice::Sled(folder) if !folder.join("log").is_dir() => {
-            Err(format!("no bridge has kept tasks in {}", folder.display()))
-        }
-        StoreChoice::Sled(folder) => {
-            let opened = SledStore::open(&SledSettings::in_folder(folder));
+        StoreChoice::Sled(settings) if !settings.folder.join("log").is_dir() => Err(format!(
+            "no bridge has kept tasks in {}",
+            settings.folder.display()
+        )),
+        StoreChoice::Sled(settings) => {
+            let opened = SledStore::open(settings);
             let checked = opened.and_then(|store| store.check());
             checked.map_err(|error| error.to_string())
         }

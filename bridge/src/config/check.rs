@@ -7,8 +7,8 @@ use serde_json::Value;
 use toml::Spanned;
 
 use super::{
-    AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, SkillConfig, locate::position,
-    secret::Places,
+    AgentConfig, Auth, Config, EndingConfig, Problem, SecretText, SkillConfig, StoreConfig,
+    locate::position, secret::Places,
 };
 use crate::push::Seal;
 
@@ -40,8 +40,10 @@ pub(super) fn check(config: &Config, text: &str, builtins: &[&'static str]) -> F
     found
 }
 
-fn check_store(store: &Spanned<String>, found: &mut Found) {
-    let said = store.get_ref();
+fn check_store(store: &Spanned<StoreConfig>, found: &mut Found) {
+    let Some(said) = &store.get_ref().0.place else {
+        return;
+    };
     let is_folder = said
         .strip_prefix("sled:")
         .is_some_and(|folder| !folder.is_empty());

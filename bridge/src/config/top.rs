@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::{
     AgentConfig, AgentName, GrpcConfig, HttpUrl, LimitsConfig, Network, Period, ProviderConfig,
-    PushConfig,
+    PushConfig, StoreConfig, store::StoreForm,
 };
 
 /// What the bridge hosts, and how.
@@ -27,9 +27,9 @@ pub struct Config {
     /// that of listen if absent.
     #[schemars(with = "Option<String>")]
     pub callback_listen: Option<SocketAddr>,
-    /// Where tasks are kept: memory, or sled:FOLDER; sled:bridge-data if absent.
-    #[schemars(with = "Option<String>")]
-    pub store: Option<Spanned<String>>,
+    /// Where tasks are kept: memory, or sled:FOLDER; sled:bridge-data if absent. A table says what that may take too.
+    #[schemars(with = "Option<StoreForm>")]
+    pub store: Option<Spanned<StoreConfig>>,
     /// Whether plain http is spoken beyond this machine.
     #[serde(default)]
     pub allow_plain_http: bool,

@@ -74,9 +74,14 @@ pub enum TurnState {
 }
 
 impl Head {
-    /// Whether a restart must look at the task: it is not terminal, or a turn has not ended.
+    /// Whether anything can follow: it is not terminal, or a turn has not ended.
     pub fn is_open(&self) -> bool {
         !self.state.is_terminal() || !self.turns.is_empty()
+    }
+
+    /// Whether the task waits for its caller: nothing happens to it by itself.
+    pub fn waits(&self) -> bool {
+        self.state.is_interrupted() && self.turns.is_empty()
     }
 
     /// The head after `append`, or why it cannot follow `before`, the head that the backend has of the task. It is pure,

@@ -6,11 +6,12 @@ use std::{
 };
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    Append, Damage, Event, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
-    StoreError, Stored, Watch, refusing::Refusing,
+    Append, Damage, Event, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot,
+    Store, StoreError, Stored, Watch, refusing::Refusing,
 };
 use crate::{caller::Caller, metrics::Metrics};
 
@@ -136,12 +137,19 @@ impl Store for Measured {
         self.told(self.store.find_client_task(caller, agent, client_id).await)
     }
 
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        self.told(self.store.open_tasks(after, limit).await)
-    }
-
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.told(self.store.open_turns(after, limit).await)
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&Position>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let waiting = self.store.waiting_tasks(agent, after, until, limit);
+        self.told(waiting.await)
     }
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {

@@ -53,9 +53,7 @@ use std::{
 
 use crate::caller::Caller;
 use async_trait::async_trait;
-
-/// How many open tasks are looked at at a time where they are only counted.
-const OPEN_PAGE: usize = 256;
+use jiff::Timestamp;
 
 /// The number of an event in its task: 1 for the first, without gaps. 0 stands before all of them.
 pub type Seq = u64;
@@ -70,7 +68,7 @@ pub(crate) type Unordered<K, V> = std::collections::HashMap<K, V>;
 /// A place where tasks are kept.
 ///
 /// Every operation says who asks; what belongs to another caller is [`StoreError::NotFound`], as if it
-/// did not exist. [`Store::open_tasks`] serves the program itself, not a caller.
+/// did not exist. [`Store::open_turns`], [`Store::waiting_tasks`] and [`Store::open_counts`] serve the program itself.
 #[async_trait]
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Adds events to a task, all or none, and answers with the head after them.
@@ -121,45 +119,28 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         client_id: &str,
     ) -> Result<Option<String>, StoreError>;
 
-    /// Tasks of all callers that a restart must look at ([`Head::is_open`]), by task id, from after
-    /// `after` (empty for the beginning), at most `limit`. Whatever happens to a task meanwhile, who goes
-    /// from part to part sees it once.
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
+    /// Tasks of all callers with turns that have not ended, which a restart takes up, by task id, from after `after`
+    /// (empty for the beginning), at most `limit`. One whose turns end meanwhile is left out or not.
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError>;
 
-    /// Those of them with turns that have not ended, which a restart takes up; the others wait for their callers. One
-    /// whose turns end meanwhile is left out or not.
-    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let (mut found, mut after) = (Vec::new(), after.to_owned());
-        while found.len() < limit {
-            let open = self.open_tasks(&after, limit).await?;
-            let Some(last) = open.last() else { break };
-            after.clone_from(&last.task);
-            found.extend(open.into_iter().filter(|head| !head.turns.is_empty()));
-        }
-        found.truncate(limit);
-        Ok(found)
-    }
+    /// Tasks of all callers of an agent that wait for their callers ([`Head::waits`]) since `until` or longer, the one
+    /// that waits longest first, from after `after`, at most `limit`. One that goes on meanwhile is left out or not.
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&Position>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError>;
 
-    /// How many tasks of each agent are not in a terminal state.
-    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let (mut counts, mut after) = (BTreeMap::new(), String::new());
-        loop {
-            let open = self.open_tasks(&after, OPEN_PAGE).await?;
-            let Some(last) = open.last() else {
-                return Ok(counts);
-            };
-            after.clone_from(&last.task);
-            for head in open.into_iter().filter(|head| !head.state.is_terminal()) {
-                *counts.entry(head.agent).or_default() += 1;
-            }
-        }
-    }
+    /// How many tasks of each agent are not in a terminal state, of those that have any.
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError>;
 
     /// Whether it takes what is to be kept, and reads what was.
     ///
     /// Errors: why not, such as `Full`.
     async fn ready(&self) -> Result<(), StoreError> {
-        self.open_tasks("", 1).await.map(|_| ())
+        self.open_turns("", 1).await.map(|_| ())
     }
 
     /// What it knows to be damaged: it serves all the rest.

@@ -1,7 +1,8 @@
 //! Nobody answers: tasks that have waited too long for their caller are canceled, and the agent is told.
 
 use std::{
-    sync::{Arc, Weak},
+    collections::BTreeMap,
+    sync::{Arc, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -14,7 +15,7 @@ use crate::{
     agent::Agent,
     clock,
     executor::{EmitError, TaskHandle, Update},
-    store::{Event, Head},
+    store::{Event, Head, Position},
 };
 
 /// How many tasks are looked at at a time.
@@ -38,44 +39,67 @@ impl Turns {
     /// # Errors
     /// If the store cannot be read.
     pub async fn expire(&self, now: Timestamp) -> Result<usize, TurnError> {
-        if !self.can_expire() {
-            return Ok(0);
+        let mut expired = 0;
+        for agent in self.agents().values() {
+            if let Some(limit) = agent.settings.expire_after {
+                expired += self.expire_of(agent, limit, now).await?;
+            }
         }
-        let (mut expired, mut after) = (0, String::new());
+        Ok(expired)
+    }
+
+    /// Cancels those of an agent. Only tasks that are due are looked at, and each of them once, unless that fails: a task
+    /// that waits again does so since a later time.
+    async fn expire_of(
+        &self,
+        agent: &Arc<Agent>,
+        limit: Duration,
+        now: Timestamp,
+    ) -> Result<usize, TurnError> {
+        let Ok(until) = now.checked_sub(limit) else {
+            return Ok(0);
+        };
+        let (mut expired, mut have_failed) = (0, false);
+        let mut after = self.looked().get(&agent.name).cloned();
         loop {
-            let heads = self.0.store.open_tasks(&after, PAGE).await?;
+            let store = &self.0.store;
+            let due = store.waiting_tasks(&agent.name, after.as_ref(), until, PAGE);
+            let heads = due.await?;
             let Some(last) = heads.last() else {
                 return Ok(expired);
             };
-            after = last.task.clone();
-            for head in &heads {
-                expired += usize::from(self.expire_task(head, now).await);
+            for head in heads.iter().filter(|head| head.waits()) {
+                match self.expire_task(agent, head, limit).await {
+                    Ok(is_canceled) => expired += usize::from(is_canceled),
+                    Err(error) => {
+                        have_failed = true;
+                        tracing::warn!(task = head.task, %error, "a waiting task could not be canceled");
+                    }
+                }
             }
+            let last = Position::of(last);
+            if !have_failed {
+                self.looked().insert(agent.name.clone(), last.clone());
+            }
+            after = Some(last);
         }
     }
 
-    async fn expire_task(&self, head: &Head, now: Timestamp) -> bool {
-        let Some(agent) = self.agent(&head.agent) else {
-            return false;
-        };
-        let Some(limit) = agent.settings.expire_after else {
-            return false;
-        };
-        if !is_waiting(head) || waited(head, now) < limit {
-            return false;
+    fn looked(&self) -> MutexGuard<'_, BTreeMap<String, Position>> {
+        self.0.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn expire_task(
+        &self,
+        agent: &Arc<Agent>,
+        head: &Head,
+        limit: Duration,
+    ) -> Result<bool, EmitError> {
+        let is_canceled = self.cancel_waiting(head, limit).await?;
+        if is_canceled {
+            self.tell_expired(Arc::clone(agent), head).await;
         }
-        match self.cancel_waiting(head, limit).await {
-            Ok(is_canceled) => {
-                if is_canceled {
-                    self.tell_expired(agent, head).await;
-                }
-                is_canceled
-            }
-            Err(error) => {
-                tracing::warn!(task = head.task, %error, "a waiting task could not be canceled");
-                false
-            }
-        }
+        Ok(is_canceled)
     }
 
     /// Cancels the task, unless somebody has said something meanwhile.
@@ -132,14 +156,6 @@ async fn look(held: Weak<Shared>) {
             tracing::warn!(%error, "waiting tasks could not be looked at");
         }
     }
-}
-
-fn is_waiting(head: &Head) -> bool {
-    head.state.is_interrupted() && head.turns.is_empty()
-}
-
-fn waited(head: &Head, now: Timestamp) -> Duration {
-    Duration::try_from(now.duration_since(head.status_time)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ mod unkept;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Once, PoisonError, RwLock},
+    sync::{Arc, Mutex, Once, PoisonError, RwLock},
 };
 
 pub use follow::Follower;
@@ -47,7 +47,7 @@ pub use submit::{Incoming, Submitted};
 use crate::{
     agent::Agent,
     metrics::Metrics,
-    store::{Measured, Seq, Store, StoreError},
+    store::{Measured, Position, Seq, Store, StoreError},
 };
 use queue::Queues;
 use room::Room;
@@ -69,6 +69,8 @@ struct Shared {
     unkept: Unkept,
     metrics: Metrics,
     expiring: Once,
+    /// The last task of each agent that was looked at for that: those before it wait no more.
+    looked: Mutex<BTreeMap<String, Position>>,
     pulse: Once,
 }
 
@@ -176,6 +178,7 @@ impl Turns {
             unkept: Unkept::default(),
             metrics,
             expiring: Once::new(),
+            looked: Mutex::default(),
             pulse: Once::new(),
         }))
     }

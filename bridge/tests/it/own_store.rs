@@ -15,6 +15,7 @@ use bridge::{
         StoreError, Stored, Watch, testing::Backend,
     },
 };
+use jiff::Timestamp;
 
 #[derive(Debug, Default)]
 struct ListStore {
@@ -187,11 +188,40 @@ impl Store for ListStore {
         Ok(self.kept().client_task(caller, agent, client_id))
     }
 
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         let kept = self.kept();
         let heads = kept.heads().into_values();
-        let open = heads.filter(|head| head.is_open() && head.task.as_str() > after);
+        let open = heads.filter(|head| !head.turns.is_empty() && head.task.as_str() > after);
         Ok(open.take(limit).map(|head| head.as_ref().clone()).collect())
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&Position>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let kept = self.kept();
+        let heads = kept.heads().into_values();
+        let waiting = heads.filter(|head| head.agent == agent && head.waits());
+        let place = |head: &&Arc<Head>| (head.status_time.as_millisecond(), head.task.clone());
+        let after = after.map(|after| (after.millis, after.task.clone()));
+        let due = waiting.filter(|head| head.status_time <= until && Some(place(head)) > after);
+        let mut due: Vec<&Arc<Head>> = due.collect();
+        due.sort_by_key(place);
+        let due = due.into_iter().take(limit);
+        Ok(due.map(|head| head.as_ref().clone()).collect())
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let mut counts = BTreeMap::new();
+        for head in self.kept().heads().into_values() {
+            if !head.state.is_terminal() {
+                *counts.entry(head.agent.clone()).or_default() += 1;
+            }
+        }
+        Ok(counts)
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

@@ -191,7 +191,7 @@ fn in_the_clear(config: &Config) -> Option<Finding> {
     let is_kept = config
         .store
         .as_ref()
-        .is_none_or(|store| store.get_ref() != "memory");
+        .is_none_or(|store| store.get_ref().0.place.as_deref() != Some("memory"));
     (is_on && is_kept).then(|| Finding {
         level: Level::Note,
         rule: "configuration",

@@ -1,15 +1,21 @@
 //! What a store in memory keeps, behind its lock.
+//!
+//! Of a task that is its events as JSON, as in a log on disk: that is several times smaller than the events, and what
+//! is asked for lately is kept ready beside it.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
     sync::Arc,
 };
 
+use jiff::Timestamp;
+
 use crate::{
     caller::Caller,
     store::{
-        Append, Head, ListQuery, Page, RecordKey, Seq, Snapshot, StoreError, Stored,
+        Append, Event, Head, ListQuery, RecordKey, Seq, StoreError, Stored,
         list::{Position, cut},
     },
 };
@@ -17,40 +23,106 @@ use crate::{
 /// Everything. The lock is held only as long as it takes to change or copy some of it.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    pub(super) tasks: BTreeMap<String, Entry>,
+    tasks: BTreeMap<Arc<str>, Entry>,
     /// What each caller has at each agent.
     accounts: BTreeMap<(Caller, String), Account>,
-    pub(super) open: BTreeSet<String>,
+    /// Tasks with turns that have not ended.
+    turns: BTreeSet<Arc<str>>,
+    /// Tasks of each agent that wait for their callers, and since when.
+    waiting: BTreeMap<String, BTreeSet<(i64, Arc<str>)>>,
+    /// How many tasks of each agent are not in a terminal state.
+    pub(super) open: BTreeMap<String, usize>,
     pub(super) records: BTreeMap<(Caller, RecordKey), Vec<u8>>,
 }
 
 /// What one caller has at one agent: in maps of their own, so that only ids need be compared.
 #[derive(Debug, Default)]
-pub(super) struct Account {
+struct Account {
     /// The events of messages, by their ids.
-    pub(super) messages: BTreeMap<String, (String, Seq)>,
+    messages: BTreeMap<Box<str>, (Arc<str>, Seq)>,
     /// The tasks that the client has given ids to.
-    pub(super) client_tasks: BTreeMap<String, String>,
+    client_tasks: BTreeMap<String, Arc<str>>,
     /// All tasks, in the order of lists.
-    list: BTreeSet<Position>,
+    list: BTreeSet<(Reverse<i64>, Arc<str>)>,
 }
 
 /// One task.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) head: Arc<Head>,
-    /// The events, those of an append together: so a log takes no more room than they do.
-    log: Vec<Arc<[Stored]>>,
-    pub(super) snapshot: Snapshot,
+    log: Vec<Written>,
+}
+
+/// An append as it is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    last: Seq,
+    millis: i64,
+    pub(super) json: Arc<[u8]>,
+}
+
+/// The tasks of a page by their positions, the token of the next page, and how many there are in all.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) tasks: Vec<(Position, Entry)>,
+    pub(super) next: String,
+    pub(super) total: usize,
+}
+
+impl Written {
+    pub(super) fn of(append: &Append) -> Result<Self, StoreError> {
+        let json = serde_json::to_vec(&append.events);
+        let json = json.map_err(|error| StoreError::corrupt("an event", &error))?;
+        Ok(Self {
+            last: append.last(),
+            millis: append.time.as_millisecond(),
+            json: json.into(),
+        })
+    }
+
+    fn events(&self) -> Result<impl Iterator<Item = Stored> + use<>, StoreError> {
+        let events = serde_json::from_slice::<Vec<Event>>(&self.json);
+        let events = events.map_err(|error| StoreError::corrupt("an event", &error))?;
+        let time = Timestamp::from_millisecond(self.millis).unwrap_or_default();
+        let first = self.last + 1 - events.len() as Seq;
+        let number = move |(seq, event)| Stored { seq, time, event };
+        Ok((first..).zip(events).map(number))
+    }
 }
 
 impl Entry {
-    /// The appends that have events after `after`, as many as have `limit` events at least.
-    pub(super) fn later(&self, after: Seq, limit: usize) -> Vec<Arc<[Stored]>> {
-        let is_seen = |append: &Arc<[Stored]>| append.last().is_none_or(|last| last.seq <= after);
-        let begin = self.log.partition_point(is_seen);
-        self.log[begin..].iter().take(limit).cloned().collect()
+    /// What is wanted of the task's events without holding up others: the appends that have any after `after`, as many
+    /// as have `limit` events at least.
+    pub(super) fn later(&self, after: Seq, limit: usize) -> Self {
+        let begin = self.log.partition_point(|append| append.last <= after);
+        let log = self.log[begin..].iter().take(limit).cloned().collect();
+        let head = Arc::clone(&self.head);
+        Self { head, log }
     }
+
+    /// Its events after `after`, at most `limit`.
+    pub(super) fn events(&self, after: Seq, limit: usize) -> Result<Vec<Stored>, StoreError> {
+        let mut events = Vec::new();
+        for append in &self.log {
+            events.extend(append.events()?.filter(|stored| stored.seq > after));
+            if events.len() >= limit {
+                break;
+            }
+        }
+        events.truncate(limit);
+        Ok(events)
+    }
+
+    /// About how many bytes it takes when it is read.
+    pub(super) fn weight(&self) -> usize {
+        let weigh = |append: &Written| weigh(&append.json);
+        self.log.iter().map(weigh).sum()
+    }
+}
+
+/// About how many bytes events take that are written so.
+pub(super) fn weigh(json: &[u8]) -> usize {
+    json.len() + bridge_protocol::wire::weight::weigh(json)
 }
 
 impl Kept {
@@ -64,74 +136,138 @@ impl Kept {
     pub(super) fn append(
         &mut self,
         caller: &Caller,
-        append: Append,
-    ) -> Result<(Arc<Head>, Arc<[Stored]>), StoreError> {
-        let before = self.tasks.get(&append.task);
-        let before = before.map(|entry| Arc::clone(&entry.head));
-        let after = Arc::new(Head::after(before.as_deref(), caller, &append)?);
+        append: &Append,
+        written: Written,
+    ) -> Result<Arc<Head>, StoreError> {
+        let known = self.tasks.get_key_value(append.task.as_str());
+        let task = known.map_or_else(|| append.task.as_str().into(), |(task, _)| Arc::clone(task));
+        let before = known.map(|(_, entry)| Arc::clone(&entry.head));
+        let after = Arc::new(Head::after(before.as_deref(), caller, append)?);
         let account = (after.owner.clone(), after.agent.clone());
         let account = self.accounts.entry(account).or_default();
-        account.check_ids(&after, &append)?;
-        account.remember_ids(&after, &append);
-        account.list(before.as_deref(), &after);
-        match after.is_open() {
-            true => self.open.insert(after.task.clone()),
-            false => self.open.remove(&after.task),
+        account.check_ids(&after, append)?;
+        account.remember_ids(&task, &after, append);
+        let place = |head: &Head| {
+            (
+                Reverse(head.status_time.as_millisecond()),
+                Arc::clone(&task),
+            )
         };
-        let events = self.log(Arc::clone(&after), append);
-        Ok((after, events))
+        if let Some(before) = &before {
+            account.list.remove(&place(before));
+            self.count(&task, before, false);
+        }
+        let account = (after.owner.clone(), after.agent.clone());
+        self.accounts
+            .entry(account)
+            .or_default()
+            .list
+            .insert(place(&after));
+        self.count(&task, &after, true);
+        let entry = self.tasks.entry(task).or_insert_with(|| Entry {
+            head: Arc::clone(&after),
+            log: Vec::with_capacity(2),
+        });
+        entry.head = Arc::clone(&after);
+        entry.log.push(written);
+        Ok(after)
     }
 
-    pub(super) fn account(&self, caller: &Caller, agent: &str) -> Option<&Account> {
+    /// Adds a task to what the program itself asks for, or takes it away.
+    fn count(&mut self, task: &Arc<str>, head: &Head, is_there: bool) {
+        let waiting = self.waiting.entry(head.agent.clone()).or_default();
+        let since = (head.status_time.as_millisecond(), Arc::clone(task));
+        match is_there && head.waits() {
+            true => waiting.insert(since),
+            false => waiting.remove(&since),
+        };
+        match is_there && !head.turns.is_empty() {
+            true => self.turns.insert(Arc::clone(task)),
+            false => self.turns.remove(task),
+        };
+        let open = self.open.entry(head.agent.clone()).or_default();
+        if !head.state.is_terminal() {
+            *open = if is_there {
+                *open + 1
+            } else {
+                open.saturating_sub(1)
+            };
+        }
+    }
+
+    /// The event of a message.
+    pub(super) fn message(&self, caller: &Caller, agent: &str, id: &str) -> Option<(String, Seq)> {
+        let (task, seq) = self.account(caller, agent)?.messages.get(id)?;
+        Some((task.to_string(), *seq))
+    }
+
+    /// The task that a client knows under an id of its own.
+    pub(super) fn client_task(&self, caller: &Caller, agent: &str, id: &str) -> Option<String> {
+        let task = self.account(caller, agent)?.client_tasks.get(id)?;
+        Some(task.to_string())
+    }
+
+    pub(super) fn open_turns(&self, after: &str, limit: usize) -> Vec<Head> {
+        let later = (Bound::Excluded(after), Bound::Unbounded);
+        self.heads(self.turns.range::<str, _>(later).take(limit))
+    }
+
+    pub(super) fn waiting(
+        &self,
+        agent: &str,
+        after: Option<&Position>,
+        until: i64,
+        limit: usize,
+    ) -> Vec<Head> {
+        let after = after.map(|after| (after.millis, Arc::from(after.task.as_str())));
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let waiting = self.waiting.get(agent).into_iter();
+        let later = waiting.flat_map(|waiting| waiting.range((after.clone(), Bound::Unbounded)));
+        let due = later.take_while(|(since, _)| *since <= until);
+        self.heads(due.take(limit).map(|(_, task)| task))
+    }
+
+    fn heads<'k>(&self, tasks: impl Iterator<Item = &'k Arc<str>>) -> Vec<Head> {
+        let entries = tasks.filter_map(|task| self.tasks.get(task));
+        entries.map(|entry| entry.head.as_ref().clone()).collect()
+    }
+
+    fn account(&self, caller: &Caller, agent: &str) -> Option<&Account> {
         self.accounts.get(&(caller.clone(), agent.to_owned()))
     }
 
-    fn log(&mut self, head: Arc<Head>, append: Append) -> Arc<[Stored]> {
-        let entry = self.tasks.entry(head.task.clone());
-        let entry = entry.or_insert_with(|| Entry {
-            head: Arc::clone(&head),
-            log: Vec::with_capacity(2),
-            snapshot: Snapshot::empty(&head),
-        });
-        entry.head = head;
-        let events: Arc<[Stored]> = append.into_stored().collect();
-        for stored in &*events {
-            entry.snapshot.apply(stored.clone());
-        }
-        entry.log.push(Arc::clone(&events));
-        events
-    }
-
-    pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    /// The tasks of a page.
+    pub(super) fn page(&self, caller: &Caller, query: &ListQuery) -> Result<Found, StoreError> {
         let from = query.start(|position| {
-            let head = self.tasks.get(&position.task).map(|entry| &entry.head);
-            Ok(head.is_some_and(|head| head.owner == *caller && head.agent == query.agent))
+            let entry = self.tasks.get(position.task.as_str());
+            let is_own =
+                |entry: &Entry| entry.head.owner == *caller && entry.head.agent == query.agent;
+            Ok(entry.is_some_and(is_own))
         })?;
         let empty = BTreeSet::new();
-        let account = self.account(caller, &query.agent);
-        let list = account.map_or(&empty, |account| &account.list);
-        let start = from.map_or(Bound::Unbounded, Bound::Excluded);
-        let later = list.range((start, Bound::Unbounded));
-        let page = later.filter(|one| self.matches(query, one)).cloned();
-        let (positions, next) = cut(page.take(query.page_size + 1).collect(), query.page_size);
-        let load = |one: &Position| {
-            let entry = self.tasks.get(&one.task);
-            Ok(entry.map(|entry| entry.snapshot.clone()))
+        let list = self
+            .account(caller, &query.agent)
+            .map_or(&empty, |account| &account.list);
+        let entry = |(_, task): &(_, Arc<str>)| {
+            let entry = self.tasks.get(task);
+            entry.filter(|entry| query.matches(&entry.head))
         };
-        let (tasks, next) = query.fill(positions, next, load)?;
-        Ok(Page {
-            tasks,
-            next,
-            total: match query.is_narrow() {
-                true => list.iter().filter(|one| self.matches(query, one)).count(),
-                false => list.len(),
-            },
-        })
-    }
-
-    fn matches(&self, query: &ListQuery, place: &Position) -> bool {
-        let entry = self.tasks.get(&place.task);
-        entry.is_some_and(|entry| query.matches(&entry.head))
+        let total = match query.is_narrow() {
+            true => list.iter().filter_map(entry).count(),
+            false => list.len(),
+        };
+        let start = from.map(|from| (Reverse(from.millis), Arc::from(from.task)));
+        let start = start.map_or(Bound::Unbounded, Bound::Excluded);
+        let found = list.range((start, Bound::Unbounded)).filter_map(entry);
+        let found: Vec<&Entry> = found.take(query.page_size + 1).collect();
+        let positions = found
+            .iter()
+            .map(|entry| Position::of(&entry.head))
+            .collect();
+        let (positions, next) = cut(positions, query.page_size);
+        let entries = found.into_iter().cloned();
+        let tasks = positions.into_iter().zip(entries).collect();
+        Ok(Found { tasks, next, total })
     }
 }
 
@@ -143,14 +279,14 @@ impl Account {
         {
             return Err(StoreError::Taken {
                 client_id: client_id.clone(),
-                task: task.clone(),
+                task: task.to_string(),
             });
         }
         for (id, _) in append.message_ids() {
             if let Some((task, seq)) = self.messages.get(id) {
                 return Err(StoreError::Duplicate {
                     message_id: id.into(),
-                    task: task.clone(),
+                    task: task.to_string(),
                     seq: *seq,
                 });
             }
@@ -158,22 +294,13 @@ impl Account {
         Ok(())
     }
 
-    fn remember_ids(&mut self, head: &Head, append: &Append) {
+    fn remember_ids(&mut self, task: &Arc<str>, head: &Head, append: &Append) {
         if let Some(client_id) = new_client_id(head, append) {
-            let task = head.task.clone();
-            self.client_tasks.insert(client_id.clone(), task);
+            self.client_tasks
+                .insert(client_id.clone(), Arc::clone(task));
         }
         for (id, seq) in append.message_ids() {
-            let event = (head.task.clone(), seq);
-            self.messages.insert(id.to_owned(), event);
-        }
-    }
-
-    fn list(&mut self, before: Option<&Head>, after: &Head) {
-        let (old, new) = (before.map(Position::of), Position::of(after));
-        if old.as_ref() != Some(&new) {
-            old.map(|old| self.list.remove(&old));
-            self.list.insert(new);
+            self.messages.insert(id.into(), (Arc::clone(task), seq));
         }
     }
 }

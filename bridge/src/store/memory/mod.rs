@@ -3,23 +3,30 @@
 mod kept;
 
 use std::{
-    ops::Bound,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
-use self::kept::Kept;
+use self::kept::{Entry, Found, Kept, Written, weigh};
 use super::{
-    Append, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError, Stored,
-    Watch, feed::Feed,
+    Append, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot, Store, StoreError,
+    Stored, Watch,
+    cache::{Cache, Cached},
+    feed::Feed,
 };
 use crate::caller::Caller;
+
+/// The bytes that tasks may take, about, which are kept ready to be shown.
+const CACHE: usize = 16 << 20;
 
 /// A store that forgets everything when it is dropped. It grows with each task.
 #[derive(Debug)]
 pub struct MemoryStore {
     kept: Mutex<Kept>,
+    cache: Cache,
     feed: Feed,
 }
 
@@ -28,8 +35,25 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self {
             kept: Mutex::default(),
+            cache: Cache::new(CACHE),
             feed: Feed::default(),
         }
+    }
+
+    /// The task as it stands, from the cache as far as that goes.
+    fn snapshot(&self, entry: &Entry) -> Result<Snapshot, StoreError> {
+        let head = &entry.head;
+        if let Some(snapshot) = self.cache.get(&head.task, head.seq) {
+            return Ok(snapshot);
+        }
+        let mut cached = Cached::empty(head);
+        cached.bytes = entry.weight();
+        for stored in entry.events(0, usize::MAX)? {
+            cached.snapshot.apply(stored);
+        }
+        let snapshot = cached.snapshot.clone();
+        self.cache.put(&head.task, cached);
+        Ok(snapshot)
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -47,8 +71,17 @@ impl Default for MemoryStore {
 impl Store for MemoryStore {
     async fn append(&self, caller: &Caller, append: Append) -> Result<Arc<Head>, StoreError> {
         let append = append.checked()?;
-        let (head, events) = self.lock().append(caller, append)?;
-        self.feed.publish_events(&head, &events);
+        let written = Written::of(&append)?;
+        let bytes = weigh(&written.json);
+        let head = self.lock().append(caller, &append, written)?;
+        let events: Vec<Stored> = append.into_stored().collect();
+        let shared = match self.feed.wants_events(&head.task) {
+            true => events.as_slice().into(),
+            false => Arc::default(),
+        };
+        // First the cache: those who are told read the task at once.
+        self.cache.advance(&head, events, bytes);
+        self.feed.publish_events(&head, &shared);
         Ok(head)
     }
 
@@ -59,11 +92,9 @@ impl Store for MemoryStore {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
-        // Others need not wait while the events are copied.
+        // Others need not wait while the events are read.
         let later = self.lock().entry(caller, task)?.later(after, limit);
-        let later = later.iter().flat_map(|events| events.iter());
-        let later = later.filter(|stored| stored.seq > after);
-        Ok(later.take(limit).cloned().collect())
+        later.events(after, limit)
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
@@ -71,11 +102,31 @@ impl Store for MemoryStore {
     }
 
     async fn task(&self, caller: &Caller, task: &str) -> Result<Snapshot, StoreError> {
-        Ok(self.lock().entry(caller, task)?.snapshot.clone())
+        let entry = self.lock().entry(caller, task)?.clone();
+        self.snapshot(&entry)
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        self.lock().page(caller, query)
+        let Found {
+            tasks: found,
+            next,
+            total,
+        } = self.lock().page(caller, query)?;
+        let entries = found.iter().map(|(place, entry)| (&place.task, entry));
+        let entries: BTreeMap<&String, &Entry> = entries.collect();
+        let load = |place: &Position| match entries.get(&place.task) {
+            // What is not wanted is not held by the page.
+            Some(entry) => self.snapshot(entry).map(|Snapshot { task, seq }| {
+                Some(Snapshot {
+                    task: query.wanted(task),
+                    seq,
+                })
+            }),
+            None => Ok(None),
+        };
+        let places = found.iter().map(|(place, _)| place.clone()).collect();
+        let (tasks, next) = query.fill(places, next, load)?;
+        Ok(Page { tasks, next, total })
     }
 
     async fn find_message(
@@ -84,9 +135,7 @@ impl Store for MemoryStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let kept = self.lock();
-        let account = kept.account(caller, agent);
-        Ok(account.and_then(|account| account.messages.get(message_id).cloned()))
+        Ok(self.lock().message(caller, agent, message_id))
     }
 
     async fn find_client_task(
@@ -95,17 +144,27 @@ impl Store for MemoryStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        let kept = self.lock();
-        let account = kept.account(caller, agent);
-        Ok(account.and_then(|account| account.client_tasks.get(client_id).cloned()))
+        Ok(self.lock().client_task(caller, agent, client_id))
     }
 
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let kept = self.lock();
-        let from = (Bound::Excluded(after), Bound::Unbounded);
-        let open = kept.open.range::<str, _>(from).take(limit);
-        let entries = open.filter_map(|task| kept.tasks.get(task));
-        Ok(entries.map(|entry| entry.head.as_ref().clone()).collect())
+    async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        Ok(self.lock().open_turns(after, limit))
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&Position>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let until = until.as_millisecond();
+        Ok(self.lock().waiting(agent, after, until, limit))
+    }
+
+    async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
+        let open = self.lock().open.clone().into_iter();
+        Ok(open.filter(|(_, count)| *count > 0).collect())
     }
 
     async fn watch(&self, caller: &Caller, task: &str) -> Result<Watch, StoreError> {

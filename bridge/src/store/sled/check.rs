@@ -1,10 +1,10 @@
 //! A look at all of a store, for those who run it.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use super::{
-    codec, keys,
-    log::{self, End, Log, Seen},
+    keys,
+    log::{self, End},
     reader::{Found, Reader},
 };
 use crate::store::{DamagedTask, Seq, StoreError, StoreReport};
@@ -15,23 +15,20 @@ const PAGE: usize = 256;
 /// Reads the whole log, every task and every small record.
 pub(super) fn check(reader: &Reader) -> Result<StoreReport, StoreError> {
     let mut report = StoreReport::default();
-    let mut pass = |_: &Arc<Log>, _: &Seen<'_>, _: End| Ok(());
     // What it passes over it takes note of.
-    log::walk(&reader.log, End::default(), &mut pass)?;
-    let index = reader.index.now();
-    index.each(keys::HEAD, |key, _| {
-        let task = codec::read_text(&key[keys::HEAD.len()..], "the key of a task")?;
+    log::walk(&reader.log, End::default(), &mut |_, _| Ok(()))?;
+    for entry in reader.index().scan(vec![keys::LANE], None) {
         report.tasks += 1;
-        report.damaged.extend(check_task(reader, task)?);
-        Ok(())
-    })?;
-    index.each(keys::RECORD, |_, place| match reader.value(&place) {
-        Err(StoreError::Corrupt { .. }) => {
-            report.records += 1;
-            Ok(())
+        report
+            .damaged
+            .extend(check_task(reader, keys::last(&entry?.0)?)?);
+    }
+    for entry in reader.index().scan(vec![keys::RECORD], None) {
+        match keys::read(&entry?.1).and_then(|place| reader.value(place)) {
+            Err(StoreError::Corrupt { .. }) => report.records += 1,
+            read => drop(read?),
         }
-        read => read.map(drop),
-    })?;
+    }
     report
         .damaged
         .sort_by(|one, other| one.task.cmp(&other.task));

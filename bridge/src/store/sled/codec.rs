@@ -26,13 +26,10 @@ use std::fmt::Display;
 
 use bridge_protocol::wire::weight::weigh;
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::{heads::Tip, log::Place};
-use crate::{
-    caller::Caller,
-    store::{Append, Event, Head, Seq, StoreError, Stored},
-};
+use super::log::Place;
+use crate::store::{Append, Event, Head, Seq, StoreError, Stored};
 
 const APPEND: u8 = 1;
 const PUT: u8 = 2;
@@ -121,18 +118,16 @@ pub(super) fn write_small(to: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
 
 impl<'r> Record<'r> {
     /// Reads a record.
-    pub(super) fn read(bytes: &'r [u8]) -> Result<Self, StoreError> {
-        match bytes.split_first() {
-            Some((&APPEND, rest)) => Appended::read(rest).map(Self::Append),
-            Some((&kind @ (PUT | REMOVE), rest)) => {
-                let (length, rest) = rest.split_first_chunk().ok_or_else(torn)?;
-                let length = u32::from_be_bytes(*length) as usize;
-                let (key, value) = rest.split_at_checked(length).ok_or_else(torn)?;
-                let value = (kind == PUT).then_some(value);
+    pub(super) fn read(mut bytes: &'r [u8]) -> Result<Self, StoreError> {
+        let from = &mut bytes;
+        match u8::from_be_bytes(take(from)?) {
+            APPEND => Appended::read(from).map(Self::Append),
+            kind @ (PUT | REMOVE) => {
+                let key = take_counted(from)?;
+                let value = (kind == PUT).then_some(*from);
                 Ok(Self::Small { key, value })
             }
-            Some((kind, _)) => Err(corrupt(&format!("kind {kind} is unknown"))),
-            None => Err(torn()),
+            kind => Err(corrupt(&format!("kind {kind} is unknown"))),
         }
     }
 }
@@ -146,30 +141,25 @@ impl<'r> Appended<'r> {
         }
     }
 
-    fn read(bytes: &'r [u8]) -> Result<Self, StoreError> {
-        let (header, rest) = bytes.split_first_chunk::<HEADER>().ok_or_else(torn)?;
-        let (time, header) = header.split_first_chunk().ok_or_else(torn)?;
-        let (last, header) = header.split_first_chunk().ok_or_else(torn)?;
-        let (count, header) = header.split_first_chunk().ok_or_else(torn)?;
-        let (number, header) = header.split_first_chunk().ok_or_else(torn)?;
-        let (previous, head) = header
-            .split_first_chunk::<{ Place::BYTES }>()
-            .ok_or_else(torn)?;
-        let head = u32::from_be_bytes(head.try_into().map_err(|_| torn())?) as usize;
-        let (head, events) = rest.split_at_checked(head).ok_or_else(torn)?;
-        let time = Timestamp::from_millisecond(i64::from_be_bytes(*time));
-        let (last, count) = (u64::from_be_bytes(*last), u32::from_be_bytes(*count));
+    fn read(from: &mut &'r [u8]) -> Result<Self, StoreError> {
+        let time = Timestamp::from_millisecond(i64::from_be_bytes(take(from)?));
+        let (last, count) = (
+            u64::from_be_bytes(take(from)?),
+            u32::from_be_bytes(take(from)?),
+        );
         if count == 0 || u64::from(count) > last {
             return Err(corrupt("it has another number of events than it says"));
         }
+        let number = u32::from_be_bytes(take(from)?);
+        let previous = Place::from_bytes(take(from)?);
         Ok(Self {
             last,
-            number: u32::from_be_bytes(*number),
-            previous: Place::from_bytes(previous).filter(|place| place.length > 0),
+            number,
+            previous: Some(previous).filter(|place| place.length > 0),
             time: time.map_err(|error| corrupt(&error))?,
             count: count.into(),
-            head,
-            events,
+            head: take_counted(from)?,
+            events: from,
         })
     }
 
@@ -190,11 +180,11 @@ impl<'r> Appended<'r> {
 
     /// The ids of the caller's messages among its events, with their numbers. Nothing else of them is read.
     pub(super) fn message_ids(&self) -> Result<Vec<(String, Seq)>, StoreError> {
-        #[derive(serde::Deserialize)]
+        #[derive(Deserialize)]
         struct Light {
             message: Option<Named>,
         }
-        #[derive(serde::Deserialize)]
+        #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Named {
             message_id: String,
@@ -221,79 +211,12 @@ impl<'r> Appended<'r> {
 pub(super) fn guess(record: &[u8]) -> Option<(String, Option<Head>)> {
     let (header, rest) = record.strip_prefix(&[APPEND])?.split_at_checked(HEADER)?;
     let length = u32::from_be_bytes(*header.last_chunk()?) as usize;
-    if let Some(head) = rest.get(..length).map(serde_json::from_slice::<Head>)
-        && let Ok(head) = head
-    {
+    if let Some(Ok(head)) = rest.get(..length).map(serde_json::from_slice::<Head>) {
         return Some((head.task.clone(), Some(head)));
     }
     let id = rest.strip_prefix(b"{\"task\":\"")?;
     let end = id.iter().position(|byte| *byte == b'"')?;
     Some((str::from_utf8(&id[..end]).ok()?.to_owned(), None))
-}
-
-/// What the index knows of a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Card {
-    /// Where its newest append is.
-    pub(super) place: Place,
-    /// Since when it has its state, in milliseconds.
-    pub(super) millis: i64,
-    pub(super) owner: Caller,
-    pub(super) agent: String,
-    pub(super) state: String,
-}
-
-impl Card {
-    pub(super) fn of(tip: &Tip) -> Self {
-        let head = &tip.head;
-        Self {
-            place: tip.place,
-            millis: head.status_time.as_millisecond(),
-            owner: head.owner.clone(),
-            agent: head.agent.clone(),
-            state: head.state.as_str().into(),
-        }
-    }
-
-    /// As it is written.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(ROOM / 8);
-        bytes.extend(self.place.to_bytes());
-        bytes.extend(self.millis.to_be_bytes());
-        for name in [&self.owner.id, &self.agent, &self.state] {
-            write_name(&mut bytes, name);
-        }
-        bytes
-    }
-
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, StoreError> {
-        let broken = || StoreError::corrupt("what the index has of a task", "it is too short");
-        let (place, rest) = bytes.split_at_checked(Place::BYTES).ok_or_else(broken)?;
-        let (millis, rest) = rest.split_first_chunk().ok_or_else(broken)?;
-        let (owner, rest) = read_name(rest).ok_or_else(broken)?;
-        let (agent, rest) = read_name(rest).ok_or_else(broken)?;
-        let (state, _) = read_name(rest).ok_or_else(broken)?;
-        Ok(Self {
-            place: read_place(place, "a task")?,
-            millis: i64::from_be_bytes(*millis),
-            owner: Caller::new(owner),
-            agent,
-            state,
-        })
-    }
-}
-
-/// A name with its length before it.
-pub(super) fn write_name(to: &mut Vec<u8>, name: &str) {
-    to.extend((name.len() as u32).to_be_bytes());
-    to.extend(name.as_bytes());
-}
-
-/// The name at the beginning of `bytes`, and what follows it.
-pub(super) fn read_name(bytes: &[u8]) -> Option<(String, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-    Some((str::from_utf8(name).ok()?.to_owned(), rest))
 }
 
 /// The value of a small record.
@@ -308,8 +231,23 @@ pub(super) fn small_value(bytes: &[u8]) -> Result<Vec<u8>, StoreError> {
     }
 }
 
-fn torn() -> StoreError {
-    corrupt("it is too short")
+/// The next so many bytes.
+fn take<const N: usize>(from: &mut &[u8]) -> Result<[u8; N], StoreError> {
+    let (taken, rest) = from
+        .split_first_chunk()
+        .ok_or_else(|| corrupt("it is too short"))?;
+    *from = rest;
+    Ok(*taken)
+}
+
+/// The next bytes, which have their number before them.
+fn take_counted<'r>(from: &mut &'r [u8]) -> Result<&'r [u8], StoreError> {
+    let length = u32::from_be_bytes(take(from)?) as usize;
+    let taken = from
+        .split_at_checked(length)
+        .ok_or_else(|| corrupt("it is too short"))?;
+    *from = taken.1;
+    Ok(taken.0)
 }
 
 fn corrupt(reason: &(impl Display + ?Sized)) -> StoreError {
@@ -317,43 +255,17 @@ fn corrupt(reason: &(impl Display + ?Sized)) -> StoreError {
 }
 
 fn write_json(
-    value: &impl serde::Serialize,
+    value: &impl Serialize,
     what: impl FnOnce() -> String,
 ) -> Result<Vec<u8>, StoreError> {
     let mut json = Vec::with_capacity(ROOM);
-    match serde_json::to_writer(&mut json, value) {
-        Ok(()) => Ok(json),
-        Err(error) => Err(StoreError::corrupt(what(), &error)),
-    }
+    let written = serde_json::to_writer(&mut json, value);
+    written.map_err(|error| StoreError::corrupt(what(), &error))?;
+    Ok(json)
 }
 
-fn read_json<T: DeserializeOwned>(json: &[u8], what: &str) -> Result<T, StoreError> {
+fn read_json<'r, T: Deserialize<'r>>(json: &'r [u8], what: &str) -> Result<T, StoreError> {
     serde_json::from_slice(json).map_err(|error| StoreError::corrupt(what, &error))
-}
-
-/// A place as it is written.
-pub(super) fn read_place(bytes: &[u8], what: &str) -> Result<Place, StoreError> {
-    Place::from_bytes(bytes).ok_or_else(|| StoreError::corrupt(what, "expected a place in the log"))
-}
-
-/// The event of a message as it is written.
-pub(super) fn write_message(task: &str, seq: Seq) -> Vec<u8> {
-    let mut bytes = seq.to_be_bytes().to_vec();
-    bytes.extend(task.as_bytes());
-    bytes
-}
-
-pub(super) fn read_message(bytes: &[u8]) -> Result<(String, Seq), StoreError> {
-    let what = "the event of a message";
-    let (seq, task) = bytes
-        .split_first_chunk()
-        .ok_or_else(|| StoreError::corrupt(what, "it is too short"))?;
-    Ok((read_text(task, what)?, Seq::from_be_bytes(*seq)))
-}
-
-pub(super) fn read_text(bytes: &[u8], what: &str) -> Result<String, StoreError> {
-    let text = str::from_utf8(bytes).map(str::to_owned);
-    text.map_err(|error| StoreError::corrupt(what, &error))
 }
 
 #[cfg(test)]

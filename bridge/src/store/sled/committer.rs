@@ -15,11 +15,11 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     draft::{Draft, Prepared},
+    follow::Mender,
     heads::Tip,
     index::Changes,
     keys::Key,
     log,
-    mend::Mender,
     reader::Reader,
 };
 use crate::store::{Append, Head, StoreError, cache::Cache, feed::Feed};

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    codec::{self, Appended, Link, Record},
+    codec::{self, Link},
+    follow::Said,
     heads::Tip,
     index::Changes,
     keys::{self, Key},
-    log::{FRAME, Place, Writer},
+    log::{Place, Writer},
     reader::{Found, Reader, STRIDE},
 };
 use crate::{
@@ -87,44 +88,36 @@ impl<'a> Draft<'a> {
     ) -> Result<bool, StoreError> {
         let present = self.get(&key)?.is_some();
         let place = log.put(|to| codec::write_small(to, &key, value));
-        self.put(key, value.map(|_| place.to_bytes().into()));
+        self.put(key, value.map(|_| keys::write(&place)));
         Ok(present)
     }
 
     /// Adds what a record of the log says.
-    pub(super) fn replay(&mut self, place: Place, record: &[u8]) -> Result<(), StoreError> {
-        match Record::read(record)? {
-            Record::Append(append) => self.replay_append(place, &append),
-            Record::Small { key, value } => {
-                self.put(key.into(), value.map(|_| place.to_bytes().into()));
-                Ok(())
+    pub(super) fn replay(&mut self, said: Said) -> Result<(), StoreError> {
+        match said {
+            Said::Append {
+                tip,
+                is_first,
+                messages,
+            } => {
+                let before = match is_first {
+                    false => self.last_tip(&tip.head.task)?,
+                    true => None,
+                };
+                for (key, seq) in messages {
+                    self.remember(key, &tip.head, seq);
+                }
+                self.follow(before, tip);
             }
-        }
-    }
-
-    /// Adds that a stretch of the log from this position on is broken. The task whose newest append was there must
-    /// not look as if the one before it was the newest.
-    pub(super) fn lose(&mut self, mut at: u64, stretch: &[u8]) -> Result<(), StoreError> {
-        let mut rest = stretch;
-        while let Some(length) = rest.first_chunk().map(|length| u32::from_be_bytes(*length)) {
-            let record = rest.get(FRAME..).unwrap_or_default();
-            self.lose_record(Place { at, length }, record)?;
-            // The next one is found only if this one tells its length.
-            let Some(behind) = rest.get(FRAME + length as usize..) else {
-                break;
-            };
-            at += FRAME as u64 + u64::from(length);
-            rest = behind;
+            Said::Small(key, place) => self.put(key, place.map(|place| keys::write(&place))),
+            Said::Lost(place, task, head) => self.lose(place, &task, head)?,
         }
         Ok(())
     }
 
-    /// The same of one record, as far as it can be told whose it was.
-    pub(super) fn lose_record(&mut self, place: Place, record: &[u8]) -> Result<(), StoreError> {
-        let Some((task, head)) = codec::guess(record) else {
-            return Ok(());
-        };
-        let before = self.last_tip(&task)?;
+    /// The task whose append was lost must not look as if the one before it was the newest.
+    fn lose(&mut self, place: Place, task: &str, head: Option<Head>) -> Result<(), StoreError> {
+        let before = self.last_tip(task)?;
         let known = before.as_ref().map(|before| Arc::clone(&before.head));
         let Some(head) = known.or_else(|| head.map(Arc::new)) else {
             return Ok(());
@@ -136,27 +129,6 @@ impl<'a> Draft<'a> {
             is_broken: true,
         };
         self.changes.move_task(before, tip);
-        Ok(())
-    }
-
-    fn replay_append(&mut self, place: Place, append: &Appended<'_>) -> Result<(), StoreError> {
-        let head = Arc::new(append.head()?);
-        let before = match append.previous {
-            Some(_) => self.last_tip(&head.task)?,
-            None => None,
-        };
-        for (id, seq) in append.message_ids()? {
-            let key = keys::message(&head.owner, &head.agent, &id);
-            self.remember(key, &head, seq);
-        }
-        let number = append.number;
-        let tip = Tip {
-            head,
-            place,
-            number,
-            is_broken: false,
-        };
-        self.follow(before, tip);
         Ok(())
     }
 
@@ -205,7 +177,7 @@ impl<'a> Draft<'a> {
         {
             return Err(StoreError::Taken {
                 client_id: client_id.into(),
-                task: codec::read_text(&task, "the task of a client's id")?,
+                task: keys::read(&task)?,
             });
         }
         Ok(())
@@ -215,7 +187,7 @@ impl<'a> Draft<'a> {
     fn check_messages(&self, prepared: &Prepared) -> Result<(), StoreError> {
         for (key, (id, _)) in prepared.messages.iter().zip(prepared.append.message_ids()) {
             if let Some(event) = self.get(key)? {
-                let (task, seq) = codec::read_message(&event)?;
+                let (seq, task) = keys::read(&event)?;
                 let message_id = id.into();
                 return Err(StoreError::Duplicate {
                     message_id,
@@ -228,7 +200,7 @@ impl<'a> Draft<'a> {
     }
 
     fn remember(&mut self, key: Key, head: &Head, seq: Seq) {
-        self.put(key, Some(codec::write_message(&head.task, seq)));
+        self.put(key, Some(keys::write(&(seq, &head.task))));
     }
 
     /// Has the index follow an append.
@@ -236,11 +208,11 @@ impl<'a> Draft<'a> {
         let head = Arc::clone(&tip.head);
         if let Some(client_id) = head.client_id.as_ref().filter(|_| before.is_none()) {
             let key = keys::client_task(&head.owner, &head.agent, client_id);
-            self.put(key, Some(head.task.clone().into_bytes()));
+            self.put(key, Some(keys::write(&head.task)));
         }
         if tip.number.is_multiple_of(STRIDE) {
             let key = keys::append(&head.task, head.seq);
-            self.put(key, Some(tip.place.to_bytes().into()));
+            self.put(key, Some(keys::write(&tip.place)));
         }
         self.changes.move_task(before, tip);
     }

@@ -1,60 +1,115 @@
-//! Where what stands in the index: every key, and what its value is.
+//! What stands in the index: every key, and what its value is.
 //!
 //! | key | value |
 //! |-|-|
-//! | `h` task | a card: the place in the log of its newest append, and what lists must know of it |
+//! | `h` task | its [`Card`] |
 //! | `e` (task) last | the place of every 32nd append of a task; `last` is the number of its last event |
 //! | `m` hash of (agent) (caller) (message id) | number of the event, task |
 //! | `i` hash of (agent) (caller) (client's task id) | task |
-//! | `o` task | nothing: the task is open, see [`Head::is_open`] |
-//! | `u` task | nothing: a turn of the task has not ended; each part has all of them |
-//! | `t` (caller) (agent) (state) newest task | nothing: every task, where lists find it; its card says whether it is still there |
+//! | `t` (caller) (agent) (state) newest task | nothing: every task, in the order of lists |
 //! | `c` (caller) (agent) (context) task | nothing: the tasks of a context, in no order that matters |
-//! | `n` (caller) (agent) | how many tasks there are in each state |
+//! | `o` (agent) oldest task | nothing: the task waits for its caller, see [`Head::waits`] |
+//! | `u` task | nothing: a turn of the task has not ended |
+//! | `n` (caller) (agent) (state) | how many tasks there are |
+//! | `a` (agent) | how many of its tasks are not in a terminal state |
 //! | `r` (caller) (kind) (scope) id | the place of a small record |
 //!
 //! A task whose turn is over before its part is sealed costs it four entries: `h`, `m`, `t` and `c`.
 //!
-//! A name in brackets has its length before it, so no name can reach into the next. Numbers are big
-//! endian, so their order is the order of the keys; `newest` is a time turned round.
+//! A name in brackets has its length before it, so no name can reach into the next. Numbers in keys are big endian, so
+//! their order is the order of the keys; `oldest` is a time, `newest` one turned round. Values are written by postcard,
+//! but for counts, which are numbers like those in keys.
 
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest as _, Sha256};
 
-use super::codec::read_name;
+use super::{heads::Tip, log::Place};
 use crate::{
     caller::Caller,
-    store::{Head, RecordKey, Seq, list::Position},
+    store::{Head, RecordKey, Seq, StoreError, list::Position},
 };
 
 pub(super) type Key = Vec<u8>;
 
+/// The kinds of entries that others must tell apart.
+pub(super) const HEAD: u8 = b'h';
+pub(super) const MESSAGE: u8 = b'm';
+pub(super) const LANE: u8 = b't';
+pub(super) const TURN: u8 = b'u';
+pub(super) const RECORD: u8 = b'r';
+pub(super) const OPEN: u8 = b'a';
+const CLIENT_TASK: u8 = b'i';
+const CONTEXT: u8 = b'c';
+const WAITING: u8 = b'o';
+const COUNT: u8 = b'n';
+const APPEND: u8 = b'e';
+
 /// Room for what mostly follows the names of a key: a time and a task's id.
 const TAIL: usize = 8 + 36;
 
-/// Open tasks begin with this.
-pub(super) const OPEN: &[u8] = b"o";
+/// What the index knows of a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Card {
+    /// Where its newest append is.
+    pub(super) place: Place,
+    /// Since when it has its state, in milliseconds.
+    pub(super) millis: i64,
+    pub(super) owner: String,
+    pub(super) agent: String,
+    pub(super) state: String,
+}
+
+impl Card {
+    pub(super) fn of(tip: &Tip) -> Self {
+        let head = &tip.head;
+        Self {
+            place: tip.place,
+            millis: head.status_time.as_millisecond(),
+            owner: head.owner.id.clone(),
+            agent: head.agent.clone(),
+            state: head.state.as_str().into(),
+        }
+    }
+}
+
+/// A value as it is written; nothing that stands in the index fails to be.
+pub(super) fn write(value: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(value).unwrap_or_default()
+}
+
+/// A value as it was written.
+pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, StoreError> {
+    postcard::from_bytes(bytes).map_err(|error| StoreError::corrupt("the index", &error))
+}
+
+/// A count as it was written; nothing is counted yet if there is none.
+pub(super) fn count(bytes: Option<&[u8]>) -> i64 {
+    let number = bytes.and_then(|bytes| bytes.try_into().ok());
+    number.map_or(0, i64::from_be_bytes)
+}
+
+/// Whether the value is a count: then layers have by how much it changed, and parts how many there are.
+pub(super) fn is_count(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&(COUNT | OPEN)))
+}
 
 /// Whether entries that begin with this follow from how tasks stand.
 pub(super) fn follows_tasks(prefix: &[u8]) -> bool {
-    matches!(prefix.first(), Some(b'h' | b'o' | b't' | b'c'))
+    !matches!(prefix.first(), Some(&(RECORD | APPEND)))
 }
 
 /// Whether it is a key of a kind that is only looked for whole, so that the order does not matter.
 pub(super) fn is_whole(key: &[u8]) -> bool {
-    matches!(key.first(), Some(b'h' | b'm' | b'i'))
-}
-
-/// Whether it begins a lane.
-pub(super) fn is_lane(prefix: &[u8]) -> bool {
-    prefix.first() == Some(&b't')
+    matches!(key.first(), Some(&(HEAD | MESSAGE | CLIENT_TASK)))
 }
 
 /// What readers ask for to get the entry: the key, or all names of a list; `None` if all parts are asked.
 pub(super) fn asked(key: &[u8]) -> Option<&[u8]> {
-    let names = match key.first()? {
-        b'o' | b'u' => return None,
-        b't' | b'c' | b'r' => 3,
-        b'e' => 1,
+    let names = match *key.first()? {
+        TURN | OPEN => 0,
+        WAITING | APPEND => 1,
+        COUNT => 2,
+        LANE | CONTEXT | RECORD => 3,
         _ => return Some(key),
     };
     let mut length = 1;
@@ -65,32 +120,40 @@ pub(super) fn asked(key: &[u8]) -> Option<&[u8]> {
     key.get(..length)
 }
 
+/// What follows the names in the key of a list: a task, or a time and a task.
+fn tail(key: &[u8]) -> Option<&[u8]> {
+    key.get(asked(key)?.len()..)
+}
+
 /// The time in a key of a lane, in milliseconds.
 pub(super) fn time(key: &[u8]) -> Option<i64> {
-    let rest = key.get(asked(key)?.len()..)?;
-    Some(newest_first_back(u64::from_be_bytes(*rest.first_chunk()?)))
+    let tail = tail(key).filter(|_| key.first() == Some(&LANE))?;
+    Some(turned(u64::from_be_bytes(*tail.first_chunk()?)))
 }
 
-pub(super) fn open(task: &str) -> Key {
-    [OPEN, task.as_bytes()].concat()
+/// The text behind the names in the key of a list: a task, or the id of a small record.
+pub(super) fn last(key: &[u8]) -> Result<String, StoreError> {
+    let behind = match *key.first().unwrap_or(&0) {
+        LANE | WAITING => 8,
+        _ => 0,
+    };
+    let text = tail(key).and_then(|tail| str::from_utf8(tail.get(behind..)?).ok());
+    text.map(str::to_owned).ok_or_else(broken)
 }
 
-/// Tasks with turns that have not ended begin with this.
-pub(super) const TURNS: &[u8] = b"u";
-
-/// Tasks begin with this.
-pub(super) const HEAD: &[u8] = b"h";
-
-/// Small records begin with this.
-pub(super) const RECORD: &[u8] = b"r";
+/// The agent whose tasks are counted.
+pub(super) fn agent(key: &[u8]) -> Result<String, StoreError> {
+    let name = key.get(5..).and_then(|name| str::from_utf8(name).ok());
+    name.map(str::to_owned).ok_or_else(broken)
+}
 
 pub(super) fn head(task: &str) -> Key {
-    [HEAD, task.as_bytes()].concat()
+    [&[HEAD], task.as_bytes()].concat()
 }
 
 /// The appends of a task that can be found by number begin with this.
 pub(super) fn appends(task: &str) -> Key {
-    named(b'e', &[task])
+    named(APPEND, &[task])
 }
 
 pub(super) fn append(task: &str, last: Seq) -> Key {
@@ -100,41 +163,45 @@ pub(super) fn append(task: &str, last: Seq) -> Key {
 }
 
 pub(super) fn message(caller: &Caller, agent: &str, id: &str) -> Key {
-    hashed(b'm', &[agent, &caller.id, id])
+    hashed(MESSAGE, &[agent, &caller.id, id])
 }
 
 pub(super) fn client_task(caller: &Caller, agent: &str, id: &str) -> Key {
-    hashed(b'i', &[agent, &caller.id, id])
+    hashed(CLIENT_TASK, &[agent, &caller.id, id])
 }
 
-/// How many tasks there are.
-pub(super) fn counts(caller: &Caller, agent: &str) -> Key {
-    named(b'n', &[&caller.id, agent])
+/// How many tasks there are in each state: what the counts begin with.
+pub(super) fn states(caller: &Caller, agent: &str) -> Key {
+    named(COUNT, &[&caller.id, agent])
 }
 
-/// Counts begin with this.
-pub(super) const COUNTS: &[u8] = b"n";
+/// How many tasks there are of one state.
+pub(super) fn state(caller: &Caller, agent: &str, state: &str) -> Key {
+    named(COUNT, &[&caller.id, agent, state])
+}
 
-/// Whose tasks a key of counts counts, and at which agent.
-pub(super) fn counted(key: &[u8]) -> Option<(String, String)> {
-    let (caller, rest) = read_name(key.strip_prefix(COUNTS)?)?;
-    Some((caller, read_name(rest)?.0))
+/// What counts the task.
+pub(super) fn counts(head: &Head) -> Vec<Key> {
+    let mut counts = vec![state(&head.owner, &head.agent, head.state.as_str())];
+    if !head.state.is_terminal() {
+        counts.push(named(OPEN, &[&head.agent]));
+    }
+    counts
 }
 
 /// The tasks of one state begin with this, in the order of lists.
 pub(super) fn lane(caller: &Caller, agent: &str, state: &str) -> Key {
-    named(b't', &[&caller.id, agent, state])
+    named(LANE, &[&caller.id, agent, state])
 }
 
-/// Where lists find the task.
-pub(super) fn listed(head: &Head) -> Key {
-    let lane = lane(&head.owner, &head.agent, head.state.as_str());
-    at(lane, &Position::of(head))
+/// The same of the state that a key counts.
+pub(super) fn lane_of(state: &Key) -> Key {
+    [&[LANE], &state[1..]].concat()
 }
 
 /// The tasks of a context begin with this.
 pub(super) fn context(caller: &Caller, agent: &str, context: &str) -> Key {
-    named(b'c', &[&caller.id, agent, context])
+    named(CONTEXT, &[&caller.id, agent, context])
 }
 
 /// Where its context has the task.
@@ -144,20 +211,42 @@ pub(super) fn in_context(head: &Head) -> Key {
     key
 }
 
+/// The tasks of an agent that wait begin with this.
+pub(super) fn waiting(agent: &str) -> Key {
+    named(WAITING, &[agent])
+}
+
+/// Every list in which the task stands.
+pub(super) fn places(head: &Head) -> Vec<Key> {
+    let position = Position::of(head);
+    let lane = lane(&head.owner, &head.agent, head.state.as_str());
+    let mut places = vec![in_lane(lane, &position), in_context(head)];
+    if head.waits() {
+        places.push(in_waiting(&head.agent, &position));
+    }
+    if !head.turns.is_empty() {
+        places.push(turn(&head.task));
+    }
+    places
+}
+
 /// A place in a lane.
-pub(super) fn at(mut lane: Key, position: &Position) -> Key {
+pub(super) fn in_lane(mut lane: Key, position: &Position) -> Key {
     lane.extend(newest_first(position.millis).to_be_bytes());
     lane.extend(position.task.as_bytes());
     lane
 }
 
-/// The place that stands behind the lane's `prefix`; `None` if it is none.
-pub(super) fn position(key: &[u8], prefix: &[u8]) -> Option<Position> {
-    let (time, task) = key.strip_prefix(prefix)?.split_first_chunk()?;
-    Some(Position {
-        millis: newest_first_back(u64::from_be_bytes(*time)),
-        task: String::from_utf8(task.to_vec()).ok()?,
-    })
+/// A place among the tasks that wait.
+pub(super) fn in_waiting(agent: &str, position: &Position) -> Key {
+    let mut key = waiting(agent);
+    key.extend((!newest_first(position.millis)).to_be_bytes());
+    key.extend(position.task.as_bytes());
+    key
+}
+
+pub(super) fn turn(task: &str) -> Key {
+    [&[TURN], task.as_bytes()].concat()
 }
 
 pub(super) fn record(caller: &Caller, key: &RecordKey) -> Key {
@@ -167,7 +256,13 @@ pub(super) fn record(caller: &Caller, key: &RecordKey) -> Key {
 }
 
 pub(super) fn records(caller: &Caller, kind: &str, scope: &str) -> Key {
-    named(b'r', &[&caller.id, kind, scope])
+    named(RECORD, &[&caller.id, kind, scope])
+}
+
+/// The place of a key in a lane.
+pub(super) fn position(key: &[u8]) -> Result<Position, StoreError> {
+    let (millis, task) = (time(key).ok_or_else(broken)?, last(key)?);
+    Ok(Position { millis, task })
 }
 
 /// Later times are smaller numbers; the sign bit is turned so that negative times come last.
@@ -175,7 +270,7 @@ fn newest_first(millis: i64) -> u64 {
     !(millis.cast_unsigned() ^ (1 << 63))
 }
 
-fn newest_first_back(number: u64) -> i64 {
+fn turned(number: u64) -> i64 {
     (!number ^ (1 << 63)).cast_signed()
 }
 
@@ -195,6 +290,10 @@ fn hashed(kind: u8, names: &[&str]) -> Key {
     let mut key = vec![kind];
     key.extend(Sha256::digest(named(kind, names)));
     key
+}
+
+fn broken() -> StoreError {
+    StoreError::corrupt("the index", "a key is broken")
 }
 
 #[cfg(test)]
@@ -218,17 +317,20 @@ mod tests {
             position(-1, "z"),
             position(i64::MIN, "a"),
         ];
-        let keys = ordered.clone().map(|one| at(b"lane".to_vec(), &one));
+        let lane = lane(&Caller::new("a"), "b", "s");
+        let keys = ordered.clone().map(|one| in_lane(lane.clone(), &one));
         assert!(ordered.is_sorted() && keys.is_sorted());
         for (key, one) in keys.iter().zip(&ordered) {
-            assert_eq!(super::position(key, b"lane").as_ref(), Some(one));
+            assert_eq!(super::position(key).as_ref().unwrap(), one);
         }
+        let times = ordered.map(|one| in_waiting("b", &position(one.millis, "")));
+        assert!(times.iter().rev().is_sorted());
     }
 
     #[test]
     fn names_do_not_reach_into_each_other() {
         let caller = Caller::new("a");
-        assert!(!counts(&caller, "bc").starts_with(&counts(&caller, "b")));
+        assert!(!states(&caller, "bc").starts_with(&states(&caller, "b")));
         assert!(!lane(&caller, "bc", "s").starts_with(&lane(&caller, "b", "c")));
         let (one, other) = (("ab", "c"), ("a", "bc"));
         let key = |(agent, id)| message(&caller, agent, id);
@@ -239,13 +341,19 @@ mod tests {
     fn what_is_asked_for_is_the_key_or_the_names_of_its_list() {
         let caller = Caller::new("a");
         let lane = lane(&caller, "b", "s");
-        let place = at(lane.clone(), &position(-7, "t"));
+        let place = in_lane(lane.clone(), &position(-7, "t"));
         assert_eq!((asked(&place), time(&place)), (Some(&*lane), Some(-7)));
-        assert_eq!(asked(&lane), Some(&*lane));
+        assert_eq!((asked(&lane), asked(&[LANE])), (Some(&*lane), None));
         let appends = appends("t");
         assert_eq!(asked(&append("t", 9)), Some(&*appends));
         let head = head("t");
         assert_eq!(asked(&head), Some(&*head));
-        assert_eq!((asked(&open("t")), asked(b"t\0")), (None, None));
+        let waits = in_waiting("b", &position(7, "t"));
+        assert_eq!(
+            (asked(&waits), last(&waits).unwrap().as_str()),
+            (Some(&*waiting("b")), "t")
+        );
+        assert_eq!(asked(&turn("t")), Some(&[TURN][..]));
+        assert_eq!(agent(&named(OPEN, &["b"])).unwrap(), "b");
     }
 }

@@ -3,36 +3,33 @@
 //!
 //! One process at a time has it open, one thread of it writes. Readers see only what is durable. What
 //! grows with the number of tasks is on the disk; in memory there are only the caches of [`SledSettings`],
-//! what was written in the last moment, and the index's filters (1.25 bytes an entry, four entries a
+//! what was written in the last moment, and the index's filters (two bytes an entry, four entries a
 //! task).
 //!
-//! - `open`: settings, locks, formats, what a crash left behind
+//! - `open`, `follow`: settings, locks, formats, what a crash left behind; an index that is lost or fails is made anew
 //! - `private`: nobody else can look into any of it
 //! - `log`: the files, frames and checksums
 //! - `codec`, `keys`: what stands in the log and in the index
 //! - `index`: entries in memory and in sled
-//! - `draft`, `moved`, `committer`: batches, what follows from them for the index, and the thread that makes them
-//!   durable
+//! - `draft`, `committer`: batches, what follows from them for the index, and the thread that makes them durable
 //! - `heads`: what was written lately
 //! - `reader`, `lists`, `view`: reading
-//! - `quarantine`, `mend`, `check`: tasks that are damaged, an index that is, and a look at all of it
+//! - `check`: a look at all of it
 
 mod check;
 mod codec;
 mod committer;
 mod draft;
-mod error;
+mod follow;
 mod heads;
 mod index;
 mod keys;
 mod lists;
 mod log;
-mod mend;
 #[cfg(test)]
 mod model;
 mod open;
 mod private;
-mod quarantine;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -47,17 +44,19 @@ use std::{
 
 use async_trait::async_trait;
 use bridge_protocol::wire::weight::weigh;
+use jiff::Timestamp;
 
 use self::{
     committer::{Committer, Told},
     draft::Prepared,
-    mend::{Current, Mender},
+    follow::Mender,
+    index::Current,
     open::Opened,
-    view::{View, blocking},
+    view::View,
 };
 use super::{
-    Append, Damage, Event, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store,
-    StoreError, StoreReport, Stored, Unordered, Watch, cache::Cache, feed::Feed,
+    Append, Damage, Event, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot,
+    Store, StoreError, StoreReport, Stored, Unordered, Watch, cache::Cache, feed::Feed,
 };
 use crate::caller::Caller;
 
@@ -181,7 +180,11 @@ impl Store for SledStore {
         limit: usize,
     ) -> Result<Vec<Stored>, StoreError> {
         let tip = self.view.tip(caller, task).await?;
-        self.view.read(tip, after, limit).await
+        if after >= tip.head.seq {
+            return Ok(Vec::new());
+        }
+        let read = move |view: &View| Ok(view.reader.events(&tip, after, limit)?.events);
+        self.view.blocking(read).await
     }
 
     async fn head(&self, caller: &Caller, task: &str) -> Result<Arc<Head>, StoreError> {
@@ -194,7 +197,10 @@ impl Store for SledStore {
     }
 
     async fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
-        self.view.page(caller, query).await
+        let (caller, query) = (caller.clone(), query.clone());
+        self.view
+            .blocking(move |view| view.list(&caller, &query))
+            .await
     }
 
     async fn find_message(
@@ -203,9 +209,8 @@ impl Store for SledStore {
         agent: &str,
         message_id: &str,
     ) -> Result<Option<(String, Seq)>, StoreError> {
-        let key = keys::message(caller, agent, message_id);
-        let entry = self.view.entry(key).await?;
-        entry.map(|bytes| codec::read_message(&bytes)).transpose()
+        let found = self.view.entry(keys::message(caller, agent, message_id));
+        Ok(found.await?.map(|(seq, task)| (task, seq)))
     }
 
     async fn find_client_task(
@@ -214,30 +219,37 @@ impl Store for SledStore {
         agent: &str,
         client_id: &str,
     ) -> Result<Option<String>, StoreError> {
-        let key = keys::client_task(caller, agent, client_id);
-        let entry = self.view.entry(key).await?;
-        let read = |bytes: Vec<u8>| codec::read_text(&bytes, "the task of a client's id");
-        entry.map(read).transpose()
-    }
-
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let (reader, after) = (self.view.reader.clone(), after.to_owned());
-        blocking(move || reader.open_tasks(&after, limit)).await
+        self.view
+            .entry(keys::client_task(caller, agent, client_id))
+            .await
     }
 
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let (reader, after) = (self.view.reader.clone(), after.to_owned());
-        blocking(move || reader.open_turns(after, limit)).await
+        let after = after.to_owned();
+        self.view
+            .blocking(move |view| view.reader.open_turns(&after, limit))
+            .await
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&Position>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let (agent, after) = (agent.to_owned(), after.cloned());
+        let read = move |view: &View| view.reader.waiting(&agent, after.as_ref(), until, limit);
+        self.view.blocking(read).await
     }
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let reader = self.view.reader.clone();
-        blocking(move || reader.open_counts()).await
+        self.view.blocking(|view| view.reader.open_counts()).await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
         self.committer.look().await?;
-        self.open_tasks("", 1).await.map(|_| ())
+        self.open_turns("", 1).await.map(|_| ())
     }
 
     fn damage(&self) -> Damage {
@@ -288,8 +300,9 @@ impl Store for SledStore {
         match self.view.entry(key).await? {
             None => Ok(None),
             Some(place) => {
-                let reader = self.view.reader.clone();
-                blocking(move || reader.value(&place).map(Some)).await
+                self.view
+                    .blocking(move |view| view.reader.value(place).map(Some))
+                    .await
             }
         }
     }
@@ -306,7 +319,8 @@ impl Store for SledStore {
         scope: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let prefix = keys::records(caller, kind, scope);
-        let reader = self.view.reader.clone();
-        blocking(move || reader.records(&prefix)).await
+        self.view
+            .blocking(move |view| view.reader.records(prefix))
+            .await
     }
 }

@@ -93,10 +93,19 @@ impl Pair {
     async fn compare(&self, lots: &mut Lots) {
         let [disk, memory] = self.stores();
         let open = (
-            disk.open_tasks("", 99).await,
-            memory.open_tasks("", 99).await,
+            disk.open_turns("", 99).await,
+            memory.open_turns("", 99).await,
         );
         assert_eq!(open.0.unwrap(), open.1.unwrap());
+        let (until, limit) = (jiff::Timestamp::from_millisecond(30), 1 + lots.below(99));
+        let until = until.unwrap();
+        let waiting = (
+            disk.waiting_tasks(AGENT, None, until, limit).await,
+            memory.waiting_tasks(AGENT, None, until, limit).await,
+        );
+        assert_eq!(waiting.0.unwrap(), waiting.1.unwrap());
+        let counts = (disk.open_counts().await, memory.open_counts().await);
+        assert_eq!(counts.0.unwrap(), counts.1.unwrap());
         for caller in ["alice", "bob", "", "nobody"].map(Caller::new) {
             let query = ListQuery {
                 context_id: [None, None, Some("x".to_owned())][lots.below(3)].clone(),

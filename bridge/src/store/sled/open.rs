@@ -1,22 +1,17 @@
 //! Opening a store: locks, formats, and what a crash left behind.
 
 use std::{
-    fs::{File, TryLockError},
+    fs::{self, File, TryLockError},
     io,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{
-    draft::Draft,
-    error::sled_error,
-    heads::Tip,
-    index::{Index, Indexer, Limits},
-    log::{self, End, Log, Place, Seen, sync_folder},
-    mend::{self, Current, FOLDERS, InUse},
-    private,
+    follow::follow,
+    index::{Current, Index, Limits, guarded},
+    log, private,
     reader::Reader,
 };
 use crate::store::StoreError;
@@ -30,17 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The bytes of the index that may wait in memory to be written, twice. Tests have few tasks.
 const ROOM: usize = if cfg!(test) { 24 << 10 } else { 32 << 20 };
 
-/// Parts of fewer bytes are taken along into the next.
+/// Parts of fewer bytes become layers again.
 const SMALL: u64 = if cfg!(test) { 8 << 10 } else { 4 << 20 };
 
-/// Where the index was in earlier layouts, which is made anew from the log.
-const FORMER: [&str; 2] = ["index", "index-2"];
+/// The two folders of which one has the index.
+pub(super) const FOLDERS: [&str; 2] = ["lists", "lists-2"];
 
-/// So many records of the log go to the index together.
-const TOGETHER: usize = 256;
+/// Where it was in earlier layouts; it is made anew from the log.
+const FORMER: [&str; 4] = ["index", "index-2", "parts", "parts-2"];
 
 /// Where the store is and what memory it may take.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SledSettings {
     /// The folder, which is made if need be.
     pub folder: PathBuf,
@@ -48,7 +43,7 @@ pub struct SledSettings {
     pub page_cache: u64,
     /// The bytes that tasks may take, about, which are kept ready to be shown.
     pub task_cache: usize,
-    /// The bytes of the index's filters in memory, about: 6 for each task. Tasks that are too old for them are found
+    /// The bytes of the index's filters in memory, about: 8 for each task. Tasks that are too old for them are found
     /// more slowly.
     pub filters: usize,
     /// So many ids of callers' messages are remembered at least, the newest.
@@ -94,16 +89,21 @@ pub(super) fn open(settings: &SledSettings) -> Result<Opened, StoreError> {
     let lock = Arc::new(lock(folder)?);
     let logs = folder.join("log");
     private::own_folder(&logs).map_err(failed)?;
-    sync_folder(folder).map_err(failed)?;
-    for former in FORMER.map(|name| folder.join(name)) {
-        mend::remove(&former)?;
+    log::sync_folder(folder).map_err(failed)?;
+    for former in FORMER
+        .map(|name| folder.join(name))
+        .iter()
+        .filter(|former| former.exists())
+    {
+        tracing::warn!(folder = %former.display(), "an index of an earlier layout is made anew from the log");
+        remove(former)?;
     }
     match open_all(settings, &logs, &lock) {
         Err(error) if !is_hopeless(&error) => {
             tracing::warn!("the index is made anew from the log, which takes a while: {error}");
-            for name in FOLDERS {
-                mend::remove(&folder.join(name))?;
-            }
+            FOLDERS
+                .iter()
+                .try_for_each(|name| remove(&folder.join(name)))?;
             open_all(settings, &logs, &lock)
         }
         opened => opened,
@@ -120,30 +120,26 @@ fn is_hopeless(error: &StoreError) -> bool {
 }
 
 fn open_all(settings: &SledSettings, logs: &Path, lock: &Arc<File>) -> Result<Opened, StoreError> {
-    let folder = index_folder(&settings.folder)?;
-    let (index, file) = try_open_index(&folder, settings)?;
-    let index = Arc::new(index);
-    let indexer = Indexer::start(Arc::clone(&index), file, folder.clone())?;
-    let from = index.end();
-    let index = Current::new(InUse {
+    let [usual, other] = FOLDERS.map(|name| settings.folder.join(name));
+    // Of two none was complete when the program ended.
+    if usual.exists() && other.exists() {
+        remove(&usual)?;
+        remove(&other)?;
+    }
+    let index = open_index(if other.exists() { &other } else { &usual }, settings)?;
+    let reader = Reader {
+        log: log::open(logs, index.now().end())?,
         index,
-        indexer: Some(indexer),
-        folder,
-    });
-    catch_up(logs, &index, from, lock)
-}
-
-/// Where the index is. Of two none was complete when the program ended.
-fn index_folder(folder: &Path) -> Result<PathBuf, StoreError> {
-    let [usual, other] = FOLDERS.map(|name| folder.join(name));
-    match (usual.exists(), other.exists()) {
-        (true, true) => {
-            mend::remove(&usual)?;
-            mend::remove(&other)?;
-            Ok(usual)
+        heads: Arc::default(),
+        quarantine: Arc::default(),
+        _lock: Arc::clone(lock),
+    };
+    match follow(&reader).and_then(|end| log::writer(&reader.log, end)) {
+        Ok(log) => Ok(Opened { reader, log }),
+        Err(error) => {
+            reader.index.close();
+            Err(error)
         }
-        (false, true) => Ok(other),
-        (true | false, false) => Ok(usual),
     }
 }
 
@@ -181,11 +177,8 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Opens the index, and the file that sled writes to. What sled panics at is as broken as what it tells of.
-pub(super) fn try_open_index(
-    folder: &Path,
-    settings: &SledSettings,
-) -> Result<(Index, File), StoreError> {
+/// Opens the index in a folder, or makes it.
+pub(super) fn open_index(folder: &Path, settings: &SledSettings) -> Result<Current, StoreError> {
     let failed = |error| StoreError::io(format!("opening {}", folder.display()), error);
     private::own_folder(folder).map_err(failed)?;
     let config = sled::Config::new()
@@ -193,14 +186,9 @@ pub(super) fn try_open_index(
         .cache_capacity(settings.page_cache)
         .segment_size(SEGMENT)
         .flush_every_ms(None);
-    let opened = catch_unwind(AssertUnwindSafe(|| {
-        Index::open(open_database(&config)?, settings.limits())
-    }));
-    let opened =
-        opened.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")));
-    let file = File::open(folder.join("db")).map_err(failed)?;
+    let index = guarded(|| Index::open(open_database(&config)?, folder.into(), settings.limits()))?;
     private::close(folder);
-    Ok((opened?, file))
+    Current::new(index)
 }
 
 /// Threads of sled's may hold the database for a moment after the last one has closed it. It can be nobody
@@ -212,7 +200,7 @@ fn open_database(config: &sled::Config) -> Result<sled::Db, StoreError> {
             Err(sled::Error::Io(error)) if is_held(&error) && begun.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            opened => return opened.map_err(sled_error("opening")),
+            opened => return Ok(opened?),
         }
     }
 }
@@ -222,88 +210,13 @@ fn is_held(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-/// Has the index, which has all of the log before `from`, follow it to its end.
-fn catch_up(
-    folder: &Path,
-    index: &Current,
-    from: End,
-    lock: &Arc<File>,
-) -> Result<Opened, StoreError> {
-    let (heads, quarantine) = (Arc::default(), Arc::default());
-    let reader = |log: &Arc<Log>| Reader {
-        index: index.clone(),
-        log: Arc::clone(log),
-        heads: Arc::clone(&heads),
-        quarantine: Arc::clone(&quarantine),
-        _lock: Arc::clone(lock),
-    };
-    let mut waiting = Waiting::new(from);
-    let mut visit =
-        |log: &Arc<Log>, seen: &Seen<'_>, end: End| waiting.take(seen, end, || reader(log));
-    let (log, writer) = log::replay(folder, from, &mut visit)?;
-    let reader = reader(&log);
-    waiting.follow(&reader)?;
-    Ok(Opened {
-        reader,
-        log: writer,
-    })
-}
-
-/// Whole batches of the log on their way to the index.
-pub(super) struct Waiting {
-    end: End,
-    records: Vec<Kept>,
-}
-
-/// What was seen of the log.
-enum Kept {
-    Record(Place, Vec<u8>),
-    Broken(u64, Vec<u8>),
-}
-
-impl Waiting {
-    pub(super) fn new(end: End) -> Self {
-        let records = Vec::new();
-        Self { end, records }
-    }
-
-    /// Takes what was seen, behind what waits already; has the index follow when that is enough.
-    pub(super) fn take(
-        &mut self,
-        seen: &Seen<'_>,
-        end: End,
-        reader: impl FnOnce() -> Reader,
-    ) -> Result<(), StoreError> {
-        if end != self.end && self.records.len() >= TOGETHER {
-            self.follow(&reader())?;
-        }
-        self.end = end;
-        self.records.push(match *seen {
-            Seen::Record(place, record) => Kept::Record(place, record.to_vec()),
-            Seen::Broken(at, bytes) => Kept::Broken(at, bytes.to_vec()),
-        });
-        Ok(())
-    }
-
-    /// Has the index follow what waits.
-    pub(super) fn follow(&mut self, reader: &Reader) -> Result<(), StoreError> {
-        let mut draft = Draft::new(reader);
-        for kept in self.records.drain(..) {
-            match kept {
-                Kept::Record(place, record) => match draft.replay(place, &record) {
-                    // Whole, and yet not to be understood: it is lost to its task, and to no other.
-                    Err(error @ StoreError::Corrupt { .. }) => {
-                        tracing::error!("a record of the log is passed over: {error}");
-                        draft.lose_record(place, &record)?;
-                    }
-                    replayed => replayed?,
-                },
-                Kept::Broken(at, bytes) => draft.lose(at, &bytes)?,
-            }
-        }
-        let tips: Vec<Tip> = draft.changes.tips().cloned().collect();
-        reader.index.now().apply(draft.changes, self.end)?;
-        tips.into_iter().for_each(|tip| reader.heads.put(tip));
-        Ok(())
+/// Removes a folder, if there is one.
+pub(super) fn remove(folder: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io(
+            format!("removing {}", folder.display()),
+            error,
+        )),
+        Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -1,20 +1,23 @@
 //! Reading from index and log. Nothing here waits but for the disk.
 
-use std::{collections::BTreeMap, fs::File, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use bridge_protocol::a2a::TaskState;
+use jiff::Timestamp;
 
 use super::{
-    codec::{self, Appended, Card, read_place},
+    codec::{self, Appended},
     heads::{Heads, Tip},
-    keys::{self, Key},
+    index::{Current, Index},
+    keys::{self, Card, Key},
     log::{Log, Place},
-    mend::Current,
-    quarantine::Quarantine,
 };
 use crate::{
     caller::Caller,
-    store::{Head, Seq, StoreError, Stored},
+    store::{Head, Seq, StoreError, Stored, list::Position},
 };
 
 /// Every append whose number is a multiple of this is found by its number in the index; the others by
@@ -31,6 +34,11 @@ pub(super) struct Reader {
     /// Nobody else opens the folder while anybody reads: the last of all that is let go.
     pub(super) _lock: Arc<File>,
 }
+
+/// Tasks that were found damaged, and what is wrong with each: they are not continued, and those who run the bridge are
+/// told of each once.
+#[derive(Debug, Default)]
+pub(super) struct Quarantine(Mutex<BTreeMap<String, String>>);
 
 /// Events of a task, and about how many bytes they take in memory.
 #[derive(Debug, Default)]
@@ -49,18 +57,24 @@ pub(super) enum Found {
 }
 
 impl Reader {
+    pub(super) fn index(&self) -> Arc<Index> {
+        self.index.now()
+    }
+
     /// The task's newest append, whoever owns it.
     pub(super) fn find(&self, task: &str) -> Result<Option<Found>, StoreError> {
         if let Some(found) = self.find_in_memory(task) {
             return Ok(Some(found));
         }
-        let Some(card) = self.index.now().get(&keys::head(task))? else {
+        let Some(card) = self.index().get(&keys::head(task))? else {
             return Ok(None);
         };
-        let Card { place, owner, .. } = Card::read(&card)?;
-        match self.tip_at(place, task) {
+        let card: Card = keys::read(&card)?;
+        match self.tip_at(card.place, task) {
             Ok(tip) => Ok(Some(Found::Whole(tip))),
-            Err(error @ StoreError::Corrupt { .. }) => Ok(Some(self.damaged(task, owner, &error))),
+            Err(error @ StoreError::Corrupt { .. }) => {
+                Ok(Some(self.damaged(task, Caller::new(card.owner), &error)))
+            }
             Err(error) => Err(error),
         }
     }
@@ -70,12 +84,12 @@ impl Reader {
         if let Some(tip) = self.tip_in_memory(task) {
             return Ok(Some(Card::of(&tip)));
         }
-        let card = self.index.now().get(&keys::head(task))?;
-        card.map(|card| Card::read(&card)).transpose()
+        let card = self.index().get(&keys::head(task))?;
+        card.map(|card| keys::read(&card)).transpose()
     }
 
     fn tip_in_memory(&self, task: &str) -> Option<Tip> {
-        self.heads.get(task).or_else(|| self.index.now().tip(task))
+        self.heads.get(task).or_else(|| self.index().tip(task))
     }
 
     /// The same if the disk need not be asked.
@@ -104,10 +118,8 @@ impl Reader {
         let append = Appended::open(&record)?;
         let head = append.head()?;
         if head.task != task {
-            return Err(StoreError::corrupt(
-                "a record of the log",
-                "it is of another task",
-            ));
+            let reason = "it is of another task";
+            return Err(StoreError::corrupt("a record of the log", reason));
         }
         Ok(Tip {
             head: Arc::new(head),
@@ -137,11 +149,11 @@ impl Reader {
 
     fn read_events(&self, tip: &Tip, after: Seq, limit: usize) -> Result<Part, StoreError> {
         let wanted = after.saturating_add(limit as Seq).min(tip.head.seq);
-        let mut appends = Vec::new();
-        let mut part = Part::default();
-        let mut next = (wanted > after)
-            .then(|| self.from(tip, wanted))
-            .transpose()?;
+        let (mut appends, mut part) = (Vec::new(), Part::default());
+        let mut next = match wanted > after {
+            true => Some(self.from(tip, wanted)?),
+            false => None,
+        };
         let mut covered = None;
         while let Some(place) = next {
             let record = self.log.read(place)?;
@@ -149,7 +161,11 @@ impl Reader {
             // What the disk lost in the middle of a log must not go unnoticed.
             let is_gap = covered.is_some_and(|covered| append.last + 1 != covered);
             if is_gap || (append.first() > 1 && append.previous.is_none()) {
-                return Err(missing(&tip.head, append.first()));
+                let reason = format!("the events before {} are missing", append.first());
+                return Err(StoreError::corrupt(
+                    format!("task {}", tip.head.task),
+                    &reason,
+                ));
             }
             if append.first() <= wanted {
                 part.bytes += record.len() + append.weight();
@@ -171,54 +187,47 @@ impl Reader {
         }
         let prefix = keys::appends(&tip.head.task);
         let before = keys::append(&tip.head.task, wanted - 1);
-        match self
-            .index
-            .now()
-            .scan(prefix, Some(before))
-            .next()
-            .transpose()?
-        {
-            Some((_, place)) => read_place(&place, "an append of a task"),
+        match self.index().scan(prefix, Some(before)).next().transpose()? {
+            Some((_, place)) => keys::read(&place),
             None => Ok(tip.place),
         }
     }
 
-    /// Heads of open tasks, whoever owns them. A task that ends meanwhile is shown as ended, one that is damaged is
-    /// left out.
-    pub(super) fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        let open = self
-            .index
-            .now()
-            .scan(keys::OPEN.into(), Some(keys::open(after)));
-        let mut heads = Vec::new();
-        for entry in open {
-            if heads.len() == limit {
-                break;
-            }
-            let (key, _) = entry?;
-            let task = codec::read_text(&key[keys::OPEN.len()..], "the key of an open task")?;
-            if let Some(Found::Whole(tip)) = self.find(&task)? {
-                heads.push(Arc::unwrap_or_clone(tip.head));
-            }
-        }
-        Ok(heads)
+    /// Heads of tasks with turns that have not ended, whoever owns them.
+    pub(super) fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
+        let turns = self.index().scan(vec![keys::TURN], Some(keys::turn(after)));
+        self.heads_of(turns.map(|entry| Ok(entry?.0)), limit)
     }
 
-    /// The same of tasks with turns that have not ended.
-    pub(super) fn open_turns(
+    /// Heads of an agent's tasks that wait since `until` or longer, from after `after`, the one that waits longest first.
+    pub(super) fn waiting(
         &self,
-        mut after: String,
+        agent: &str,
+        after: Option<&Position>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        let (millis, task) = (until.as_millisecond() + 1, String::new());
+        let end = keys::in_waiting(agent, &Position { millis, task });
+        let after = after.map(|after| keys::in_waiting(agent, after));
+        let waiting = self.index().scan(keys::waiting(agent), after);
+        let waiting = waiting.map(|entry| Ok(entry?.0));
+        let is_due = |key: &Result<Key, StoreError>| key.as_ref().map_or(true, |key| *key < end);
+        self.heads_of(waiting.take_while(is_due), limit)
+    }
+
+    /// The heads of tasks in a list. One that is damaged is left out.
+    fn heads_of(
+        &self,
+        mut list: impl Iterator<Item = Result<Key, StoreError>>,
         limit: usize,
     ) -> Result<Vec<Head>, StoreError> {
         let mut heads = Vec::new();
-        while heads.len() < limit {
-            let tasks = self.index.now().turns(&after, limit - heads.len());
-            let Some(last) = tasks.last() else { break };
-            after.clone_from(last);
-            for task in &tasks {
-                if let Some(Found::Whole(tip)) = self.find(task)? {
-                    heads.push(Arc::unwrap_or_clone(tip.head));
-                }
+        while heads.len() < limit
+            && let Some(key) = list.next()
+        {
+            if let Some(Found::Whole(tip)) = self.find(&keys::last(&key?)?)? {
+                heads.push(Arc::unwrap_or_clone(tip.head));
             }
         }
         Ok(heads)
@@ -226,29 +235,21 @@ impl Reader {
 
     /// How many tasks of each agent are not in a terminal state.
     pub(super) fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {
-        let (index, mut open) = (self.index.now(), BTreeMap::new());
-        for key in index.counted()? {
-            let (_, agent) = keys::counted(&key)
-                .ok_or_else(|| StoreError::corrupt("the index", "a key of counts is broken"))?;
-            let counts = index.counts(&key)?;
-            let counts = counts
-                .iter()
-                .filter(|(state, _)| !TaskState::from(state.as_str()).is_terminal());
-            let count: i64 = counts.map(|(_, count)| count).sum();
-            *open.entry(agent).or_default() += usize::try_from(count).unwrap_or_default();
-        }
-        Ok(open)
+        let counts = self.index().counts(vec![keys::OPEN])?.into_iter();
+        let counts = counts.filter(|(_, count)| *count > 0);
+        counts
+            .map(|(key, count)| Ok((keys::agent(&key)?, count)))
+            .collect()
     }
 
-    /// The records whose keys begin with `prefix`, by the rest of their keys. One that is damaged is left out, and
-    /// costs none of the others.
-    pub(super) fn records(&self, prefix: &Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    /// The records whose keys begin with `prefix`, by their ids. One that is damaged is left out, and costs none of the
+    /// others.
+    pub(super) fn records(&self, prefix: Key) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let mut records = Vec::new();
-        for entry in self.index.now().scan(prefix.clone(), None) {
+        for entry in self.index().scan(prefix, None) {
             let (key, place) = entry?;
-            let id = codec::read_text(&key[prefix.len()..], "the key of a record")?;
-            match self.value(&place) {
-                Ok(value) => records.push((id, value)),
+            match keys::read(&place).and_then(|place| self.value(place)) {
+                Ok(value) => records.push((keys::last(&key)?, value)),
                 Err(error @ StoreError::Corrupt { .. }) => {
                     tracing::error!(%error, "a small record is left out, since it is damaged");
                 }
@@ -258,14 +259,29 @@ impl Reader {
         Ok(records)
     }
 
-    /// The value of a small record at a place, as the index has it.
-    pub(super) fn value(&self, place: &[u8]) -> Result<Vec<u8>, StoreError> {
-        let record = self.log.read(read_place(place, "a small record")?)?;
-        codec::small_value(&record)
+    /// The value of a small record.
+    pub(super) fn value(&self, place: Place) -> Result<Vec<u8>, StoreError> {
+        codec::small_value(&self.log.read(place)?)
     }
 }
 
-fn missing(head: &Head, seq: Seq) -> StoreError {
-    let reason = format!("the events before {seq} are missing");
-    StoreError::corrupt(format!("task {}", head.task), &reason)
+impl Quarantine {
+    fn add(&self, task: &str, reason: &str) {
+        self.lock().entry(task.to_owned()).or_insert_with(|| {
+            tracing::error!(task, "a task is damaged, all others are served: {reason}");
+            reason.to_owned()
+        });
+    }
+
+    pub(super) fn reason(&self, task: &str) -> Option<String> {
+        self.lock().get(task).cloned()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

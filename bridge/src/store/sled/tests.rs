@@ -83,7 +83,7 @@ fn nobody_else_can_look_into_it() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("a/b");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let folders = ["", "log", "parts"].map(|name| folder.join(name));
+    let folders = ["", "log", "lists"].map(|name| folder.join(name));
     let open = || drop(SledStore::open(&SledSettings::in_folder(&folder)).unwrap());
     open();
     for path in &folders {
@@ -183,8 +183,10 @@ async fn check(store: &SledStore, tasks: i64) {
     let expected: Vec<String> = expected.map(|number| format!("t{number}")).collect();
     let listed: Vec<_> = page.tasks.iter().map(|one| one.task.id.clone()).collect();
     assert_eq!(listed, expected);
-    let open = store.open_tasks("", 10_000).await.unwrap();
+    let open = store.open_turns("", 10_000).await.unwrap();
     assert_eq!(open.len() + expected.len(), tasks as usize);
+    let counts = store.open_counts().await.unwrap();
+    assert_eq!(counts, [("sample".to_owned(), open.len())].into());
     let records = store.records(&alice, "k", "s").await.unwrap();
     let last = ((tasks - 1) / 10 * 10).to_string();
     assert_eq!(records, [(last, b"v".to_vec())]);
@@ -193,7 +195,7 @@ async fn check(store: &SledStore, tasks: i64) {
 #[tokio::test]
 async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
     let backend = Sled::new();
-    let index = backend.0.path().join("parts");
+    let index = backend.0.path().join("lists");
     let store = backend.try_open().unwrap();
     fill(&store, 0..200).await;
     check(&store, 200).await;
@@ -210,7 +212,7 @@ async fn the_index_is_made_anew_when_it_is_lost_or_broken() {
 async fn an_index_that_is_behind_follows_the_log() {
     let backend = Sled::new();
     let (index, copy) = (
-        backend.0.path().join("parts"),
+        backend.0.path().join("lists"),
         backend.0.path().join("copy"),
     );
     let store = backend.try_open().unwrap();

@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 use super::{
     committer::Told,
     heads::Tip,
-    keys::Key,
-    reader::{Found, Part, Reader},
+    keys::{self, Key},
+    reader::{Found, Reader},
 };
 use crate::{
     caller::Caller,
     store::{
-        Head, Page, Seq, Snapshot, StoreError, Stored,
+        Head, Page, Snapshot, StoreError,
         cache::Cached,
         list::{ListQuery, Position},
     },
@@ -40,56 +42,46 @@ impl View {
         if let Some(found) = self.reader.find_in_memory(task) {
             return owned(Some(found), caller, task);
         }
-        let (view, owner, id) = (self.clone(), caller.clone(), task.to_owned());
-        blocking(move || owned(view.reader.find(&id)?, &owner, &id)).await
+        let (owner, id) = (caller.clone(), task.to_owned());
+        self.blocking(move |view| owned(view.reader.find(&id)?, &owner, &id))
+            .await
     }
 
     /// The entry of a key in the index.
-    pub(super) async fn entry(&self, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
-        if let Some(entry) = self.reader.index.now().peek(&key) {
-            return Ok(entry);
-        }
-        let reader = self.reader.clone();
-        blocking(move || reader.index.now().get(&key)).await
-    }
-
-    /// At most `limit` events after `after`.
-    pub(super) async fn read(
+    pub(super) async fn entry<T: DeserializeOwned>(
         &self,
-        tip: Tip,
-        after: Seq,
-        limit: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
-        if after >= tip.head.seq {
-            return Ok(Vec::new());
-        }
-        let reader = self.reader.clone();
-        let part: Part = blocking(move || reader.events(&tip, after, limit)).await?;
-        Ok(part.events)
+        key: Key,
+    ) -> Result<Option<T>, StoreError> {
+        let entry = match self.reader.index().peek(&key) {
+            Some(entry) => entry,
+            None => {
+                self.blocking(move |view| view.reader.index().get(&key))
+                    .await?
+            }
+        };
+        entry.map(|entry| keys::read(&entry)).transpose()
     }
 
     /// The task as it stands after its newest append, from the cache as far as that goes.
     pub(super) async fn snapshot(&self, tip: Tip) -> Result<Snapshot, StoreError> {
         match self.told.cache.get(&tip.head.task, tip.head.seq) {
             Some(snapshot) => Ok(snapshot),
-            None => {
-                let view = self.clone();
-                blocking(move || view.compute(&tip)).await
-            }
+            None => self.blocking(move |view| view.compute(&tip)).await,
         }
     }
 
-    /// A page of tasks. Those that are damaged are counted only.
-    pub(super) async fn page(
+    /// Runs what waits for the disk where it holds up nobody.
+    pub(super) async fn blocking<T: Send + 'static>(
         &self,
-        caller: &Caller,
-        query: &ListQuery,
-    ) -> Result<Page, StoreError> {
-        let (view, owner, wanted) = (self.clone(), caller.clone(), query.clone());
-        blocking(move || view.list(&owner, &wanted)).await
+        work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let view = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&view)).await;
+        done.map_err(|_| StoreError::Closed)?
     }
 
-    fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
+    /// A page of tasks. Those that are damaged are counted only.
+    pub(super) fn list(&self, caller: &Caller, query: &ListQuery) -> Result<Page, StoreError> {
         let places = self.reader.places(caller, query)?;
         let load = |place: &Position| {
             let tip = owned(self.reader.find(&place.task)?, caller, &place.task);
@@ -141,12 +133,4 @@ fn owned(found: Option<Found>, caller: &Caller, task: &str) -> Result<Tip, Store
         }
         Some(Found::Whole(_) | Found::Damaged { .. }) | None => Err(StoreError::not_found(task)),
     }
-}
-
-/// Runs what waits for the disk where it holds up nobody.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| StoreError::Closed)?
 }

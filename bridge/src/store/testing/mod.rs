@@ -32,7 +32,10 @@ pub use log::{
     tasks_are_their_events_applied,
 };
 pub use record::small_records_come_back;
-pub use restart::{everything_survives_reopening, open_tasks_are_those_to_look_at};
+pub use restart::{
+    everything_survives_reopening, open_turns_are_those_to_take_up,
+    tasks_that_wait_are_found_by_time,
+};
 pub use sample::Sample;
 #[cfg(test)]
 pub(super) use sample::status;
@@ -73,7 +76,8 @@ macro_rules! store_tests {
             watching_loses_nothing,
             listening_tells_of_all_tasks,
             small_records_come_back,
-            open_tasks_are_those_to_look_at,
+            open_turns_are_those_to_take_up,
+            tasks_that_wait_are_found_by_time,
             everything_survives_reopening,
         );
     };

@@ -6,10 +6,13 @@ use super::{
     Backend,
     sample::{AGENT, Sample, artifact, at, status},
 };
-use crate::store::{Event, ListQuery, RecordKey, Store, Stored, TurnState};
+use crate::{
+    caller::Caller,
+    store::{Event, ListQuery, Position, RecordKey, Store, Stored, TurnState},
+};
 
-/// Tasks that are not terminal, or have turns that did not end, and how far those turns have come.
-pub async fn open_tasks_are_those_to_look_at(backend: &impl Backend) {
+/// Tasks with turns that did not end, how far those have come, and how many tasks are not terminal.
+pub async fn open_turns_are_those_to_take_up(backend: &impl Backend) {
     let store = backend.open();
     for task in ["done", "ending", "queued", "started", "waiting"] {
         Sample::new(task).create(&*store, 1).await;
@@ -30,48 +33,69 @@ pub async fn open_tasks_are_those_to_look_at(backend: &impl Backend) {
     ] {
         Sample::new(task).then(&*store, 2, event).await;
     }
-    let mut turns = Vec::new();
-    let mut after = String::new();
-    loop {
-        let heads = store.open_tasks(&after, 2).await.unwrap();
-        let Some(last) = heads.last() else { break };
-        after = last.task.clone();
-        for head in heads {
-            // Those that were seen change, and must not be seen again for it.
-            let sample = Sample::new(&head.task);
-            if !head.state.is_terminal() {
-                sample
-                    .then(&*store, 3, status(TaskState::Working, "again"))
-                    .await;
-            }
-            let turn = head.turns.into_iter().next().map(|turn| turn.state);
-            turns.push((head.task, turn));
-        }
-    }
-    let with_turns: Vec<_> = turns.iter().filter(|(_, turn)| turn.is_some()).collect();
     let heads = store.open_turns("", 99).await.unwrap();
-    let tasks: Vec<&str> = heads.iter().map(|head| head.task.as_str()).collect();
-    assert_eq!(
-        tasks,
-        with_turns.iter().map(|(task, _)| task).collect::<Vec<_>>()
-    );
-    let page = store.open_turns(tasks[0], 1).await.unwrap();
+    let page = store.open_turns(&heads[0].task, 1).await.unwrap();
     assert_eq!(page, heads[1..2]);
-    let counts = store.open_counts().await.unwrap();
-    assert_eq!(counts, [(AGENT.to_owned(), 3)].into());
+    let turns = heads.into_iter().map(|head| {
+        let turn = head.turns.into_iter().next().map(|turn| turn.state);
+        (head.task, turn)
+    });
     let started = TurnState::Started {
         open_until: Some(at(9000)),
         reference: None,
     };
     assert_eq!(
-        turns,
+        turns.collect::<Vec<_>>(),
         [
             ("ending".into(), Some(TurnState::Queued)),
             ("queued".into(), Some(TurnState::Queued)),
             ("started".into(), Some(started)),
-            ("waiting".into(), None),
         ]
     );
+    let counts = store.open_counts().await.unwrap();
+    assert_eq!(counts, [(AGENT.to_owned(), 3)].into());
+}
+
+/// Tasks that wait for their callers, the one that waits longest first, and none that waits for less long than asked.
+pub async fn tasks_that_wait_are_found_by_time(backend: &impl Backend) {
+    let store = backend.open();
+    for (number, task) in ["b", "a", "c", "d", "e", "f"].into_iter().enumerate() {
+        let sample = Sample::new(task).of(Caller::new(["alice", "bob"][number % 2]));
+        sample.create(&*store, 1).await;
+        let state = match task {
+            "d" => TaskState::Working,
+            _ => TaskState::InputRequired,
+        };
+        let time = 10 * (number as i64 + 1);
+        sample.then(&*store, time, status(state, "well?")).await;
+        if task != "e" {
+            sample.then(&*store, 70, Event::TurnEnded { turn: 1 }).await;
+        }
+    }
+    let waiting = async |after: Option<(i64, &str)>, until, limit| {
+        let after = after.map(|(millis, task)| Position {
+            millis,
+            task: task.into(),
+        });
+        let found = store.waiting_tasks(AGENT, after.as_ref(), at(until), limit);
+        let found = found.await.unwrap().into_iter().map(|head| head.task);
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(waiting(None, 99, 99).await, ["b", "a", "c", "f"]);
+    assert_eq!(waiting(None, 30, 99).await, ["b", "a", "c"]);
+    assert_eq!(waiting(None, 99, 2).await, ["b", "a"]);
+    assert_eq!(waiting(Some((20, "a")), 99, 99).await, ["c", "f"]);
+    assert_eq!(waiting(None, 9, 99).await, [""; 0]);
+    let other = store.waiting_tasks("other", None, at(99), 99).await;
+    assert_eq!(other.unwrap(), []);
+    // Whoever answers does not wait, and waits again from then on.
+    let bob = Sample::new("a").of(Caller::new("bob"));
+    bob.then(&*store, 80, status(TaskState::Working, "so"))
+        .await;
+    assert_eq!(waiting(None, 99, 99).await, ["b", "c", "f"]);
+    bob.then(&*store, 90, status(TaskState::AuthRequired, "who?"))
+        .await;
+    assert_eq!(waiting(None, 99, 99).await, ["b", "c", "f", "a"]);
 }
 
 /// A durable store, opened again, answers everything as it did before.
@@ -116,7 +140,7 @@ pub async fn everything_survives_reopening(backend: &impl Backend) {
 async fn everything(store: &dyn Store) -> (String, String, Vec<Stored>) {
     let alice = Sample::new("").caller;
     let page = store.list(&alice, &ListQuery::of(AGENT)).await.unwrap();
-    let heads = store.open_tasks("", 99).await.unwrap();
+    let heads = store.open_turns("", 99).await.unwrap();
     let mut events = Vec::new();
     for one in &page.tasks {
         let log = store.read(&alice, &one.task.id, 0, 99).await.unwrap();

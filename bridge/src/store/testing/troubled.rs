@@ -9,12 +9,13 @@ use std::{
 };
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use crate::{
     caller::Caller,
     store::{
-        Append, Head, ListQuery, Listener, Page, RecordKey, Seq, Snapshot, Store, StoreError,
-        Stored, Watch,
+        Append, Head, ListQuery, Listener, Page, Position, RecordKey, Seq, Snapshot, Store,
+        StoreError, Stored, Watch,
     },
 };
 
@@ -109,12 +110,18 @@ impl Store for Troubled {
         self.store.find_client_task(caller, agent, client_id).await
     }
 
-    async fn open_tasks(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
-        self.store.open_tasks(after, limit).await
-    }
-
     async fn open_turns(&self, after: &str, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.store.open_turns(after, limit).await
+    }
+
+    async fn waiting_tasks(
+        &self,
+        agent: &str,
+        after: Option<&Position>,
+        until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Head>, StoreError> {
+        self.store.waiting_tasks(agent, after, until, limit).await
     }
 
     async fn open_counts(&self) -> Result<BTreeMap<String, usize>, StoreError> {

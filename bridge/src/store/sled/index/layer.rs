@@ -1,19 +1,14 @@
 //! What followed from the log lately, in memory.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Bound,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use super::Value;
 use crate::store::{
     Head,
     sled::{
         Unordered,
-        codec::{self, Card},
         heads::Tip,
-        keys::{self, Key},
+        keys::{self, Card, Key},
         log::End,
     },
 };
@@ -21,13 +16,9 @@ use crate::store::{
 /// What an entry costs in memory besides its bytes, and a task that is to be followed, roughly.
 const OVERHEAD: usize = 120;
 const WAITING: usize = 1 << 10;
-/// A layer is sealed when it has so many appends, or goes over so many bytes of the log: a start after a crash reads
-/// them again.
+/// A layer is sealed when it has so many appends, or goes over so many bytes of the log: a start reads them again.
 const APPENDS: usize = 100_000;
 const SPAN: u64 = 128 << 20;
-
-/// How many tasks are in each state, or how many more than before.
-pub(super) type Counts = BTreeMap<String, i64>;
 
 /// What one batch of the log changes.
 #[derive(Clone, Debug, Default)]
@@ -76,26 +67,23 @@ fn put(tasks: &mut Unordered<String, Moved>, moved: Moved) {
 #[derive(Debug, Default)]
 pub(super) struct Layer {
     /// Entries that are only looked for whole.
-    found: Unordered<Key, Vec<u8>>,
-    /// The others, in order.
+    whole: Unordered<Key, Value>,
+    /// The others, in order. Of a count it is how many more there are than in older layers and parts.
     listed: BTreeMap<Key, Value>,
-    /// How many tasks of a caller at an agent there are more than in older layers and parts.
-    counts: Unordered<Key, Counts>,
     /// Tasks whose entries do not follow yet.
     moved: Unordered<String, Moved>,
-    /// All tasks with turns that have not ended, older ones too.
-    pub(super) turns: BTreeSet<String>,
     appends: usize,
     bytes: usize,
     start: End,
     pub(super) end: End,
+    /// The part that it was read from and comes in the place of.
+    pub(super) former: Option<u64>,
 }
 
 impl Layer {
     /// An empty one behind what ends at `end`.
-    pub(super) fn new(end: End, turns: BTreeSet<String>) -> Self {
+    pub(super) fn new(end: End) -> Self {
         Self {
-            turns,
             start: end,
             end,
             ..Self::default()
@@ -142,60 +130,44 @@ impl Layer {
         }
     }
 
-    fn follow(&mut self, moved: &Moved) {
-        let (before, after) = (moved.before.as_deref(), &*moved.tip.head);
-        let card = Card::of(&moved.tip).to_bytes();
-        self.put(keys::head(&after.task), Some(card));
-        if before.is_none() {
-            self.put(keys::in_context(after), Some(Vec::new()));
+    fn follow(&mut self, Moved { before, tip }: &Moved) {
+        let (before, after) = (before.as_deref(), &*tip.head);
+        self.put(keys::head(&after.task), Some(keys::write(&Card::of(tip))));
+        let (old, new) = (
+            before.map(keys::places).unwrap_or_default(),
+            keys::places(after),
+        );
+        // Older layers and parts do not know a task that began in this one.
+        let is_known = !self.listed.contains_key(&keys::in_context(after));
+        for gone in old.iter().filter(|old| !new.contains(old)) {
+            match is_known {
+                true => self.put(gone.clone(), None),
+                false => drop(self.listed.remove(gone)),
+            }
         }
-        let (old, new) = (before.map(keys::listed), keys::listed(after));
-        if old.as_ref() != Some(&new) {
-            // Where older parts have it, its card tells that it is there no more.
-            old.and_then(|old| self.listed.remove(&old));
-            self.put(new, Some(Vec::new()));
+        for place in new.into_iter().filter(|new| !old.contains(new)) {
+            self.put(place, Some(Vec::new()));
         }
-        self.count(before, after);
-        match (before.is_some_and(Head::is_open), after.is_open()) {
-            (false, true) => self.put(keys::open(&after.task), Some(Vec::new())),
-            (true, false) => self.close(after),
-            (true, true) | (false, false) => {}
-        }
-        match after.turns.is_empty() {
-            true => drop(self.turns.remove(&after.task)),
-            false => drop(self.turns.insert(after.task.clone())),
-        }
-    }
-
-    /// Notes that a task is no longer open. A task that began in this layer needs no removal: older parts do not
-    /// know it.
-    fn close(&mut self, head: &Head) {
-        let key = keys::open(&head.task);
-        match self.listed.contains_key(&keys::in_context(head)) {
-            true => drop(self.listed.remove(&key)),
-            false => self.put(key, None),
+        let (old, new) = (
+            before.map(keys::counts).unwrap_or_default(),
+            keys::counts(after),
+        );
+        for (counts, others, more) in [(&old, &new, -1), (&new, &old, 1)] {
+            for key in counts.iter().filter(|key| !others.contains(key)) {
+                let known = self.listed.get(key).and_then(Option::as_deref);
+                let count = keys::count(known) + more;
+                self.put(key.clone(), Some(count.to_be_bytes().into()));
+            }
         }
     }
 
-    fn count(&mut self, before: Option<&Head>, after: &Head) {
-        if before.is_some_and(|before| before.state == after.state) {
-            return;
-        }
-        let key = keys::counts(&after.owner, &after.agent);
-        let counts = self.counts.entry(key).or_default();
-        if let Some(before) = before {
-            *counts.entry(before.state.as_str().into()).or_default() -= 1;
-        }
-        *counts.entry(after.state.as_str().into()).or_default() += 1;
-    }
-
-    fn put(&mut self, key: Key, value: Value) {
+    pub(super) fn put(&mut self, key: Key, value: Value) {
         let bytes = key.len() + value.as_ref().map_or(0, Vec::len) + OVERHEAD;
-        let is_new = match (keys::is_whole(&key), value) {
-            (true, Some(value)) => self.found.insert(key, value).is_none(),
-            (_, value) => self.listed.insert(key, value).is_none(),
+        let known = match keys::is_whole(&key) {
+            true => self.whole.insert(key, value),
+            false => self.listed.insert(key, value),
         };
-        self.bytes += if is_new { bytes } else { 0 };
+        self.bytes += if known.is_none() { bytes } else { 0 };
     }
 
     /// The task's newest append, if its entries do not follow it yet.
@@ -204,21 +176,11 @@ impl Layer {
     }
 
     /// The newest that is known of the key here; that may be that there is none.
-    pub(super) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+    pub(super) fn get(&self, key: &[u8]) -> Option<&Value> {
         match keys::is_whole(key) {
-            true => self.found.get(key).map(|value| Some(value.as_slice())),
-            false => self.listed.get(key).map(Option::as_deref),
+            true => self.whole.get(key),
+            false => self.listed.get(key),
         }
-    }
-
-    /// By how much it changes the counts of this key.
-    pub(super) fn counts(&self, key: &[u8]) -> Counts {
-        self.counts.get(key).cloned().unwrap_or_default()
-    }
-
-    /// By how much it changes which counts.
-    pub(super) fn all_counts(&self) -> impl Iterator<Item = (&Key, &Counts)> {
-        self.counts.iter()
     }
 
     /// The entries of a list whose keys begin with `prefix`, from `from` on.
@@ -234,41 +196,10 @@ impl Layer {
             .map(|(key, value)| (key.clone(), value.clone()))
     }
 
-    /// All entries, in no order. The counts are not among them.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
-        let found = self.found.iter();
-        let found = found.map(|(key, value)| (key.as_slice(), Some(value.as_slice())));
-        let listed = self.listed.iter();
-        found.chain(listed.map(|(key, value)| (key.as_slice(), value.as_deref())))
+    /// All entries, in no order.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&Key, &Value)> {
+        self.whole.iter().chain(&self.listed)
     }
-}
-
-/// Adds later counts to earlier ones.
-pub(super) fn add(counts: &mut Counts, later: &Counts) {
-    for (state, more) in later {
-        *counts.entry(state.clone()).or_default() += more;
-    }
-}
-
-/// Counts as they are written.
-pub(super) fn write_counts(counts: &Counts) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (state, count) in counts.iter().filter(|(_, count)| **count != 0) {
-        bytes.extend(count.to_be_bytes());
-        codec::write_name(&mut bytes, state);
-    }
-    bytes
-}
-
-/// Counts as they were written.
-pub(super) fn read_counts(mut bytes: &[u8]) -> Option<Counts> {
-    let mut counts = Counts::new();
-    while let Some((count, rest)) = bytes.split_first_chunk() {
-        let (state, rest) = codec::read_name(rest)?;
-        counts.insert(state, i64::from_be_bytes(*count));
-        bytes = rest;
-    }
-    bytes.is_empty().then_some(counts)
 }
 
 #[cfg(test)]
@@ -292,7 +223,7 @@ mod tests {
         }
     }
 
-    /// The kinds of the entries that there are after these steps, `-` before those that are gone.
+    /// The kinds of the entries that there are after these steps, `-` before those that are gone; of counts how many.
     fn kinds(is_known: bool, states: &[TaskState], at_once: bool) -> String {
         let mut layer = Layer::default();
         let tips: Vec<Tip> = states.iter().cloned().map(tip).collect();
@@ -306,35 +237,49 @@ mod tests {
             }
         }
         layer.fold(9);
-        let kind = |(key, value): (&[u8], Option<&[u8]>)| {
-            let sign = if value.is_some() { "" } else { "-" };
-            format!("{sign}{}", char::from(key[0]))
+        let kind = |(key, value): (&Key, &Value)| {
+            let kind = char::from(key[0]);
+            match value.as_deref().filter(|_| keys::is_count(key)) {
+                Some(count) => {
+                    let count = keys::count(Some(count));
+                    if count == 0 {
+                        String::new()
+                    } else {
+                        format!("{kind}{count} ")
+                    }
+                }
+                None if value.is_some() => format!("{kind} "),
+                None => format!("-{kind} "),
+            }
         };
-        layer.entries().map(kind).collect::<Vec<_>>().join(" ")
+        layer.entries().map(kind).collect()
     }
 
     #[test]
     fn only_where_a_task_was_and_where_it_is_counts() {
-        use TaskState::{Completed, Submitted, Working};
+        use TaskState::{Completed, InputRequired, Submitted, Working};
         for (is_known, states, expected) in [
-            (false, &[Submitted][..], "h c o t"),
-            (false, &[Submitted, Working, Completed], "h c t"),
-            (true, &[Working], "h t"),
-            (true, &[Working, Completed], "h -o t"),
-            (true, &[Submitted], "h"),
+            (false, &[Submitted][..], "h a1 c n1 t "),
+            (false, &[Submitted, Working, Completed], "h c n1 t "),
+            (false, &[InputRequired], "h a1 c n1 o t "),
+            (false, &[InputRequired, Working], "h a1 c n1 t "),
+            (true, &[Working], "h n-1 n1 -t t "),
+            (true, &[InputRequired], "h n1 n-1 o t -t "),
+            (true, &[Working, Completed], "h a-1 n1 n-1 t -t "),
+            (true, &[Submitted], "h "),
         ] {
             for at_once in [true, false] {
-                assert_eq!(kinds(is_known, states, at_once), expected, "{states:?}");
+                let mut found: Vec<_> = kinds(is_known, states, at_once)
+                    .split(' ')
+                    .map(str::to_owned)
+                    .collect();
+                let mut expected: Vec<_> = expected.split(' ').map(str::to_owned).collect();
+                found.sort();
+                // A place that came and went is told of like one that went.
+                found.dedup();
+                expected.sort();
+                assert_eq!(found, expected, "{states:?}");
             }
         }
-    }
-
-    #[test]
-    fn counts_come_back() {
-        let counts = Counts::from([("working".into(), 7), ("completed".into(), 1)]);
-        let bytes = write_counts(&counts);
-        assert_eq!(read_counts(&bytes), Some(counts));
-        assert_eq!(read_counts(&bytes[1..]), None);
-        assert_eq!(read_counts(&[]), Some(Counts::new()));
     }
 }

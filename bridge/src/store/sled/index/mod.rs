@@ -2,44 +2,43 @@
 //! may be behind, and can be made anew.
 //!
 //! What followed lately stands in memory, in a *layer*. When that is full it is sealed and written to sled as a
-//! *part*: sorted entries in blocks, which never change. A lookup asks the newest first: the layers, then the parts,
-//! of which a filter in memory rules out nearly all that do not have the key. What a newer one says of a key counts.
-//! Parts are not merged; only the newest is taken along into the next as long as it is small, so that programs that
-//! end often leave few.
+//! *part*: sorted entries in blocks, which never change and are never merged. A lookup asks the newest first: the
+//! layers, then the parts, of which a filter in memory rules out nearly all that do not have the key. What a newer one
+//! says of a key counts.
+//!
+//! When the program ends what stands in memory is written too; a part that is small for that becomes a layer again at the
+//! next start, so that programs that end often leave few.
 //!
 //! What a crash leaves is decided in one place, [`Part::open_all`]: a part counts when it says what it is, which is
 //! written last; all behind the newest is read from the log again.
 //!
 //! - `layer`: entries in memory
-//! - `block`, `filter`, `part`: how entries stand in sled
-//! - `indexer`: the thread that seals layers and writes parts
+//! - `part`, `filter`: how entries stand in sled
 
-mod block;
 mod filter;
-mod indexer;
 mod layer;
 mod part;
 #[cfg(test)]
 mod tests;
 
-pub(super) use indexer::Indexer;
 pub(super) use layer::Changes;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
+    fs::File,
     ops::Bound,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    path::PathBuf,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock},
+    thread::JoinHandle,
 };
 
-use self::{
-    layer::{Counts, Layer},
-    part::Part,
-};
+use self::{layer::Layer, part::Part};
 use super::{
     heads::Tip,
     keys::{self, Key},
     log::End,
+    private,
 };
 use crate::store::StoreError;
 
@@ -49,12 +48,15 @@ type Value = Option<Vec<u8>>;
 /// How many entries of a list are looked at together.
 const PAGE: usize = 128;
 
+/// The entries of so many tasks follow at a time: nobody is held up for longer than that takes. Tests have few tasks.
+const FOLDED: usize = if cfg!(test) { 8 } else { 128 };
+
 /// What the index may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// A layer of so many bytes is sealed.
     pub(super) room: usize,
-    /// A part of fewer bytes is taken along into the next.
+    /// A part of fewer bytes becomes a layer again.
     pub(super) small: u64,
     /// The bytes of the filters in memory, about.
     pub(super) filters: usize,
@@ -68,6 +70,8 @@ pub(super) struct Limits {
 #[derive(Debug)]
 pub(super) struct Index {
     db: sled::Db,
+    /// Where sled has its files.
+    folder: PathBuf,
     state: Mutex<State>,
     /// There is something to write, or room again, or the end has come.
     moved: Condvar,
@@ -89,10 +93,66 @@ struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Running,
-    /// What is there is still written.
-    Closing,
-    /// Nothing is written any more: a write or a read has failed.
+    Closed,
+    /// A write or a read has failed: nothing is written any more.
     Failed,
+}
+
+/// The index that is in use, shared by all who read it and the one who writes it, and the thread that writes its parts.
+/// When it has failed, another takes its place.
+#[derive(Clone, Debug)]
+pub(super) struct Current(Arc<RwLock<(Arc<Index>, Option<JoinHandle<()>>)>>);
+
+impl Current {
+    pub(super) fn new(index: Index) -> Result<Self, StoreError> {
+        let index = Arc::new(index);
+        let thread = Some(start(&index)?);
+        Ok(Self(Arc::new(RwLock::new((index, thread)))))
+    }
+
+    pub(super) fn now(&self) -> Arc<Index> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Waits until the thread has ended; nothing is written afterwards.
+    pub(super) fn close(&self) {
+        self.now().turn(Phase::Closed);
+        let thread = self
+            .0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .1
+            .take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the thread of the store's index has panicked");
+        }
+    }
+
+    /// Puts another in its place, which is used nowhere else.
+    pub(super) fn replace(&self, other: &Self) {
+        self.close();
+        let mut other = other.0.write().unwrap_or_else(PoisonError::into_inner);
+        let (index, thread) = (Arc::clone(&other.0), other.1.take());
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = (index, thread);
+    }
+}
+
+/// Starts the thread that writes parts.
+fn start(index: &Arc<Index>) -> Result<JoinHandle<()>, StoreError> {
+    let index = Arc::clone(index);
+    let write = move || {
+        while let Some(layer) = index.seal() {
+            let written = guarded(|| index.write_part(&layer));
+            if let Err(error) = written {
+                tracing::error!("the index cannot be written, and is made anew: {error}");
+                index.turn(Phase::Failed);
+            }
+        }
+    };
+    let builder = std::thread::Builder::new().name("store-indexer".into());
+    builder
+        .spawn(write)
+        .map_err(|error| StoreError::io("starting the indexer", error))
 }
 
 /// All parts.
@@ -108,28 +168,30 @@ struct Parts {
 
 impl Parts {
     fn new(all: Vec<Arc<Part>>, limits: Limits) -> Self {
-        let mut left = limits.filters;
-        let bounded = |part: Arc<Part>| match left.checked_sub(part.filter_bytes()) {
-            Some(less) => {
-                left = less;
-                part
+        let (mut left, mut newer, mut remembering) = (limits.filters, 0, 0);
+        let bounded = |part: Arc<Part>| {
+            remembering += usize::from(newer < limits.messages);
+            newer += part.meta.messages;
+            let filter = part
+                .filter
+                .as_ref()
+                .map_or(0, |filter| filter.as_bytes().len());
+            match left.checked_sub(filter) {
+                Some(less) => {
+                    left = less;
+                    part
+                }
+                None => Arc::new(Part {
+                    filter: None,
+                    ..Part::clone(&part)
+                }),
             }
-            None => Arc::new(part.without_filter()),
         };
         let all: Vec<Arc<Part>> = all.into_iter().map(bounded).collect();
-        let newer = all.iter().scan(0, |newer, part| {
-            let before = *newer;
-            *newer += part.meta.messages;
-            Some(before)
-        });
+        let last_task = all.iter().map(|part| &part.meta.last_task).max();
         Self {
-            remembering: newer.take_while(|newer| *newer < limits.messages).count(),
-            last_task: all
-                .iter()
-                .map(|part| &part.meta.last_task)
-                .max()
-                .cloned()
-                .unwrap_or_default(),
+            last_task: last_task.cloned().unwrap_or_default(),
+            remembering,
             all,
         }
     }
@@ -137,50 +199,84 @@ impl Parts {
     /// Those that may have the key, or keys that begin with this.
     fn with<'p>(&'p self, key: &[u8]) -> impl Iterator<Item = &'p Arc<Part>> + use<'p> {
         let count = match key.first() {
-            Some(b'h') if *key > *self.last_task => 0,
-            Some(b'm') => self.remembering,
+            Some(&keys::HEAD) if *key > *self.last_task => 0,
+            Some(&keys::MESSAGE) => self.remembering,
             Some(_) | None => self.all.len(),
         };
         let hash = keys::asked(key).map(filter::hash);
-        let may_have = move |part: &&Arc<Part>| hash.is_none_or(|hash| part.may_have(hash));
+        let may_have = move |part: &&Arc<Part>| match (hash, &part.filter) {
+            (Some(hash), Some(filter)) => filter.may_have(hash),
+            (None, _) | (_, None) => true,
+        };
         self.all[..count].iter().filter(may_have)
+    }
+
+    /// A newer part as a layer again.
+    fn layer(&self, part: &Part) -> Result<Layer, StoreError> {
+        let mut layer = Layer::new(part.meta.end);
+        layer.former = Some(part.number);
+        for entry in part.from(&[]) {
+            let (key, value) = entry?;
+            let value = match keys::is_count(&key) {
+                true => {
+                    let older = keys::count(self.get(&key)?.as_deref());
+                    let more = keys::count(value.as_deref()) - older;
+                    Some(more.to_be_bytes().into())
+                }
+                false => value,
+            };
+            layer.put(key, value);
+        }
+        Ok(layer)
+    }
+
+    /// The newest that they say of a key.
+    fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
+        for part in self.with(key) {
+            if let Some(value) = part.get(key)? {
+                return Ok(value);
+            }
+        }
+        Ok(None)
     }
 }
 
 impl Index {
-    /// What a database holds of it.
+    /// What a database in a folder holds of it.
     ///
     /// Errors: `Corrupt`, then it must be made anew; `Io`.
-    pub(super) fn open(db: sled::Db, limits: Limits) -> Result<Self, StoreError> {
-        let parts = Part::open_all(&db, limits.filters)?;
+    pub(super) fn open(db: sled::Db, folder: PathBuf, limits: Limits) -> Result<Self, StoreError> {
+        let mut parts = Part::open_all(&db, limits.filters)?;
         if parts.iter().map(|part| part.meta.bytes).sum::<u64>() <= limits.checked {
-            parts.iter().try_for_each(|part| part.check(&db))?;
+            parts.iter().try_for_each(Part::check)?;
         }
-        let newest = parts.first();
-        let mut turns = BTreeSet::new();
-        for entry in newest
-            .into_iter()
-            .flat_map(|part| part.from(&db, keys::TURNS))
-        {
-            let (key, _) = entry?;
-            match key.strip_prefix(keys::TURNS) {
-                Some(task) => turns.insert(super::codec::read_text(task, "the key of a turn")?),
-                None => break,
-            };
-        }
-        let end = newest.map_or(End::default(), |part| part.meta.end);
-        let parts = parts.into_iter().map(Arc::new).collect();
+        let end = parts
+            .first()
+            .map_or(End::default(), |newest| newest.meta.end);
+        let is_small = |newest: &Part| newest.meta.bytes < limits.small;
+        let small = parts.first().is_some_and(is_small).then(|| parts.remove(0));
+        let parts = Parts::new(parts.into_iter().map(Arc::new).collect(), limits);
+        let state = State {
+            young: match small {
+                Some(part) => parts.layer(&part)?,
+                None => Layer::new(end),
+            },
+            sealed: None,
+            parts: Arc::new(parts),
+            phase: Phase::Running,
+        };
+        let (state, moved) = (Mutex::new(state), Condvar::new());
         Ok(Self {
             db,
-            state: Mutex::new(State {
-                young: Layer::new(end, turns),
-                sealed: None,
-                parts: Arc::new(Parts::new(parts, limits)),
-                phase: Phase::Running,
-            }),
-            moved: Condvar::new(),
+            folder,
+            state,
+            moved,
             limits,
         })
+    }
+
+    pub(super) fn folder(&self) -> &PathBuf {
+        &self.folder
     }
 
     /// Up to where the log is in it.
@@ -202,7 +298,7 @@ impl Index {
             return Err(StoreError::Rebuilding);
         }
         state.young.apply(changes, end);
-        if self.is_busy(&state) {
+        if state.young.waiting() >= FOLDED || state.young.is_full(self.limits.room) {
             self.moved.notify_all();
         }
         Ok(())
@@ -213,48 +309,17 @@ impl Index {
         self.lock().young.tip(task).cloned()
     }
 
-    /// Tasks with turns that have not ended, from after `after`.
-    pub(super) fn turns(&self, after: &str, limit: usize) -> Vec<String> {
-        let mut state = self.lock();
-        state.young.fold(usize::MAX);
-        let after = (Bound::Excluded(after), Bound::Unbounded);
-        let later = state.young.turns.range::<str, _>(after);
-        later.take(limit).cloned().collect()
-    }
-
     /// Whether something of it could not be written or read: then it must be made anew.
     pub(super) fn has_failed(&self) -> bool {
         self.lock().phase == Phase::Failed
     }
 
-    /// The entry of a key that does not follow a task, see [`Index::tip`].
+    /// The entry of a key; of a task's see [`Index::tip`] first.
     pub(super) fn get(&self, key: &[u8]) -> Result<Value, StoreError> {
-        let parts = match self.get_in_memory(key) {
-            Ok(value) => return Ok(value),
-            Err(parts) => parts,
-        };
-        self.reading(|| {
-            for part in parts.with(key) {
-                if let Some(value) = part.get(&self.db, key)? {
-                    return Ok(value);
-                }
-            }
-            Ok(None)
-        })
-    }
-
-    /// The same without a look at the disk, or the parts that would have to be looked at.
-    fn get_in_memory(&self, key: &[u8]) -> Result<Value, Arc<Parts>> {
-        let state = self.lock();
-        let sealed = state.sealed.as_deref();
-        let known = state.young.get(key);
-        if let Some(value) = known.or_else(|| sealed.and_then(|layer| layer.get(key))) {
-            return Ok(value.map(<[u8]>::to_vec));
+        match self.get_in_memory(key) {
+            Ok(value) => Ok(value),
+            Err(parts) => self.reading(|| parts.get(key)),
         }
-        let parts = Arc::clone(&state.parts);
-        drop(state);
-        let may_have = parts.with(key).next().is_some();
-        if may_have { Err(parts) } else { Ok(None) }
     }
 
     /// The entry of a key if that is known without a look at the disk.
@@ -262,69 +327,36 @@ impl Index {
         self.get_in_memory(key).ok()
     }
 
-    /// How many tasks of a caller at an agent there are in each state; see [`keys::counts`].
-    pub(super) fn counts(&self, key: &[u8]) -> Result<Counts, StoreError> {
-        let (young, sealed, parts) = {
-            let mut state = self.lock();
-            state.young.fold(usize::MAX);
-            let sealed = state.sealed.as_ref().map(|layer| layer.counts(key));
-            (state.young.counts(key), sealed, Arc::clone(&state.parts))
-        };
-        let mut counts = self.reading(|| self.counts_in(&parts, key))?;
-        for later in sealed.iter().chain([&young]) {
-            layer::add(&mut counts, later);
+    /// The same, or the parts that would have to be looked at.
+    fn get_in_memory(&self, key: &[u8]) -> Result<Value, Arc<Parts>> {
+        let state = self.lock();
+        let sealed = state.sealed.as_deref();
+        let known = state.young.get(key);
+        if let Some(value) = known.or_else(|| sealed.and_then(|layer| layer.get(key))) {
+            return Ok(value.clone());
         }
-        Ok(counts)
+        let parts = Arc::clone(&state.parts);
+        drop(state);
+        let may_have = parts.with(key).next().is_some();
+        if may_have { Err(parts) } else { Ok(None) }
     }
 
-    /// The keys of all counts.
-    pub(super) fn counted(&self) -> Result<BTreeSet<Key>, StoreError> {
-        let (mut keys, parts): (BTreeSet<Key>, _) = {
-            let mut state = self.lock();
-            state.young.fold(usize::MAX);
-            let layers = state.sealed.as_deref().into_iter().chain([&state.young]);
-            let counts = layers.flat_map(Layer::all_counts);
-            (
-                counts.map(|(key, _)| key.clone()).collect(),
-                Arc::clone(&state.parts),
-            )
+    /// The counts whose keys begin with `prefix`.
+    pub(super) fn counts(self: Arc<Self>, prefix: Key) -> Result<Vec<(Key, usize)>, StoreError> {
+        let keys = Arc::clone(&self).scan(prefix, None);
+        let count = |entry: Result<(Key, Vec<u8>), StoreError>| {
+            let key = entry?.0;
+            let (later, parts) = {
+                let state = self.lock();
+                let layers = state.sealed.as_deref().into_iter().chain([&state.young]);
+                let later = layers.filter_map(|layer| layer.get(&key));
+                let later: i64 = later.map(|more| keys::count(more.as_deref())).sum();
+                (later, Arc::clone(&state.parts))
+            };
+            let count = self.reading(|| Ok(keys::count(parts.get(&key)?.as_deref()) + later))?;
+            Ok((key, usize::try_from(count).unwrap_or_default()))
         };
-        self.reading(|| {
-            for part in &parts.all {
-                for entry in part.from(&self.db, keys::COUNTS) {
-                    let (key, _) = entry?;
-                    if !key.starts_with(keys::COUNTS) {
-                        break;
-                    }
-                    keys.insert(key);
-                }
-            }
-            Ok(keys)
-        })
-    }
-
-    fn counts_in(&self, parts: &Parts, key: &[u8]) -> Result<Counts, StoreError> {
-        for part in parts.with(key) {
-            if let Some(Some(counts)) = part.get(&self.db, key)? {
-                let broken = || StoreError::corrupt("the index", "counts are broken");
-                return layer::read_counts(&counts).ok_or_else(broken);
-            }
-        }
-        Ok(Counts::new())
-    }
-
-    /// Whoever cannot read has the index made anew. sled panics at some of what it finds broken.
-    fn reading<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let read = catch_unwind(AssertUnwindSafe(read));
-        let read =
-            read.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")));
-        read.map_err(|error| {
-            if !self.has_failed() {
-                tracing::error!("the index cannot be read, and is made anew: {error}");
-            }
-            self.turn(Phase::Failed);
-            StoreError::Rebuilding
-        })
+        keys.map(count).collect()
     }
 
     /// The entries of a list whose keys begin with `prefix`, in the order of the keys, from after `after` if that is
@@ -338,17 +370,16 @@ impl Index {
         let mut next = Some(from);
         let pages = std::iter::from_fn(move || {
             let from = next.take()?;
-            match self.reading(|| self.page(&prefix, &from)) {
-                Ok(page) => {
-                    let last = page.last_key_value().filter(|_| page.len() == PAGE);
-                    next = last.map(|(key, _)| Bound::Excluded(key.clone()));
-                    let there = page
-                        .into_iter()
-                        .filter_map(|(key, value)| Some((key, value?)));
-                    Some(there.map(Ok).collect::<Vec<_>>())
-                }
-                Err(error) => Some(vec![Err(error)]),
-            }
+            let page = match self.reading(|| self.page(&prefix, &from)) {
+                Ok(page) => page,
+                Err(error) => return Some(vec![Err(error)]),
+            };
+            let last = page.last_key_value().filter(|_| page.len() == PAGE);
+            next = last.map(|(key, _)| Bound::Excluded(key.clone()));
+            let there = page
+                .into_iter()
+                .filter_map(|(key, value)| Some(Ok((key, value?))));
+            Some(there.collect())
         });
         pages.flatten()
     }
@@ -369,74 +400,114 @@ impl Index {
         for (key, value) in sealed {
             page.entry(key).or_insert(value);
         }
-        shorten(&mut page);
         let start = match from {
             Bound::Included(start) | Bound::Excluded(start) => start,
             Bound::Unbounded => prefix,
         };
         for part in parts.with(prefix) {
-            if keys::is_lane(prefix) && !reaches(part, start, &page) {
+            shorten(&mut page);
+            if !reaches(part, prefix, start, &page) {
                 continue;
             }
-            let entries = part.from(&self.db, start);
-            let is_behind = |(key, _): &(Key, Value)| match from {
-                Bound::Excluded(from) => key > from,
-                Bound::Included(_) | Bound::Unbounded => true,
-            };
-            let is_listed = |entry: &Result<(Key, Value), StoreError>| {
-                entry
-                    .as_ref()
-                    .map_or(true, |(key, _)| key.starts_with(prefix))
-            };
-            let entries = entries.take_while(is_listed);
-            for entry in entries
-                .filter(|entry| entry.as_ref().map_or(true, is_behind))
-                .take(PAGE)
-            {
+            let is_behind = |(key, _): &(Key, Value)| *from != Bound::Excluded(key.clone());
+            let is_listed = |(key, _): &(Key, Value)| key.starts_with(prefix);
+            let entries = part
+                .from(start)
+                .filter(|entry| entry.as_ref().map_or(true, is_behind));
+            let listed = entries.take_while(|entry| entry.as_ref().map_or(true, is_listed));
+            for entry in listed.take(PAGE) {
                 let (key, value) = entry?;
                 page.entry(key).or_insert(value);
             }
-            shorten(&mut page);
         }
+        shorten(&mut page);
         Ok(page)
     }
 
-    /// Looks at every entry of a kind, in no order. What is added meanwhile may be left out.
-    pub(super) fn each(
-        &self,
-        kind: &[u8],
-        mut visit: impl FnMut(&Key, Vec<u8>) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let is_kind = |(key, _): &(&[u8], Option<&[u8]>)| key.starts_with(kind);
-        let own = |(key, value): (&[u8], Option<&[u8]>)| (key.to_vec(), value.map(<[u8]>::to_vec));
-        let (mut known, parts): (Vec<(Key, Value)>, _) = {
-            let mut state = self.lock();
-            state.young.fold(usize::MAX);
-            let layers = state.sealed.as_deref().into_iter().chain([&state.young]);
-            let known = layers
-                .flat_map(Layer::entries)
-                .filter(is_kind)
-                .map(own)
-                .collect();
-            (known, Arc::clone(&state.parts))
-        };
-        let mut show = |key: &Key, value: Value| match value {
-            // A newer entry of the key counts instead.
-            Some(value) if self.get(key)?.as_ref() == Some(&value) => visit(key, value),
-            Some(_) | None => Ok(()),
-        };
-        for (key, value) in known.drain(..) {
-            show(&key, value)?;
+    /// Whoever cannot read has the index made anew.
+    fn reading<T>(&self, read: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        guarded(read).map_err(|error| {
+            if !self.has_failed() {
+                tracing::error!("the index cannot be read, and is made anew: {error}");
+            }
+            self.turn(Phase::Failed);
+            StoreError::Rebuilding
+        })
+    }
+
+    fn turn(&self, phase: Phase) {
+        let mut state = self.lock();
+        if state.phase != Phase::Failed {
+            state.phase = phase;
         }
-        for part in &parts.all {
-            let mut entries = part.from(&self.db, kind);
-            while let Some(entry) = self.reading(|| entries.next().transpose())? {
-                if !entry.0.starts_with(kind) {
-                    break;
-                }
-                show(&entry.0, entry.1)?;
+        self.moved.notify_all();
+    }
+
+    /// Has entries follow their tasks, and takes the layer when it is full, and at the end; `None` if there is nothing to
+    /// be written any more.
+    fn seal(&self) -> Option<Arc<Layer>> {
+        let mut state = self.lock();
+        loop {
+            if state.phase == Phase::Failed {
+                return None;
+            } else if state.young.waiting() >= FOLDED {
+                state.young.fold(FOLDED);
+                // Others come in between.
+                drop(state);
+                state = self.lock();
+            } else if state.young.is_full(self.limits.room) {
+                return Some(self.take_young(&mut state));
+            } else if state.phase == Phase::Closed {
+                let is_left = !state.young.is_empty();
+                return is_left.then(|| self.take_young(&mut state));
+            } else {
+                state = self.wait(state);
             }
         }
+    }
+
+    fn take_young(&self, state: &mut State) -> Arc<Layer> {
+        state.young.fold(usize::MAX);
+        let empty = Layer::new(state.young.end);
+        let layer = Arc::new(std::mem::replace(&mut state.young, empty));
+        state.sealed = Some(Arc::clone(&layer));
+        layer
+    }
+
+    /// Makes a part of a layer durable and shows it in its place.
+    fn write_part(&self, layer: &Layer) -> Result<(), StoreError> {
+        let parts = Arc::clone(&self.lock().parts);
+        let mut entries: Vec<(&[u8], Value)> = Vec::new();
+        for (key, value) in layer.entries() {
+            let value = match keys::is_count(key) {
+                true => {
+                    let count = keys::count(parts.get(key)?.as_deref());
+                    let count = count + keys::count(value.as_deref());
+                    Some(count.to_be_bytes().into())
+                }
+                // Nobody need be told that there is none where nobody knows of any.
+                false if value.is_none() && parts.with(key).next().is_none() => continue,
+                false => value.clone(),
+            };
+            entries.push((key, value));
+        }
+        entries.sort_unstable();
+        let newest = parts.all.first().map(|newest| newest.number);
+        let number = layer.former.or(newest).map_or(0, |newest| newest + 1);
+        let written = entries.iter().map(|(key, value)| (*key, value.as_deref()));
+        let part = Part::write(&self.db, number, layer.former, layer.end, written)?;
+        self.db.flush()?;
+        let failed = |error| StoreError::io("syncing the index", error);
+        let file = File::open(self.folder.join("db")).map_err(failed)?;
+        file.sync_data().map_err(failed)?;
+        private::close(&self.folder);
+        let all = [Arc::new(part)]
+            .into_iter()
+            .chain(parts.all.iter().cloned());
+        let parts = Arc::new(Parts::new(all.collect(), self.limits));
+        let mut state = self.lock();
+        (state.parts, state.sealed) = (parts, None);
+        self.moved.notify_all();
         Ok(())
     }
 
@@ -457,6 +528,26 @@ impl Index {
     }
 }
 
+/// Does what sled may panic at: what it finds broken is broken.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(StoreError::corrupt("the index", "sled cannot read it")))
+}
+
+impl From<sled::Error> for StoreError {
+    fn from(error: sled::Error) -> Self {
+        match error {
+            sled::Error::Io(error) => Self::io("using the index", error),
+            error @ sled::Error::Corruption { .. } => Self::corrupt("the index", &error),
+            error @ (sled::Error::CollectionNotFound(_)
+            | sled::Error::Unsupported(_)
+            | sled::Error::ReportableBug(_)) => {
+                Self::io("using the index", std::io::Error::other(error))
+            }
+        }
+    }
+}
+
 /// Leaves the first entries.
 fn shorten(page: &mut BTreeMap<Key, Value>) {
     while page.len() > PAGE {
@@ -464,8 +555,11 @@ fn shorten(page: &mut BTreeMap<Key, Value>) {
     }
 }
 
-/// Whether a part may have entries of a lane from `start` on that belong to the page.
-fn reaches(part: &Part, start: &[u8], page: &BTreeMap<Key, Value>) -> bool {
+/// Whether a part may have entries from `start` on that belong to the page. Of a lane the times tell.
+fn reaches(part: &Part, prefix: &[u8], start: &[u8], page: &BTreeMap<Key, Value>) -> bool {
+    if prefix.first() != Some(&keys::LANE) || keys::asked(prefix) != Some(prefix) {
+        return true;
+    }
     let Some((oldest, newest)) = part.meta.times else {
         return false;
     };

@@ -1,22 +1,21 @@
-//! Sorted entries that never change: what followed from one part of the log.
+//! Sorted entries that never change: what followed from one stretch of the log.
 //!
-//! | key in sled | value |
+//! | key in sled | value, behind a CRC-32 of it |
 //! |-|-|
-//! | `p` part | what it is, a block: see [`Meta`]; without it nothing else of the part counts |
-//! | `b` part, number | a block |
+//! | `p` part | what it is, see [`Meta`]; written last, and without it nothing else of the part counts |
+//! | `b` part, number | a block of entries: each key without what it has in common with the one before it |
 //! | `f` part, number | a piece of the part's filter |
 //!
-//! Parts have 64 bits, numbers 32, big endian. Every value has a sum before it.
+//! Parts have 64 bits, numbers 32, big endian; all else is written by postcard.
 
-use super::{
-    Value,
-    block::{Block, Entries, summed},
-    filter::{self, Filter},
-};
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Value, filter::Filter};
 use crate::store::{
     StoreError,
     sled::{
-        error::sled_error,
         keys::{self, Key},
         log::End,
     },
@@ -25,22 +24,27 @@ use crate::store::{
 const META: u8 = b'p';
 const BLOCK: u8 = b'b';
 const FILTER: u8 = b'f';
+/// A block that has so many bytes takes no further entry.
+const FULL: usize = if cfg!(test) { 2 << 10 } else { 16 << 10 };
 /// Values of more bytes than that might get files of their own, which sled never fsyncs.
 const PIECE: usize = 32 << 10;
-/// So many bytes go to sled together.
-const BATCH: usize = 256 << 10;
+/// So many values go to sled together.
+const BATCH: usize = 16;
+/// The bytes of a sum.
+const SUM: usize = 4;
 
 /// A part that is whole.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Part {
+    pub(super) db: sled::Db,
     pub(super) number: u64,
     pub(super) meta: Meta,
     /// Absent of old parts, when there are too many.
-    filter: Option<Filter>,
+    pub(super) filter: Option<Filter>,
 }
 
 /// Describes a part without its entries.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Meta {
     /// Up to where in the log it goes.
     pub(super) end: End,
@@ -56,50 +60,178 @@ pub(super) struct Meta {
     first: Vec<Key>,
 }
 
-impl Meta {
-    fn to_bytes(&self) -> Vec<u8> {
-        let (oldest, newest) = self.times.unwrap_or((i64::MAX, i64::MIN));
-        let numbers = [self.end.at, self.end.batch, self.bytes, self.messages];
-        let times = [oldest, newest].map(i64::cast_unsigned);
-        let numbers = numbers.into_iter().chain(times);
-        let numbers: Vec<u8> = numbers.flat_map(u64::to_be_bytes).collect();
-        let mut block = Block::default();
-        block.push(&self.last_task, Some(&numbers));
-        self.first.iter().for_each(|first| block.push(first, None));
-        block.take()
+impl Part {
+    /// All parts that were written before, newest first. Blocks without a part, of which the writing was cut off, are
+    /// removed. Of the newest, filters of so many bytes are kept in memory.
+    ///
+    /// Errors: `Corrupt` if they are not what was written.
+    pub(super) fn open_all(db: &sled::Db, mut filters: usize) -> Result<Vec<Self>, StoreError> {
+        let mut parts = Vec::new();
+        for entry in db.scan_prefix([META]).rev() {
+            let (key, meta) = entry?;
+            let number = key[1..].try_into().map(u64::from_be_bytes);
+            let mut part = Self {
+                db: db.clone(),
+                number: number.map_err(|_| broken("a part has no number"))?,
+                meta: postcard::from_bytes(summed(&meta)?)
+                    .map_err(|_| broken("a part does not say what it is"))?,
+                filter: None,
+            };
+            if filters > 0 {
+                let filter = part.read_filter()?;
+                filters = filters.saturating_sub(filter.as_bytes().len());
+                part.filter = Some(filter);
+            }
+            parts.push(part);
+        }
+        let mut next = 0;
+        while let Some(entry) = db.range(key(BLOCK, next, 0)..[BLOCK + 1; 13]).next() {
+            let number = entry?.0[1..].first_chunk().copied().map(u64::from_be_bytes);
+            let number = number.unwrap_or(next);
+            if !parts.iter().any(|part| part.number == number) {
+                remove(db, number)?;
+            }
+            next = number + 1;
+        }
+        Ok(parts)
     }
 
-    fn read(bytes: sled::IVec) -> Result<Self, StoreError> {
-        let broken = || StoreError::corrupt("a part of the index", "it does not say what it is");
-        let mut entries = Entries::new(bytes)?;
-        let (last_task, numbers) = entries.next().ok_or_else(broken)??;
-        let numbers = numbers.ok_or_else(broken)?;
-        let (numbers, rest) = numbers.as_chunks::<8>();
-        let numbers: Vec<u64> = numbers.iter().copied().map(u64::from_be_bytes).collect();
-        let &[at, batch, bytes, messages, oldest, newest] = numbers.as_slice() else {
-            return Err(broken());
-        };
-        if !rest.is_empty() {
-            return Err(broken());
+    /// Looks at all of it: of what sled has lost it does not tell.
+    ///
+    /// Errors: `Corrupt`.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        self.from(&[]).try_for_each(|entry| entry.map(drop))
+    }
+
+    fn read_filter(&self) -> Result<Filter, StoreError> {
+        let (start, end) = (key(FILTER, self.number, 0), key(FILTER, self.number + 1, 0));
+        let mut bytes = Vec::new();
+        for piece in self.db.range(start..end) {
+            bytes.extend(summed(&piece?.1)?);
         }
-        let times = (oldest.cast_signed(), newest.cast_signed());
-        let first: Result<Vec<Key>, StoreError> = entries.map(|entry| Ok(entry?.0)).collect();
-        Ok(Self {
-            end: End { at, batch },
-            bytes,
-            messages,
-            times: (times.0 <= times.1).then_some(times),
-            last_task,
-            first: first?,
+        Filter::from_bytes(bytes).ok_or_else(|| broken("a part has no filter"))
+    }
+
+    /// What it says of a key.
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Value>, StoreError> {
+        let mut found = None;
+        if let Some(number) = self.block_of(key) {
+            decode(&self.block(number)?, |one, value| {
+                if one == key {
+                    found = Some(value.map(<[u8]>::to_vec));
+                }
+                if one < key {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Its entries, from this key on.
+    pub(super) fn from(
+        &self,
+        start: &[u8],
+    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> + use<'_> {
+        let blocks = self.block_of(start).unwrap_or(0)..self.meta.first.len();
+        let start = start.to_vec();
+        let entries = move |number| -> Result<Vec<(Key, Value)>, StoreError> {
+            let mut entries = Vec::new();
+            decode(&self.block(number)?, |key, value| {
+                if *key >= *start {
+                    entries.push((key.to_vec(), value.map(<[u8]>::to_vec)));
+                }
+                ControlFlow::Continue(())
+            })?;
+            Ok(entries)
+        };
+        blocks.map(entries).flat_map(|entries| match entries {
+            Ok(entries) => entries.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
         })
     }
 
+    /// The block that has the key if any has.
+    fn block_of(&self, key: &[u8]) -> Option<usize> {
+        let is_before = |first: &Key| first.as_slice() <= key;
+        self.meta.first.partition_point(is_before).checked_sub(1)
+    }
+
+    fn block(&self, number: usize) -> Result<sled::IVec, StoreError> {
+        let block = self.db.get(key(BLOCK, self.number, number as u32))?;
+        block.ok_or_else(|| broken("a block is missing"))
+    }
+
+    /// Makes a part of entries in order, in the place of `former`; it goes up to `end`, and is durable when
+    /// [`sled::Db::flush`] was called.
+    pub(super) fn write<'e>(
+        db: &sled::Db,
+        number: u64,
+        former: Option<u64>,
+        end: End,
+        entries: impl ExactSizeIterator<Item = (&'e [u8], Option<&'e [u8]>)>,
+    ) -> Result<Self, StoreError> {
+        let mut meta = Meta {
+            end,
+            ..Meta::default()
+        };
+        let mut filter = Filter::new(entries.len());
+        let mut values = Values::new(db);
+        let (mut block, mut last): (Vec<u8>, &[u8]) = (Vec::new(), &[]);
+        for (entry, value) in entries {
+            if let Some(asked) = keys::asked(entry) {
+                filter.add(asked);
+            }
+            meta.note(entry);
+            if block.is_empty() {
+                (meta.first.push(entry.to_vec()), last = &[]);
+            }
+            let common = last
+                .iter()
+                .zip(entry)
+                .take_while(|(one, other)| one == other)
+                .count();
+            block = written(&(common, &entry[common..], value), block)?;
+            last = entry;
+            if block.len() >= FULL {
+                meta.bytes += block.len() as u64;
+                values.put(&key(BLOCK, number, meta.first.len() as u32 - 1), &block)?;
+                block.clear();
+            }
+        }
+        if !block.is_empty() {
+            meta.bytes += block.len() as u64;
+            values.put(&key(BLOCK, number, meta.first.len() as u32 - 1), &block)?;
+        }
+        for (piece, bytes) in (0..).zip(filter.as_bytes().chunks(PIECE)) {
+            values.put(&key(FILTER, number, piece), bytes)?;
+        }
+        values.send()?;
+        // At once it counts, and the one in whose place it comes does not.
+        values.put(&meta_key(number), &written(&meta, Vec::new())?)?;
+        if let Some(former) = former {
+            values.batch.remove(meta_key(former));
+        }
+        values.send()?;
+        let (db, filter) = (db.clone(), Some(filter));
+        Ok(Self {
+            db,
+            number,
+            meta,
+            filter,
+        })
+    }
+}
+
+impl Meta {
     /// Takes note of an entry.
     fn note(&mut self, key: &[u8]) {
         match key.first() {
-            Some(b'm') => self.messages += 1,
-            Some(b'h') => self.last_task = key.to_vec(),
-            Some(b't') => {
+            Some(&keys::MESSAGE) => self.messages += 1,
+            Some(&keys::HEAD) => self.last_task = key.to_vec(),
+            Some(&keys::LANE) => {
                 let time = keys::time(key).unwrap_or_default();
                 let (oldest, newest) = self.times.unwrap_or((time, time));
                 self.times = Some((oldest.min(time), newest.max(time)));
@@ -109,229 +241,88 @@ impl Meta {
     }
 }
 
-impl Part {
-    /// All parts that were written before, newest first. Blocks without a part, of which the writing was cut off, are
-    /// removed. Of the newest, filters of so many bytes are kept in memory.
-    ///
-    /// Errors: `Corrupt` if they are not what was written.
-    pub(super) fn open_all(db: &sled::Db, mut filters: usize) -> Result<Vec<Self>, StoreError> {
-        let mut parts = Vec::new();
-        for entry in db.scan_prefix([META]).rev() {
-            let (key, meta) = entry.map_err(sled_error("reading"))?;
-            let broken = || StoreError::corrupt("the index", "a part has no number");
-            let number = key[1..].try_into().map(u64::from_be_bytes);
-            let mut part = Self {
-                number: number.map_err(|_| broken())?,
-                meta: Meta::read(meta)?,
-                filter: None,
-            };
-            if filters > 0 {
-                let filter = part.read_filter(db)?;
-                part.filter = Some(filter);
-                filters = filters.saturating_sub(part.filter_bytes());
-            }
-            parts.push(part);
-        }
-        let known = |number| parts.iter().any(|part: &Self| part.number == number);
-        let mut next = 0;
-        while let Some(entry) = db.range(key(BLOCK, next, 0)..key(BLOCK + 1, 0, 0)).next() {
-            let (found, _) = entry.map_err(sled_error("reading"))?;
-            let number = found[1..].first_chunk().copied().map(u64::from_be_bytes);
-            let number = number.unwrap_or(next);
-            if !known(number) {
-                remove(db, number)?;
-            }
-            next = number + 1;
-        }
-        Ok(parts)
-    }
+/// Values on their way to sled, a few together.
+struct Values<'d> {
+    db: &'d sled::Db,
+    batch: sled::Batch,
+    count: usize,
+}
 
-    /// The bytes of its filter in memory.
-    pub(super) fn filter_bytes(&self) -> usize {
-        self.filter
-            .as_ref()
-            .map_or(0, |filter| filter.as_bytes().len())
-    }
-
-    /// The same without a filter in memory.
-    pub(super) fn without_filter(&self) -> Self {
+impl<'d> Values<'d> {
+    fn new(db: &'d sled::Db) -> Self {
         Self {
-            number: self.number,
-            meta: self.meta.clone(),
-            filter: None,
+            db,
+            batch: sled::Batch::default(),
+            count: 0,
         }
     }
 
-    /// Looks at all of it: of what sled has lost it does not tell.
-    ///
-    /// Errors: `Corrupt`.
-    pub(super) fn check(&self, db: &sled::Db) -> Result<(), StoreError> {
-        self.from(db, &[]).try_for_each(|entry| entry.map(drop))
-    }
-
-    fn read_filter(&self, db: &sled::Db) -> Result<Filter, StoreError> {
-        let mut bytes = Vec::new();
-        for piece in db.range(key(FILTER, self.number, 0)..key(FILTER, self.number + 1, 0)) {
-            let piece = piece.map_err(sled_error("reading"))?.1;
-            bytes.extend(summed(&piece)?);
-        }
-        let missing = || StoreError::corrupt("a part of the index", "it has no filter");
-        Filter::from_bytes(bytes).ok_or_else(missing)
-    }
-
-    /// Whether it may have what is asked for, see [`keys::asked`].
-    pub(super) fn may_have(&self, hash: u64) -> bool {
-        self.filter
-            .as_ref()
-            .is_none_or(|filter| filter.may_have(hash))
-    }
-
-    /// What it says of a key.
-    pub(super) fn get(&self, db: &sled::Db, key: &[u8]) -> Result<Option<Value>, StoreError> {
-        match self.block_of(key) {
-            Some(number) => self.block(db, number)?.find(key),
-            None => Ok(None),
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let sum = crc32fast::hash(value).to_be_bytes();
+        self.batch.insert(key, [&sum[..], value].concat());
+        self.count += 1;
+        if self.count.is_multiple_of(BATCH) {
+            self.send()
+        } else {
+            Ok(())
         }
     }
 
-    /// The block that has the key if any has.
-    fn block_of(&self, key: &[u8]) -> Option<usize> {
-        let later = self
-            .meta
-            .first
-            .partition_point(|first| first.as_slice() <= key);
-        later.checked_sub(1)
-    }
-
-    fn block(&self, db: &sled::Db, number: usize) -> Result<Entries, StoreError> {
-        let block = db.get(key(BLOCK, self.number, number as u32));
-        let block = block.map_err(sled_error("reading"))?;
-        let missing = || StoreError::corrupt("a part of the index", "a block is missing");
-        Entries::new(block.ok_or_else(missing)?)
-    }
-
-    /// Its entries, from this key on.
-    pub(super) fn from(
-        &self,
-        db: &sled::Db,
-        start: &[u8],
-    ) -> impl Iterator<Item = Result<(Key, Value), StoreError>> {
-        let blocks = self.block_of(start).unwrap_or(0)..self.meta.first.len();
-        let block = |number| match self.block(db, number) {
-            Ok(entries) => entries,
-            Err(error) => Entries::broken(error),
-        };
-        let start = start.to_vec();
-        let is_before = move |entry: &Result<(Key, Value), StoreError>| {
-            entry.as_ref().is_ok_and(|(key, _)| *key < start)
-        };
-        blocks.flat_map(block).skip_while(is_before)
+    fn send(&mut self) -> Result<(), StoreError> {
+        Ok(self.db.apply_batch(std::mem::take(&mut self.batch))?)
     }
 }
 
-/// Removes what there is of a part that counts for nothing any more.
+/// Removes what there is of a part that does not count.
 pub(super) fn remove(db: &sled::Db, number: u64) -> Result<(), StoreError> {
     for kind in [BLOCK, FILTER] {
-        let mut batch = sled::Batch::default();
-        let entries = db.range(key(kind, number, 0)..key(kind, number + 1, 0));
-        for key in entries.keys() {
-            batch.remove(key.map_err(sled_error("reading"))?);
+        for found in db.range(key(kind, number, 0)..key(kind, number + 1, 0)) {
+            db.remove(found?.0)?;
         }
-        db.apply_batch(batch).map_err(sled_error("writing to"))?;
     }
     Ok(())
 }
 
-/// A part in the making.
-#[derive(Debug)]
-pub(super) struct Writer<'d> {
-    db: &'d sled::Db,
-    part: Part,
-    filter: Filter,
-    block: Block,
-    batch: sled::Batch,
-    bytes: usize,
+/// Shows the entries of a block, in order, for as long as more are wanted.
+///
+/// Errors: `Corrupt` if it is not what was written.
+fn decode(
+    block: &[u8],
+    mut visit: impl FnMut(&[u8], Option<&[u8]>) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let (mut rest, mut key) = (summed(block)?, Key::new());
+    while !rest.is_empty() {
+        let entry = postcard::take_from_bytes::<(usize, &[u8], Option<&[u8]>)>(rest);
+        let ((common, more, value), behind) = entry.map_err(|_| broken("an entry is torn"))?;
+        key.truncate(common);
+        key.extend_from_slice(more);
+        if visit(&key, value).is_break() {
+            break;
+        }
+        rest = behind;
+    }
+    Ok(())
 }
 
-impl<'d> Writer<'d> {
-    /// Begins a part of at most so many entries, which goes up to `end`.
-    pub(super) fn new(db: &'d sled::Db, number: u64, end: End, most: usize) -> Self {
-        let meta = Meta {
-            end,
-            ..Meta::default()
-        };
-        Self {
-            db,
-            part: Part {
-                number,
-                meta,
-                filter: None,
-            },
-            filter: Filter::new(most),
-            block: Block::default(),
-            batch: sled::Batch::default(),
-            bytes: 0,
-        }
-    }
-
-    /// Adds the next entry.
-    pub(super) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), StoreError> {
-        if let Some(asked) = keys::asked(key) {
-            self.filter.add(filter::hash(asked));
-        }
-        self.part.meta.note(key);
-        if self.block.is_empty() {
-            self.part.meta.first.push(key.to_vec());
-        }
-        self.block.push(key, value);
-        match self.block.is_full() {
-            true => self.end_block(),
-            false => Ok(()),
-        }
-    }
-
-    /// Ends the part; the rest of it is in the batch, which makes it count, and the one that it takes the place of not.
-    pub(super) fn finish(mut self, former: Option<u64>) -> Result<(Part, sled::Batch), StoreError> {
-        if !self.block.is_empty() {
-            self.end_block()?;
-        }
-        let number = self.part.number;
-        for (piece, bytes) in (0..).zip(self.filter.as_bytes().chunks(PIECE)) {
-            let sum = crc32fast::hash(bytes).to_be_bytes();
-            self.batch.insert(
-                key(FILTER, number, piece).as_slice(),
-                [&sum[..], bytes].concat(),
-            );
-        }
-        self.batch
-            .insert(meta_key(number).as_slice(), self.part.meta.to_bytes());
-        if let Some(former) = former {
-            self.batch.remove(meta_key(former).as_slice());
-        }
-        self.part.filter = Some(self.filter);
-        Ok((self.part, self.batch))
-    }
-
-    fn end_block(&mut self) -> Result<(), StoreError> {
-        let number = self.part.meta.first.len() as u32 - 1;
-        let bytes = self.block.take();
-        self.bytes += bytes.len();
-        self.part.meta.bytes += bytes.len() as u64;
-        self.batch
-            .insert(key(BLOCK, self.part.number, number).as_slice(), bytes);
-        if self.bytes < BATCH {
-            return Ok(());
-        }
-        self.bytes = 0;
-        let batch = std::mem::take(&mut self.batch);
-        self.db.apply_batch(batch).map_err(sled_error("writing to"))
+/// What stands behind a sum, if it is what was written.
+fn summed(bytes: &[u8]) -> Result<&[u8], StoreError> {
+    match bytes.split_first_chunk::<SUM>() {
+        Some((sum, rest)) if crc32fast::hash(rest).to_be_bytes() == *sum => Ok(rest),
+        Some(_) | None => Err(broken("the sum of a block is wrong")),
     }
 }
 
-fn meta_key(part: u64) -> [u8; 9] {
-    let mut key = [META; 9];
-    key[1..].copy_from_slice(&part.to_be_bytes());
-    key
+/// Adds what is written of a value.
+fn written(value: &impl Serialize, to: Vec<u8>) -> Result<Vec<u8>, StoreError> {
+    postcard::to_extend(value, to).map_err(|error| StoreError::corrupt("the index", &error))
+}
+
+fn broken(reason: &str) -> StoreError {
+    StoreError::corrupt("the index", reason)
+}
+
+fn meta_key(part: u64) -> Vec<u8> {
+    [&[META][..], &part.to_be_bytes()].concat()
 }
 
 fn key(kind: u8, part: u64, number: u32) -> [u8; 13] {
@@ -339,4 +330,40 @@ fn key(kind: u8, part: u64, number: u32) -> [u8; 13] {
     key[1..9].copy_from_slice(&part.to_be_bytes());
     key[9..].copy_from_slice(&number.to_be_bytes());
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_in_order_and_by_key() {
+        let db = sled::Config::new().temporary(true).open().unwrap();
+        let entries = [
+            ("a", Some("1")),
+            ("ab", None),
+            ("abc", Some("")),
+            ("b", Some("2")),
+        ];
+        let entries = entries.map(|(key, value)| (key.as_bytes(), value.map(str::as_bytes)));
+        let part = Part::write(&db, 7, None, End::default(), entries.into_iter()).unwrap();
+        let owned = entries.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
+        let all: Vec<_> = part.from(&[]).map(Result::unwrap).collect();
+        assert_eq!(all, owned);
+        let later: Vec<_> = part.from(b"ab").map(Result::unwrap).collect();
+        assert_eq!(later, owned[1..]);
+        for (key, value) in &owned {
+            assert_eq!(part.get(key).unwrap().as_ref(), Some(value));
+        }
+        assert_eq!(part.get(b"aa").unwrap(), None);
+        let block = part.block(0).unwrap();
+        for at in 0..block.len() {
+            let mut changed = block.to_vec();
+            changed[at] ^= 1;
+            assert!(
+                decode(&changed, |_, _| ControlFlow::Continue(())).is_err(),
+                "at {at}"
+            );
+        }
+    }
 }

@@ -19,16 +19,18 @@ mod segment;
 mod tests;
 mod writer;
 
-#[cfg(test)]
-pub(super) use disk::{Faults, Hanging};
 pub(super) use frame::HEADER as FRAME;
 pub(super) use reader::Log;
-pub(super) use replay::{Seen, replay, walk};
+pub(super) use replay::{Seen, open, walk, writer};
 pub(super) use segment::sync_folder;
+#[cfg(test)]
+pub(super) use tests::{Faults, Hanging};
 pub(super) use writer::Writer;
 
+use serde::{Deserialize, Serialize};
+
 /// Where a record stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     /// The position of its frame.
     pub(super) at: u64,
@@ -37,7 +39,7 @@ pub(super) struct Place {
 }
 
 /// Where a batch ends: all before it is durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct End {
     /// The position after its last frame.
     pub(super) at: u64,
@@ -56,11 +58,10 @@ impl Place {
         bytes
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (at, length) = bytes.split_first_chunk()?;
-        Some(Self {
-            at: u64::from_be_bytes(*at),
-            length: u32::from_be_bytes(length.try_into().ok()?),
-        })
+    pub(super) fn from_bytes([a, b, c, d, e, f, g, h, length @ ..]: [u8; Self::BYTES]) -> Self {
+        Self {
+            at: u64::from_be_bytes([a, b, c, d, e, f, g, h]),
+            length: u32::from_be_bytes(length),
+        }
     }
 }

@@ -16,19 +16,13 @@ pub(in crate::store::sled) enum Seen<'b> {
 }
 
 /// What is done with each of them, and with the end of its batch as far as it is read.
-type Visit<'v> = &'v mut dyn FnMut(&Arc<Log>, &Seen<'_>, End) -> Result<(), StoreError>;
+type Visit<'v> = &'v mut dyn FnMut(&Seen<'_>, End) -> Result<(), StoreError>;
 
-/// Opens the log in `folder`, makes it if need be, and shows everything after `from` to `visit`.
+/// The log in `folder`, of which all up to `known` was read before. What is missing of it is noted in the log: it costs
+/// only those whose records it had.
 ///
-/// What was torn at the end is cut off: nobody was told that it is there. What is broken or missing before the
-/// end is passed over, and noted in the log: it costs only those whose records it had.
-///
-/// Errors: `Newer`, `Io`, `Full`, and those of `visit`.
-pub(in crate::store::sled) fn replay(
-    folder: &Path,
-    from: End,
-    visit: Visit<'_>,
-) -> Result<(Arc<Log>, Writer), StoreError> {
+/// Errors: `Io`.
+pub(in crate::store::sled) fn open(folder: &Path, known: End) -> Result<Arc<Log>, StoreError> {
     let mut bases = segment::list(folder)?;
     // A segment whose making was cut off holds nothing.
     if let Some(&last) = bases.last()
@@ -37,19 +31,17 @@ pub(in crate::store::sled) fn replay(
         segment::remove(folder, last)?;
         bases.pop();
     }
-    let log = Arc::new(Log::new(folder.into(), bases.iter().copied()));
-    check_lengths(&log, from)?;
-    let end = walk(&log, from, visit)?;
-    let (base, file, end) = last_segment(&log, end)?;
-    let writer = Writer::new(Arc::clone(&log), file, base, end);
-    Ok((log, writer))
+    let log = Arc::new(Log::new(folder.into(), bases));
+    check_lengths(&log, known)?;
+    Ok(log)
 }
 
-/// Shows everything after `from` to `visit`, and answers with the end of the last whole batch.
+/// Shows everything after `from` to `visit`, and answers with the end of the last whole batch. What is broken or missing
+/// before the end is passed over, and noted in the log.
 ///
 /// Errors: `Newer`, `Io`, and those of `visit`.
 pub(in crate::store::sled) fn walk(
-    log: &Arc<Log>,
+    log: &Log,
     from: End,
     visit: Visit<'_>,
 ) -> Result<End, StoreError> {
@@ -86,34 +78,38 @@ fn check_lengths(log: &Log, known: End) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The segment that is written to, which begins behind `end` if none ends there, and where it ends.
-fn last_segment(log: &Log, end: End) -> Result<(u64, Arc<File>, End), StoreError> {
+/// Where the log is written on from `end`, its last whole batch. What was torn behind it is cut off: nobody was told that
+/// it is there.
+///
+/// Errors: `Io`, `Full`.
+pub(in crate::store::sled) fn writer(log: &Arc<Log>, end: End) -> Result<Writer, StoreError> {
     let folder = log.folder();
+    let new = |base, file: File, end| {
+        let file = Arc::new(file);
+        log.add(base, &file);
+        Writer::new(Arc::clone(log), file, base, end)
+    };
     if let Some(&base) = log.bases().last() {
         let path = segment::path(folder, base);
         let failed = |error| StoreError::io(format!("opening {}", path.display()), error);
         let file = File::options().read(true).write(true).open(&path);
-        let file = Arc::new(file.map_err(failed)?);
-        let length = file.metadata().map_err(failed)?.len();
-        if base + length >= end.at {
+        let file = file.map_err(failed)?;
+        if base + file.metadata().map_err(failed)?.len() >= end.at {
             // What stands behind the end must not be taken for what will be written there.
             file.set_len(end.at - base).map_err(failed)?;
             file.sync_all().map_err(failed)?;
-            log.add(base, &file);
-            return Ok((base, file, end));
+            return Ok(new(base, file, end));
         }
     }
     // No position is given twice: what was lost at the end is left out.
-    let base = end.at;
-    let file = Arc::new(segment::create(folder, base)?);
-    log.add(base, &file);
+    let (base, file) = (end.at, segment::create(folder, end.at)?);
     let at = base + segment::HEADER;
-    Ok((base, file, End { at, ..end }))
+    Ok(new(base, file, End { at, ..end }))
 }
 
 /// On the way through the segments.
 struct Walk<'w, 'v> {
-    log: &'w Arc<Log>,
+    log: &'w Log,
     /// Behind the last that was shown.
     end: End,
     visit: Visit<'v>,
@@ -163,7 +159,7 @@ impl Walk<'_, '_> {
     fn show_frame(&mut self, at: u64, frame: &Frame<'_>) -> Result<(), StoreError> {
         let length = frame.record.len() as u32;
         let seen = Seen::Record(Place { at, length }, frame.record);
-        (self.visit)(self.log, &seen, self.end)
+        (self.visit)(&seen, self.end)
     }
 
     /// Shows what is whole of a batch that is not, and what is broken in it, up to the next whole record; tells how
@@ -188,7 +184,7 @@ impl Walk<'_, '_> {
         let at = self.end.at;
         self.end.at += (length - broken) as u64;
         self.log.lose(at..self.end.at);
-        (self.visit)(self.log, &Seen::Broken(at, &rest[broken..length]), self.end)?;
+        (self.visit)(&Seen::Broken(at, &rest[broken..length]), self.end)?;
         Ok(Some(length))
     }
 }

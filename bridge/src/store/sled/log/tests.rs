@@ -23,7 +23,8 @@ struct Opened {
 /// Opens the log, and tells the records after `from`.
 fn open(folder: &Path, from: End) -> Opened {
     let (mut records, mut places, mut broken) = (Vec::new(), Vec::new(), Vec::new());
-    let mut visit = |log: &Arc<Log>, seen: &Seen<'_>, _: End| {
+    let log = super::open(folder, from).unwrap();
+    let mut visit = |seen: &Seen<'_>, _: End| {
         match *seen {
             Seen::Record(place, record) => {
                 assert_eq!(log.read(place).unwrap(), record);
@@ -34,7 +35,8 @@ fn open(folder: &Path, from: End) -> Opened {
         }
         Ok(())
     };
-    let (log, writer) = replay(folder, from, &mut visit).unwrap();
+    let end = walk(&log, from, &mut visit).unwrap();
+    let writer = writer(&log, end).unwrap();
     Opened {
         records,
         places,
@@ -281,9 +283,70 @@ fn a_newer_log_is_left_alone() {
     let mut bytes = fs::read(&path).unwrap();
     bytes[7] = 99;
     fs::write(&path, bytes).unwrap();
-    let error = replay(folder.path(), End::default(), &mut |_, _, _| Ok(())).unwrap_err();
+    let error = super::open(folder.path(), End::default())
+        .and_then(|log| walk(&log, End::default(), &mut |_, _| Ok(())))
+        .unwrap_err();
     assert!(
         matches!(error, StoreError::Newer { found: 99, .. }),
         "{error}"
     );
+}
+
+/// How many bytes may still be written; what is written when there are none fails as on a full disk.
+#[derive(Clone, Debug)]
+pub(in crate::store::sled) struct Faults(std::sync::Arc<std::sync::atomic::AtomicI64>);
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self(std::sync::Arc::new(i64::MAX.into()))
+    }
+}
+
+/// Reads that do not come back for as long as a test wants, as those of a disk that hangs.
+#[derive(Clone, Debug, Default)]
+pub(in crate::store::sled) struct Hanging(
+    std::sync::Arc<(std::sync::Mutex<(bool, usize)>, std::sync::Condvar)>,
+);
+
+impl Hanging {
+    /// From now on reads hang, or no more.
+    pub(in crate::store::sled) fn set(&self, hangs: bool) {
+        self.0.0.lock().unwrap().0 = hangs;
+        self.0.1.notify_all();
+    }
+
+    /// How many do.
+    pub(in crate::store::sled) fn count(&self) -> usize {
+        self.0.0.lock().unwrap().1
+    }
+
+    /// Fails the test if its own thread reads from the hanging disk.
+    pub(in crate::store::sled) fn pass(&self) {
+        const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(20);
+        let mut state = self.0.0.lock().unwrap();
+        state.1 += 1;
+        let hangs = |state: &mut (bool, usize)| state.0;
+        let (mut state, waited) = self.0.1.wait_timeout_while(state, TOO_LONG, hangs).unwrap();
+        state.1 -= 1;
+        assert!(!waited.timed_out(), "nobody let the read go on");
+    }
+}
+
+impl Faults {
+    /// From now on so many bytes fit.
+    pub(in crate::store::sled) fn room(&self, bytes: i64) {
+        self.0.store(bytes, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    pub(super) fn write(&self, bytes: usize) -> std::io::Result<()> {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let left = self.0.fetch_sub(bytes, std::sync::atomic::Ordering::SeqCst) - bytes;
+        match left < 0 {
+            true => {
+                self.room(0);
+                Err(std::io::ErrorKind::StorageFull.into())
+            }
+            false => Ok(()),
+        }
+    }
 }

@@ -169,7 +169,7 @@ impl Writer {
 
     /// Where tests make writing fail.
     #[cfg(test)]
-    pub(in crate::store::sled) fn faults(&self) -> super::disk::Faults {
+    pub(in crate::store::sled) fn faults(&self) -> super::Faults {
         self.disk.faults()
     }
 }

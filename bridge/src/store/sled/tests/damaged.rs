@@ -27,7 +27,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn restore(folder: &Path, files: &[(PathBuf, Vec<u8>)]) {
-    for name in ["parts", "parts-2", "log"] {
+    for name in ["lists", "lists-2", "log"] {
         let _ = fs::remove_dir_all(folder.join(name));
     }
     for (path, bytes) in files {
@@ -79,7 +79,7 @@ async fn serves(store: &SledStore, what: &str) -> BTreeSet<String> {
         query.page_token = page.next;
     }
     assert_eq!(listed + damaged.len(), TASKS as usize, "{what}");
-    store.open_tasks("", 1_000).await.unwrap();
+    store.open_turns("", 1_000).await.unwrap();
     store.records(&alice, "k", "s").await.unwrap();
     damaged
 }
@@ -173,7 +173,7 @@ async fn a_damaged_task_without_an_index_costs_no_other() {
         let at = 16 + lot as usize % (written - 2_000);
         changed[at] ^= 1 << (lot % 8);
         fs::write(&log, changed).unwrap();
-        fs::remove_dir_all(folder.join("parts")).unwrap();
+        fs::remove_dir_all(folder.join("lists")).unwrap();
         let store = backend.try_open().unwrap();
         // Of a task whose first record was hit nothing is left.
         let (damaged, missing) = damaged(&store, &format!("at {at}")).await;
@@ -181,7 +181,7 @@ async fn a_damaged_task_without_an_index_costs_no_other() {
         assert!(damaged <= 1, "at {at}: {damaged}");
         hit += damaged;
         assert!(!store.check().unwrap().lost.is_empty(), "at {at}");
-        store.open_tasks("", 1_000).await.unwrap();
+        store.open_turns("", 1_000).await.unwrap();
     }
     assert!(hit > 12, "{hit} were noticed");
 }
