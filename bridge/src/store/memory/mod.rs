@@ -74,14 +74,13 @@ impl Store for MemoryStore {
         let written = Written::of(&append)?;
         let bytes = weigh(&written.json);
         let head = self.lock().append(caller, &append, written)?;
-        let events: Vec<Stored> = append.into_stored().collect();
-        let shared = match self.feed.wants_events(&head.task) {
-            true => events.as_slice().into(),
+        let events = match self.feed.wants_events(&head.task) {
+            true => append.clone().into_stored().collect(),
             false => Arc::default(),
         };
         // First the cache: those who are told read the task at once.
-        self.cache.advance(&head, events, bytes);
-        self.feed.publish_events(&head, &shared);
+        self.cache.advance(&head, append, bytes);
+        self.feed.publish_events(&head, &events);
         Ok(head)
     }
 

@@ -29,7 +29,7 @@ use std::{
     ops::Bound,
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard},
     thread::JoinHandle,
 };
 
@@ -101,28 +101,29 @@ enum Phase {
 /// The index that is in use, shared by all who read it and the one who writes it, and the thread that writes its parts.
 /// When it has failed, another takes its place.
 #[derive(Clone, Debug)]
-pub(super) struct Current(Arc<RwLock<(Arc<Index>, Option<JoinHandle<()>>)>>);
+pub(super) struct Current(Arc<RwLock<InUse>>);
+
+#[derive(Debug)]
+struct InUse {
+    index: Arc<Index>,
+    thread: Option<JoinHandle<()>>,
+}
 
 impl Current {
     pub(super) fn new(index: Index) -> Result<Self, StoreError> {
         let index = Arc::new(index);
         let thread = Some(start(&index)?);
-        Ok(Self(Arc::new(RwLock::new((index, thread)))))
+        Ok(Self(Arc::new(RwLock::new(InUse { index, thread }))))
     }
 
     pub(super) fn now(&self) -> Arc<Index> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).0)
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).index)
     }
 
-    /// Waits until the thread has ended; nothing is written afterwards.
+    /// Waits until everything is written; nothing is written afterwards.
     pub(super) fn close(&self) {
         self.now().turn(Phase::Closed);
-        let thread = self
-            .0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .1
-            .take();
+        let thread = self.lock().thread.take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the thread of the store's index has panicked");
         }
@@ -131,9 +132,12 @@ impl Current {
     /// Puts another in its place, which is used nowhere else.
     pub(super) fn replace(&self, other: &Self) {
         self.close();
-        let mut other = other.0.write().unwrap_or_else(PoisonError::into_inner);
-        let (index, thread) = (Arc::clone(&other.0), other.1.take());
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = (index, thread);
+        let (index, thread) = (other.now(), other.lock().thread.take());
+        *self.lock() = InUse { index, thread };
+    }
+
+    fn lock(&self) -> RwLockWriteGuard<'_, InUse> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -186,7 +186,8 @@ impl Part {
             }
             meta.note(entry);
             if block.is_empty() {
-                (meta.first.push(entry.to_vec()), last = &[]);
+                meta.first.push(entry.to_vec());
+                last = &[];
             }
             let common = last
                 .iter()
