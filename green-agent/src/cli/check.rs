@@ -6,10 +6,10 @@ use super::{Agents, Paths, complain};
 use crate::{
     install,
     scenario::{
-        files::Found,
+        files::ScenarioFile,
         model::Scenario,
         parse,
-        supplied::{self, Supplied},
+        supplied::{self, AgentOverrides},
     },
 };
 use bridge_program::{Exit, errln, outln};
@@ -44,7 +44,7 @@ impl Check {
 
 /// Returns whether a file is as it should be. A scenario whose sidecar says that it cannot be read is correct
 /// if it cannot.
-fn check(found: &Found, supplied: &Supplied) -> bool {
+fn check(found: &ScenarioFile, supplied: &AgentOverrides) -> bool {
     let must_fail = found
         .sidecar
         .as_ref()
@@ -68,7 +68,7 @@ fn check(found: &Found, supplied: &Supplied) -> bool {
 
 /// Applies `--agent`, `--overlay` and the container engine, and notes agents that still have no way to be
 /// started. Such a file is correct: some scenarios leave that to the command line.
-fn is_complete(found: &Found, mut scenario: Scenario, supplied: &Supplied) -> bool {
+fn is_complete(found: &ScenarioFile, mut scenario: Scenario, supplied: &AgentOverrides) -> bool {
     let path = found.path.display();
     if let Err(error) = supplied.apply(&mut scenario) {
         complain(&format!("{path}: {error}"));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Paths;
 use crate::{
     scenario::{
-        files::Found,
+        files::ScenarioFile,
         model::{Evaluator, Green, Requirement, Scenario},
         parse,
     },
@@ -33,7 +33,7 @@ pub(super) fn execute(paths: &Paths) -> Exit {
     Exit::Passed
 }
 
-fn row(found: &Found) -> [String; 4] {
+fn row(found: &ScenarioFile) -> [String; 4] {
     match parse::read(&found.path) {
         Ok(scenario) => [
             found.name.clone(),

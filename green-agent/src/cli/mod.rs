@@ -19,8 +19,8 @@ use clap::{Args, Parser, Subcommand};
 use tracing::Level;
 
 use crate::scenario::{
-    files::{CollectError, Found, collect},
-    supplied::{Supplied, SuppliedError},
+    files::{CollectError, ScenarioFile, collect},
+    supplied::{AgentOverrides, AgentOverridesError},
 };
 
 /// Runs scenario files: starts the agents that a file names, lets an evaluator assess them over A2A, records
@@ -91,12 +91,14 @@ struct Agents {
 
 impl Agents {
     /// Reads the flags; if they are wrong, prints why and returns the exit code.
-    fn supplied(&self) -> Result<Supplied, Exit> {
-        Supplied::new(self.overlay.as_deref(), &self.agents).map_err(|error| {
+    fn supplied(&self) -> Result<AgentOverrides, Exit> {
+        AgentOverrides::new(self.overlay.as_deref(), &self.agents).map_err(|error| {
             complain(&error);
             match error {
-                SuppliedError::Overlay(_) => Exit::Unreadable,
-                SuppliedError::Flag { .. } | SuppliedError::NoSuchRole { .. } => Exit::Usage,
+                AgentOverridesError::Overlay(_) => Exit::Unreadable,
+                AgentOverridesError::Flag { .. } | AgentOverridesError::NoSuchRole { .. } => {
+                    Exit::Usage
+                }
             }
         })
     }
@@ -122,7 +124,7 @@ pub fn main() -> ExitCode {
 
 impl Paths {
     /// Finds the scenarios of these paths; if there are none, prints why and returns the exit code.
-    fn collect(&self) -> Result<Vec<Found>, Exit> {
+    fn collect(&self) -> Result<Vec<ScenarioFile>, Exit> {
         collect(&self.paths, self.filter.as_deref()).map_err(|error| {
             let exit = match error {
                 CollectError::Sidecar(_) => Exit::Unreadable,

@@ -10,7 +10,7 @@ use crate::{
     participant::{Keeper, ports::PortPool},
     report::{json, terminal::Terminal},
     run::{self, RunOptions, RunReport},
-    scenario::{files::Found, parse, supplied::Supplied},
+    scenario::{files::ScenarioFile, parse, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
 use bridge_program::Exit;
@@ -117,7 +117,7 @@ impl Run {
         })
     }
 
-    async fn run(&self, found: &[Found]) -> std::io::Result<Exit> {
+    async fn run(&self, found: &[ScenarioFile]) -> std::io::Result<Exit> {
         let terminal = Arc::new(Terminal::default());
         let supplied = match self.agents.supplied() {
             Ok(supplied) => supplied,
@@ -138,7 +138,11 @@ impl Run {
         Ok(exit)
     }
 
-    fn options(&self, supplied: Supplied, terminal: Arc<Terminal>) -> std::io::Result<RunOptions> {
+    fn options(
+        &self,
+        supplied: AgentOverrides,
+        terminal: Arc<Terminal>,
+    ) -> std::io::Result<RunOptions> {
         let working_dir = std::env::current_dir()?;
         let keeper = Keeper::current_exe()?;
         let cache = self.cache.clone().or_else(install::default_cache);
@@ -185,7 +189,7 @@ fn stamp() -> String {
     format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id())
 }
 
-async fn serve(found: &[Found], options: &RunOptions) -> Exit {
+async fn serve(found: &[ScenarioFile], options: &RunOptions) -> Exit {
     let [one] = found else {
         complain(&format!(
             "--serve-only takes one scenario, found {}",

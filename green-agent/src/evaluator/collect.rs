@@ -1,4 +1,4 @@
-//! Collects what an agent says about one task.
+//! Collects what an agent sends about one task.
 
 use bridge_client::{Client, ClientError, EventStream};
 use bridge_protocol::{
@@ -12,10 +12,10 @@ use futures_util::StreamExt as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{custom::Verdict, metrics, served::RESULT};
+use super::{custom::Verdict, evaluator_agent::RESULT, metrics};
 use crate::{assessment::Assessment, expect::results, transcript::wire::state_word};
 
-/// A task as far as it was heard of, or the message that came in its place.
+/// The known state of one task, or the message that the agent sent instead of a task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Collected {
     pub(super) task: Option<Task>,
@@ -24,7 +24,7 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    /// Takes one more item; returns what it says to a person, if anything.
+    /// Applies one stream item; returns its text for people, if it has any.
     pub(super) fn take(&mut self, item: StreamResponse) -> Option<String> {
         if let StreamResponse::Message(message) = item {
             let text = message.text();
@@ -33,13 +33,13 @@ impl Collected {
         }
         match &mut self.task {
             Some(task) => task.apply(item),
-            // An agent that begins its stream in the middle of things is understood all the same.
+            // Accepts a stream that does not begin with the task.
             none => *none = Task::begun_by(item),
         }
         self.note_status()
     }
 
-    /// A status is noted once, however often it is repeated.
+    /// Records the status, once, even if the agent repeats it; returns its text.
     fn note_status(&mut self) -> Option<String> {
         let status = &self.task.as_ref()?.status;
         if self.statuses.last() == Some(status) {
@@ -53,7 +53,7 @@ impl Collected {
             .filter(|text| !text.is_empty())
     }
 
-    /// Whether nothing more will come unless somebody says something.
+    /// Returns whether nothing more comes until the agent gets another message.
     pub(super) fn is_settled(&self) -> bool {
         let settled = |state: &TaskState| state.is_terminal() || state.is_interrupted();
         self.message.is_some()
@@ -63,8 +63,8 @@ impl Collected {
                 .is_some_and(|task| settled(&task.status.state))
     }
 
-    /// Says something and takes what comes of it until that is settled, from a stream or else from one answer.
-    /// `heard` is told of each item what it leaves and what it says to a person.
+    /// Sends a message and applies the reply, streamed or not, until the task is settled. Calls `heard` after
+    /// each item with the new state and the item's text for people.
     pub(super) async fn say(
         &mut self,
         client: &Client,
@@ -83,7 +83,7 @@ impl Collected {
         self.settle(client, heard).await
     }
 
-    /// Asks for the task until it is settled. The runner's limits end it if it never is.
+    /// Polls the task until it is settled. There is no limit here; the runner's limits apply.
     pub(super) async fn settle(
         &mut self,
         client: &Client,
@@ -110,7 +110,7 @@ impl Collected {
         Ok(())
     }
 
-    /// The state it ended in, in the words of A2A 0.3; `message` for a bare message.
+    /// Returns the last state by its A2A 0.3 name; `message` if there is a message and no task.
     pub(super) fn state(&self) -> String {
         match (&self.message, &self.task) {
             (Some(_), _) => "message".to_owned(),
@@ -119,7 +119,7 @@ impl Collected {
         }
     }
 
-    /// All that was said in it, once: the status, the artifacts, or the message.
+    /// Returns all text of the task, without repetitions: the status, the artifacts, or the message.
     pub(super) fn text(&self) -> String {
         let message = self.message.as_ref().map(Message::text);
         let task = self.task.iter().flat_map(|task| {
@@ -135,7 +135,7 @@ impl Collected {
             .join("\n")
     }
 
-    /// What it means as an assessment. A bare message stands for a task that completed with it.
+    /// Returns the assessment that this amounts to. A message without a task counts as a completed task.
     pub(super) fn into_assessment(self) -> Assessment {
         let state = match self.message {
             Some(_) => state_word(TaskState::Completed.as_str()),
@@ -151,7 +151,7 @@ impl Collected {
     }
 }
 
-/// What an evaluator in this process found, as if it had said so over A2A.
+/// Returns the assessment by an evaluator of this process, in the form that it would have over A2A.
 pub(super) fn assessment_of(mut statuses: Vec<TaskStatus>, verdict: Verdict) -> Assessment {
     let state = match verdict.failure {
         None => TaskState::Completed,
@@ -177,7 +177,7 @@ pub(super) fn assessment_of(mut statuses: Vec<TaskStatus>, verdict: Verdict) -> 
 }
 
 fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) -> Assessment {
-    // What a bridge's bot said in the end is its answer, and no result.
+    // The final text of a bot behind the bridge is an artifact too, but it is an answer and no result.
     let said = |one: &&Artifact| answer::message_id(one).is_none();
     let results = results(&to_json(artifacts.iter().filter(said)));
     Assessment {
@@ -189,7 +189,7 @@ fn assessment(state: String, statuses: &[TaskStatus], artifacts: &[Artifact]) ->
     }
 }
 
-/// Protocol objects have string keys and finite numbers, so writing them cannot fail.
+/// Writes protocol objects as JSON. They have string keys and finite numbers, so this cannot fail.
 fn to_json(objects: impl IntoIterator<Item = impl Serialize>) -> Vec<Value> {
     objects
         .into_iter()

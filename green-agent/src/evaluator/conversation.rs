@@ -1,4 +1,4 @@
-//! The built-in evaluator `conversation`: says scripted turns and checks what follows each.
+//! The built-in evaluator `conversation`: sends scripted turns and checks the answer to each.
 
 use std::{collections::BTreeMap, pin::pin};
 
@@ -19,10 +19,10 @@ use crate::{
     scenario::model::{ProtocolBinding, ProtocolVersion, Turn},
 };
 
-/// How long the stream of a canceled task may go on.
+/// The longest that the stream of a canceled task is read on.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
 
-/// Says the turns in order and stops at the first that goes wrong: what follows would mean nothing.
+/// Sends the turns in order and stops at the first that fails, because later turns depend on it.
 pub(super) async fn assess(
     evaluation: &Evaluation<'_>,
     turns: &[Turn],
@@ -46,7 +46,7 @@ pub(super) async fn assess(
     Ok(assessment(turns.len(), passed, &states, wrong))
 }
 
-/// What is wrong with the answer to a turn.
+/// Returns what is wrong with the answer to a turn.
 fn judge(number: usize, turn: &Turn, talk: &Collected) -> Option<String> {
     let place = format!("turn {number} (line {})", turn.line);
     let state = talk.state();
@@ -86,7 +86,7 @@ fn assessment(turns: usize, passed: usize, states: &[String], wrong: Option<Stri
     }
 }
 
-/// Carries one turn out; `talk` becomes what the agent made of it.
+/// Carries out one turn; stores the agent's answer in `talk`.
 async fn say(
     evaluation: &Evaluation<'_>,
     turn: &Turn,
@@ -152,8 +152,8 @@ async fn pause(turn: &Turn) {
     }
 }
 
-/// Begins the turn as a stream, waits until the task is known (and `after` has passed), cancels it,
-/// and reads the stream on to its end.
+/// Sends the turn as a stream, waits until the task is known and `after` has passed, cancels the task, and
+/// reads the stream to its end.
 async fn cancel_midway(
     client: &Client,
     turn: &Turn,
@@ -179,13 +179,13 @@ async fn cancel_midway(
         let canceled = cancel(client, talk).await;
         (canceled, Instant::now())
     };
-    // The stream is listened to meanwhile, so that the agent is never kept waiting for its reader.
+    // Reads the stream while it waits, so that the agent is never blocked by a slow reader.
     let (mut listening, mut canceling) = (pin!(listening), pin!(canceling));
     let (canceled, at) = tokio::select! {
         canceled = &mut canceling => canceled,
         () = &mut listening => return canceling.await.0,
     };
-    // Not every agent ends the stream of a task that was canceled.
+    // Some agents do not end the stream of a canceled task.
     let _ = timeout_at(at + LAST_EVENTS, listening).await;
     canceled
 }
@@ -200,10 +200,10 @@ async fn cancel(client: &Client, talk: &mut Collected) -> Result<(), ClientError
     Ok(())
 }
 
-/// The message of a turn. It goes on with the role's last task while that is open, and else begins a
-/// new task in the same context; a `fresh` turn begins a new context too.
+/// Returns the message of a turn. It continues the role's last task while that is open; otherwise it begins a
+/// new task in the same context. A `fresh` turn begins a new context too.
 fn request(turn: &Turn, talk: &Collected) -> SendMessageRequest {
-    // The scenario's parser has read the parts already, so none is lost here.
+    // The scenario's parser has checked the parts, so none is dropped here.
     let parts = turn
         .parts
         .iter()

@@ -1,4 +1,4 @@
-//! An evaluator of one's own: what it is asked, and what it answers.
+//! The trait for an evaluator of one's own, with its results and errors.
 
 use async_trait::async_trait;
 use bridge::executor::EmitError;
@@ -8,19 +8,20 @@ use serde_json::Value;
 
 use super::{reporter::Reporter, request::AssessmentRequest};
 
-/// Who evaluates. [`agent`](super::agent()) makes a green agent of it, which speaks A2A with runners such
-/// as AgentBeats' and with participants that come by themselves.
+/// An evaluator of agents. [`agent`](super::agent()) makes a green agent of it, which speaks A2A with runners
+/// such as AgentBeats' and with participants that ask for an evaluation themselves.
 ///
-/// Each method is called once for each task, in parallel for several; its future is dropped when the task
-/// is canceled.
+/// Each method is called once for each task, in parallel for several tasks; its future is dropped when the
+/// task is canceled.
 #[async_trait]
 pub trait Evaluator: Send + Sync + 'static {
-    /// Says what it evaluates. What comes in has the agent's name and a default for everything else.
+    /// Describes the evaluator on its agent card. The given card has the agent's name and defaults for
+    /// everything else.
     fn card(&self, card: AgentCard) -> AgentCard {
         card
     }
 
-    /// Assesses the participants that a request names, as AgentBeats' runner asks it.
+    /// Assesses the participants that a request names, as AgentBeats' runner sends it.
     ///
     /// # Errors
     /// If there is nothing that could be called a result.
@@ -30,10 +31,10 @@ pub trait Evaluator: Send + Sync + 'static {
         reporter: &Reporter,
     ) -> Result<Verdict, AssessError>;
 
-    /// Evaluates the one who says this, such as a participant's "ready for evaluation".
+    /// Evaluates the sender of this message, such as a participant's "ready for evaluation".
     ///
     /// # Errors
-    /// As for [`Evaluator::assess`]; an evaluator that only assesses others refuses.
+    /// As for [`Evaluator::assess`]. An evaluator that only assesses others rejects the message.
     async fn welcome(
         &self,
         message: &Message,
@@ -47,18 +48,18 @@ pub trait Evaluator: Send + Sync + 'static {
     }
 }
 
-/// What an evaluation came to.
+/// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The data of the artifact `Result`. Numbers and truth values at its top become metrics.
     pub result: Value,
-    /// Why the evaluation counts as failed, if it does. A participant that did badly, but did what it was
-    /// asked to, has a low score and no failure.
+    /// The reason why the evaluation counts as failed, if it does. A participant that did what it was asked
+    /// to, but badly, has a low score and no failure.
     pub failure: Option<String>,
 }
 
 impl Verdict {
-    /// An evaluation that was carried out, with this result.
+    /// Returns the verdict of an evaluation that was carried out, with this result.
     pub fn new(result: Value) -> Self {
         Self {
             result,
@@ -67,40 +68,41 @@ impl Verdict {
     }
 }
 
-/// Why an evaluation has no result.
+/// The reason why an evaluation has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum AssessError {
-    /// It was asked for in a way that it cannot be carried out; says what was expected.
+    /// The request cannot be carried out; the text says what was expected.
     #[error("{0}")]
     Rejected(String),
-    /// It could not be carried out.
+    /// The evaluation could not be carried out.
     #[error("{0}")]
     Failed(String),
-    /// A participant could not be spoken to.
+    /// Communication with a participant failed.
     #[error("{role}: {source}")]
     Participant {
-        /// Whose fault it is.
+        /// The participant's role.
         role: String,
-        /// What happened.
+        /// The cause.
         #[source]
         source: Box<ClientError>,
     },
-    /// Somebody else whom it needs, such as a registry, could not be reached; says who and why.
+    /// Another server that the evaluator needs, such as a registry, could not be reached; the text says which
+    /// and why.
     #[error("{0}")]
     OutOfReach(String),
-    /// The environment broke; says how. The participant is not at fault.
+    /// The environment broke; the text says how. The participant is not at fault.
     #[error("{0}")]
     Environment(String),
-    /// The participant's language model could not be asked; says why.
+    /// The participant's language model could not be used; the text says why.
     #[error("{0}")]
     Model(String),
-    /// Whoever asked for it is gone, or has canceled it.
+    /// The task has ended or was canceled, so nothing more can be sent.
     #[error("nobody hears it any more: {0}")]
-    Unheard(#[source] Box<EmitError>),
+    Abandoned(#[source] Box<EmitError>),
 }
 
 impl From<EmitError> for AssessError {
     fn from(error: EmitError) -> Self {
-        Self::Unheard(Box::new(error))
+        Self::Abandoned(Box::new(error))
     }
 }

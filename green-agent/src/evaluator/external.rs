@@ -1,4 +1,4 @@
-//! A Green agent somewhere: it is sent AgentBeats' assessment request and listened to.
+//! Calls a green agent: sends it AgentBeats' assessment request and reads its task to the end.
 
 use bridge_client::{Client, ClientError, Options};
 use bridge_protocol::a2a::{Message, Role, SendMessageRequest};
@@ -38,7 +38,8 @@ async fn ask(
     Ok(collected)
 }
 
-/// The request as every AgentBeats green agent knows it: one text part that holds JSON.
+/// Returns the request in the form that every AgentBeats green agent understands: one text part that holds
+/// JSON.
 fn request(evaluation: &Evaluation<'_>) -> SendMessageRequest {
     let request = evaluation.request(evaluation.config.clone());
     #[expect(

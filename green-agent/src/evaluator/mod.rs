@@ -1,23 +1,23 @@
-//! Evaluators: the built-in ones, Green agents that are called over A2A, and those of other crates.
+//! Evaluators: the built-in ones, green agents that are called over A2A, and those of other crates.
 //!
-//! - [`Evaluation`]: what the runner has carried out, whoever does it
-//! - [`Evaluator`]: the trait, for whoever writes one; [`agent()`] serves it over A2A
-//! - [`AssessmentRequest`], [`Reporter`], [`Verdict`]: what it is asked, how it speaks, what it answers
-//! - [`episode`]: the one that has participants work in an environment
-//! - [`pipeline`]: the one that has agents, found by skill, work one after the other
-//! - `conversation`, `external`, `recorded`: scripted turns; a Green agent that is called; one that was only
-//!   listened to
+//! - [`Evaluation`]: what the runner has an evaluator do, whichever it is
+//! - [`Evaluator`]: the trait for an evaluator of one's own; [`agent()`] serves it over A2A
+//! - [`AssessmentRequest`], [`Reporter`], [`Verdict`]: its request, its output while it works, its result
+//! - [`episode`]: has participants work in an environment
+//! - [`pipeline`]: has agents, found by skill, work one after the other
+//! - `conversation`: sends scripted turns; `external`: calls a green agent; `recorded`: reads the evaluation
+//!   that a participant asked for itself
 
 mod collect;
 mod conversation;
 mod custom;
 pub mod episode;
+mod evaluator_agent;
 mod external;
 pub mod pipeline;
 mod recorded;
 mod reporter;
 mod request;
-mod served;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -25,12 +25,12 @@ use bridge_client::{ClientError, Limits};
 use serde_json::{Map, Value};
 use url::Url;
 
-/// For implementations of [`Evaluator`].
+/// Re-exported for implementations of [`Evaluator`].
 pub use async_trait::async_trait;
 pub use custom::{AssessError, Evaluator, Verdict};
+pub use evaluator_agent::agent;
 pub use reporter::Reporter;
 pub use request::AssessmentRequest;
-pub use served::agent;
 
 use self::{
     collect::assessment_of,
@@ -43,18 +43,18 @@ use crate::{
     transcript::Entry,
 };
 
-/// What an evaluation is about, and the addresses to use for it: the recorder's.
+/// The inputs of an evaluation. All addresses in it are the recorder's.
 #[derive(Clone, Debug)]
 pub struct Evaluation<'a> {
-    /// Who evaluates.
+    /// The evaluator that the scenario names.
     pub green: &'a Green,
-    /// The evaluator of an episode, where that is who evaluates.
+    /// The evaluator of an episode, if the scenario has one.
     pub episode: Option<Arc<EpisodeEvaluator>>,
-    /// Where the green agent is, unless it is a built-in evaluator that nobody calls.
+    /// The address of the green agent; `None` for a built-in evaluator that is not called.
     pub green_url: Option<Url>,
-    /// Where the participants are, by role, in the scenario's order.
+    /// The addresses of the participants, by role, in the scenario's order.
     pub participants: Vec<(String, Url)>,
-    /// What a pipeline's agents are shown.
+    /// The credentials that a pipeline's agents are sent.
     pub keyring: &'a Keyring,
     /// The scenario's `[config]`.
     pub config: &'a Map<String, Value>,
@@ -62,54 +62,54 @@ pub struct Evaluation<'a> {
     pub limit: Duration,
 }
 
-/// Why an evaluation came to no assessment.
+/// The reason why there is no assessment.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluationError {
-    /// The green agent could not be spoken to, or does not speak A2A.
+    /// The green agent could not be reached, or does not speak A2A.
     #[error("green: {0}")]
     Green(#[source] ClientError),
-    /// A participant could not be spoken to by the built-in evaluator.
+    /// The built-in evaluator could not communicate with a participant.
     #[error("{role}: {source}")]
     Participant {
-        /// Whose fault it is.
+        /// The participant's role.
         role: String,
-        /// What happened.
+        /// The cause.
         #[source]
         source: ClientError,
     },
     /// A participant that calls the green agent did not ask it for an evaluation.
     #[error("{role} asked for no evaluation: {how}")]
     NotAsked {
-        /// Whose fault it is.
+        /// The participant's role.
         role: String,
-        /// How it ended.
+        /// How the participant ended.
         how: String,
     },
-    /// Somebody whom the built-in evaluator needs, such as a registry, could not be reached.
+    /// A server that the built-in evaluator needs, such as a registry, could not be reached.
     #[error("{0}")]
     OutOfReach(String),
     /// The environment broke.
     #[error("the environment broke: {0}")]
     Environment(String),
-    /// A participant's language model could not be asked.
+    /// A participant's language model could not be used.
     #[error("{0}")]
     Model(String),
     /// The built-in evaluator could not do its work.
     #[error("the evaluator could not do its work: {0}")]
     Evaluator(String),
-    /// A role that the scenario does not have; parsing rules it out.
+    /// A role that the scenario does not have. The scenario's parser excludes this.
     #[error("there is no participant {0:?}")]
     NoSuchRole(String),
 }
 
-/// Hears what the evaluator says while it works.
+/// Receives each text that the evaluator sends while it works.
 pub type Listener = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Evaluation<'_> {
-    /// Evaluates.
+    /// Runs the evaluation.
     ///
     /// # Errors
-    /// If there is no assessment; a failed or rejected evaluation is one.
+    /// If there is no assessment. A failed or rejected evaluation has one.
     pub async fn assess(&self, listener: &Listener) -> Result<Assessment, EvaluationError> {
         match (self.green, &self.green_url, &self.episode) {
             (Green::Builtin(model::Evaluator::Conversation(turns)), _, _) => {
@@ -154,16 +154,16 @@ impl Evaluation<'_> {
             Err(
                 error @ (AssessError::Rejected(_)
                 | AssessError::Failed(_)
-                | AssessError::Unheard(_)),
+                | AssessError::Abandoned(_)),
             ) => Err(EvaluationError::Evaluator(error.to_string())),
         }
     }
 
-    /// What was heard of an evaluation that the participant in this role asked for itself; `how` it ended.
-    /// If the evaluation goes on without it, its end is waited for.
+    /// Returns the assessment of an evaluation that the participant in this role asked for itself; `how` says
+    /// how the participant ended. If the evaluation goes on without the participant, waits for its end.
     ///
     /// # Errors
-    /// If it asked for none, or the green agent does not say what came of it.
+    /// If the participant asked for none, or the green agent does not return one.
     pub async fn recorded(
         &self,
         role: &str,
@@ -189,7 +189,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// The metrics of an evaluation: the numbers that results carry at their top, and truth values as 1 and 0.
+/// Returns the metrics in the results: numbers of their top-level members, and booleans as 1 and 0.
 fn metrics(results: &[Value]) -> BTreeMap<String, f64> {
     let members = results.iter().filter_map(Value::as_object).flatten();
     let number = |value: &Value| {

@@ -1,4 +1,4 @@
-//! A Green agent that a participant called itself: what it said stands in the transcript.
+//! Reads the assessment of a green agent that a participant called itself from the transcript.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::{
     transcript::{Entry, Hop, task},
 };
 
-/// How long a green agent may take to notice that its participant is gone.
+/// The longest that a green agent may take to notice that its participant is gone.
 const NOTICED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Reads the evaluation's task from the transcript. If it was still open there, the green agent is asked
-/// how it ends.
+/// Reads the evaluation's task from the transcript. If it was still open there, asks the green agent for its
+/// end.
 pub(super) async fn assess(
     evaluation: &Evaluation<'_>,
     role: &str,
@@ -39,7 +39,7 @@ pub(super) async fn assess(
             let client = Client::connect(url, &options).await?;
             heard.settle(&client, |_, _| ()).await
         };
-        // One that does not notice is heard as far as it spoke: its task is not completed.
+        // If the green agent does not notice, the transcript is all there is: its task is not completed.
         if let Ok(asked) = timeout(NOTICED_WITHIN, asking).await {
             asked.map_err(EvaluationError::Green)?;
         }

@@ -1,4 +1,4 @@
-//! How an evaluator speaks while it works.
+//! Sends an evaluator's messages while it works.
 
 use std::{
     collections::BTreeSet,
@@ -13,26 +13,28 @@ use uuid::Uuid;
 
 use super::{Listener, custom::AssessError};
 
-/// Speaks for one evaluation. What it says are messages of the evaluation's task, where there is one,
-/// and is kept for the assessment. Clones speak in the same task.
+/// Sends messages for one evaluation. They become statuses of the evaluation's task, if there is one, and are
+/// kept for the assessment. Clones report in the same task.
 #[derive(Clone)]
 pub struct Reporter(Arc<Inner>);
 
+/// The state that all clones of a [`Reporter`] share.
 struct Inner {
     task: Option<TaskHandle>,
     listener: Option<Listener>,
     said: Mutex<Vec<TaskStatus>>,
     acknowledged: Mutex<BTreeSet<String>>,
-    let_go: watch::Sender<bool>,
+    /// Becomes true when the turn is to end before the evaluation does.
+    turn_end: watch::Sender<bool>,
 }
 
 impl Reporter {
-    /// Reports in a task: what it says are statuses of the task while it works.
+    /// Returns a reporter whose messages become statuses of the task while it works.
     pub(super) fn in_task(task: TaskHandle) -> Self {
         Self::new(Some(task), None)
     }
 
-    /// A reporter that only the runner hears.
+    /// Returns a reporter whose messages reach the runner only.
     pub(super) fn to(listener: Listener) -> Self {
         Self::new(None, Some(listener))
     }
@@ -43,19 +45,19 @@ impl Reporter {
             listener,
             said: Mutex::default(),
             acknowledged: Mutex::default(),
-            let_go: watch::Sender::default(),
+            turn_end: watch::Sender::default(),
         }))
     }
 
-    /// Says a text.
+    /// Sends a text; returns the message's id.
     ///
     /// # Errors
-    /// If the task has ended; so for everything that is said.
+    /// If the task has ended. The other methods that send fail likewise.
     pub async fn say(&self, text: impl Into<String>) -> Result<String, AssessError> {
         self.send(vec![Part::text(text)]).await
     }
 
-    /// Says these parts in a message of their own, and gives its id.
+    /// Sends these parts in one message; returns its id.
     pub async fn send(&self, parts: Vec<Part>) -> Result<String, AssessError> {
         #[expect(
             clippy::disallowed_methods,
@@ -67,7 +69,7 @@ impl Reporter {
         Ok(id)
     }
 
-    /// Says a message again, with the id that it has: whoever has it already knows it by that.
+    /// Sends a message again with the same id, by which the receiver recognizes it.
     pub async fn repeat(&self, message_id: &str) -> Result<(), AssessError> {
         let said = self.messages().find(|one| one.message_id == message_id);
         match said {
@@ -76,8 +78,8 @@ impl Reporter {
         }
     }
 
-    /// Shows an artifact, whole, under a name that is its id too, while the evaluation goes on. Only a task
-    /// has artifacts: where there is none, the result says everything.
+    /// Publishes a complete artifact while the evaluation goes on; `name` is its id too. Without a task this
+    /// does nothing, and the final result has to contain everything.
     pub async fn show(&self, name: &str, parts: Vec<Part>) -> Result<(), AssessError> {
         let Some(task) = &self.0.task else {
             return Ok(());
@@ -86,30 +88,30 @@ impl Reporter {
         Ok(())
     }
 
-    /// Whether the peer has acknowledged the message of this id.
+    /// Returns whether the peer has acknowledged the message with this id.
     pub fn has_acknowledged(&self, message_id: &str) -> bool {
         lock(&self.0.acknowledged).contains(message_id)
     }
 
-    /// Ends the turn, so that whoever waits for its reply gets what has been said so far. The evaluation
+    /// Ends the turn, so that a caller that waits for the reply gets the messages sent so far. The evaluation
     /// goes on, and its result is added to the task.
     pub fn end_turn(&self) {
-        self.0.let_go.send_replace(true);
+        self.0.turn_end.send_replace(true);
     }
 
-    /// Comes when the turn is to end before the evaluation does.
+    /// Waits until the turn is to end before the evaluation does.
     pub(super) async fn turn_ends(&self) {
-        let mut let_go = self.0.let_go.subscribe();
-        // The sender lives as long as this reporter.
-        let _ = let_go.wait_for(|ended| *ended).await;
+        let mut turn_end = self.0.turn_end.subscribe();
+        // This cannot fail, because the reporter owns the sender.
+        let _ = turn_end.wait_for(|ended| *ended).await;
     }
 
-    /// Takes in what the peer acknowledges.
+    /// Records the ids that the peer acknowledges.
     pub(super) fn acknowledge(&self, ids: Vec<String>) {
         lock(&self.0.acknowledged).extend(ids);
     }
 
-    /// Everything that was said, in order.
+    /// Returns the statuses for all messages sent, in order.
     pub(super) fn said(&self) -> Vec<TaskStatus> {
         self.statuses().clone()
     }

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::{Map, Value};
 use url::Url;
 
-/// Who is to be assessed, and how.
+/// A request to assess participants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AssessmentRequest {
-    /// Where the participants are, by role, in the order in which they were named.
+    /// The addresses of the participants, by role, in the order in which they were named.
     #[serde(serialize_with = "in_order")]
     pub participants: Vec<(String, Url)>,
-    /// What the evaluation is told; an evaluator says itself what may stand here.
+    /// The settings of the evaluation; each evaluator defines which it knows.
     pub config: Map<String, Value>,
 }
 
-/// A request as its JSON has it.
+/// The request's JSON form.
 #[derive(Deserialize)]
 struct RequestJson {
     participants: Map<String, Value>,
@@ -24,11 +24,11 @@ struct RequestJson {
 }
 
 impl AssessmentRequest {
-    /// The request in a message: a text part that is JSON, or a data part. `None` if the message is none,
-    /// which is what anything without `participants` is.
+    /// Reads the request from a message: from a text part that is JSON, or from a data part. Returns `None`
+    /// if the message is no such request, which means that it has no `participants`.
     ///
     /// # Errors
-    /// Says which member is not what was expected.
+    /// If a member is not what was expected; the text says which.
     pub fn read(message: &Message) -> Option<Result<Self, String>> {
         let value = message.parts.iter().find_map(|part| {
             let value = json_of(part)?;
@@ -59,7 +59,7 @@ impl AssessmentRequest {
         })
     }
 
-    /// The request as one text part, which every AgentBeats green agent knows.
+    /// Returns the request as one text part, the form that every AgentBeats green agent understands.
     pub fn part(&self) -> Part {
         Part::text(serde_json::to_string(self).unwrap_or_default())
     }
@@ -73,7 +73,7 @@ fn json_of(part: &Part) -> Option<Value> {
     }
 }
 
-/// Written as an object in the participants' order, which green agents may show to people.
+/// Writes the participants as an object in their order, because green agents may show it to people.
 fn in_order<S: Serializer>(
     participants: &[(String, Url)],
     serializer: S,

@@ -1,28 +1,28 @@
-//! Calls of MCP tools, read from a transcript.
+//! Reads calls of MCP tools from a transcript.
 
 use serde_json::{Value, json};
 
 use crate::transcript::{
     Content, Entry,
-    wire::{self, Ask},
+    wire::{self, RequestKind},
 };
 
-/// One call of a tool.
+/// One tool call.
 pub(super) struct Call {
-    /// `{arguments, result}`, or `{arguments, error}` with the JSON-RPC error, or only `arguments`
-    /// where no answer came.
+    /// `{arguments, result}`, or `{arguments, error}` with the JSON-RPC error, or only `arguments` if there
+    /// was no answer.
     pub(super) value: Value,
     /// The `seq` of the request and of the answer.
     pub(super) at: Vec<u64>,
 }
 
-/// The calls of a tool, in order of their requests.
+/// Returns the calls of a tool, in order of their requests.
 pub(super) fn calls(entries: &[Entry], tool: &str) -> Vec<Call> {
     let requests = entries.iter().filter(|entry| called(entry) == Some(tool));
     requests.map(|request| call(request, entries)).collect()
 }
 
-/// The names of all tools that were called, each once, in order of name.
+/// Returns the names of all tools that were called, without repetitions, sorted.
 pub(super) fn tools(entries: &[Entry]) -> Vec<&str> {
     let mut tools: Vec<&str> = entries.iter().filter_map(called).collect();
     tools.sort_unstable();
@@ -32,11 +32,13 @@ pub(super) fn tools(entries: &[Entry]) -> Vec<&str> {
 
 fn called(entry: &Entry) -> Option<&str> {
     match wire::ask(&entry.content)? {
-        Ask::Mcp {
+        RequestKind::Mcp {
             method: "tools/call",
             params,
         } => params?.get("name")?.as_str(),
-        Ask::Mcp { .. } | Ask::Card | Ask::A2a(_) | Ask::Other => None,
+        RequestKind::Mcp { .. } | RequestKind::Card | RequestKind::A2a(_) | RequestKind::Other => {
+            None
+        }
     }
 }
 
@@ -55,8 +57,8 @@ fn call(request: &Entry, entries: &[Entry]) -> Call {
 
 type Answer<'a> = (&'a Entry, &'static str, &'a Value);
 
-/// The answer with the request's id: in its own exchange, plain or one event among notifications; or
-/// on the stream that the client keeps open beside it, as MCP's older transport has it.
+/// Returns the answer with the request's id: in its own exchange, as a body or as an event among
+/// notifications; or, with MCP's older transport, on the stream that the client keeps open beside it.
 fn answer<'a>(request: &Entry, id: Option<&Value>, entries: &'a [Entry]) -> Option<Answer<'a>> {
     let later = || entries.iter().filter(|entry| entry.seq > request.seq);
     let own = |entry: &&Entry| entry.exchange == request.exchange;

@@ -1,10 +1,10 @@
-//! What an artifact says, as data: for expectations, and for the results file.
+//! Reads the data in artifacts, for expectations and for the results file.
 
 use serde_json::Value;
 
 use crate::{assessment::Assessment, transcript::wire};
 
-/// The results as AgentBeats collects them: every data part, and every text part that parses as JSON,
+/// Returns the results as AgentBeats collects them: every data part, and every text part that parses as JSON,
 /// in the artifacts' order.
 pub fn results(artifacts: &[Value]) -> Vec<Value> {
     let parts = artifacts.iter().flat_map(parts);
@@ -13,14 +13,14 @@ pub fn results(artifacts: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-/// The artifacts of a name; those without a name go by their id.
+/// Returns the artifacts with this name; one without a name is found by its id.
 pub(super) fn named<'a>(assessment: &'a Assessment, name: &str) -> Vec<&'a Value> {
     let is_it = |artifact: &&Value| wire::artifact_name(artifact) == Some(name);
     assessment.artifacts.iter().filter(is_it).collect()
 }
 
-/// The content of an artifact: its data parts, and its text parts that are a JSON object, array or
-/// number; one alone is itself, several are a list. Without any, its text.
+/// Returns the content of an artifact: its data parts, and its text parts that are a JSON object, array or
+/// number. A single one is returned itself, several as a list. If there are none, returns its text.
 pub(super) fn content(artifact: &Value) -> Value {
     let structured = |part: &&Value| {
         data(part)
@@ -31,7 +31,7 @@ pub(super) fn content(artifact: &Value) -> Value {
         .filter_map(|part| structured(&part))
         .collect();
     match values.len() {
-        // Texts are joined without anything between them: streams append them piece by piece.
+        // Texts are joined without a separator, because streams append them in pieces.
         0 => parts(artifact)
             .iter()
             .filter_map(text)

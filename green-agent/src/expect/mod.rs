@@ -1,9 +1,9 @@
-//! Holds a run against what its scenario file expects of it.
+//! Checks the expectations of a scenario file against a finished run.
 //!
-//! A value expectation looks at one thing (`target`), selects values in it (`place`) and holds each
-//! of them against a check (`verdict`); `not` turns the check of each value round. What is not there
-//! fails every check except `exists` and `count`, also those with `not`: a typing error in a path must
-//! not pass. A value of the wrong type fails with and without `not`. A sequence expectation looks for labels in order (`sequence`).
+//! A value expectation reads a target (`target`), selects values in it (`place`) and applies a check to each
+//! of them (`verdict`); `not` negates the check of each value. A missing value fails every check except
+//! `exists` and `count`, even with `not`: a typing error in a path must not pass. A value of the wrong type
+//! fails with and without `not`. A sequence expectation searches for labels in order (`sequence`).
 
 mod calls;
 mod content;
@@ -28,16 +28,16 @@ use crate::{
     transcript::Entry,
 };
 
-/// What expectations are held against: a finished run.
+/// A finished run, against which expectations are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// What the evaluator said.
+    /// The evaluator's assessment.
     pub assessment: &'a Assessment,
     /// The whole transcript, in order of `seq`.
     pub entries: &'a [Entry],
 }
 
-/// The expectations that are not met, in the order of the file.
+/// Returns the expectations that are not met, in the order of the file.
 pub fn check(expectations: &[Expectation], subject: &Subject<'_>) -> Vec<Unmet> {
     let unmet = |expectation: &Expectation| {
         let miss = judge(expectation, subject).err()?;
@@ -52,7 +52,7 @@ pub fn check(expectations: &[Expectation], subject: &Subject<'_>) -> Vec<Unmet> 
     expectations.iter().filter_map(unmet).collect()
 }
 
-/// Why an expectation is not met.
+/// The reason why an expectation is not met.
 struct UnmetReason {
     expected: String,
     actual: String,
@@ -92,7 +92,7 @@ fn judge_value(
     })
 }
 
-/// Holds the selected values against a check; the error is what they are instead.
+/// Applies a check to the selected values; the error describes the actual values.
 fn hold(
     check: &Check,
     nodes: &[Node<'_>],
@@ -114,7 +114,7 @@ fn hold(
     }
 }
 
-/// Holds every value against a check that looks at one value.
+/// Applies a check for single values to each value.
 fn hold_each(check: &Check, nodes: &[Node<'_>], not: bool) -> Result<(), String> {
     let judge = verdict::prepare(check)?;
     let mut failing = Vec::new();

@@ -1,11 +1,11 @@
-//! Where in a value an expectation looks: a JSON pointer, a JSONPath, or the whole of it.
+//! Selects the values in a target: by a JSON pointer, a JSONPath, or the whole of it.
 
 use serde_json::Value;
 
 use super::shown::shown;
 use crate::scenario::expectation::ValuePath;
 
-/// A selected value and where it stands.
+/// A selected value and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
     /// Its JSON pointer from the target's root.
@@ -14,7 +14,7 @@ pub(super) struct Node<'a> {
     pub(super) value: &'a Value,
 }
 
-/// The values that a path selects.
+/// Returns the values that a path selects.
 pub(super) fn select<'a>(value: &'a Value, path: Option<&ValuePath>) -> Vec<Node<'a>> {
     let node = |place: String, value: &'a Value| Node { place, value };
     match path {
@@ -34,7 +34,7 @@ pub(super) fn select<'a>(value: &'a Value, path: Option<&ValuePath>) -> Vec<Node
     }
 }
 
-/// How many there are: the nodes of a JSONPath, else what the value holds; of nothing 0.
+/// Returns the count: the nodes of a JSONPath, otherwise the size of the value; 0 if there is none.
 pub(super) fn count(nodes: &[Node<'_>], path: Option<&ValuePath>) -> Result<usize, String> {
     match path {
         Some(ValuePath::JsonPath(_)) => Ok(nodes.len()),
@@ -53,7 +53,7 @@ fn size(value: &Value) -> Result<usize, String> {
     }
 }
 
-/// Why a path selects nothing, and what there is in its place.
+/// Returns why a path selects nothing, and what is in its place.
 pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> String {
     match path {
         None => format!("{noun} {}", holds(value)),
@@ -65,7 +65,7 @@ pub(super) fn absence(path: Option<&ValuePath>, noun: &str, value: &Value) -> St
     }
 }
 
-/// The deepest place on the way of a pointer that there is.
+/// Returns the longest prefix of a pointer that exists, and its value.
 fn nearest<'a, 'b>(value: &'a Value, pointer: &'b str) -> (&'b str, &'a Value) {
     let ends = pointer.match_indices('/').map(|(end, _)| &pointer[..end]);
     ends.filter_map(|above| Some((above, value.pointer(above)?)))

@@ -1,20 +1,20 @@
-//! Things that must have happened in order, other things between them allowed.
+//! Checks that events happened in order, with other events allowed between them.
 
 use std::collections::BTreeSet;
 
 use super::{UnmetReason, shown::positions};
 use crate::transcript::{
     Entry, Hop,
-    label::{LabeledEvent, happenings},
+    label::{LabeledEvent, labeled_events},
 };
 
-/// Labels that a failure tells.
+/// The most labels that a failure lists.
 const TOLD: usize = 12;
 
-/// Whether the labels happened in their order, on the hop or on any.
+/// Checks that the labels occur in their order, on the given hop or on any.
 ///
-/// One entry can satisfy several labels if it shows several things, such as a task that comes with its
-/// artifacts; one thing satisfies one label only, so that two labels need two calls.
+/// One entry can match several labels if it shows several events, such as a task that comes with its
+/// artifacts. One event matches one label only, so that two labels need two calls.
 pub(super) fn judge(
     wanted: &[String],
     hop: Option<&Hop>,
@@ -50,11 +50,12 @@ pub(super) fn judge(
     })
 }
 
-/// A label that names a tool which the servers of the run do not offer: that it was not called says nothing.
+/// Returns a label that names a tool which no server of the run offers: such an expectation is a mistake,
+/// whether the tool was called or not.
 fn unknown_tool(wanted: &[String], entries: &[&Entry]) -> Option<String> {
     let offered: BTreeSet<&str> = entries.iter().flat_map(|entry| offered(entry)).collect();
     let tools = wanted.iter().filter_map(|label| label.strip_prefix("mcp:"));
-    // Methods of the protocol have a slash, but for two.
+    // The protocol's own methods contain a slash, with two exceptions.
     let mut tools = tools.filter(|name| {
         !name.contains(['*', '/', ':']) && !["initialize", "ping", "submit"].contains(name)
     });
@@ -66,7 +67,7 @@ fn unknown_tool(wanted: &[String], entries: &[&Entry]) -> Option<String> {
     ))
 }
 
-/// The tools that an MCP server lists in this entry.
+/// Returns the tools that an MCP server lists in this entry.
 fn offered(entry: &Entry) -> impl Iterator<Item = &str> {
     let body = entry.content.body().and_then(|body| body.json());
     let tools = body.and_then(|body| body.pointer("/result/tools")?.as_array());
@@ -76,11 +77,11 @@ fn offered(entry: &Entry) -> impl Iterator<Item = &str> {
         .filter_map(|tool| tool["name"].as_str())
 }
 
-/// The `seq` of the entry that matched each label, as far as they match.
+/// Returns the `seq` of the entry that matched each label, up to the first label without a match.
 fn matched(wanted: &[String], entries: &[&Entry]) -> Vec<u64> {
     let mut matched = Vec::new();
     for entry in entries {
-        let mut left = happenings(entry);
+        let mut left = labeled_events(entry);
         while let Some(index) = wanted
             .get(matched.len())
             .and_then(|pattern| left.iter().position(|things| is_named(things, pattern)))
@@ -96,7 +97,7 @@ fn is_named(happening: &LabeledEvent, pattern: &str) -> bool {
     happening.iter().any(|label| fits(label, pattern))
 }
 
-/// Whether a label fits a pattern in which `*` stands for any text.
+/// Returns whether a label matches a pattern in which `*` stands for any text.
 fn fits(label: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else {
         return label == pattern;
@@ -104,7 +105,7 @@ fn fits(label: &str, pattern: &str) -> bool {
     let Some(label) = label.strip_prefix(start) else {
         return false;
     };
-    // The star may swallow nothing, everything, or any beginning in between.
+    // The star may match nothing, everything, or any prefix in between.
     let mut tails = label.char_indices().map(|(at, _)| &label[at..]);
     rest.is_empty() || tails.any(|tail| fits(tail, rest)) || fits("", rest)
 }
@@ -124,7 +125,7 @@ fn shortfall(wanted: &[String], matched: &[u64], hop: Option<&Hop>, entries: &[&
         None => (0, "nothing".to_owned()),
     };
     let later = entries.iter().filter(|entry| entry.seq > last);
-    let seen = told(later.flat_map(|entry| happenings(entry)));
+    let seen = told(later.flat_map(|entry| labeled_events(entry)));
     let when = if matched.is_empty() { "" } else { " after it" };
     format!(
         "matched {reached} of {}; {after} matched {next}{place}; labels seen{when}: {seen}",
@@ -132,11 +133,11 @@ fn shortfall(wanted: &[String], matched: &[u64], hop: Option<&Hop>, entries: &[&
     )
 }
 
-/// What happened, each by its longest label, which says most; without immediate repetitions, and not
-/// too many.
-fn told(happenings: impl Iterator<Item = LabeledEvent>) -> String {
+/// Returns the events as text, each by its longest and most specific label, without immediate repetitions,
+/// and not too many.
+fn told(labeled_events: impl Iterator<Item = LabeledEvent>) -> String {
     let longest = |names: LabeledEvent| names.into_iter().max_by_key(String::len);
-    let mut labels: Vec<String> = happenings.filter_map(longest).collect();
+    let mut labels: Vec<String> = labeled_events.filter_map(longest).collect();
     labels.dedup();
     match labels.len() {
         0 => "none".to_owned(),

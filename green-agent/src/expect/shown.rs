@@ -1,24 +1,24 @@
-//! Values and places, as reports show them to a person.
+//! Formats values and positions for people.
 
 use serde_json::Value;
 
 use crate::transcript::layout::layout;
 
-/// Characters of a value that a report shows.
+/// The most characters of a value that a report shows.
 const SHOWN: usize = 400;
 
-/// Positions in the transcript, as a list for a person.
+/// Returns positions in the transcript as a list.
 pub(super) fn positions(at: &[u64]) -> String {
     let at: Vec<String> = at.iter().map(u64::to_string).collect();
     at.join(", ")
 }
 
-/// A value for a person: on one line if it is short, else indented, and cut if it is long.
+/// Returns a value as text: on one line if it is short, otherwise indented, and cut if it is long.
 pub(super) fn shown(value: &Value) -> String {
     cut(&layout(value))
 }
 
-/// A text of bearable length.
+/// Returns a text, cut if it is too long.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! What an expectation looks at, found in the run.
+//! Finds the target of an expectation in the run.
 
 use serde_json::{Value, json};
 
@@ -8,15 +8,15 @@ use crate::{
     transcript::{Entry, label::labels, task, wire},
 };
 
-/// A target's value.
+/// The value of a target.
 pub(super) struct TargetValue {
-    /// The value that paths start at.
+    /// The value in which paths are resolved.
     pub(super) value: Value,
     /// The `seq` of the entries that show it.
     pub(super) at: Vec<u64>,
 }
 
-/// Finds a target; the error says that it is not there, and what is.
+/// Returns the value of a target; the error says that it is missing, and what there is instead.
 pub(super) fn look(target: &Target, subject: &Subject<'_>) -> Result<TargetValue, String> {
     match target {
         Target::Artifact(name) => artifact(name, subject),
@@ -31,7 +31,7 @@ pub(super) fn look(target: &Target, subject: &Subject<'_>) -> Result<TargetValue
     }
 }
 
-/// What a target is called in a sentence.
+/// Returns a noun for a target, for messages.
 pub(super) fn noun(target: &Target) -> &'static str {
     match target {
         Target::Artifact(_) => "the artifact",
@@ -43,7 +43,7 @@ pub(super) fn noun(target: &Target) -> &'static str {
     }
 }
 
-/// Several artifacts of one name are looked at as a list of their contents.
+/// Returns the content of an artifact; of several with the same name, a list of their contents.
 fn artifact(name: &str, subject: &Subject<'_>) -> Result<TargetValue, String> {
     let named = content::named(subject.assessment, name);
     let value = match named.as_slice() {
@@ -99,7 +99,8 @@ fn status(position: i64, statuses: &[Value]) -> Result<TargetValue, String> {
     }
 }
 
-/// A tool that was never called is not there, so that `exists` says whether it was.
+/// Returns the calls of a tool. A tool that was never called counts as missing, so that `exists` tells
+/// whether it was called.
 fn mcp(tool: &str, entries: &[Entry]) -> Result<TargetValue, String> {
     let calls = calls::calls(entries, tool);
     if calls.is_empty() {
@@ -134,7 +135,7 @@ fn absent<'a>(what: &str, instead: &str, names: impl Iterator<Item = &'a str>) -
     }
 }
 
-/// The entries from the evaluator that carry a label.
+/// Returns the entries from the evaluator that have a label.
 fn seen(entries: &[Entry], wanted: impl Fn(&str) -> bool) -> Vec<u64> {
     let from_green = entries.iter().filter(|entry| entry.hop.to == "green");
     from_green

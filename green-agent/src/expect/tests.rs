@@ -153,7 +153,7 @@ fn every_check_passes_and_fails() {
 
 #[test]
 fn not_turns_the_check_of_each_value_round() {
-    // One of them is 4, so neither "all are" nor "none is" holds.
+    // One of the values is 4, so neither "all are 4" nor "none is 4" holds.
     assert!(of_result("$.rounds[*].points", Check::Eq(json!(4)), false).is_some());
     assert!(of_result("$.rounds[*].points", Check::Eq(json!(4)), true).is_some());
     assert!(of_result("$.rounds[*].points", Check::Eq(json!(5)), true).is_none());

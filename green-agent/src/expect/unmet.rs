@@ -1,4 +1,4 @@
-//! An expectation that is not met, as a report shows it.
+//! Formats expectations that are not met.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::{
     shown::{positions, shown},
 };
 
-/// Values of several that a report shows.
+/// The most values that a report shows of several.
 const LISTED: usize = 3;
 
 /// An expectation that is not met.
@@ -17,17 +17,17 @@ const LISTED: usize = 3;
 pub struct Unmet {
     /// Line of the scenario file on which the expectation begins, from 1.
     pub line: usize,
-    /// The expectation as one would write it in the file.
+    /// The expectation as it would be written in the file.
     pub expectation: String,
-    /// What should have been there, for a person.
+    /// The expected value, for a person.
     pub expected: String,
-    /// What was there, for a person: values longer than about 400 characters are cut.
+    /// The actual value, for a person; cut after about 400 characters.
     pub actual: String,
-    /// The `seq` of the transcript's entries that show it; empty if no entry does.
+    /// The `seq` of the transcript entries that show it; empty if no entry does.
     pub at: Vec<u64>,
 }
 
-/// Begins with the line, so that the file's name can stand before it.
+/// Begins with the line number, so that the file's name can be put before it.
 impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indented = |text: &str| text.replace('\n', "\n            ");
@@ -41,7 +41,7 @@ impl fmt::Display for Unmet {
     }
 }
 
-/// The first of the selected values; where there are several, each with its place.
+/// Returns the first of the selected values; of several, each with its place.
 pub(super) fn listed(nodes: &[Node<'_>]) -> String {
     if let [only] = nodes {
         return shown(only.value);

@@ -1,27 +1,27 @@
-//! The checks themselves: whether one value is as expected.
+//! Implements the checks on single values.
 
 use serde_json::{Number, Value};
 
 use super::shown::cut;
 use crate::scenario::expectation::Check;
 
-/// Judges one value.
-pub(super) type Judge<'a> = Box<dyn Fn(&Value) -> Result<(), Mismatch> + 'a>;
+/// A check that is ready to be applied to a value.
+pub(super) type ValueCheck<'a> = Box<dyn Fn(&Value) -> Result<(), Mismatch> + 'a>;
 
-/// Why a value is not as expected.
+/// The reason why a value does not pass a check.
 #[derive(Debug)]
 pub(super) enum Mismatch {
     /// The check does not hold; the text may say more than the value itself does.
     Fails(Option<String>),
-    /// The check cannot be made of a value of this type, so that its contrary does not hold either.
+    /// The check does not apply to a value of this type, so that its negation does not hold either.
     WrongType(&'static str),
 }
 
-/// Violations of a schema that are told.
+/// The most schema violations that are listed.
 const TOLD: usize = 3;
 
-/// Makes a check ready for many values: a schema is compiled once. Fails if it is not a schema.
-pub(super) fn prepare(check: &Check) -> Result<Judge<'_>, String> {
+/// Prepares a check for many values: a schema is compiled once. Fails if it is not a valid schema.
+pub(super) fn prepare(check: &Check) -> Result<ValueCheck<'_>, String> {
     Ok(match check {
         Check::Eq(wanted) => plain(|value| same(value, wanted)),
         Check::Ne(other) => plain(|value| !same(value, other)),
@@ -45,23 +45,23 @@ pub(super) fn prepare(check: &Check) -> Result<Judge<'_>, String> {
             None => Err(Mismatch::WrongType("which is not a text")),
         }),
         Check::Schema(schema) => by_schema(schema)?,
-        // These two are about the selection, not about a value in it.
+        // These two check the selection and not its values.
         Check::Exists(_) | Check::Count(_) => plain(|_| true),
     })
 }
 
-fn plain<'a>(holds: impl Fn(&Value) -> bool + 'a) -> Judge<'a> {
+fn plain<'a>(holds: impl Fn(&Value) -> bool + 'a) -> ValueCheck<'a> {
     Box::new(move |value| holds(value).then_some(()).ok_or(Mismatch::Fails(None)))
 }
 
-fn number<'a>(holds: impl Fn(f64) -> bool + 'a) -> Judge<'a> {
+fn number<'a>(holds: impl Fn(f64) -> bool + 'a) -> ValueCheck<'a> {
     Box::new(move |value| match value.as_f64() {
         Some(number) => holds(number).then_some(()).ok_or(Mismatch::Fails(None)),
         None => Err(Mismatch::WrongType("which is not a number")),
     })
 }
 
-fn by_schema(schema: &Value) -> Result<Judge<'_>, String> {
+fn by_schema(schema: &Value) -> Result<ValueCheck<'_>, String> {
     let validator = jsonschema::validator_for(schema)
         .map_err(|error| format!("nothing was checked: the schema is not valid: {error}"))?;
     Ok(Box::new(move |value| {
@@ -80,7 +80,7 @@ fn by_schema(schema: &Value) -> Result<Judge<'_>, String> {
     }))
 }
 
-/// Equal, numbers by value at any depth: `1` equals `1.0`.
+/// Compares for equality, with numbers compared by value at any depth: `1` equals `1.0`.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => same_number(a, b),
@@ -96,7 +96,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whole numbers exactly, because a float cannot tell large ones apart.
+/// Compares integers exactly, because floats cannot distinguish large ones.
 fn same_number(a: &Number, b: &Number) -> bool {
     a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
 }

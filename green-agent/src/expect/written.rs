@@ -1,11 +1,11 @@
-//! Expectations in words: as one would write them in the file, and as a sentence says them.
+//! Writes expectations as text: in the form of the file, and as phrases.
 
 use serde_json::Value;
 
 use super::shown::{cut, shown};
 use crate::scenario::expectation::{Check, Expectation, Rule, Target, ValuePath};
 
-/// An expectation as one would write it in the file, on one line.
+/// Returns an expectation in the form of the file, on one line.
 pub(super) fn expectation(expectation: &Expectation) -> String {
     let mut settings = match &expectation.rule {
         Rule::Sequence { labels, hop } => {
@@ -36,7 +36,7 @@ pub(super) fn expectation(expectation: &Expectation) -> String {
     cut(&settings.join(", "))
 }
 
-/// What a check asks for, as a phrase.
+/// Returns what a check asks for, as a phrase.
 pub(super) fn expected(check: &Check, path: Option<&ValuePath>, not: bool) -> String {
     let phrase = match check {
         Check::Eq(value) => shown(value),
@@ -97,7 +97,7 @@ fn setting(key: &str, value: &Value) -> String {
     format!("{key} = {}", toml(value))
 }
 
-/// A value in TOML on one line. Basic strings of TOML are written as those of JSON are.
+/// Returns a value in TOML on one line. TOML's basic strings are written like JSON's.
 fn toml(value: &Value) -> String {
     match value {
         Value::Array(items) => {

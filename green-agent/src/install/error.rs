@@ -1,21 +1,21 @@
-//! What is missing, and why it could not be installed.
+//! The errors of installations: what is missing, and why it could not be installed.
 
 use std::{collections::BTreeSet, fmt, io, path::PathBuf, time::Duration};
 
 use super::interpreter::MissingPython;
 use crate::{participant::StartError, scenario::model::Requirement};
 
-/// Requirements that are not there.
+/// Requirements that are not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Missing {
-    /// At least one, unless the interpreter is.
+    /// The requirements; empty only if the interpreter alone is missing.
     pub requirements: BTreeSet<Requirement>,
-    /// Why there is no Python of the version that is asked for.
+    /// Why there is no Python of the required version.
     pub python: Option<MissingPython>,
 }
 
 impl Missing {
-    /// Whether `Installer::install` can bring all of them.
+    /// Returns whether [`Installer::install`](super::installer::Installer::install) can install all of them.
     pub fn is_installable(&self) -> bool {
         let mut requirements = self.requirements.iter();
         self.python.is_none()
@@ -62,63 +62,63 @@ fn hint(command: &str) -> &'static str {
     }
 }
 
-/// Why requirements could not be installed.
+/// The reason why requirements could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// The program that installs is not there.
+    /// The program that installs packages is not on the PATH.
     #[error(
         "{what} cannot be installed: `{program}` is not on the PATH, {}",
         hint(program)
     )]
     NoManager {
-        /// What should be installed.
+        /// The packages, for people.
         what: String,
         /// `python3` or `npm`.
         program: String,
     },
-    /// The cache cannot be written.
+    /// The cache folder cannot be written to.
     #[error("{what} cannot be installed: cannot write {}; make it writable or set XDG_CACHE_HOME", path.display())]
     Cache {
-        /// What should be installed.
+        /// The packages, for people.
         what: String,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Another run kept the folder to itself for too long.
+    /// Another run held the folder's lock for too long.
     #[error("{what} cannot be installed: another run holds {} for more than {limit:?}; end it and try again", lock.display())]
     Locked {
-        /// What should be installed.
+        /// The packages, for people.
         what: String,
         /// The lock file.
         lock: PathBuf,
-        /// How long was waited.
+        /// The time limit.
         limit: Duration,
     },
-    /// A command could not be started.
+    /// An installation command could not be started.
     #[error("{what} cannot be installed")]
     Start {
-        /// What should be installed.
+        /// The packages, for people.
         what: String,
-        /// Why.
+        /// The cause.
         source: StartError,
     },
-    /// A command failed, or did not end in time.
+    /// An installation command failed, or did not end in time.
     #[error("{what} cannot be installed: `{command}` {how}, see {}:\n{}", log.display(), last_lines.join("\n"))]
     Failed {
-        /// What should be installed.
+        /// The packages, for people.
         what: String,
         /// The command, quoted for a shell.
         command: String,
-        /// Such as `exited with code 1`.
+        /// How it ended, such as `exited with code 1`.
         how: String,
-        /// What it printed last.
+        /// The last lines of its output.
         last_lines: Vec<String>,
-        /// All that it printed.
+        /// The log file with its whole output.
         log: PathBuf,
     },
-    /// What can be installed is, but something else is missing.
+    /// Everything that can be installed is, but another requirement is missing.
     #[error(transparent)]
     Missing(#[from] Missing),
 }

@@ -1,38 +1,38 @@
-//! What an installation says about itself while it goes on.
+//! The progress events of an installation.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
 /// A step of an installation. `what` is for people, such as `python packages six==1.16.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallEvent {
-    /// Another run is installing the same; this one waits for it.
+    /// Another run is installing the same packages; this one waits for it.
     Waiting {
-        /// What is to be installed.
+        /// The packages to install, for people.
         what: String,
-        /// The folder it goes into.
+        /// The folder they are installed in.
         folder: PathBuf,
     },
-    /// Installing begins, which may take minutes.
+    /// The installation begins, which may take minutes.
     Started {
-        /// What is installed.
+        /// The packages to install, for people.
         what: String,
-        /// The folder it goes into.
+        /// The folder they are installed in.
         folder: PathBuf,
     },
-    /// It is complete.
+    /// The installation is complete.
     Finished {
-        /// What was installed.
+        /// The installed packages, for people.
         what: String,
-        /// The folder it is in.
+        /// The folder they are in.
         folder: PathBuf,
-        /// How long it took.
+        /// The duration.
         took: Duration,
     },
-    /// It was there already.
+    /// The packages had been installed before.
     Reused {
-        /// What was found.
+        /// The packages found, for people.
         what: String,
-        /// The folder it is in.
+        /// The folder they are in.
         folder: PathBuf,
     },
 }

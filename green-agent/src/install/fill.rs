@@ -1,4 +1,5 @@
-//! Filling one folder: alone, within a limit, by programs that end with the runner.
+//! Installs packages into one folder: under a lock, within a time limit, by programs that end when the runner
+//! ends.
 
 use std::{
     fs::{File, TryLockError},
@@ -19,22 +20,23 @@ use bridge_program::path;
 
 use crate::participant::{AgentExit, AgentProcess, Keeper, Launch};
 
-/// How long one folder may take.
+/// The time limit for one folder.
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long another run's installation of the same is waited for: until its own limit has ended it.
+/// The time limit for waiting until another run has installed the same packages. It is longer than
+/// [`INSTALL_LIMIT`], which ends the other run's attempt.
 const LOCK_LIMIT: Duration = Duration::from_secs(630);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// pip and npm get no time to clean up: the folder is made anew anyway, and its lock is free as soon
-/// as the runner is gone, so they must not write on into what another run begins.
+/// pip and npm get no time to clean up. An incomplete folder is emptied by the next attempt, and its lock is
+/// released as soon as the runner has ended: they must not write on while another run fills it.
 const GRACE: Duration = Duration::ZERO;
 
-/// Who is told what goes on.
+/// Receives the progress events.
 pub(super) type Progress<'a> = &'a (dyn Fn(InstallEvent) + Sync);
 
-/// Makes sure that the folder is complete, by this run or another.
+/// Makes sure that the folder is complete, filled by this run or by another.
 pub(super) async fn complete(
     spec: &PackageFolder,
     keeper: &Keeper,
@@ -46,7 +48,7 @@ pub(super) async fn complete(
     } else {
         Some(lock(spec, progress).await?)
     };
-    // Whoever held the lock before may have done it.
+    // Another run may have filled the folder while it held the lock.
     if spec.is_ready() {
         progress(InstallEvent::Reused { what, folder });
         return Ok(());
@@ -63,7 +65,7 @@ pub(super) async fn complete(
     Ok(())
 }
 
-/// Whether there is such a program.
+/// Returns whether a program of this name is on the PATH.
 pub(super) fn is_on_path(program: &str) -> bool {
     path::find(program, &path::inherited(), Path::new(".")).is_some()
 }
@@ -136,7 +138,7 @@ fn quoted(argv: &[String]) -> String {
     quoted.unwrap_or_else(|_| argv.join(" "))
 }
 
-/// Keeps other runs from the folder until it is dropped.
+/// Locks the folder against other runs until the returned file is dropped.
 async fn lock(spec: &PackageFolder, progress: Progress<'_>) -> Result<File, InstallError> {
     let path = spec.beside("lock");
     let file = open_lock(spec, &path).map_err(cache_error(spec, &path))?;

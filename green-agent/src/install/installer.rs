@@ -1,4 +1,4 @@
-//! Checking and installing what scenarios require.
+//! Checks and installs what scenarios require.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,18 +17,18 @@ use crate::{
     scenario::{container::Engine, model::Requirement},
 };
 
-/// Checks and installs requirements below one cache folder, which any number of runs may share.
+/// Checks and installs requirements below one cache folder, which several runs may share at the same time.
 #[derive(Clone, Debug)]
 pub struct Installer {
-    /// The folder that holds the environments, an absolute path.
+    /// The folder that holds the installed packages, an absolute path.
     pub cache: PathBuf,
-    /// The folder in which those of checkouts begin.
+    /// The folder to which the paths of checkouts are relative.
     pub working_dir: PathBuf,
-    /// Ends pip and npm when the runner ends.
+    /// Ends pip and npm if the runner ends.
     pub keeper: Keeper,
 }
 
-/// What an agent must be given to find its requirements.
+/// The settings with which an agent finds its requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
     /// Folders to put before PATH.
@@ -37,7 +37,7 @@ pub struct Prepared {
     pub env: BTreeMap<String, String>,
 }
 
-/// `$XDG_CACHE_HOME/green-agent`, or `~/.cache/green-agent`; `None` on a machine where neither is known.
+/// Returns `$XDG_CACHE_HOME/green-agent` or `~/.cache/green-agent`; `None` if neither variable is set.
 pub fn default_cache() -> Option<PathBuf> {
     let absolute = |name| {
         std::env::var_os(name)
@@ -48,7 +48,7 @@ pub fn default_cache() -> Option<PathBuf> {
     Some(base.join("green-agent"))
 }
 
-/// Who runs containers on this machine.
+/// Returns the container engine that is installed on this machine, if any.
 pub fn engine() -> Option<Engine> {
     Engine::ALL
         .into_iter()
@@ -56,10 +56,10 @@ pub fn engine() -> Option<Engine> {
 }
 
 impl Installer {
-    /// The folders that these requirements need; commands need none.
+    /// Returns the package folders that these requirements need. Commands need none.
     ///
     /// # Errors
-    /// If there is no Python of the version that they ask for.
+    /// If there is no Python of the version that they require.
     pub fn plan(
         &self,
         requirements: &BTreeSet<Requirement>,
@@ -94,7 +94,8 @@ impl Installer {
         Ok(plan)
     }
 
-    /// Whether all of them are there, and then what agents need to find them. Installs nothing.
+    /// Checks that all requirements are installed, and returns the settings with which agents find them.
+    /// Installs nothing.
     pub fn check(&self, requirements: &BTreeSet<Requirement>) -> Result<Prepared, Missing> {
         let plan = self.plan(requirements).map_err(|python| Missing {
             requirements: BTreeSet::new(),
@@ -121,8 +122,9 @@ impl Installer {
         }
     }
 
-    /// Installs what is missing, one folder after the other, within 10 minutes each, and says so as it goes.
-    /// Dropping the future ends whatever it runs; what is half done is done anew the next time.
+    /// Installs what is missing, one folder after the other, each within 10 minutes, and reports progress.
+    /// Dropping the future ends the running command; the next attempt installs an incomplete folder again
+    /// from the start.
     pub async fn install(
         &self,
         requirements: &BTreeSet<Requirement>,
@@ -139,7 +141,7 @@ impl Installer {
     }
 }
 
-/// A path without `.` in it, so that a folder is the same however it is written.
+/// Returns a path without `.` segments, so that the same folder always has the same path.
 fn normal(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -1,5 +1,5 @@
-//! Which Python there is for what is required: found before anything is installed, so that a wrong one is told as such and
-//! not by the agent's own syntax errors.
+//! Finds a Python interpreter of the required version. This happens before anything is installed, because a
+//! wrong version would otherwise show as syntax errors of the agent.
 
 use std::{
     fmt, fs,
@@ -9,31 +9,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long an interpreter may take to say its version.
+/// The time limit for asking an interpreter for its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The interpreter that is taken where nothing is said.
+/// The interpreter that is used if no version is required.
 pub const USUAL: &str = "python3";
 
-/// The minor versions of Python 3 that are looked for by name.
+/// The minor versions of Python 3 that are searched for by name, such as `python3.12`.
 const MINORS: std::ops::RangeInclusive<u8> = 8..=20;
 
-/// Which versions will do.
+/// The versions that are acceptable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WantedPython {
-    /// Any.
+    /// Any version.
     Any,
-    /// `3.N` and no other.
+    /// Only `3.N`.
     Exactly(u8),
-    /// `3.N` and later ones.
+    /// `3.N` and later.
     From(u8),
 }
 
-/// There is no Python of a version.
+/// There is no Python of a required version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingPython {
     wanted: WantedPython,
-    /// What the programs said that could have been it: its name, and its version or why it has none.
+    /// The candidate programs: their name, and their version or why it could not be read.
     seen: Vec<(String, String)>,
 }
 
@@ -66,8 +66,8 @@ impl fmt::Display for MissingPython {
 }
 
 impl WantedPython {
-    /// What a version says (`3.12`), else what the `requires-python` of a checkout does, as far as it names the
-    /// least version.
+    /// Returns the versions that `version` names, such as `3.12`; otherwise those that the `requires-python`
+    /// of a checkout allows, as far as it names a lowest version.
     pub fn of(version: Option<&str>, checkout: Option<&Path>) -> Self {
         if let Some(minor) = version.and_then(minor) {
             return Self::Exactly(minor);
@@ -92,7 +92,7 @@ impl WantedPython {
         }
     }
 
-    /// The programs that could be it, the usual one first.
+    /// Returns the names of candidate programs, the usual one first.
     fn programs(self) -> Vec<String> {
         let named = MINORS.filter(|minor| self.fits(*minor));
         let named = named.map(|minor| format!("python3.{minor}"));
@@ -103,10 +103,10 @@ impl WantedPython {
         std::iter::once(USUAL.to_owned()).chain(others).collect()
     }
 
-    /// The program to use.
+    /// Returns the program to use.
     ///
     /// # Errors
-    /// Says what is there instead.
+    /// If no candidate has an acceptable version; the error lists those found.
     pub fn find(self) -> Result<String, MissingPython> {
         self.find_by(&version)
     }
@@ -137,8 +137,8 @@ fn minor(version: &str) -> Option<u8> {
     rest.split('.').next()?.parse().ok()
 }
 
-/// The minor version of a program, or why it says none, as the stand-ins of version managers do; nothing if there is no
-/// such program.
+/// Returns the minor version of a program, or why it reports none, as the placeholder programs of version
+/// managers do; `None` if there is no such program.
 fn version(program: &str) -> Option<Result<u8, String>> {
     let mut child = Command::new(program)
         .args(["-I", "-c", "import sys; print(sys.version_info[1])"])
@@ -150,7 +150,7 @@ fn version(program: &str) -> Option<Result<u8, String>> {
     let begun = Instant::now();
     while matches!(child.try_wait(), Ok(None)) {
         if begun.elapsed() > PATIENCE {
-            // It is gone already if this fails.
+            // If this fails, the process has ended already.
             let _ = child.kill();
             let _ = child.wait();
             return Some(Err("a program that does not answer".to_owned()));
@@ -158,7 +158,7 @@ fn version(program: &str) -> Option<Result<u8, String>> {
         std::thread::sleep(Duration::from_millis(5));
     }
     let mut said = String::new();
-    // What cannot be read is no version.
+    // Output that cannot be read counts as no version.
     let _ = child.stdout.take()?.take(64).read_to_string(&mut said);
     let minor = said.trim().parse();
     Some(minor.map_err(|_| "a program that does not run".to_owned()))

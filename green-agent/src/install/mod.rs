@@ -1,13 +1,13 @@
-//! What scenarios require on this machine: whether it is there, and getting it.
+//! Checks and installs what scenarios require on this machine.
 //!
-//! It never runs an agent and never installs anything system-wide: packages go into folders of a cache, one for
-//! each set of packages, and a missing command is only reported.
+//! It never runs an agent and never installs anything system-wide: packages go into folders of a cache, one
+//! for each set of packages, and a missing command is only reported.
 //!
-//! - [`environment`]: one such folder, what belongs into it, and whether it is complete
-//! - [`installer`]: checking and installing a scenario's requirements
-//! - [`interpreter`]: which Python is there
+//! - [`package_folder`]: one such folder, its packages, and whether it is complete
+//! - [`installer`]: checks and installs a scenario's requirements
+//! - [`interpreter`]: finds a Python interpreter
 //! - [`error`]: what is missing, and why it could not be installed
-//! - [`event`]: what is told while installing
+//! - [`event`]: progress events
 
 pub mod error;
 pub mod event;

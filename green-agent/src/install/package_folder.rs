@@ -1,4 +1,4 @@
-//! One folder of installed packages: what belongs into it, and whether it is complete.
+//! A folder of installed packages: its contents, and whether it is complete.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::interpreter::USUAL;
 
-/// The file that is written last: a folder without it was left behind by an interrupted installation.
+/// The file that is written last: a folder without it comes from an interrupted installation.
 const MARKER: &str = "ready.json";
 
-/// Who brings the packages.
+/// The program that installs packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PackageManager {
-    /// pip, in a virtual environment made by `python3`.
+    /// pip, into a virtual environment created by `python3`.
     Python,
     /// npm, into the folder's `node_modules`.
     Npm,
@@ -27,31 +27,31 @@ pub enum PackageManager {
 /// A folder for one set of packages. Sets do not share folders, so that no scenario changes what another runs with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageFolder {
-    /// Who brings them.
+    /// The program that installs them.
     pub manager: PackageManager,
-    /// The packages in the manager's words, sorted.
+    /// The packages in the package manager's syntax, sorted.
     pub packages: Vec<String>,
-    /// Checkouts whose needs are installed too.
+    /// The checkouts whose dependencies are installed too.
     pub checkouts: Vec<Checkout>,
-    /// The interpreter, of Python's packages.
+    /// The interpreter, for Python packages.
     pub python: String,
-    /// Where they go; its name follows from manager and packages.
+    /// The folder; its name is derived from manager and packages.
     pub folder: PathBuf,
 }
 
 /// A folder with a Python project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
-    /// An absolute path.
+    /// Its absolute path.
     pub folder: PathBuf,
-    /// Whether `uv.lock` says which versions are installed.
+    /// Whether it has a `uv.lock`, which then decides the versions.
     pub locked: bool,
-    /// Changes with what it asks for.
+    /// A hash of its project files, which changes with its dependencies.
     digest: u64,
 }
 
 impl Checkout {
-    /// What the folder asks for now.
+    /// Reads the present state of the checkout in this folder.
     pub fn of(folder: PathBuf) -> Self {
         let read = |name: &str| std::fs::read(folder.join(name)).unwrap_or_default();
         let lock = read("uv.lock");
@@ -63,12 +63,13 @@ impl Checkout {
         }
     }
 
-    /// The checkout in the marker and in the folder's name.
+    /// Returns the text that stands for the checkout in the marker and in the folder's name.
     fn key(&self) -> String {
         format!("{}#{:016x}", self.folder.display(), self.digest)
     }
 
-    /// With a lock, what that says, without writing to the checkout; else what its project asks for now.
+    /// Returns the command that installs its dependencies: those in its lock file, without writing to the
+    /// checkout, or otherwise those that its project names now.
     fn command(&self) -> Vec<String> {
         let folder = self.folder.to_string_lossy();
         match self.locked {
@@ -98,7 +99,7 @@ struct Marker {
 }
 
 impl PackageManager {
-    /// The program that must be on the PATH.
+    /// Returns the program that must be on the PATH.
     pub fn program(self) -> &'static str {
         match self {
             Self::Python => "python3",
@@ -126,7 +127,7 @@ impl fmt::Display for PackageFolder {
 }
 
 impl PackageFolder {
-    /// The folder below `cache` for these packages.
+    /// Returns the folder below `cache` for these packages.
     pub fn new(cache: &Path, manager: PackageManager, packages: &BTreeSet<&str>) -> Self {
         let packages: Vec<String> = packages
             .iter()
@@ -143,7 +144,7 @@ impl PackageFolder {
         }
     }
 
-    /// Packages of Python for this interpreter, with what checkouts need.
+    /// Returns the folder for Python packages of this interpreter, with the dependencies of checkouts.
     pub fn python(
         cache: &Path,
         packages: &BTreeSet<&str>,
@@ -164,7 +165,7 @@ impl PackageFolder {
         Self { folder, ..spec }
     }
 
-    /// All that decides what is in the folder.
+    /// Returns everything that determines the contents of the folder.
     fn content(&self) -> Vec<String> {
         let checkouts = self.checkouts.iter().map(Checkout::key);
         let python = (self.python != USUAL).then(|| self.python.clone());
@@ -172,18 +173,18 @@ impl PackageFolder {
         packages.chain(checkouts).chain(python).collect()
     }
 
-    /// What is installed, for people.
+    /// Returns the names of what is installed, for people.
     fn named(&self) -> Vec<String> {
         let folders = self.checkouts.iter();
         let folders = folders.map(|one| one.folder.display().to_string());
         self.packages.iter().cloned().chain(folders).collect()
     }
 
-    /// Whether an installation came to its end here, and what it leans on is still there.
+    /// Returns whether an installation was completed here and the interpreter that it uses still exists.
     pub fn is_ready(&self) -> bool {
         let marker = std::fs::read(self.folder.join(MARKER)).ok();
         let marker = marker.and_then(|bytes| serde_json::from_slice::<Marker>(&bytes).ok());
-        // The interpreter of a virtual environment is a link, which dangles once that Python is removed.
+        // The interpreter of a virtual environment is a link, which breaks when that Python is removed.
         let leans_on = match self.manager {
             PackageManager::Python => self.folder.join("bin/python"),
             PackageManager::Npm => self.folder.join("node_modules"),
@@ -191,7 +192,8 @@ impl PackageFolder {
         marker.is_some_and(|marker| marker.packages == self.content()) && leans_on.exists()
     }
 
-    /// Says that the folder is complete, in a way that a power cut cannot turn into half a truth.
+    /// Marks the folder as complete, synced to disk so that no marker survives a power loss without the
+    /// packages.
     pub fn mark_ready(&self) -> io::Result<()> {
         let marker = Marker {
             packages: self.content(),
@@ -204,12 +206,13 @@ impl PackageFolder {
         File::open(&self.folder)?.sync_all()
     }
 
-    /// A file beside the folder, such as its log; one inside would go when the folder is made anew.
+    /// Returns a file beside the folder, such as its log; a file inside would be deleted when the folder is
+    /// emptied.
     pub fn beside(&self, ending: &str) -> PathBuf {
         self.folder.with_extension(ending)
     }
 
-    /// The folder of its programs, for the front of PATH.
+    /// Returns the folder of its programs, for the front of PATH.
     pub fn bin(&self) -> PathBuf {
         match self.manager {
             PackageManager::Python => self.folder.join("bin"),
@@ -217,7 +220,7 @@ impl PackageFolder {
         }
     }
 
-    /// The variables by which programs find the packages.
+    /// Returns the variables by which programs find the packages.
     pub fn variables(&self) -> BTreeMap<String, String> {
         let (name, value) = match self.manager {
             PackageManager::Python => ("VIRTUAL_ENV", self.folder.clone()),
@@ -226,9 +229,9 @@ impl PackageFolder {
         BTreeMap::from([(name.to_owned(), value.to_string_lossy().into_owned())])
     }
 
-    /// What is run, one after the other, in the empty folder.
+    /// Returns the commands that fill the empty folder, in order.
     pub fn commands(&self) -> Vec<Vec<String>> {
-        // Isolated, so that a PYTHONPATH of the caller does not pass for what is installed.
+        // `-I` keeps packages on the caller's PYTHONPATH from counting as installed.
         let venv = [&self.python, "-I", "-m", "venv", "."];
         let pip = [
             "bin/python",
@@ -239,8 +242,8 @@ impl PackageFolder {
             "--disable-pip-version-check",
             "-q",
         ];
-        // Scripts of packages that nobody named would run with the user's rights; those that need
-        // them, to compile native code, must be installed by hand.
+        // Install scripts of indirect dependencies would run with the user's rights, so they are off;
+        // packages that need them, to compile native code, must be installed by hand.
         let npm = [
             "npm",
             "install",
@@ -261,7 +264,7 @@ impl PackageFolder {
         }
     }
 
-    /// After `--` no package can pass for an option.
+    /// Returns a command with the packages after `--`, so that no package is read as an option.
     fn with_packages(&self, command: &[&str]) -> Vec<String> {
         let mut words = words(command);
         words.push("--".to_owned());
@@ -269,17 +272,17 @@ impl PackageFolder {
         words
     }
 
-    /// What the commands find in their environment.
+    /// Returns the environment variables of the commands.
     pub fn while_filling(&self) -> BTreeMap<String, String> {
         let folder = self.folder.to_string_lossy().into_owned();
         match self.checkouts.is_empty() {
             true => BTreeMap::new(),
-            // uv would make an environment inside of the checkout.
+            // Without this, uv would create an environment inside the checkout.
             false => BTreeMap::from([("UV_PROJECT_ENVIRONMENT".to_owned(), folder)]),
         }
     }
 
-    /// Makes the folder anew and empty, but for what the manager needs to know that it ends here.
+    /// Empties the folder, and writes the file that keeps the package manager from using a parent project.
     pub fn clear(&self) -> io::Result<()> {
         if self.folder.exists() {
             std::fs::remove_dir_all(&self.folder)?;
@@ -287,7 +290,7 @@ impl PackageFolder {
         std::fs::create_dir_all(&self.folder)?;
         match self.manager {
             PackageManager::Python => Ok(()),
-            // Without a manifest of its own npm would install into a project further up.
+            // Without a manifest in the folder, npm would install into a project in a parent folder.
             PackageManager::Npm => {
                 std::fs::write(self.folder.join("package.json"), r#"{"private": true}"#)
             }
@@ -299,7 +302,8 @@ fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// FNV-1a in 64 bits: the same name on every machine and in every version, which std's hashers do not promise.
+/// Returns the 64-bit FNV-1a hash: the same on every machine and in every version, which the standard
+/// library's hashers do not guarantee.
 fn fnv1a(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)

@@ -1,5 +1,5 @@
-//! What stands in an agent's environment: what every program needs or all that there is, and the `env` tables
-//! with their `${NAME}`.
+//! Puts together the environment variables of an agent: those that every program needs or all of the
+//! runner's, and the `env` tables with their `${NAME}` references.
 
 mod needed;
 mod secret;
@@ -12,32 +12,33 @@ use std::{
 
 use crate::scenario::model::Inherits;
 
-/// The variables that `${NAME}` can name.
+/// The variables that `${NAME}` can refer to.
 #[derive(Clone, Debug, Default)]
 pub struct EnvVars {
     inherited: BTreeMap<String, String>,
     dotenv: BTreeMap<String, String>,
 }
 
-/// What an agent gets.
+/// The environment variables of one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedEnv {
-    /// Whether it inherits the whole environment of the runner.
+    /// Whether it inherits all of the runner's environment variables.
     pub inherits_all: bool,
-    /// Otherwise what it inherits of that; whatever else is set for an agent comes before it.
+    /// Otherwise, the variables that it inherits. All other variables that are set for an agent override
+    /// these.
     pub inherited: BTreeMap<String, String>,
-    /// What it gets of `.env`, and over that its `env` table.
+    /// The variables that it gets from `.env`, overridden by its `env` table.
     pub values: BTreeMap<String, String>,
-    /// What must not be shown: of `.env`, of what it inherits and of what a `${NAME}` stood for, the values
-    /// whose names say that they are secret and have more than 3 characters, and those that look random; of the
-    /// `env` table's own texts, those whose names say it.
+    /// The secret values, to be masked. Values from `.env`, from inherited variables and from `${NAME}` are
+    /// secret if their variable's name suggests it and they have more than 3 characters, or if they look
+    /// random; texts in the `env` table itself are secret if their variable's name suggests it.
     pub secrets: BTreeSet<String>,
 }
 
-/// Why an agent's environment could not be put together. No variant holds a value.
+/// The reason why an agent's variables could not be put together. No variant contains a value.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvVarsError {
-    /// A variable is not there.
+    /// A variable is not set.
     #[error(
         "{role}: env.{key} needs the variable {variable}; set it in the environment or in .env"
     )]
@@ -49,7 +50,7 @@ pub enum EnvVarsError {
         /// The variable's name.
         variable: String,
     },
-    /// A `${` without an end, or without a name.
+    /// A `${` has no end, or no name.
     #[error(
         "{role}: env.{key} has a `${{` that begins no ${{NAME}} or ${{NAME:-default}}; write `$$` for a dollar sign"
     )]
@@ -64,22 +65,22 @@ pub enum EnvVarsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// `.env` is not what it should be.
+    /// A line of `.env` has not the form NAME=value.
     #[error("cannot read {}: {place} is not of the form NAME=value", path.display())]
     NotDotenv {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The place in the file.
         place: String,
     },
 }
 
 impl EnvVars {
-    /// The environment of this process, and over it the file `.env` in `working_dir` if there is one.
-    /// Variables that are not UTF-8 cannot be named and are left out.
+    /// Returns the variables of this process, overridden by the file `.env` in `working_dir` if there is one.
+    /// Variables that are not UTF-8 are left out.
     pub fn load(working_dir: &Path) -> Result<Self, EnvVarsError> {
         let vars = std::env::vars_os();
         let text = vars
@@ -90,14 +91,14 @@ impl EnvVars {
         ))
     }
 
-    /// An environment whose values in `dotenv` come before those that were inherited.
+    /// Returns these variables; those in `dotenv` override inherited ones.
     pub fn new(inherited: BTreeMap<String, String>, dotenv: BTreeMap<String, String>) -> Self {
         Self { inherited, dotenv }
     }
 
-    /// Puts together what an agent inherits, and the values of its `env` table: `${NAME}`, `${NAME:-default}`
-    /// where the default also stands in for an empty value, and `$$` for a dollar sign. Any other dollar sign
-    /// stays.
+    /// Returns what an agent inherits, and the values of its `env` table with references replaced: `${NAME}`,
+    /// `${NAME:-default}` whose default also replaces an empty value, and `$$` for a dollar sign. Any other
+    /// dollar sign stays.
     pub fn resolve(
         &self,
         role: &str,
@@ -127,7 +128,8 @@ impl EnvVars {
         for (key, template) in table {
             let value = self.expand(key, template, &mut resolved.secrets);
             let value = value.map_err(|problem| problem.at(role, key))?;
-            // Of the file's own words only those are secrets that stand in place of one: a default is none.
+            // A text without a reference is a secret if its key suggests it. A text with one is not: only the
+            // value referred to is.
             if secret::says_secret(key) && !template.contains("${") {
                 secret::add(&mut resolved.secrets, key, &value);
             }
@@ -136,7 +138,7 @@ impl EnvVars {
         Ok(resolved)
     }
 
-    /// A variable's value, if it is set and not empty.
+    /// Returns a variable's value, if it is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
@@ -169,7 +171,7 @@ impl EnvVars {
         Ok(out)
     }
 
-    /// A default is written in the scenario file, so it is no secret.
+    /// Returns the value of a reference. A default is written in the scenario file, so it is not a secret.
     fn value_of<'a>(
         &'a self,
         key: &str,
@@ -186,7 +188,8 @@ impl EnvVars {
         match (self.get(name), default) {
             (None | Some(""), Some(default)) => Ok(default),
             (Some(value), _) => {
-                // Either name may say so: that of the variable, or the one under which the agent gets it.
+                // Either name may suggest a secret: that of the variable, or the one under which the agent
+                // gets it.
                 secret::add(secrets, &format!("{name}_{key}"), value);
                 Ok(value)
             }
@@ -195,7 +198,7 @@ impl EnvVars {
     }
 }
 
-/// What is wrong with a value, before it is known whose it is.
+/// A problem of a value, before its role and key are added.
 enum Problem {
     Missing(String),
     Malformed,
@@ -237,7 +240,7 @@ fn read_dotenv(path: &Path) -> Result<BTreeMap<String, String>, EnvVarsError> {
     }
 }
 
-/// The line itself may hold a secret, so it is named by what stands before the `=` alone.
+/// Returns the error for a line. It shows only the text before the `=`, because the rest may be a secret.
 fn not_dotenv(path: &Path, line: &str) -> EnvVarsError {
     let place = match line.split_once('=') {
         Some((name, _)) if is_name(name.trim()) => format!("the line of {}", name.trim()),

@@ -1,4 +1,4 @@
-//! What is started and how, and why it cannot be.
+//! Describes how an agent's process is started, and starts it.
 
 use std::{
     collections::BTreeMap,
@@ -20,37 +20,39 @@ use tokio::{
 
 use super::output::{ActivityListener, AgentLine, Mask, Output};
 
-/// What is started, and how.
+/// The description of a process to start.
 #[derive(Clone)]
 pub struct Launch {
-    /// Whose process it is, for messages.
+    /// The role of the agent, for messages.
     pub role: String,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Its environment, or what is added to that of the runner.
+    /// Its environment variables, or those added to the runner's.
     pub env: BTreeMap<String, String>,
-    /// Whether it gets nothing but `env`.
+    /// Whether it gets only the variables in `env`.
     pub clean: bool,
     /// Folders that come before the PATH, such as the bin folders of installed requirements.
     pub path_prepend: Vec<PathBuf>,
-    /// The folder it runs in, which must exist.
+    /// The working directory, which must exist.
     pub working_dir: PathBuf,
-    /// The file that its output is appended to.
+    /// The file to which its output is appended.
     pub log: PathBuf,
-    /// Takes the secrets out of its output.
+    /// Masks the secrets in its output.
     pub mask: Mask,
-    /// Is told whenever it prints something.
+    /// Called whenever it prints something.
     pub on_activity: ActivityListener,
-    /// Where its lines are shown. A full one loses lines; the agent never waits for it.
+    /// The channel for its output lines. If the channel is full, lines are dropped; the agent never waits for
+    /// it.
     pub sink: Option<mpsc::Sender<AgentLine>>,
-    /// From SIGTERM to SIGKILL if the runner is gone without having stopped it.
+    /// The time from SIGTERM to SIGKILL if the runner ends without stopping the agent.
     pub grace: Duration,
-    /// Who makes sure that it ends; its program must be an absolute path.
+    /// Ends the process if the runner ends. Its program must be an absolute path.
     pub keeper: Keeper,
 }
 
 impl Launch {
-    /// Starts a keeper with the program; what is written to the pipe are orders to the keeper.
+    /// Starts a supervisor process, which starts the program. Orders to the supervisor are written to the
+    /// returned pipe.
     pub(super) fn spawn(&self) -> Result<(Child, PipeWriter), StartError> {
         let program = self.find_program()?;
         let spawn_error = |source| StartError::Spawn {
@@ -64,7 +66,7 @@ impl Launch {
         Ok((child, orders))
     }
 
-    /// Opens the log and whatever else the output goes to.
+    /// Opens the log and the other destinations of the output.
     pub(super) fn output(&self) -> Result<Output, StartError> {
         let sink = self.sink.clone();
         let (mask, on_activity) = (self.mask.clone(), self.on_activity.clone());
@@ -88,7 +90,7 @@ impl Launch {
             .current_dir(&self.working_dir)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C in a terminal reaches the runner's group only; the runner stops its agents in order.
+            // Ctrl-C in a terminal must reach only the runner, which stops its agents in order.
             .process_group(0);
         command
     }
@@ -99,7 +101,8 @@ impl Launch {
         self.path_prepend.iter().cloned().chain(rest).collect()
     }
 
-    /// Looks before the start, because the keeper could only say afterwards that there is no such program.
+    /// Checks that the program exists. The supervisor could report a missing program only after it was
+    /// started.
     fn find_program(&self) -> Result<&str, StartError> {
         let role = self.role.clone();
         let Some(program) = self.argv.first().filter(|program| !program.is_empty()) else {
@@ -148,55 +151,55 @@ fn hint(program: &str) -> &'static str {
     }
 }
 
-/// Why an agent could not be started.
+/// The reason why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There was nothing to start.
+    /// The command is empty.
     #[error("{role}: `cmd` is empty, it must name a program")]
     Empty {
         /// The agent's role.
         role: String,
     },
-    /// The program is not where it should be.
+    /// The program was not found.
     #[error("{role}: {program:?} is not a program {place}; {hint}")]
     NotFound {
         /// The agent's role.
         role: String,
         /// The first word of `cmd`.
         program: String,
-        /// Where it was looked for.
+        /// The place where it was searched for.
         place: String,
-        /// What can be done.
+        /// A hint what to do.
         hint: &'static str,
     },
-    /// The folder it should run in is not there.
+    /// The working directory does not exist.
     #[error("{role}: cannot run in {}, which is not a folder", folder.display())]
     NoFolder {
         /// The agent's role.
         role: String,
-        /// That folder.
+        /// The working directory.
         folder: PathBuf,
     },
-    /// Its log could not be opened.
+    /// The log file could not be opened.
     #[error("{role}: cannot write the log {}", log.display())]
     Log {
         /// The agent's role.
         role: String,
         /// The log.
         log: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system refused to start it.
+    /// The supervisor process could not be started.
     #[error("{role}: cannot start {program:?} through {}", keeper.display())]
     Spawn {
         /// The agent's role.
         role: String,
         /// The first word of `cmd`.
         program: String,
-        /// The program that should have kept it.
+        /// The supervisor's program.
         keeper: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! An agent that is hosted in this process, on a port of its own.
+//! A server in this process that hosts an agent on a loopback port.
 
 use std::{
     future::pending,
@@ -11,7 +11,7 @@ use axum::Router;
 use tokio::{net::TcpListener, task::JoinHandle};
 use url::Url;
 
-/// A place where an agent is hosted. Dropping it ends the agent.
+/// The address at which an agent is hosted. Dropping it ends the agent.
 #[derive(Debug)]
 pub struct LocalServer {
     url: Url,
@@ -20,10 +20,10 @@ pub struct LocalServer {
 }
 
 impl LocalServer {
-    /// Takes a free loopback port.
+    /// Reserves a free loopback port.
     ///
     /// # Errors
-    /// If the system gives no port.
+    /// If the system has no free port.
     pub fn open() -> io::Result<Self> {
         let listener = StdListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
@@ -35,13 +35,13 @@ impl LocalServer {
         })
     }
 
-    /// Where the agent is reached.
+    /// Returns the address of the agent.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// Begins to serve what is being put together; again does nothing. To be called within a tokio runtime.
-    /// An agent that cannot be served is never ready, and the log says why.
+    /// Starts to serve the routes once `app` has built them; a second call does nothing. Must be called
+    /// within a tokio runtime. If `app` fails, the agent never becomes ready, and the log says why.
     pub fn serve(&self, app: impl Future<Output = io::Result<Router>> + Send + 'static) {
         let Some(listener) = lock(&self.listener).take() else {
             return;

@@ -1,16 +1,17 @@
-//! Agents as processes of this machine: started, watched, heard, and ended without a trace.
+//! Runs agents as processes of this machine: starts them, reads their output, waits until they are ready, and
+//! ends them with all their child processes.
 //!
-//! It does not know scenarios or runs; it is told what to start and says how that went.
+//! It does not know scenarios or runs.
 //!
-//! - [`environment`]: `.env` and `${NAME}`, and which values are secrets
+//! - [`env_vars`]: environment variables from `.env` and `${NAME}`, and which of them are secrets
 //! - [`ports`]: free ports that parallel runs do not share
-//! - [`launch`]: what is started and how
+//! - [`launch`]: the description of a process, and its start
 //! - [`process`]: one agent, from its start to its end
-//! - [`ready`]: waiting for an agent's card
-//! - [`local_server`]: a built-in bot, hosted in this process
-//! - [`output`]: what agents print
+//! - [`ready`]: waits for an agent's card
+//! - [`local_server`]: an agent hosted in this process
+//! - [`output`]: the agents' output
 //!
-//! Between the runner and an agent stands a [`Keeper`], which outlives the runner.
+//! Between the runner and an agent there is a supervisor process, [`Keeper`], which outlives the runner.
 
 pub mod env_vars;
 pub mod launch;

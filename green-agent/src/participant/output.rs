@@ -1,4 +1,5 @@
-//! What an agent prints: line by line into its log, the last lines kept at hand, and shown if wanted.
+//! Reads an agent's output line by line, writes it to the log, keeps the last lines, and passes lines on if
+//! they are to be shown.
 
 use std::{
     collections::VecDeque,
@@ -18,35 +19,35 @@ use tokio::{
     sync::mpsc,
 };
 
-/// Replaces the secrets in a line.
+/// Masks the secrets in a line.
 pub type Mask = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Is told whenever an agent prints something.
+/// Called whenever an agent prints something.
 pub type ActivityListener = Arc<dyn Fn() + Send + Sync>;
 
-/// How much of a line is read, in bytes; the rest of the line is skipped.
+/// The most bytes of a line that are read; the rest of the line is skipped.
 const LINE_LIMIT: u64 = 64 * 1024;
 
-/// What goes from the end of a line that was cut, in bytes: a secret may be cut in half there,
-/// where no mask can know it.
+/// The bytes that are removed from the end of a line that was cut: a secret may have been cut in half there,
+/// and the mask would not recognize it.
 const RAGGED_END: usize = 4 * 1024;
 
-/// How much of a log is written, in bytes; an agent in a loop must not fill the disk.
+/// The most bytes that are written to a log, so that an agent in a loop does not fill the disk.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// How many lines are kept for failure messages.
+/// The number of lines that are kept for failure messages.
 const TAIL: usize = 20;
 
 /// One line of an agent's output, masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentLine {
-    /// Who printed it.
+    /// The role of the agent that printed it.
     pub role: String,
     /// The line without its end.
     pub text: String,
 }
 
-/// Where the lines of one agent go.
+/// The destinations of one agent's output.
 pub struct Output {
     role: String,
     mask: Mask,
@@ -63,8 +64,8 @@ struct OutputLog {
 }
 
 impl Output {
-    /// Appends to the file `log`, whose folder is made if need be. Lines for which `sink` has no
-    /// room are counted, not waited for.
+    /// Appends to the file `log` and creates its folder if needed. Lines for which `sink` has no room are
+    /// dropped and counted.
     pub fn open(
         role: &str,
         log: &Path,
@@ -91,22 +92,22 @@ impl Output {
         })
     }
 
-    /// The last lines, at most 20, oldest first.
+    /// Returns the last lines, at most 20, oldest first.
     pub fn last_lines(&self) -> Vec<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.tail.iter().cloned().collect()
     }
 
-    /// How many lines the sink had no room for.
+    /// Returns the number of lines that were dropped because the sink was full.
     pub fn lines_not_shown(&self) -> u64 {
         self.not_shown.load(Ordering::Relaxed)
     }
 
-    /// Reads until the end, whatever becomes of the lines: an agent must never wait for its reader.
+    /// Reads to the end, even if writing fails, so that the agent never blocks on a full pipe.
     pub async fn drain(&self, from: impl AsyncRead + Unpin) {
         let on_activity = &self.on_activity;
         let mut from = BufReader::new(ReadNotifier { from, on_activity });
-        // A pipe that cannot be read any further has ended as far as anyone can tell.
+        // A read error counts as the end of the output.
         while let Ok(Some((line, cut))) = next_line(&mut from).await {
             self.take(&line, cut);
         }
@@ -141,7 +142,7 @@ impl Output {
 }
 
 impl OutputLog {
-    /// A log that cannot be written does not stop the agent; what can be said about it is said once.
+    /// Appends to the log. A log that cannot be written does not stop the agent; the error is logged once.
     fn write(&mut self, text: &str) {
         if self.written > LOG_LIMIT {
             return;
@@ -159,7 +160,7 @@ impl OutputLog {
     }
 }
 
-/// Tells of every read that gives something: an agent may print for long without ending a line.
+/// Reports every read that returns data, because an agent may print for a long time without ending a line.
 struct ReadNotifier<'a, R> {
     from: R,
     on_activity: &'a ActivityListener,
@@ -186,7 +187,7 @@ fn drop_ragged_end(text: &mut String) {
     text.truncate(end.unwrap_or(0));
 }
 
-/// The next line without its end, and whether it was cut; `None` at the end.
+/// Returns the next line without its line end, and whether it was cut; `None` at the end.
 async fn next_line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<(Vec<u8>, bool)>> {
     let mut line = Vec::new();
     if from.take(LINE_LIMIT).read_until(b'\n', &mut line).await? == 0 {

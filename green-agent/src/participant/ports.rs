@@ -1,4 +1,5 @@
-//! Ports that no two trials on this machine hold at once: free ones for `ports = "auto"`, and those that files fix.
+//! Leases ports so that no two trials on this machine use the same: free ones for `ports = "auto"`, and those
+//! that files fix.
 
 use std::{
     fs::{File, Permissions, TryLockError},
@@ -12,21 +13,22 @@ use std::{
 
 use url::Url;
 
-/// Below what systems give to outgoing connections, so that none of those takes a leased port.
+/// The ports for leases. They are below the range from which systems choose ports for outgoing connections,
+/// so that none of those takes a leased port.
 const PORTS: Range<u16> = 20_000..32_000;
 
-/// Leases ports. All pools on one machine share a folder of lock files, so they agree also across processes.
+/// Leases ports. All pools on one machine share a folder of lock files, so leases hold across processes.
 #[derive(Clone, Debug)]
 pub struct PortPool {
     folder: PathBuf,
 }
 
-/// A port that is this holder's until it is dropped, or the process ends in whatever way.
+/// A leased port. The lease ends when this is dropped or the process ends, even if it is killed.
 #[derive(Debug)]
 pub struct PortLease {
     port: u16,
-    /// The lock goes when the file is closed. The file itself stays: removing it would let two
-    /// processes lock two files of the same name.
+    /// The lock is released when the file is closed. The file is not removed: otherwise two processes could
+    /// lock two files of the same name.
     _lock: File,
 }
 
@@ -37,7 +39,7 @@ impl PortLease {
     }
 }
 
-/// Why no port could be leased.
+/// The reason why no port could be leased.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// The lock files cannot be used.
@@ -45,7 +47,7 @@ pub enum PortError {
     Folder {
         /// The folder or the lock file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Every port is in use.
@@ -54,19 +56,19 @@ pub enum PortError {
 }
 
 impl Default for PortPool {
-    /// The pool that all runs on this machine share.
+    /// Returns the pool that all runs on this machine share.
     fn default() -> Self {
         Self::new(std::env::temp_dir().join("green-agent-ports"))
     }
 }
 
 impl PortPool {
-    /// A pool that agrees with all others of the same folder.
+    /// Returns a pool that shares its leases with all others of the same folder.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// A port on which nothing listens, from a random one on.
+    /// Leases a port on which nothing listens, searching from a random one.
     pub fn lease(&self) -> Result<PortLease, PortError> {
         self.make_folder()?;
         let first = random_port();
@@ -80,7 +82,7 @@ impl PortPool {
         Err(PortError::Exhausted)
     }
 
-    /// The lease of one port, or `None` while somebody else holds it.
+    /// Leases this port; returns `None` while another holder has it.
     pub fn claim(&self, port: u16) -> Result<Option<PortLease>, PortError> {
         self.make_folder()?;
         let lock = self.lock(port)?;
@@ -97,7 +99,7 @@ impl PortPool {
         Ok(())
     }
 
-    /// The lock of a port, or `None` if somebody holds it.
+    /// Locks a port's file; returns `None` if another holder has the lock.
     fn lock(&self, port: u16) -> Result<Option<File>, PortError> {
         let path = self.folder.join(port.to_string());
         let new = !path.exists();
@@ -122,19 +124,20 @@ fn folder_error(path: &Path) -> impl Fn(io::Error) -> PortError + use<> {
     }
 }
 
-/// Other users of the machine take part. Whoever made it may set this, and only they need to succeed.
+/// Makes a file or folder usable for other users of the machine. Only its creator may do this, so errors are
+/// ignored.
 fn share(path: &Path, mode: u32) {
     let _ = std::fs::set_permissions(path, Permissions::from_mode(mode));
 }
 
-/// The standard library's hasher draws its keys at random, which is all the chance that is needed.
+/// Returns a random port. The standard library's hasher has random keys, which is random enough here.
 fn random_port() -> u16 {
     let chance = RandomState::new().hash_one(std::process::id());
     let span = u64::from(PORTS.end - PORTS.start);
     PORTS.start + u16::try_from(chance % span).unwrap_or(0)
 }
 
-/// Whether nothing listens on the port, on any of the addresses that agents bind.
+/// Returns whether nothing listens on the port, on any of the addresses that agents bind.
 pub fn is_free(port: u16) -> bool {
     let addresses = [
         SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
@@ -146,14 +149,15 @@ pub fn is_free(port: u16) -> bool {
         .into_iter()
         .all(|address| match TcpListener::bind(address) {
             Ok(_) => true,
-            // A machine without IPv6 cannot have the port in use there.
+            // On a machine without IPv6 the port cannot be in use there.
             Err(error) => address.is_ipv6() && error.kind() != io::ErrorKind::AddrInUse,
         })
 }
 
-/// Puts `to` wherever `from` stands as a whole number in one of the words, such as `--port=9009` or
-/// `http://h:9009/x`, but not in `19009`, `9009x` or `1.9009`, and not as the value of an option that is about
-/// something else, such as `--limit 9009`, unless there is no other place. Returns how many places there were.
+/// Replaces `from` by `to` wherever it is a whole number in one of the words, such as `--port=9009` or
+/// `http://h:9009/x`, but not in `19009`, `9009x` or `1.9009`. The value of an option that is not about an
+/// address, such as `--limit 9009`, is replaced only if there is no other place. Returns the number of
+/// replacements.
 pub fn replace_port(argv: &mut [String], from: u16, to: u16) -> usize {
     let (from, to) = (from.to_string(), to.to_string());
     match replace_where(argv, &from, &to, is_of_port) {
@@ -162,7 +166,8 @@ pub fn replace_port(argv: &mut [String], from: u16, to: u16) -> usize {
     }
 }
 
-/// `wanted` is told the text before a place, in which blanks stand between the words.
+/// Replaces the numbers for which `wanted` returns true. It gets the text before the number, with words
+/// separated by spaces.
 fn replace_where(argv: &mut [String], from: &str, to: &str, wanted: fn(&str) -> bool) -> usize {
     let mut before = String::new();
     let mut count = 0;
@@ -177,7 +182,8 @@ fn replace_where(argv: &mut [String], from: &str, to: &str, wanted: fn(&str) -> 
     count
 }
 
-/// Whether a number after this text can be a port: not if an option before it has a name for something else.
+/// Returns whether a number after this text can be a port: not if the option before it is named for something
+/// else.
 fn is_of_port(before: &str) -> bool {
     let mut words = before.rsplit(char::is_whitespace);
     let own = words.next().unwrap_or_default();
@@ -189,7 +195,7 @@ fn is_of_port(before: &str) -> bool {
     option.is_none_or(says_port)
 }
 
-/// Whether an option's name speaks of a place to listen at.
+/// Returns whether an option's name is that of an address or port.
 fn says_port(option: &str) -> bool {
     const PIECES: [&str; 8] = [
         "port", "listen", "bind", "addr", "url", "endpoint", "host", "serve",
@@ -198,10 +204,10 @@ fn says_port(option: &str) -> bool {
     name == "p" || PIECES.iter().any(|piece| name.contains(piece))
 }
 
-/// The endpoint with another port.
+/// Returns the endpoint with another port.
 pub fn with_port(endpoint: &Url, port: u16) -> Url {
     let mut endpoint = endpoint.clone();
-    // Only a URL without a host cannot take a port, and such a one names no agent.
+    // This fails only for a URL without a host, which cannot be an agent's.
     let _ = endpoint.set_port(Some(port));
     endpoint
 }
@@ -224,7 +230,7 @@ fn replace_number(
     places.len()
 }
 
-/// Whether a number can begin after this text.
+/// Returns whether a number can begin after this text.
 fn ends_before(before: &str) -> bool {
     let mut back = before.chars().rev();
     match back.next() {
@@ -234,7 +240,7 @@ fn ends_before(before: &str) -> bool {
     }
 }
 
-/// Whether a number can end before this text.
+/// Returns whether a number can end before this text.
 fn begins_after(after: &str) -> bool {
     let mut ahead = after.chars();
     match ahead.next() {

@@ -1,4 +1,4 @@
-//! One agent, from its start to its end.
+//! Runs one agent's process, from its start to its end.
 
 use std::{
     fmt,
@@ -20,11 +20,11 @@ use super::{
     output::Output,
 };
 
-/// How long output is still read after the agent and all that it started have ended.
+/// How long output is read on after the agent and all its child processes have ended.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 
-/// A running agent. Dropping it kills the agent and everything that it started; [`AgentProcess::stop`]
-/// gives it time to end in good order.
+/// A running agent. Dropping it kills the agent and all its child processes; [`AgentProcess::stop`] gives it
+/// time to end in an orderly way.
 pub struct AgentProcess {
     role: String,
     keeper: Option<Pid>,
@@ -50,17 +50,17 @@ impl AgentProcess {
         })
     }
 
-    /// Whose process it is.
+    /// Returns the agent's role.
     pub fn role(&self) -> &str {
         &self.role
     }
 
-    /// How it ended, if it has. Never waits.
+    /// Returns how it ended, or `None` if it is still running. Does not wait.
     pub fn exited(&self) -> Option<AgentExit> {
         *self.exit.borrow()
     }
 
-    /// Waits until the agent and everything that it started have ended; there is no limit but the caller's.
+    /// Waits until the agent and all its child processes have ended, without a time limit.
     pub async fn wait(&self) -> AgentExit {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await;
@@ -70,8 +70,8 @@ impl AgentProcess {
             .unwrap_or(AgentExit::Unknown)
     }
 
-    /// Sends SIGTERM to the agent and everything that it started, SIGKILL after `grace`, and waits for
-    /// the end. Returns at the latest some 15 seconds after `grace`, and at once if it has ended already.
+    /// Sends SIGTERM to the agent and all its child processes, SIGKILL after `grace`, and waits for the end.
+    /// Returns at most about 15 seconds after `grace`; immediately if the agent has ended already.
     pub async fn stop(&self, grace: Duration) -> AgentExit {
         self.order_stop(grace);
         let limit = grace.min(LONGEST_GRACE) + KILL_LIMIT + DRAIN_LIMIT;
@@ -85,23 +85,25 @@ impl AgentProcess {
             .unwrap_or(AgentExit::Unknown)
     }
 
-    /// What it printed last, at most 20 lines, secrets masked.
+    /// Returns its last lines of output, at most 20, with secrets masked.
     pub fn last_lines(&self) -> Vec<String> {
         self.output.last_lines()
     }
 
-    /// How many of its lines the sink had no room for.
+    /// Returns the number of its lines that were dropped because the sink was full.
     pub fn lines_not_shown(&self) -> u64 {
         self.output.lines_not_shown()
     }
 
-    /// A few bytes always fit into the pipe, so this does not wait; a keeper that is gone needs no order.
+    /// Sends the order to stop. A few bytes always fit into the pipe, so this does not block; if the
+    /// supervisor has ended, there is nothing to stop.
     fn order_stop(&self, grace: Duration) {
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = orders.write_all(stop_line(grace).as_bytes());
     }
 
-    /// Only for a keeper that does not do its work, since without it orphans can no longer be found.
+    /// Kills the supervisor. Only for one that does not react, because orphaned child processes cannot be
+    /// found without it.
     fn kill_keeper(&self) {
         if let (Some(keeper), None) = (self.keeper, self.exited()) {
             kill_descendants(keeper);
@@ -125,7 +127,7 @@ impl fmt::Debug for AgentProcess {
     }
 }
 
-/// Reads the output and waits for the keeper, which ends after all that it keeps.
+/// Reads the output and waits for the supervisor, which ends after all its processes.
 async fn watch_over(
     mut child: Child,
     output: Arc<Output>,
@@ -144,7 +146,8 @@ async fn watch_over(
         .wait()
         .await
         .map_or(AgentExit::Unknown, AgentExit::from);
-    // The last words belong to the exit, but whoever escaped the keeper could hold the pipes open for ever.
+    // The last output belongs to the exit. The limit is needed because a process that escaped the supervisor
+    // could keep the pipes open forever.
     let _ = timeout(DRAIN_LIMIT, async {
         while readers.join_next().await.is_some() {}
     })

@@ -14,7 +14,7 @@ use url::Url;
 use super::{
     Problem, ProblemKind, RunEvent, RunOptions, hops,
     hosted::{Hosted, Remote},
-    known,
+    peers,
     problem::chain,
     requirements::{Installed, requirements},
 };
@@ -110,8 +110,8 @@ impl TrialAgents {
         }
         let secrets = resolved.iter().flat_map(|one| one.secrets.iter().cloned());
         let masker = Masker::new(secrets.collect());
-        let keyring = known::keyring(scenario, &environment, &options.working_dir, &masker)?;
-        let tokens = known::tokens(scenario, &masker);
+        let keyring = peers::keyring(scenario, &environment, &options.working_dir, &masker)?;
+        let tokens = peers::tokens(scenario, &masker);
         let context = TrialContext {
             scenario,
             tokens: &tokens,
@@ -151,7 +151,7 @@ impl TrialAgents {
                 }
                 AgentStart::None | AgentStart::Hosted { .. } | AgentStart::Caller(_) => {}
             }
-            known::tell(handle, scenario, &self.tokens, &url);
+            peers::tell(handle, scenario, &self.tokens, &url);
         }
     }
 }
@@ -239,7 +239,7 @@ impl TrialContext<'_> {
         let mut variables = env.inherited;
         variables.extend(self.variables());
         let token = self.tokens.get(&agent.role);
-        variables.extend(token.map(|token| (known::TOKEN.to_owned(), token.expose().to_owned())));
+        variables.extend(token.map(|token| (peers::TOKEN.to_owned(), token.expose().to_owned())));
         variables.extend(prepared.env);
         variables.extend(env.values);
         let masker = self.masker.clone();

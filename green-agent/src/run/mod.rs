@@ -15,12 +15,12 @@ mod caller;
 mod criterion;
 mod episode_setup;
 pub mod event;
-mod fixed;
 mod hops;
 mod hosted;
 mod judge;
-mod known;
 mod owner;
+mod peers;
+mod port_leases;
 pub mod problem;
 pub mod report;
 mod requirements;
@@ -42,7 +42,7 @@ pub use serve::{ServeError, serve};
 use crate::{
     install::Installer,
     participant::{Keeper, ports::PortPool},
-    scenario::{container::Engine, files::Found, supplied::Supplied},
+    scenario::{container::Engine, files::ScenarioFile, supplied::AgentOverrides},
     snapshot::SnapshotMode,
 };
 
@@ -69,7 +69,7 @@ pub struct RunOptions {
     /// The folder in which agents run, and whose `.env` they get.
     pub working_dir: PathBuf,
     /// How to start agents that files only name.
-    pub supplied: Supplied,
+    pub supplied: AgentOverrides,
     /// Whether to rewrite all addresses in agents' cards to the recorder's, wherever they lead.
     pub rewrite_cards: bool,
     /// The container engine for images that files name.
@@ -109,7 +109,7 @@ impl RunOptions {
 }
 
 /// Runs the scenarios and returns a report on each, in their order.
-pub async fn run(found: &[Found], options: &RunOptions) -> RunReport {
+pub async fn run(found: &[ScenarioFile], options: &RunOptions) -> RunReport {
     let begun = Instant::now();
     options.tell(RunEvent::Started {
         scenarios: found.len(),

@@ -10,11 +10,17 @@ use super::{
     requirements::prepare,
     trial,
 };
-use crate::scenario::{expected::ExpectedFailure, files::Found, model::Scenario, parse, supplied};
+use crate::scenario::{
+    expected::ExpectedFailure, files::ScenarioFile, model::Scenario, parse, supplied,
+};
 use bridge_program::Exit;
 
 /// Runs one scenario and returns its report. The installation and each trial wait for one of the `places`.
-pub(super) async fn run(found: &Found, options: &RunOptions, places: &Semaphore) -> ScenarioReport {
+pub(super) async fn run(
+    found: &ScenarioFile,
+    options: &RunOptions,
+    places: &Semaphore,
+) -> ScenarioReport {
     let trials = trials(found, options, places).await;
     let report = ScenarioReport::new(found.name.clone(), found.path.clone(), trials);
     match &found.sidecar {
@@ -23,7 +29,11 @@ pub(super) async fn run(found: &Found, options: &RunOptions, places: &Semaphore)
     }
 }
 
-async fn trials(found: &Found, options: &RunOptions, places: &Semaphore) -> Vec<TrialReport> {
+async fn trials(
+    found: &ScenarioFile,
+    options: &RunOptions,
+    places: &Semaphore,
+) -> Vec<TrialReport> {
     let not_begun = |problem| vec![TrialReport::not_begun(problem)];
     let mut scenario = match parse::read(&found.path) {
         Ok(scenario) => scenario,

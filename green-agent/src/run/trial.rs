@@ -16,10 +16,10 @@ use super::{
     agents::{AgentStart, TrialAgents, seed},
     caller::EvaluationCaller,
     episode_setup::EpisodeSetup,
-    fixed,
     hops::{self, hop_to},
     judge::{self, JudgedTrial, TrialObservation},
     owner::owner_of,
+    port_leases,
     problem::Owner,
     problem::chain,
     requirements::Installed,
@@ -34,7 +34,7 @@ use crate::{
     },
     recorder::{Recorder, RecorderOptions},
     scenario::{
-        files::Found,
+        files::ScenarioFile,
         model::{Green, Listens, Scenario},
     },
     snapshot::SnapshotMode,
@@ -59,7 +59,7 @@ struct RunningTrial<'a> {
 
 /// Runs one trial. All its agents have ended when it returns, whatever happened.
 pub(super) async fn run(
-    found: &Found,
+    found: &ScenarioFile,
     scenario: &Scenario,
     installed: &Installed,
     number: u32,
@@ -95,7 +95,7 @@ pub(super) async fn run(
 /// Returns the snapshot mode of a scenario. A snapshot of a scenario that must fail is never accepted as part
 /// of a folder: the difference may be the expected failure. It can be accepted when the scenario is named on
 /// the command line.
-fn snapshots(found: &Found, mode: SnapshotMode) -> SnapshotMode {
+fn snapshots(found: &ScenarioFile, mode: SnapshotMode) -> SnapshotMode {
     match (&found.sidecar, mode) {
         (Some(_), SnapshotMode::Accept) => SnapshotMode::Check,
         (_, mode) => mode,
@@ -113,7 +113,7 @@ impl Trial<'_> {
         self.enter(Phase::Starting);
         let transcript = Transcript::create(&self.folder.join("transcript.jsonl"), begun)
             .map_err(|error| ProblemKind::Harness.because(chain(&error)))?;
-        let _ports = fixed::lease(self.scenario, self.options).await?;
+        let _ports = port_leases::lease(self.scenario, self.options).await?;
         let printed = transcript.clone();
         let mut agents = TrialAgents::prepare(
             self.scenario,

@@ -1,9 +1,9 @@
-//! The command line that runs an agent's image, as AgentBeats runs it: the image takes `--host`, `--port` and
-//! `--card-url`.
+//! Builds the command that runs an agent's container image, as AgentBeats runs it: the image accepts
+//! `--host`, `--port` and `--card-url`.
 
 use super::supplied::PORT;
 
-/// Who runs containers.
+/// A container engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// `docker`
@@ -13,10 +13,10 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Both, the one that is looked for first at the front.
+    /// Both engines; the first is preferred.
     pub const ALL: [Self; 2] = [Self::Docker, Self::Podman];
 
-    /// Its program.
+    /// Returns the name of its program.
     pub fn program(self) -> &'static str {
         match self {
             Self::Docker => "docker",
@@ -25,9 +25,9 @@ impl Engine {
     }
 }
 
-/// The words that run an image. It shares the network of this machine, so that it reaches the others, and they
-/// it, at the addresses that everybody is told. Of its variables only the names stand here: other users of the
-/// machine can read command lines.
+/// Returns the command that runs an image. The container shares the network of this machine, so that it can
+/// use the same addresses as the other agents. Environment variables are passed by name only, because other
+/// users of the machine can read command lines.
 pub fn command<'a>(
     engine: Engine,
     image: &str,

@@ -1,16 +1,16 @@
-//! Durations as scenario files write them: `30s`, `1m30s`, `1500ms`.
+//! Parses and writes durations in the form of scenario files: `30s`, `1m30s`, `1500ms`.
 
 use std::time::Duration;
 
 use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
-/// What a duration looks like, for messages.
+/// The description of a duration in messages.
 pub(super) const EXPECTED: &str = "a duration such as \"30s\", \"1m30s\" or \"1500ms\"";
 
-/// The units of a duration in milliseconds, in the order in which they must stand.
+/// The units of a duration in milliseconds, in the order in which they must be written.
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Reads a duration: numbers with units, from large to small.
+/// Parses a duration: numbers with units, from large to small.
 pub fn parse(text: &str) -> Option<Duration> {
     let mut units = UNITS.iter();
     let mut rest = text;
@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Option<Duration> {
     (!text.is_empty()).then(|| Duration::from_millis(millis))
 }
 
-/// For serde's `with`: seconds where they are whole, else milliseconds.
+/// Serializes for serde's `with`: seconds if they are whole, otherwise milliseconds.
 pub(super) fn serialize<S: Serializer>(
     duration: &Duration,
     serializer: S,
@@ -39,7 +39,7 @@ pub(super) fn serialize<S: Serializer>(
     serializer.serialize_str(&text)
 }
 
-/// For serde's `with`.
+/// Deserializes for serde's `with`.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Duration, D::Error> {

@@ -1,4 +1,4 @@
-//! What the built-in evaluator `episode` is told, by a scenario's `[config]` or by a request as JSON.
+//! The settings of the built-in evaluator `episode`, from a scenario's `[config]` or from a request's JSON.
 
 use std::time::Duration;
 
@@ -12,31 +12,31 @@ use serde::{Deserialize, Serialize};
 pub struct Episode {
     /// The environment's name, one of [`mcp_tools::environments::BUILTINS`].
     pub environment: String,
-    /// Who calls whom over A2A.
+    /// The direction of A2A calls.
     #[serde(default)]
     pub direction: Direction,
-    /// The shape in which connection details are sent.
+    /// The form in which connection details are sent.
     #[serde(default)]
     pub details: DetailsShape,
-    /// How the environment is reached.
+    /// The MCP transport.
     #[serde(default)]
     pub transport: McpTransport,
-    /// When and how details are handed over.
+    /// When and how details are sent.
     #[serde(default)]
     pub delivery: Delivery,
-    /// Which token the details hold.
+    /// The token that is put into the details.
     #[serde(default)]
     pub token: TokenKind,
-    /// What the participant may use up.
+    /// The participant's limits.
     #[serde(default)]
     pub limits: EpisodeLimits,
-    /// Whether the participant is to acknowledge messages, if it can.
+    /// Whether and how messages are repeated until the participant acknowledges them.
     #[serde(default)]
     pub acknowledge: Option<Acknowledge>,
 }
 
 impl Episode {
-    /// An episode of this environment, everything else by default.
+    /// Returns an episode in this environment, with defaults for everything else.
     pub fn new(environment: impl Into<String>) -> Self {
         Self {
             environment: environment.into(),
@@ -51,101 +51,101 @@ impl Episode {
     }
 }
 
-/// Who calls whom over A2A.
+/// The direction of A2A calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// The evaluator sends messages to the participant, as in AgentBeats.
     #[default]
     GreenCalls,
-    /// The participant says that it is ready, and is told what to do in the answer.
+    /// The participant says that it is ready, and gets its instructions in the reply.
     PurpleCalls,
 }
 
-/// The shape in which connection details stand in a message.
+/// The form of connection details in a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetailsShape {
     /// Two data parts: `mcpServers`, and `mcp_connection_details`.
     #[default]
     Data,
-    /// A data part with the details inside its member `data`.
+    /// A data part with the details in its member `data`.
     Nested,
     /// A text part in Markdown.
     Text,
 }
 
-/// How the environment is reached.
+/// The MCP transport to the environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum McpTransport {
     /// Streamable HTTP.
     #[default]
     Http,
-    /// A program that the participant starts, and that passes on to the environment.
+    /// Stdio: a program that the participant starts and that relays to the environment.
     Stdio,
 }
 
-/// When and how details are handed over.
+/// When and how connection details are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
-    /// In messages.
+    /// In messages while the task runs.
     #[default]
     Messages,
-    /// Where the participant calls: in the reply itself, at once, which ends its turn.
+    /// If the participant calls: in the reply itself, which ends its turn.
     Synchronous,
-    /// Not by message: a policy of the runner has them from the beginning.
+    /// Not at all: a policy of the runner has them from the start.
     Preset,
 }
 
-/// Which token the details hold: a participant must not get anywhere with any but the valid one.
+/// The token in the connection details. A participant must get no access with any but the valid one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenKind {
-    /// The episode's own.
+    /// The episode's own token.
     #[default]
     Valid,
-    /// One that nobody gave out.
+    /// A token that belongs to no episode.
     Wrong,
-    /// That of an episode whose time is over.
+    /// The token of an episode whose time is over.
     Expired,
-    /// That of another episode, which goes on.
+    /// The token of another running episode.
     Foreign,
 }
 
-/// What a participant may use up in an episode.
+/// The limits of a participant in an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EpisodeLimits {
-    /// Calls of the environment's tools.
+    /// The most calls of the environment's tools.
     pub steps: u32,
-    /// From the episode's beginning to its end.
+    /// The longest time from the episode's beginning to its end.
     #[serde(with = "super::duration")]
     pub time: Duration,
 }
 
 impl Default for EpisodeLimits {
-    /// Those of [`mcp_tools::episodes::Limits`].
+    /// Returns the limits of [`mcp_tools::episodes::Limits`].
     fn default() -> Self {
         let Limits { steps, time, .. } = Limits::default();
         Self { steps, time }
     }
 }
 
-/// What is done about messages that the participant does not acknowledge.
+/// The repetition of messages that the participant does not acknowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Acknowledge {
-    /// How long each copy of a message may go unacknowledged before the next one is sent.
+    /// The time after which an unacknowledged message is sent again.
     #[serde(with = "super::duration")]
     pub after: Duration,
-    /// How many more times it is sent at the most.
+    /// The most repetitions of a message.
     pub resend: u32,
 }
 
 impl Default for Acknowledge {
-    /// 5 seconds, twice more.
+    /// Returns 5 seconds and two repetitions.
     fn default() -> Self {
         Self {
             after: Duration::from_secs(5),
@@ -154,13 +154,13 @@ impl Default for Acknowledge {
     }
 }
 
-/// The name of a choice in files, requests and on the command line.
+/// Returns the name of a choice in files, requests and on the command line.
 pub fn name_of<T: ValueEnum>(choice: &T) -> String {
     let value = choice.to_possible_value();
     value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// The names of all choices of a kind.
+/// Returns the names of all choices of a type.
 pub fn names<T: ValueEnum>() -> Vec<String> {
     T::value_variants().iter().map(name_of).collect()
 }

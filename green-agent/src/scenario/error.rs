@@ -1,19 +1,19 @@
-//! What is wrong with a scenario file, and where.
+//! The errors of scenario files, with their positions.
 
 use std::{fmt, path::PathBuf};
 
-/// One thing that is wrong with a file, printed as `path:line:column: key: message`.
+/// One mistake in a file, printed as `path:line:column: key: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The file.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: usize,
-    /// The character of that line, from 1.
+    /// The column, from 1, in characters.
     pub column: usize,
-    /// The key concerned, such as `config.turn[0].to`, lists counted from 0; empty for the whole file.
+    /// The key concerned, such as `config.turn[0].to`, with list indices from 0; empty for the whole file.
     pub key: String,
-    /// What is wrong there.
+    /// The kind of mistake.
     pub problem: Problem,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Everything that is wrong with one file, in the file's order; never empty.
+/// All mistakes in one file, in the file's order; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioErrors(pub Vec<ScenarioError>);
 
@@ -45,68 +45,68 @@ impl fmt::Display for ScenarioErrors {
 
 impl std::error::Error for ScenarioErrors {}
 
-/// The kinds of mistake. Each message is one line that names what was expected and what was found.
+/// The kinds of mistakes. Each message is one line that names what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The file could not be opened, or is not UTF-8.
     #[error("cannot be read: {error}")]
     Unreadable {
-        /// What the operating system said.
+        /// The system's error.
         error: String,
     },
-    /// The text is not JSON5, or says nothing that is understood.
+    /// The text is not JSON5, or not a manifest that can be used.
     #[error("{error}")]
     Manifest {
-        /// What is wrong with it.
+        /// A description of the mistake.
         error: String,
     },
     /// The text is not TOML.
     #[error("not TOML: {error}")]
     Syntax {
-        /// What the TOML parser said.
+        /// The TOML parser's error.
         error: String,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     #[error("missing; expected {expected}")]
     Missing {
-        /// What should stand there.
+        /// A description of the value that is required.
         expected: String,
     },
     /// A value of the wrong type, or outside its range.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What may stand there.
+        /// A description of the accepted values.
         expected: String,
-        /// What does.
+        /// The value found.
         found: String,
     },
-    /// A text that should have been written in a language of its own, and is not.
+    /// A text that is not valid in the language in which it must be written.
     #[error("expected {language}, found {found}: {error}")]
     Malformed {
         /// The language, with its article: `a regular expression`.
         language: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
-        /// What that language's parser said.
+        /// The error of that language's parser.
         error: String,
     },
-    /// A key that nobody reads, where such keys are not tolerated.
+    /// An unknown key, in a table that allows only known ones.
     #[error("unknown key; {}known here: {}", suggestion(nearest.as_deref()), known.join(", "))]
     UnknownKey {
-        /// The known key that looks most like it.
+        /// The known key that is most similar.
         nearest: Option<String>,
-        /// Every key that may stand there.
+        /// Every known key of the table.
         known: Vec<&'static str>,
     },
-    /// A key that makes no sense beside another one.
+    /// A key that cannot be combined with another one.
     #[error("expected it without {other}, found both: {advice}")]
     Together {
         /// The other key.
         other: &'static str,
-        /// What to do.
+        /// The advice for the file's author.
         advice: &'static str,
     },
-    /// A role that the harness uses itself.
+    /// A role that the harness itself uses.
     #[error(
         "the role {role:?} is reserved; expected one other than green, runner, environment and those that end with .bot"
     )]
@@ -114,43 +114,43 @@ pub enum Problem {
         /// The role.
         role: String,
     },
-    /// Two participants in one role.
+    /// Two participants with the same role.
     #[error(
         "the role {role:?} is taken by the participant of line {line}; expected a role for each participant"
     )]
     DuplicateRole {
         /// The role.
         role: String,
-        /// Where it stands first.
+        /// The line where the role occurs first.
         line: usize,
     },
-    /// A reference to an agent that the file does not have.
+    /// A reference to an agent that the file does not define.
     #[error("nobody has the role {role:?}; expected one of: {}", known.join(", "))]
     UnknownRole {
-        /// The role as it was written.
+        /// The role, as it was written.
         role: String,
-        /// The roles that could stand there.
+        /// The roles that are defined.
         known: Vec<String>,
     },
-    /// A label that nothing in a transcript ever has.
+    /// A label that no transcript entry can have.
     #[error("no such label occurs; {}expected one of: {}", suggestion(nearest.as_deref()), known.join(", "))]
     UnknownLabel {
-        /// The one that is most like it.
+        /// The existing label that is most similar.
         nearest: Option<String>,
-        /// What could stand there.
+        /// The labels that exist.
         known: Vec<&'static str>,
     },
-    /// A URL with a user or password in it, which is not repeated here.
+    /// A URL that contains a user or password, which the message does not repeat.
     #[error(
         "user or password found in the URL; expected it without, for it stands in every report"
     )]
     Credentials,
-    /// A secret in the file, which is not repeated here.
+    /// A secret in the file, which the message does not repeat.
     #[error(
         "a secret found in the file; expected {{ env = \"NAME\" }} or {{ file = \"PATH\" }}, for others can read this one"
     )]
     SecretInFile,
-    /// A program of which nobody knows where it listens.
+    /// A program without an endpoint.
     #[error("cmd found without endpoint; expected the URL at which the program will listen")]
     CmdWithoutEndpoint,
 }

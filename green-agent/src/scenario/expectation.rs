@@ -1,18 +1,18 @@
-//! What a scenario file expects of its run: the `[[harness.expect]]` tables.
+//! The expectations of a scenario file: the `[[harness.expect]]` tables.
 
 use regex::Regex;
 use serde_json::Value;
 
 use crate::transcript::Hop;
 
-/// One expectation and where it stands.
+/// One expectation and its place in the file.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// Line of the scenario file on which it begins, from 1.
+    /// The line on which it begins, from 1.
     pub line: usize,
-    /// Turns the outcome round.
+    /// Whether the check is negated.
     pub not: bool,
-    /// What is expected.
+    /// The rule.
     pub rule: Rule,
 }
 
@@ -21,23 +21,23 @@ pub struct Expectation {
 pub enum Rule {
     /// A value somewhere passes a check.
     Value {
-        /// What is looked at.
+        /// The target.
         on: Target,
-        /// Where in it; the whole of it if absent.
+        /// The path to a value in the target; the whole target if absent.
         path: Option<ValuePath>,
-        /// What must hold there.
+        /// The check.
         check: Check,
     },
-    /// Things happened in this order, other things between them allowed.
+    /// Events occur in this order; other events may occur between them.
     Sequence {
         /// Labels such as `status:working`, `mcp:tools/call`, `task:completed`; `*` stands for any text.
         labels: Vec<String>,
-        /// Only on this hop; on any if absent.
+        /// The hop to search; any hop if absent.
         hop: Option<Hop>,
     },
 }
 
-/// What an expectation looks at: its `on`.
+/// The target of an expectation: its `on`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// `artifact:NAME`: the content of the evaluation's artifact of that name.
@@ -46,7 +46,7 @@ pub enum Target {
     Task(String),
     /// `status:N`: the evaluation's Nth status, from 1; negative counts from the end.
     Status(i64),
-    /// `mcp:TOOL`: the calls of that tool, a list of `{arguments, result}`.
+    /// `mcp:TOOL`: the calls of that tool, as a list of `{arguments, result}`.
     Mcp(String),
     /// `result`: the results as AgentBeats collects them, a list.
     Result,
@@ -54,38 +54,39 @@ pub enum Target {
     Metric(String),
 }
 
-/// Where in a value: written as `/a/0/b` or as `$.a[0].b`.
+/// A path to a value, written as `/a/0/b` or as `$.a[0].b`.
 #[derive(Clone, Debug)]
 pub enum ValuePath {
     /// A JSON pointer (RFC 6901).
     Pointer(String),
-    /// A JSONPath (RFC 9535); the nodes it selects are what is checked.
+    /// A JSONPath (RFC 9535); the check applies to the nodes that it selects.
     JsonPath(Box<serde_json_path::JsonPath>),
 }
 
-/// What must hold. A JSONPath that selects several nodes passes if every one of them passes.
+/// A check. If a JSONPath selects several nodes, every one of them must pass.
 #[derive(Clone, Debug)]
 pub enum Check {
-    /// Equal; numbers by value, so `1` equals `1.0`.
+    /// Is equal; numbers are compared by value, so `1` equals `1.0`.
     Eq(Value),
-    /// Not equal.
+    /// Is not equal.
     Ne(Value),
-    /// A number greater than this.
+    /// Is a number greater than this.
     Gt(f64),
-    /// A number of at least this.
+    /// Is a number of at least this.
     Ge(f64),
-    /// A number less than this.
+    /// Is a number less than this.
     Lt(f64),
-    /// A number of at most this.
+    /// Is a number of at most this.
     Le(f64),
-    /// A text with this inside, a list with this element, an object with these members.
+    /// Is a text that contains this text, a list that contains this element, or an object that has these
+    /// members.
     Contains(Value),
-    /// A text in which the expression finds a match.
+    /// Is a text in which the regular expression finds a match.
     Matches(Regex),
-    /// Valid under this JSON Schema.
+    /// Is valid under this JSON Schema.
     Schema(Value),
-    /// There is such a value, or there is none.
+    /// Exists, or does not exist.
     Exists(bool),
-    /// So many nodes, elements, members or characters.
+    /// Has this number of nodes, elements, members or characters.
     Count(usize),
 }

@@ -1,4 +1,4 @@
-//! Sidecars: `NAME.expect` beside `NAME.toml` says that the scenario must fail, and how.
+//! Reads sidecars: a file `NAME.expect` beside `NAME.toml` says that the scenario must fail, and how.
 
 use std::{
     fs, io,
@@ -11,28 +11,28 @@ use super::{
     reader::{Node, Table, document},
 };
 
-/// The exit codes of a run that can be expected to fail: the evaluation, the file, the infrastructure.
+/// The exit codes that a sidecar can name: of the evaluation, the file and the infrastructure.
 const EXIT_CODES: [u8; 3] = [1, 3, 4];
 
-/// How a scenario must fail.
+/// The expected failure of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedFailure {
-    /// The exit code that running it alone would give.
+    /// The exit code of a run of this scenario alone.
     pub exit: u8,
     /// A text that the report must contain.
     pub message: String,
 }
 
 impl ExpectedFailure {
-    /// Where the sidecar of a scenario file would stand.
+    /// Returns the path of the sidecar of a scenario file.
     pub fn path(scenario: &Path) -> PathBuf {
         scenario.with_extension("expect")
     }
 
-    /// Reads the sidecar of a scenario file; `None` if it has none.
+    /// Reads the sidecar of a scenario file; returns `None` if it has none.
     ///
     /// # Errors
-    /// Everything that is wrong with the sidecar.
+    /// All mistakes in the sidecar.
     pub fn beside(scenario: &Path) -> Result<Option<Self>, ScenarioErrors> {
         let path = Self::path(scenario);
         match fs::read_to_string(&path) {
@@ -42,10 +42,10 @@ impl ExpectedFailure {
         }
     }
 
-    /// Parses the text of a sidecar; `path` is only named in errors.
+    /// Parses the text of a sidecar; `path` is used in errors only.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All mistakes in the text.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ScenarioErrors> {
         document(path, text, sidecar)
     }
@@ -73,7 +73,7 @@ fn exit_code(node: &Node<'_>) -> Option<u8> {
     node.expected("1 (evaluation), 3 (scenario file) or 4 (infrastructure)")
 }
 
-/// Every report contains the empty text, so that it would expect nothing.
+/// Reads the message. An empty one is an error, because every report contains it.
 fn message(node: &Node<'_>) -> Option<String> {
     node.read("a text that is not empty", |text| {
         (!text.trim().is_empty()).then(|| text.to_owned())

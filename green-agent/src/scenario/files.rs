@@ -1,4 +1,4 @@
-//! From the paths of a command line to scenario files.
+//! Finds scenario files from the paths of a command line.
 
 use std::{
     ffi::OsStr,
@@ -10,45 +10,47 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{error::ScenarioErrors, expected::ExpectedFailure, parse::name};
 
-/// Folders that hold other people's files, some of them called `scenario.toml` too.
+/// Folders that are not searched: they contain files of other projects, some of them called `scenario.toml`
+/// too.
 const SKIPPED: [&str; 3] = ["node_modules", "__pycache__", "target"];
 
-/// One scenario file that shall run.
+/// One scenario file to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The file, as it was named or found.
+pub struct ScenarioFile {
+    /// The path, as it was given or found.
     pub path: PathBuf,
     /// The scenario's name, as [`parse::read`](super::parse::read) gives it.
     pub name: String,
-    /// Whether the file itself was named, rather than a folder above it.
+    /// Whether the file itself was given, rather than a folder above it.
     pub as_named: bool,
-    /// How it must fail. Only for files that were found by walking: who names a file wants to see it fail.
+    /// How it must fail. Read only for files that were found in a folder: a file that is named on the command
+    /// line runs without its sidecar.
     pub sidecar: Option<ExpectedFailure>,
 }
 
-/// Why there are no files to run.
+/// The reason why there are no files to run.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     /// A path that does not exist.
     #[error("{}: no such file or folder; expected a scenario file or a folder with some", path.display())]
     Absent {
-        /// The path as it was named.
+        /// The path as it was given.
         path: PathBuf,
     },
     /// A folder that could not be read.
     #[error("{}: cannot be read", path.display())]
     Walk {
-        /// The folder that was named.
+        /// The folder that was given.
         path: PathBuf,
-        /// What stopped the walk.
+        /// The error of the search.
         source: walkdir::Error,
     },
-    /// Nothing to run, which would look like success.
+    /// No file was found. This is an error because a run of nothing would look like success.
     #[error("no scenario file in {}{}", shown(paths), filter.as_deref().map(named).unwrap_or_default())]
     Nothing {
-        /// The paths as they were named.
+        /// The paths as they were given.
         paths: Vec<PathBuf>,
-        /// The filter, if there was one.
+        /// The filter, if there is one.
         filter: Option<String>,
     },
     /// A sidecar that cannot be read.
@@ -56,13 +58,13 @@ pub enum CollectError {
     Sidecar(#[from] ScenarioErrors),
 }
 
-/// Collects the files to run, in the order of `paths` and by name within a folder, each of them once.
-/// `filter` is a text that the scenario's name must contain.
+/// Returns the files to run, in the order of `paths` and by name within a folder, each of them once. `filter`
+/// is a text that the scenario's name must contain.
 ///
 /// # Errors
-/// A path that does not exist, a folder or a sidecar that cannot be read, and nothing to run at all.
-pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Found>, CollectError> {
-    let mut found: Vec<Found> = Vec::new();
+/// If a path does not exist, a folder or a sidecar cannot be read, or no file was found.
+pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<ScenarioFile>, CollectError> {
+    let mut found: Vec<ScenarioFile> = Vec::new();
     for path in paths {
         for next in below(path)? {
             add(&mut found, next);
@@ -78,8 +80,8 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Found>, Co
     Ok(found)
 }
 
-/// Adds a file that is not there yet; one that was both named and found counts as named.
-fn add(found: &mut Vec<Found>, next: Found) {
+/// Adds a file unless it was added before. A file that was both given and found counts as given.
+fn add(found: &mut Vec<ScenarioFile>, next: ScenarioFile) {
     match found.iter_mut().find(|file| file.path == next.path) {
         Some(file) if next.as_named => *file = next,
         Some(_) => {}
@@ -87,7 +89,7 @@ fn add(found: &mut Vec<Found>, next: Found) {
     }
 }
 
-fn below(path: &Path) -> Result<Vec<Found>, CollectError> {
+fn below(path: &Path) -> Result<Vec<ScenarioFile>, CollectError> {
     if !path.exists() {
         return Err(CollectError::Absent {
             path: path.to_owned(),
@@ -110,13 +112,13 @@ fn below(path: &Path) -> Result<Vec<Found>, CollectError> {
     Ok(found)
 }
 
-fn file(path: PathBuf, as_named: bool) -> Result<Found, ScenarioErrors> {
+fn file(path: PathBuf, as_named: bool) -> Result<ScenarioFile, ScenarioErrors> {
     let sidecar = if as_named {
         None
     } else {
         ExpectedFailure::beside(&path)?
     };
-    Ok(Found {
+    Ok(ScenarioFile {
         name: name(&std::path::absolute(&path).unwrap_or_else(|_| path.clone())),
         path,
         as_named,
@@ -124,7 +126,7 @@ fn file(path: PathBuf, as_named: bool) -> Result<Found, ScenarioErrors> {
     })
 }
 
-/// Whether the walk goes on here. A folder that was named is walked, whatever it is called.
+/// Returns whether the search enters this folder. A folder that was given is always searched.
 fn is_wanted(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
     entry.depth() == 0 || !(name.starts_with('.') || SKIPPED.contains(&&*name))
@@ -134,13 +136,13 @@ fn is_scenario(path: &Path) -> bool {
     if path.file_name() == Some(OsStr::new("scenario.json5")) {
         return true;
     }
-    // A file that cannot be read counts, so that the run says so.
+    // A file that cannot be read counts as a scenario, so that the run reports it.
     path.extension() == Some(OsStr::new("toml"))
         && fs::read(path).map_or(true, |bytes| looks_like_scenario(&bytes))
 }
 
-/// Whether a line begins the table or key `green_agent`. The text is looked at, not parsed: a scenario with
-/// a mistake in its TOML must be reported, while the `Cargo.toml` beside an agent is none of our business.
+/// Returns whether a line begins the table or key `green_agent`. The text is not parsed: a scenario with a
+/// mistake in its TOML must be reported, while the `Cargo.toml` beside an agent must not.
 fn looks_like_scenario(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).lines().any(|line| {
         let key = line.trim_start_matches(['[', ' ', '\t', '"', '\'', '\u{feff}']);
@@ -148,7 +150,7 @@ fn looks_like_scenario(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether this follows a table's name, rather than the rest of a longer word or a text as its value.
+/// Returns whether this text follows a table's name, and does not continue a longer word.
 fn ends_table_name(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', ' ', '\t']);
     match rest.strip_prefix('=') {
@@ -175,7 +177,7 @@ mod tests {
 
     const SCENARIO: &str = "[green_agent]\n";
 
-    /// A folder with these files in it.
+    /// Creates a folder with these files.
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -186,7 +188,7 @@ mod tests {
         root
     }
 
-    fn names(found: &[Found]) -> Vec<&str> {
+    fn names(found: &[ScenarioFile]) -> Vec<&str> {
         found.iter().map(|file| file.name.as_str()).collect()
     }
 

@@ -1,16 +1,15 @@
-//! Scenario files: `scenario.toml` as AgentBeats has it, plus the table `[harness]`.
+//! Scenario files: AgentBeats' `scenario.toml`, plus the table `[harness]`.
 //!
-//! - [`model`], [`episode`], [`pipeline`], [`expectation`]: what a file says, as types
-//! - [`placeholder`]: addresses that commands ask for
-//! - [`parse`](mod@parse): from text to model
-//! - `reader`: TOML with positions, on which `parse` and `expected` stand
-//! - [`error`]: what is wrong with a file, and where
-//! - [`files`]: from paths on the command line to files
+//! - [`model`], [`episode`], [`pipeline`], [`expectation`]: the contents of a file, as types
+//! - [`parse`](mod@parse): parses text into the model
+//! - `reader`: reads TOML with positions, for `parse` and `expected`
+//! - [`error`]: mistakes in a file, with positions
+//! - [`files`]: finds files from paths on the command line
 //! - [`expected`]: the sidecars of files that must fail
 //! - [`schema`](mod@schema): the JSON Schema of the file, for editors
-//! - [`supplied`], [`container`]: how agents are started that a file only names
-//! - [`placeholder`]: `{ROLE}`, by which participants are told of each other
-//! - [`template`]: what `green-agent new` writes
+//! - [`supplied`], [`container`]: how to start agents that a file only names
+//! - [`placeholder`]: `{ROLE}`, which becomes the address of a participant
+//! - [`template`]: the files that `green-agent new` writes
 
 pub mod container;
 mod duration;
@@ -31,7 +30,7 @@ pub mod template;
 pub use duration::parse as parse_duration;
 pub use error::{Problem, ScenarioError, ScenarioErrors};
 pub use expected::ExpectedFailure;
-pub use files::{CollectError, Found, collect};
+pub use files::{CollectError, ScenarioFile, collect};
 pub use parse::{parse, read};
 pub use schema::schema;
 

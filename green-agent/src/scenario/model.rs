@@ -1,4 +1,4 @@
-//! A scenario as the file says it: agents, the evaluation's configuration, and how the harness treats it.
+//! The contents of a scenario file: agents, the evaluation's configuration, and the harness's settings.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
@@ -17,22 +17,22 @@ use super::{
 /// One scenario file.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Where it was read from.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its name in reports: the path below the nearest folder called `scenarios`, without ending.
+    /// The name in reports: the path below the nearest folder called `scenarios`, without extension.
     pub name: String,
-    /// Who evaluates.
+    /// The evaluator.
     pub green: Green,
-    /// Who is evaluated, in the file's order.
+    /// The participants, in the file's order.
     pub participants: Vec<Agent>,
-    /// The `[config]` table, handed to the evaluator as it is.
+    /// The `[config]` table, passed to the evaluator unchanged.
     pub config: Map<String, Value>,
     /// The `[harness]` table.
     pub harness: Harness,
 }
 
 impl Scenario {
-    /// Its agents in the order in which they are started: the green one last, after those it calls.
+    /// Returns the agents in the order in which they are started: the green one last, after those it calls.
     pub fn agents(&self) -> impl Iterator<Item = &Agent> {
         let green = match &self.green {
             Green::Agent(agent) => Some(agent),
@@ -41,7 +41,7 @@ impl Scenario {
         self.participants.iter().chain(green)
     }
 
-    /// The same agents, to be changed.
+    /// Returns the same agents for modification.
     pub fn agents_mut(&mut self) -> impl Iterator<Item = &mut Agent> {
         let green = match &mut self.green {
             Green::Agent(agent) => Some(agent),
@@ -50,13 +50,14 @@ impl Scenario {
         self.participants.iter_mut().chain(green)
     }
 
-    /// The participant that works in an episode, or calls: the first that is an agent. Servers stand beside it.
+    /// Returns the participant that works in an episode, or calls: the first that is an agent and not a
+    /// server.
     pub fn worker(&self) -> Option<&Agent> {
         let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
         self.participants.iter().find(is_agent)
     }
 
-    /// Whether the evaluator is told by name to ask the participant in this role, be it an agent or not.
+    /// Returns whether the evaluator is configured to call the participant in this role.
     pub fn asks(&self, role: &str) -> bool {
         let named = |place: &Place| matches!(place, Place::Role(named) if named == role);
         match &self.green {
@@ -72,46 +73,46 @@ impl Scenario {
 pub enum Green {
     /// A program or a server that speaks A2A.
     Agent(Agent),
-    /// The built-in one, in the runner's process.
+    /// A built-in evaluator, in the runner's process.
     Builtin(Evaluator),
 }
 
 /// The built-in evaluators, chosen by `config.evaluator`.
 #[derive(Clone, Debug)]
 pub enum Evaluator {
-    /// Scripted turns.
+    /// `conversation`: sends scripted turns.
     Conversation(Vec<Turn>),
-    /// An environment that is worked in over MCP.
+    /// `episode`: has a participant work in an environment over MCP.
     Episode(Episode),
-    /// Steps that agents do who are found by skill.
+    /// `pipeline`: has agents that are found by skill carry out steps.
     Pipeline(Pipeline),
 }
 
-/// An agent and how it comes to be there.
+/// An agent and how it is started.
 #[derive(Clone, Debug)]
 pub struct Agent {
     /// `green`, or the participant's `role` (leaderboard files call it `name`).
     pub role: String,
     /// Its id in AgentBeats' results file.
     pub agentbeats_id: Option<String>,
-    /// Where it listens and what starts it.
+    /// How it is started, and the address at which it listens.
     pub start: Start,
-    /// What answers there.
+    /// The kind of server at its address.
     pub listens: Listens,
-    /// `env`, with `${NAME}` not yet replaced.
+    /// The table `env`, with `${NAME}` not yet replaced.
     pub env: BTreeMap<String, String>,
-    /// What it gets of the runner's environment and of `.env`.
+    /// The variables that it inherits from the runner's environment and from `.env`.
     pub inherits: Inherits,
-    /// What this agent alone needs, beside what the whole scenario needs.
+    /// The requirements of this agent, in addition to the scenario's.
     pub requires: Vec<Requirement>,
 }
 
-/// What of the runner's environment and of `.env` a started agent gets.
+/// The variables that a started agent inherits from the runner's environment and from `.env`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inherits {
-    /// All of it: `env = "inherit"`, and what plain AgentBeats files mean.
+    /// All of them: `env = "inherit"`, and the default of plain AgentBeats files.
     Everything,
-    /// What every program needs, and the variables of these names; a `*` at the end stands for any rest.
+    /// Those that every program needs, and those with these names; a `*` at the end matches any rest.
     Named(Vec<String>),
 }
 
@@ -132,27 +133,27 @@ impl Default for Inherits {
     }
 }
 
-/// How an agent comes to listen.
+/// How an agent is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// The file does not say it, as those of leaderboards do not: whoever runs it does.
+    /// The file does not say, as AgentBeats' leaderboard files do not; the command line or an overlay has to.
     Absent {
         /// The container image that the file names.
         image: Option<String>,
     },
     /// It runs already.
     Running {
-        /// Where it listens.
+        /// The address at which it listens.
         endpoint: Url,
     },
     /// A program is started.
     Program {
-        /// Where it will listen.
+        /// The address at which it will listen.
         endpoint: Url,
         /// The words of `cmd`, split as a shell would.
         cmd: Vec<String>,
     },
-    /// `builtin`: one of the bridge's own bots, hosted in the runner's process.
+    /// `builtin`: a built-in bot of the bridge, hosted in the runner's process.
     Builtin {
         /// Its name.
         name: String,
@@ -162,16 +163,16 @@ pub enum Start {
         /// The role of the participant that is the bot itself.
         role: String,
     },
-    /// `policy`: a purple agent with one of its own policies, in the runner's process.
+    /// `policy`: a purple agent with a built-in policy, in the runner's process.
     Policy(Policy),
-    /// A program that calls the green agent itself and listens nowhere: its `cmd` names [`GREEN`].
+    /// A program that calls the green agent itself and does not listen: its `cmd` contains [`GREEN`].
     Client {
         /// The words of `cmd`.
         cmd: Vec<String>,
     },
 }
 
-/// What answers where a participant listens.
+/// The kind of server at a participant's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listens {
     /// An A2A agent, which is evaluated: `endpoint`.
@@ -180,11 +181,11 @@ pub enum Listens {
     Server,
 }
 
-/// Stands in a participant's `cmd` for the green agent's URL.
+/// The placeholder in a participant's `cmd` for the green agent's URL.
 pub const GREEN: &str = "{green}";
 
-/// Stands in the green agent's `cmd` for the origin under which participants reach its MCP endpoint: the
-/// recorder's, so that what they do there is in the transcript.
+/// The placeholder in the green agent's `cmd` for the origin at which participants reach its MCP endpoint.
+/// That is the recorder's, so that the participants' work is in the transcript.
 pub const ENVIRONMENT: &str = "{environment}";
 
 /// A built-in policy of a purple agent.
@@ -192,22 +193,22 @@ pub const ENVIRONMENT: &str = "{environment}";
 pub struct Policy {
     /// Its name, one of [`purple_agent::policy::BUILTINS`].
     pub name: String,
-    /// Its settings, as the policy reads them.
+    /// Its settings, which the policy reads itself.
     pub settings: Map<String, Value>,
-    /// Which hosts and commands it may connect to.
+    /// The hosts and commands to which it may connect.
     pub allow: AllowList,
-    /// The participant that is the MCP server which it knows beforehand.
+    /// The role of the participant that is its MCP server from the start.
     pub tools: Option<String>,
 }
 
 impl Agent {
-    /// Whether this participant is a bot that calls back the one in `role`, which hosts it.
+    /// Returns whether this participant is a bot that calls back the one in `role`, which hosts it.
     pub fn answers(&self, host: &Self) -> bool {
         matches!(&host.start, Start::Bot { role } if *role == self.role)
     }
 
-    /// Whether this participant is told where the one in `role` is, by `{role}` in `cmd`, `env` or
-    /// `settings`, or because that one has its tools.
+    /// Returns whether this participant gets the address of the one in `role`: by `{role}` in `cmd`, `env` or
+    /// `settings`, or because that one is its MCP server.
     pub fn knows(&self, role: &str) -> bool {
         let words: &[String] = match &self.start {
             Start::Program { cmd, .. } | Start::Client { cmd } => cmd,
@@ -223,7 +224,7 @@ impl Agent {
 }
 
 impl Start {
-    /// Whether a policy's settings or tools name the participant in this role, or a bot is that one.
+    /// Returns whether a policy's settings or tools, or a hosted bot, name the participant in this role.
     fn asks(&self, role: &str) -> bool {
         match self {
             Self::Policy(policy) => {
@@ -239,12 +240,12 @@ impl Start {
         }
     }
 
-    /// Whether the agent calls the green one and is called by nobody.
+    /// Returns whether the agent calls the green one and does not listen.
     pub fn is_client(&self) -> bool {
         matches!(self, Self::Client { .. })
     }
 
-    /// The words of the command that starts it; none where there is no command.
+    /// Returns the words of the command that starts it; empty without a command.
     pub fn words(&self) -> &[String] {
         match self {
             Self::Program { cmd, .. } | Self::Client { cmd } => cmd,
@@ -257,37 +258,38 @@ impl Start {
     }
 }
 
-/// One scripted turn: what is said, and what must follow. `[[config.turn]]`.
+/// One scripted turn, `[[config.turn]]`: a message, and what the answer must be.
 #[derive(Clone, Debug)]
 pub struct Turn {
-    /// Line of the scenario file on which it begins, from 1.
+    /// The line on which it begins, from 1.
     pub line: usize,
-    /// The role it is said to.
+    /// The role of the receiver.
     pub to: String,
     /// The parts of the message, in A2A 1.0 form; `text = "..."` is one text part.
     pub parts: Vec<Value>,
-    /// The protocol version to speak; what the card offers if absent.
+    /// The protocol version to use; chosen from the card if absent.
     pub version: Option<ProtocolVersion>,
-    /// How calls are carried; what the card offers if absent.
+    /// The protocol binding to use; chosen from the card if absent.
     pub binding: Option<ProtocolBinding>,
-    /// The extensions to speak in, by their URIs: agents may require some.
+    /// The URIs of the extensions to activate: agents may require some.
     pub extensions: Vec<String>,
-    /// Use the streaming operation.
+    /// Whether to use the streaming operation.
     pub stream: bool,
-    /// Cancel the task; without parts this is the whole turn, with parts it comes while the turn runs.
+    /// Whether to cancel the task. Without parts, this is the whole turn; with parts, the task is canceled
+    /// while the turn runs.
     pub cancel: bool,
-    /// Wait so long before the turn; with `cancel` and parts, between message and cancel.
+    /// The pause before the turn; with `cancel` and parts, the pause between message and cancel.
     pub after: Option<Duration>,
-    /// Begin a new task (and context) although the role's last task is still open.
+    /// Whether to begin a new task (and context) although the role's last task is still open.
     pub fresh: bool,
-    /// The state that the task must be in after the turn, in the words of A2A 0.3 such as
-    /// `input-required`; `message` where the answer must be a bare Message. Any if absent.
+    /// The state that the task must have after the turn, by its A2A 0.3 name such as `input-required`;
+    /// `message` if the answer must be a bare Message. Any state if absent.
     pub state: Option<String>,
     /// A text that the answer must contain.
     pub contains: Option<String>,
 }
 
-/// The A2A versions that a turn can ask for.
+/// The A2A versions that a turn can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolVersion {
     /// `0.1`
@@ -298,7 +300,7 @@ pub enum ProtocolVersion {
     V1_0,
 }
 
-/// The ways to carry calls that a turn can ask for.
+/// The protocol bindings that a turn can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolBinding {
     /// `jsonrpc`
@@ -309,12 +311,13 @@ pub enum ProtocolBinding {
     Grpc,
 }
 
-/// What a scenario needs on this machine.
+/// A requirement of a scenario on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Requirement {
-    /// `python:REQUIREMENT`, in pip's words, such as `python:a2a-sdk==0.3.26`.
+    /// `python:REQUIREMENT`, in pip's syntax, such as `python:a2a-sdk==0.3.26`.
     Python(String),
-    /// `python:.` or another folder, told by its first letter: a checkout with a `pyproject.toml`, and perhaps a lock.
+    /// `python:.` or another folder, recognized by its first character: a checkout with a `pyproject.toml`,
+    /// and possibly a `uv.lock`.
     Checkout(String),
     /// `python = "3.12"`: the version of the interpreter.
     Interpreter(String),
@@ -325,7 +328,7 @@ pub enum Requirement {
 }
 
 impl fmt::Display for Requirement {
-    /// As it stands in the file.
+    /// Writes the requirement as in the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Python(package) | Self::Checkout(package) => write!(f, "python:{package}"),
@@ -339,65 +342,66 @@ impl fmt::Display for Requirement {
 /// The `[harness]` table, which AgentBeats' own parsers ignore.
 #[derive(Clone, Debug)]
 pub struct Harness {
-    /// Whether the file has the table at all.
+    /// Whether the file has the table.
     pub declared: bool,
     /// How many times the scenario runs.
     pub trials: u32,
-    /// Handed to whatever draws lots.
+    /// The seed for environments and for agents' random choices.
     pub seed: u64,
-    /// Whether all agents get the whole environment.
+    /// Whether all agents inherit the whole environment.
     pub inherit: bool,
-    /// What every agent of the scenario needs.
+    /// The requirements of every agent of the scenario.
     pub requires: Vec<Requirement>,
     /// Whether the endpoints' ports are replaced.
     pub ports: Ports,
     /// The limits of each phase.
     pub timeout: Timeouts,
-    /// What is compared with the snapshot; `None` if nothing is.
+    /// The settings of the snapshot; `None` if no snapshot is compared.
     pub snapshot: Option<SnapshotSettings>,
-    /// What is expected of the run.
+    /// The expectations.
     pub expect: Vec<Expectation>,
-    /// The least score with which the evaluation passes; the evaluation's own word if absent.
+    /// The lowest score with which the evaluation passes; if absent, the evaluation's own verdict counts.
     pub pass_score: Option<f64>,
-    /// What a crash, a hang or a broken protocol of an evaluated agent counts as.
+    /// How a crash, a hang or a broken protocol of an evaluated agent counts.
     pub agent_errors: AgentErrors,
 }
 
-/// What a crash, a hang or a broken protocol of an evaluated agent that had been ready counts as.
+/// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AgentErrors {
-    /// The agent failed, with a score of 0.
+    /// As a failure of the agent, with a score of 0.
     #[default]
     Failed,
-    /// The trial could not be carried out and says nothing about the agent.
+    /// As a trial that could not be carried out and says nothing about the agent.
     Infrastructure,
 }
 
-/// Which ports agents listen on.
+/// The ports on which agents listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ports {
-    /// Those of the file.
+    /// The ports in the file.
     Fixed,
-    /// Free ones, put in the place of the file's in endpoint and cmd.
+    /// Free ports, which replace the file's ports in endpoint and cmd.
     Auto,
 }
 
 /// Time limits; every wait of a run is under one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From an agent's start until its card can be read.
+    /// The time from an agent's start until its card can be read.
     pub ready: Duration,
-    /// With nothing passing over any hop.
+    /// The time without any sign of life.
     pub idle: Duration,
-    /// The whole evaluation.
+    /// The time for the whole evaluation.
     pub total: Duration,
-    /// From SIGTERM to SIGKILL.
+    /// The time from SIGTERM to SIGKILL.
     pub stop: Duration,
 }
 
-/// How the transcript becomes a snapshot.
+/// The settings of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotSettings {
-    /// JSON pointers, `*` for any one segment, into bodies whose values are replaced by `<redacted>`.
+    /// JSON pointers, in which `*` matches any one segment, to values in bodies that are replaced by
+    /// `<redacted>`.
     pub redact: Vec<String>,
 }

@@ -1,5 +1,4 @@
-//! What the built-in evaluator `pipeline` is told: steps by skill, and how what one gives becomes what
-//! another needs.
+//! The settings of the built-in evaluator `pipeline`: steps by skill, and how outputs become inputs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,32 +12,32 @@ use url::Url;
 
 use super::expectation::ValuePath;
 
-/// The name under which references find what the pipeline was asked for; no step is called so.
+/// The name of the pipeline's requirements in references. No step can have this id.
 pub const REQUIREMENTS: &str = "requirements";
 
-/// The members of the result that the evaluator adds itself; `[config.result]` names none of them.
+/// The members of the result that the evaluator adds itself. `[config.result]` cannot name them.
 pub const RESERVED_RESULTS: [&str; 2] = ["score", "steps"];
 
-/// An orchestrated work: who does it is found by skill, step by step.
+/// A pipeline of steps, each carried out by an agent that is found by skill.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// What is asked for, if the file says it; a pipeline that is served is told by its caller.
+    /// The requirements, if the file has some; a served pipeline gets them from its caller.
     pub requirements: Option<Value>,
-    /// Where agents are looked for.
+    /// The places where agents are looked for.
     pub agents: Agents,
-    /// What agents are shown to be let in.
+    /// The credentials that agents are sent.
     pub credentials: Vec<Credential>,
     /// The steps in the file's order; at least one.
     pub steps: Vec<Step>,
-    /// What the result is made of, by name; every step's output under its id if there is nothing.
+    /// The result's members, by name; if empty, the output of every step under its id.
     pub result: BTreeMap<String, Reference>,
-    /// How many steps may run at a time, from 1.
+    /// The most steps that run at the same time, at least 1.
     pub parallel: usize,
-    /// The longest that all of it may take.
+    /// The longest that the whole pipeline may take.
     pub timeout: Duration,
 }
 
-/// Where agents are looked for. Without anything, among the scenario's participants.
+/// The places where agents are looked for; if there are none, the scenario's participants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agents {
     /// Agents and catalogues of agents.
@@ -48,81 +47,81 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Whether nothing is named, so that the participants are meant.
+    /// Returns whether no place is named, so that the participants are used.
     pub fn is_empty(&self) -> bool {
         self.listed.is_empty() && self.registry.is_none()
     }
 
-    /// All places that are named.
+    /// Returns all places that are named.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.listed.iter().chain(&self.registry)
     }
 }
 
-/// An address, or the participant that has it.
+/// An address, or the role of a participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A participant of the scenario, reached through the recorder.
     Role(String),
-    /// Somewhere else.
+    /// A URL.
     Url(Url),
 }
 
-/// What lets the pipeline in at one agent, or at the registry. `[[config.credential]]`
+/// A credential for one agent, or for the registry. `[[config.credential]]`
 ///
-/// It goes to that address and nowhere else: a card decides how a secret is shown, never to whom.
+/// It is sent to that address only: a card decides how a secret is sent, never to which server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// Who is shown it.
+    /// The agent that gets it.
     pub agent: Place,
-    /// How it is shown.
-    pub shown: Shown,
-    /// Where the secret is.
+    /// How it is sent.
+    pub shown: CredentialForm,
+    /// The source of the secret.
     pub secret: SecretPlace,
 }
 
-/// How a secret is shown.
+/// How a secret is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// As the security scheme of this name in the agent's card says (A2A specification 4.5.1). A registry
-    /// has no card: `basic`, with `user:password`, or `bearer`.
+pub enum CredentialForm {
+    /// By the security scheme of this name in the agent's card (A2A specification, section 4.5.1). A registry
+    /// has no card: `basic` with `user:password`, or `bearer`.
     Scheme(String),
-    /// In this header as it is, for agents whose cards name no schemes.
+    /// In this header, unchanged, for agents whose cards name no schemes.
     Header(String),
 }
 
-/// Where a secret is. Scenario files are read by everybody, so that it never stands in them.
+/// The source of a secret. Secrets are never written in scenario files, because those are shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretPlace {
-    /// In a variable of the environment or of `.env`.
+    /// An environment variable, or one of `.env`.
     Env(String),
-    /// In a file, without white space around it; seen from the folder that agents run in.
+    /// A file, with surrounding white space removed; its path is relative to the folder in which agents run.
     File(PathBuf),
 }
 
-/// One step: a skill, what it is given, and how much patience there is with it.
+/// One step: a skill, its input, and its limits.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Line of the scenario file on which it begins, from 1.
+    /// The line on which it begins, from 1.
     pub line: usize,
-    /// What its output is called in references.
+    /// The name of its output in references.
     pub id: String,
-    /// The skill that does it.
+    /// The id of its skill.
     pub skill: String,
     /// The skill's parameters.
     pub input: BTreeMap<String, Input>,
-    /// Steps that must have ended before, beside those whose outputs it needs.
+    /// The steps that must have ended before, in addition to those whose outputs it needs.
     pub after: BTreeSet<String>,
-    /// How often it is tried again.
+    /// The number of retries.
     pub retries: u32,
-    /// How long after the first failure it is tried again; after each further one twice as long.
+    /// The pause before the first retry; each further pause is twice as long.
     pub backoff: Duration,
-    /// The longest that one attempt may take; what is left of the pipeline's own time if absent.
+    /// The longest that one attempt may take; what is left of the pipeline's time if absent.
     pub timeout: Option<Duration>,
 }
 
 impl Step {
-    /// The steps that must have ended before this one begins.
+    /// Returns the ids of the steps that must have ended before this one begins.
     pub fn needs(&self) -> BTreeSet<&str> {
         let references = self.input.values().filter_map(Input::step);
         references
@@ -131,12 +130,12 @@ impl Step {
     }
 }
 
-/// What a parameter is.
+/// The value of a parameter.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// What the file says.
+    /// A value in the file.
     Value(Value),
-    /// What was asked for, or what a step before gave.
+    /// A reference to the requirements or to the output of an earlier step.
     From(Reference),
 }
 
@@ -149,23 +148,23 @@ impl Input {
     }
 }
 
-/// Where a value stands in `{"requirements": .., STEP: OUTPUT, ..}`.
+/// A reference to a value in `{"requirements": .., STEP: OUTPUT, ..}`.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The first name on its way: a step's id, or [`REQUIREMENTS`].
+    /// The first name on its path: a step's id, or [`REQUIREMENTS`].
     pub source: String,
-    /// The whole way.
+    /// The whole path.
     pub path: ValuePath,
 }
 
 impl Reference {
-    /// The step whose output it stands in, if it does not stand in the requirements.
+    /// Returns the step whose output it refers to; `None` for the requirements.
     pub fn step(&self) -> Option<&str> {
         (self.source != REQUIREMENTS).then_some(self.source.as_str())
     }
 
-    /// The value in a document: what a pointer or a JSONPath for one node leads to, and for any other
-    /// JSONPath the list of what it selects. `None` if there is nothing.
+    /// Returns the value in a document: for a pointer or a JSONPath to one node, that value; for any other
+    /// JSONPath, the list of values that it selects. `None` if there is none.
     pub fn find(&self, document: &Map<String, Value>) -> Option<Value> {
         let document = Value::Object(document.clone());
         match &self.path {

@@ -1,5 +1,5 @@
-//! How agents are started that a file only names, as those of leaderboards do: said on the command line, in an
-//! overlay file, or by the image that the file names.
+//! Completes scenarios that only name their agents, as AgentBeats' leaderboard files do: from the command
+//! line, from an overlay file, or with the container image that the file names.
 
 use std::{collections::BTreeMap, fmt, path::Path};
 
@@ -12,58 +12,58 @@ use super::{
     parse,
 };
 
-/// Stands in a `cmd` for a free port, at which the agent is to listen.
+/// The placeholder in a `cmd` for a free port, on which the agent must listen.
 pub const PORT: &str = "{port}";
 
-/// How agents are started, by role.
+/// How to start agents, by role.
 #[derive(Clone, Debug, Default)]
-pub struct Supplied {
-    agents: BTreeMap<String, Given>,
+pub struct AgentOverrides {
+    agents: BTreeMap<String, AgentOverride>,
 }
 
-/// What is said of one agent.
+/// The settings for one agent.
 #[derive(Clone, Debug)]
-struct Given {
+struct AgentOverride {
     start: Start,
     env: BTreeMap<String, String>,
     inherits: Inherits,
     requires: Vec<Requirement>,
 }
 
-/// Why agents cannot be started as somebody said.
+/// The reason why the settings cannot be applied.
 #[derive(Debug, thiserror::Error)]
-pub enum SuppliedError {
-    /// A flag that cannot be read.
+pub enum AgentOverridesError {
+    /// A flag cannot be parsed.
     #[error("--agent {flag}: expected {expected}")]
     Flag {
         /// The flag's value.
         flag: String,
-        /// What was expected.
+        /// A description of the accepted values.
         expected: &'static str,
     },
-    /// The overlay cannot be read.
+    /// The overlay file cannot be read.
     #[error(transparent)]
     Overlay(#[from] ScenarioErrors),
-    /// Nobody has the role.
+    /// No agent has the role.
     #[error("--agent or overlay: nobody has the role {role:?}; expected one of: {}", known.join(", "))]
     NoSuchRole {
         /// The role.
         role: String,
-        /// The roles that there are.
+        /// The roles of the scenario.
         known: Vec<String>,
     },
 }
 
-impl Supplied {
-    /// From an overlay file and flags; a flag counts more.
+impl AgentOverrides {
+    /// Reads an overlay file and flags; flags take precedence.
     ///
     /// # Errors
     /// If one of them cannot be read.
-    pub fn new(overlay: Option<&Path>, flags: &[String]) -> Result<Self, SuppliedError> {
+    pub fn new(overlay: Option<&Path>, flags: &[String]) -> Result<Self, AgentOverridesError> {
         let mut agents = BTreeMap::new();
         if let Some(path) = overlay {
             let given = parse::overlay(path)?.into_iter().map(|agent| {
-                let given = Given {
+                let given = AgentOverride {
                     start: agent.start,
                     env: agent.env,
                     inherits: agent.inherits,
@@ -74,11 +74,11 @@ impl Supplied {
             agents.extend(given);
         }
         for flag in flags {
-            let (role, start) = read(flag).map_err(|expected| SuppliedError::Flag {
+            let (role, start) = read(flag).map_err(|expected| AgentOverridesError::Flag {
                 flag: flag.clone(),
                 expected,
             })?;
-            let given = Given {
+            let given = AgentOverride {
                 start,
                 env: BTreeMap::new(),
                 inherits: Inherits::default(),
@@ -89,16 +89,16 @@ impl Supplied {
         Ok(Self { agents })
     }
 
-    /// Puts into a scenario what was said of its agents.
+    /// Applies the settings to a scenario.
     ///
     /// # Errors
-    /// If a role is nobody's there.
-    pub fn apply(&self, scenario: &mut Scenario) -> Result<(), SuppliedError> {
+    /// If the scenario has no such role.
+    pub fn apply(&self, scenario: &mut Scenario) -> Result<(), AgentOverridesError> {
         let known: Vec<String> = scenario.agents().map(|one| one.role.clone()).collect();
         let stranger = self.agents.keys().find(|role| !known.contains(role));
         if let Some(role) = stranger {
             let role = role.clone();
-            return Err(SuppliedError::NoSuchRole { role, known });
+            return Err(AgentOverridesError::NoSuchRole { role, known });
         }
         for agent in scenario.agents_mut() {
             if let Some(given) = self.agents.get(&agent.role) {
@@ -112,14 +112,14 @@ impl Supplied {
     }
 }
 
-/// An agent that nobody knows how to start.
+/// An agent that cannot be started, because nothing says how.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnspecifiedAgent {
     role: String,
     image: Option<String>,
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for UnspecifiedAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let role = match self.role.contains(' ') {
             true => format!("'{}'", self.role),
@@ -139,10 +139,10 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// The agents of which nobody knows how they are started.
-pub fn unknown(scenario: &Scenario) -> Vec<Unknown> {
+/// Returns the agents of a scenario that nothing says how to start.
+pub fn unknown(scenario: &Scenario) -> Vec<UnspecifiedAgent> {
     let absent = scenario.agents().filter_map(|agent| match &agent.start {
-        Start::Absent { image } => Some(Unknown {
+        Start::Absent { image } => Some(UnspecifiedAgent {
             role: agent.role.clone(),
             image: image.clone(),
         }),
@@ -151,7 +151,7 @@ pub fn unknown(scenario: &Scenario) -> Vec<Unknown> {
     absent.collect()
 }
 
-/// Has images run that nobody said anything else of.
+/// Sets agents that have an image and no other way to be started to run as containers.
 pub fn contain(scenario: &mut Scenario, engine: Engine) {
     for agent in scenario.agents_mut() {
         let started = match &agent.start {
@@ -169,7 +169,7 @@ fn contained(agent: &Agent, image: &str, engine: Engine) -> Start {
     }
 }
 
-/// `ROLE=URL` or `ROLE=CMD`.
+/// Parses `ROLE=URL` or `ROLE=CMD`.
 fn read(flag: &str) -> Result<(String, Start), &'static str> {
     const EXPECTED: &str = "ROLE=URL or ROLE=\"CMD\"";
     let (role, how) = flag.split_once('=').ok_or(EXPECTED)?;
@@ -187,7 +187,7 @@ fn read(flag: &str) -> Result<(String, Start), &'static str> {
     Ok((role, program(cmd)?))
 }
 
-/// A program listens where its own words say.
+/// Returns a program that listens on the address in its own arguments.
 fn program(cmd: Vec<String>) -> Result<Start, &'static str> {
     if cmd.iter().any(|word| word.contains(GREEN)) {
         return Ok(Start::Client { cmd });
@@ -200,7 +200,7 @@ fn program(cmd: Vec<String>) -> Result<Start, &'static str> {
         "the port in CMD, at which the agent will listen: --port {port} for a free one, or --port N",
     )?;
     let mut endpoint = anywhere();
-    // This URL has a host, so it takes a port.
+    // The URL has a host, so setting a port cannot fail.
     let _ = endpoint.set_port(Some(port));
     Ok(Start::Program { endpoint, cmd })
 }
@@ -218,7 +218,7 @@ fn named_port(cmd: &[String]) -> Option<u16> {
     joined.or_else(after)
 }
 
-/// This machine, at the free port that [`PORT`] becomes.
+/// Returns a loopback address, whose port will become the free port of [`PORT`].
 #[expect(clippy::unwrap_used, reason = "the text is a URL")]
 fn anywhere() -> Url {
     Url::parse("http://127.0.0.1:0/").unwrap()
@@ -231,9 +231,9 @@ mod tests {
 
     const FILE: &str = "[green_agent]\nagentbeats_id = ''\nenv = { A = 'b' }\n[[participants]]\nname = 'purple'\nimage = 'ghcr.io/x/y:1'\nenv = { KEY = '${KEY}' }\n";
 
-    fn supplied(flags: &[&str]) -> Result<Supplied, String> {
+    fn supplied(flags: &[&str]) -> Result<AgentOverrides, String> {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        Supplied::new(None, &flags).map_err(|error| error.to_string())
+        AgentOverrides::new(None, &flags).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let mut scenario = scenario_of(FILE);
         let flags = ["green=other --port=9010".to_owned()];
-        let supplied = Supplied::new(Some(&path), &flags).unwrap();
+        let supplied = AgentOverrides::new(Some(&path), &flags).unwrap();
         supplied.apply(&mut scenario).unwrap();
         let starts: Vec<_> = scenario.agents().map(|agent| agent.start.clone()).collect();
         assert!(matches!(&starts[0], Start::Policy(_)));
@@ -281,7 +281,7 @@ mod tests {
             [0, 0],
             "a flag starts another program than the overlay's"
         );
-        let supplied = Supplied::new(Some(&path), &[]).unwrap();
+        let supplied = AgentOverrides::new(Some(&path), &[]).unwrap();
         supplied.apply(&mut scenario).unwrap();
         let green = scenario
             .agents()

@@ -1,15 +1,15 @@
-//! The scenario files that `green-agent new` writes.
+//! The templates of the scenario files that `green-agent new` writes.
 
-/// What a new scenario file is made for.
+/// The kinds of new scenario files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Template {
-    /// Scripted turns, said by the built-in evaluator.
+    /// Scripted turns, sent by the built-in evaluator.
     Conversation,
-    /// An environment that a participant works in, offered by the built-in evaluator.
+    /// An environment in which a participant works, offered by the built-in evaluator.
     Episode,
-    /// Steps that agents do who are found by skill, led by the built-in evaluator.
+    /// Steps that agents carry out, each found by skill, run by the built-in evaluator.
     Pipeline,
-    /// A green agent and the participants it assesses, as in AgentBeats' tutorial.
+    /// A green agent and the participants that it assesses, as in AgentBeats' tutorial.
     AgentBeats,
 }
 
@@ -22,7 +22,7 @@ impl Template {
         Self::AgentBeats,
     ];
 
-    /// What it is called on the command line.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
@@ -32,7 +32,7 @@ impl Template {
         }
     }
 
-    /// The file's text: a scenario that can be read, with a comment for each key.
+    /// Returns the file's text: a valid scenario, with a comment for each key.
     pub fn text(self) -> &'static str {
         match self {
             Self::Conversation => include_str!("template/conversation.toml"),

@@ -1,4 +1,4 @@
-//! The file format of insta: front matter in YAML between two lines `---`, then the text.
+//! Reads and writes the file format of insta: YAML front matter between two `---` lines, then the text.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct SnapshotFile {
 }
 
 impl SnapshotFile {
-    /// A snapshot of a text that came from a source, such as `scenarios/echo/hello.toml`.
+    /// Returns the snapshot of a text with its source, such as `scenarios/echo/hello.toml`.
     pub fn new(source: String, content: &str) -> Self {
         Self {
             source: Some(source),
@@ -18,7 +18,7 @@ impl SnapshotFile {
         }
     }
 
-    /// Reads a file's text; the error says why it is no snapshot of text.
+    /// Parses a file; the error says why it is not a snapshot of text.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let mut lines = text.split_inclusive('\n');
         if lines.next().map(str::trim_end) != Some("---") {
@@ -41,18 +41,18 @@ impl SnapshotFile {
         Err("the front matter has no end, a second line ---")
     }
 
-    /// What the text was taken from, if the file says so.
+    /// Returns the source of the text, if the file names one.
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
 
-    /// The text, with plain line breaks and without whitespace at its end.
+    /// Returns the text, with `\n` line breaks and without trailing whitespace.
     pub fn content(&self) -> &str {
         &self.content
     }
 }
 
-/// The whole file as it is written.
+/// Writes the whole file.
 impl fmt::Display for SnapshotFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "---")?;
@@ -67,7 +67,7 @@ fn normalised(text: &str) -> String {
     text.trim_end().replace("\r\n", "\n")
 }
 
-/// A YAML scalar: plain where that is safe, otherwise quoted, which YAML reads as JSON does.
+/// Returns a YAML scalar: plain where that is safe, otherwise quoted as in JSON, which YAML accepts.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(plain) {

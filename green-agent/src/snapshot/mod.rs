@@ -1,5 +1,5 @@
-//! Snapshots: transcripts that runs are compared with, kept in the files of the crate insta, so that
-//! `cargo insta review` shows and accepts them. This touches files and nothing else.
+//! Compares the transcripts of runs with snapshots. Snapshots are files of the crate insta, so that `cargo
+//! insta review` shows and accepts them. Only files are read and written here.
 
 mod file;
 mod path;
@@ -14,24 +14,24 @@ use similar::TextDiff;
 pub use file::SnapshotFile;
 pub use path::{new_path, path_for};
 
-/// What is done with snapshots: `--snapshots`.
+/// What to do with snapshots: `--snapshots`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum SnapshotMode {
-    /// Compare; what is missing or different fails.
+    /// Compare; a missing or different snapshot is a failure.
     #[default]
     Check,
-    /// Write what is missing or different, and pass.
+    /// Write missing or different snapshots, and pass.
     Accept,
     /// Neither read nor write.
     Off,
 }
 
-/// What a comparison came to.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnapshotOutcome {
-    /// Nothing was compared: [`SnapshotMode::Off`].
+    /// Nothing was compared, because of [`SnapshotMode::Off`].
     NotCompared,
-    /// The text is that of the snapshot.
+    /// The text equals the snapshot.
     Same,
     /// The snapshot was written.
     Accepted(Accepted),
@@ -42,31 +42,31 @@ pub enum SnapshotOutcome {
     },
     /// The snapshot has another text.
     Different {
-        /// A unified diff from the snapshot to the text, three lines of context.
+        /// A unified diff from the snapshot to the text, with three lines of context.
         diff: String,
         /// The `.snap.new` file to which the text was written.
         new: PathBuf,
     },
 }
 
-/// Which snapshot was accepted.
+/// The kind of acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepted {
-    /// There was none before.
+    /// There was no snapshot before.
     New,
-    /// There was another before.
+    /// There was a different snapshot before.
     Changed,
 }
 
-/// Why a snapshot could not be compared.
+/// The reason why a snapshot could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// The file is there, and reading it failed.
+    /// The file exists, but reading it failed.
     #[error("failed to read the snapshot {}", path.display())]
     Read {
         /// The snapshot.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The file could not be written or removed.
@@ -74,7 +74,7 @@ pub enum SnapshotError {
     Write {
         /// The snapshot or the `.snap.new` beside it.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The file is not a snapshot of text.
@@ -89,8 +89,8 @@ pub enum SnapshotError {
 
 /// Compares a text with the snapshot at a path, or writes it there.
 ///
-/// Whitespace at the end and the kind of line breaks do not count, as in insta. A `.snap.new` beside
-/// the snapshot is written where the comparison fails, and removed where it passes.
+/// As in insta, trailing whitespace and the kind of line breaks are ignored. If the comparison fails, a
+/// `.snap.new` file is written beside the snapshot; if it passes, that file is removed.
 pub fn compare(
     mode: SnapshotMode,
     path: &Path,
@@ -123,11 +123,11 @@ pub fn compare(
     }
 }
 
-/// What stands at a snapshot's path.
+/// The state of the file at a snapshot's path.
 enum Existing {
     Nothing,
     Text(SnapshotFile),
-    /// No snapshot of text. Met only when it is going to be replaced.
+    /// The file is not a snapshot of text. This occurs only if it is going to be replaced.
     Unreadable,
 }
 
@@ -180,7 +180,7 @@ fn remove(path: &Path) -> Result<(), SnapshotError> {
 }
 
 fn diff(old: &str, new: &str) -> String {
-    // The contents have no newline at their end, which is nothing that a reader has to know.
+    // Add the final newline that contents lack, so that the diff does not mention it.
     TextDiff::from_lines(format!("{old}\n"), format!("{new}\n"))
         .unified_diff()
         .context_radius(3)

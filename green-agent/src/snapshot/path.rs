@@ -1,12 +1,12 @@
-//! Where a scenario's snapshot stands, and which scenario a snapshot is of.
+//! Maps scenario files to their snapshot files and back.
 
 use std::path::{Path, PathBuf};
 
 const SCENARIOS: &str = "scenarios";
 const SNAPSHOTS: &str = "snapshots";
 
-/// The snapshot of a scenario file: below the nearest folder `scenarios` it is the same path below the
-/// folder `snapshots` beside that one; elsewhere it is in a folder `snapshots` beside the file.
+/// Returns the path of a scenario's snapshot: for a file below a folder `scenarios`, the same path below the
+/// folder `snapshots` beside the nearest such folder; for other files, a folder `snapshots` beside the file.
 pub fn path_for(scenario: &Path) -> PathBuf {
     let snapshot = match below(scenario, SCENARIOS) {
         Some((root, inside)) => root.join(SNAPSHOTS).join(inside),
@@ -17,12 +17,12 @@ pub fn path_for(scenario: &Path) -> PathBuf {
     snapshot.with_extension("snap")
 }
 
-/// The file to which a text is written that is not the snapshot's, for review.
+/// Returns the path of the `.snap.new` file, to which a differing text is written for review.
 pub fn new_path(snapshot: &Path) -> PathBuf {
     snapshot.with_extension("snap.new")
 }
 
-/// The scenario of a snapshot as the snapshot names it: without the folders of this machine.
+/// Returns the scenario's path as the snapshot names it, without the folders of this machine.
 pub(super) fn source_of(snapshot: &Path) -> String {
     let inside = match below(snapshot, SNAPSHOTS) {
         Some((_, inside)) => Path::new(SCENARIOS).join(inside),
@@ -33,7 +33,7 @@ pub(super) fn source_of(snapshot: &Path) -> String {
     names.join("/")
 }
 
-/// Splits a path at the nearest folder of a name: what holds the folder, and the path inside it.
+/// Splits a path at the nearest folder of this name: the path of its parent, and the path inside it.
 fn below<'a>(path: &'a Path, folder: &str) -> Option<(&'a Path, &'a Path)> {
     let nearest = path
         .ancestors()

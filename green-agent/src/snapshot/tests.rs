@@ -104,7 +104,7 @@ fn insta_reads_what_we_write() {
 
 #[test]
 fn we_read_what_insta_writes() {
-    // Both files are insta's own: it wrote them when their tests were accepted.
+    // insta itself wrote both files.
     let files = [
         (
             "../snapshots/wire/agentbeats/debate.canonical.snap",

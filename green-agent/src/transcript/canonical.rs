@@ -37,24 +37,24 @@ use std::collections::BTreeMap;
 
 use self::{
     exchange::Exchange,
-    line::{Line, Shown},
-    mcp::Block,
+    line::{Line, ShownBody},
+    mcp::SnapshotItem,
     rename::Renamer,
 };
 use super::{Entry, Hop, layout::layout};
 use crate::scenario::model::SnapshotSettings;
 
-/// What the agents of a run are called.
+/// The names of a run's agents.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Roles by origin, such as `http://127.0.0.1:4711` to `green`, without a slash at its end; an
-    /// agent may have several, its own and the recorder's in front of it.
+    /// Roles by origin, such as `http://127.0.0.1:4711` to `green`, without a trailing slash. An agent may
+    /// have several origins: its own and the recorder's in front of it.
     pub origins: BTreeMap<String, String>,
-    /// The participants' roles in the scenario's order.
+    /// The participants' roles, in the scenario's order.
     pub roles: Vec<String>,
 }
 
-/// The snapshot form of a transcript. Ends with a newline unless it is empty.
+/// Returns the snapshot form of a transcript. It ends with a newline unless it is empty.
 pub fn canonical(entries: &[Entry], names: &Names, settings: &SnapshotSettings) -> String {
     let sections = sections(entries, names, settings);
     let mut renamer = Renamer::new(&names.origins);
@@ -69,11 +69,11 @@ pub fn canonical(entries: &[Entry], names: &Names, settings: &SnapshotSettings) 
     written.join("\n")
 }
 
-/// One hop, ready to be written.
+/// One hop in the form in which it is written.
 struct Section {
     hop: Hop,
-    /// What became of the card fetches, if there were any.
-    cards: Vec<card::Block>,
+    /// The results of card fetches, if there were any.
+    cards: Vec<card::CardSection>,
     exchanges: Vec<Vec<Line>>,
 }
 
@@ -101,18 +101,18 @@ fn section(hop: &Hop, entries: &[&Entry], names: &Names, settings: &SnapshotSett
     }
 }
 
-fn lines(block: Block<'_>, settings: &SnapshotSettings) -> Vec<Line> {
+fn lines(item: SnapshotItem<'_>, settings: &SnapshotSettings) -> Vec<Line> {
     let of = |exchange: &Exchange<'_>| line::lines(exchange, &settings.redact);
-    match block {
-        Block::Connect(trouble) => mcp::connect_lines(trouble),
-        Block::Exchange(exchange) if mcp::method(&exchange).is_some() => {
+    match item {
+        SnapshotItem::Connect(trouble) => mcp::connect_lines(trouble),
+        SnapshotItem::Exchange(exchange) if mcp::method(&exchange).is_some() => {
             mcp::without_transport(of(&exchange))
         }
-        Block::Exchange(exchange) => of(&exchange),
+        SnapshotItem::Exchange(exchange) => of(&exchange),
     }
 }
 
-/// The place of a hop: lower comes first, equal ones by name.
+/// Returns a hop's sort key: lower ones come first, equal ones are sorted by name.
 fn rank(hop: &Hop, names: &Names) -> (usize, Hop) {
     let role = names.roles.iter().position(|role| *role == hop.to);
     let place = match (hop.from.as_str(), hop.to.as_str(), role) {
@@ -132,7 +132,7 @@ impl Section {
         }
         let of_cards = self.cards.iter().map(|card| &card.shown);
         for shown in of_cards.chain(lines().map(|line| &line.shown)) {
-            if let Some(Shown::Json(value)) = shown {
+            if let Some(ShownBody::Json(value)) = shown {
                 renamer.learn(value);
             }
         }
@@ -155,13 +155,13 @@ fn write_line(line: &Line, renamer: &mut Renamer<'_>) -> String {
     write(&title, line.shown.as_ref(), renamer)
 }
 
-/// A title, and what stands below it.
-fn write(title: &str, shown: Option<&Shown>, renamer: &mut Renamer<'_>) -> String {
+/// Returns the text for a title and the body below it.
+fn write(title: &str, shown: Option<&ShownBody>, renamer: &mut Renamer<'_>) -> String {
     let head = format!("{}\n", renamer.text(title));
     match shown {
         None => head,
-        Some(Shown::Text(text)) => format!("{head}{}\n", renamer.text(text).trim_end()),
-        Some(Shown::Json(value)) => {
+        Some(ShownBody::Text(text)) => format!("{head}{}\n", renamer.text(text).trim_end()),
+        Some(ShownBody::Json(value)) => {
             format!("{head}{}\n", layout(&renamer.value(value)))
         }
     }

@@ -1,4 +1,4 @@
-//! One line of a transcript: what passed over one hop, in one direction, at one moment.
+//! One line of a transcript: a message that passed over one hop, in one direction.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -11,14 +11,14 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hop {
-    /// Who sends the requests: `runner`, `green`, or a participant's role.
+    /// The party that sends the requests: `runner`, `green`, or a participant's role.
     pub from: String,
-    /// Who answers them.
+    /// The party that answers them.
     pub to: String,
 }
 
 impl Hop {
-    /// The hop on which `from` calls `to`.
+    /// Returns the hop on which `from` calls `to`.
     pub fn new(from: impl Into<String>, to: impl Into<String>) -> Self {
         Self {
             from: from.into(),
@@ -39,7 +39,7 @@ impl From<Hop> for String {
     }
 }
 
-/// A text that should have been a hop such as `green -> purple`.
+/// The error for a text that is not a hop such as `green -> purple`.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is not a hop: expected FROM -> TO, for example \"green -> purple\"")]
 pub struct NotAHop(String);
@@ -65,7 +65,7 @@ impl TryFrom<String> for Hop {
     }
 }
 
-/// Which way an entry travelled over its hop.
+/// The direction of an entry on its hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -78,22 +78,23 @@ pub enum Direction {
 /// One line of `transcript.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Position in the whole transcript, from 1, without gaps: the order in which things happened.
+    /// The position in the whole transcript, from 1, without gaps, in the order in which things happened.
     pub seq: u64,
     /// Seconds since the run began.
     pub time: f64,
-    /// The hop it travelled over.
+    /// The hop.
     pub hop: Hop,
-    /// Ties replies, events and failures to the request of the same number. Unique in the transcript.
+    /// The number of the exchange, which connects replies, events and failures to their request. Unique in
+    /// the transcript.
     pub exchange: u64,
-    /// Which way it went.
+    /// The direction.
     pub direction: Direction,
-    /// What it was.
+    /// The content.
     #[serde(flatten)]
     pub content: Content,
 }
 
-/// What passed, told apart by `kind` in the JSON.
+/// The content of an entry, distinguished by `kind` in the JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Content {
@@ -103,18 +104,18 @@ pub enum Content {
         method: String,
         /// Path and query.
         path: String,
-        /// The headers that say something about the protocol, by lowercase name; secrets masked.
+        /// The headers that matter for the protocol, by lowercase name; secrets are masked.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         headers: BTreeMap<String, String>,
         /// The body, if there was one.
         #[serde(flatten)]
         body: Option<Body>,
     },
-    /// An HTTP response; of a stream only its beginning, the events follow.
+    /// An HTTP response. Of an event stream only its head; the events follow.
     Reply {
         /// The HTTP status code.
         status: u16,
-        /// As in a request.
+        /// The headers, as in a request.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         headers: BTreeMap<String, String>,
         /// The body, if there was one.
@@ -133,16 +134,16 @@ pub enum Content {
         #[serde(flatten)]
         body: Option<Body>,
     },
-    /// A stream ended in good order.
+    /// A stream ended regularly.
     End,
-    /// The exchange broke: nobody listened, the connection fell, a limit was passed.
+    /// The exchange failed: no server listened, the connection broke, or a limit was exceeded.
     Failure {
-        /// What happened, for a person.
+        /// The error, for a person.
         error: String,
     },
 }
 
-/// A body as a reader of the transcript wants it.
+/// A body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Body {
     /// JSON, parsed.
@@ -151,21 +152,21 @@ pub enum Body {
     /// Text that is not JSON.
     #[serde(rename = "text")]
     Text(String),
-    /// Not kept: binary, or larger than the recorder's limit.
+    /// A body that was not kept: binary, or larger than the recorder's limit.
     #[serde(rename = "omitted")]
     Omitted {
-        /// Its size in bytes, as far as it was seen.
+        /// Its size in bytes, as far as it was read.
         bytes: u64,
-        /// Why it was not kept.
+        /// The reason why it was not kept.
         why: String,
-        /// Its SHA-256 in hexadecimal, if all of it was seen.
+        /// Its SHA-256 in hexadecimal, if all of it was read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sha256: Option<String>,
     },
 }
 
 impl Body {
-    /// The JSON inside, if it is JSON.
+    /// Returns the JSON, if the body is JSON.
     pub fn json(&self) -> Option<&Value> {
         match self {
             Self::Json(value) => Some(value),
@@ -175,7 +176,7 @@ impl Body {
 }
 
 impl Content {
-    /// The body, of whatever kind of content.
+    /// Returns the body, for any kind of content.
     pub fn body(&self) -> Option<&Body> {
         match self {
             Self::Request { body, .. } | Self::Reply { body, .. } | Self::Event { body, .. } => {
@@ -185,7 +186,7 @@ impl Content {
         }
     }
 
-    /// The body, to be changed.
+    /// Returns the body for modification.
     pub fn body_mut(&mut self) -> Option<&mut Body> {
         match self {
             Self::Request { body, .. } | Self::Reply { body, .. } | Self::Event { body, .. } => {

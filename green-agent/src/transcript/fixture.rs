@@ -1,4 +1,4 @@
-//! Entries for tests: short ways to write them, and the debate that AgentBeats' own agents held.
+//! Fixtures for tests: short ways to write entries, and the recorded debate of AgentBeats' own agents.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Body, Content, Direction, Entry, Hop};
 
-/// A request with or without a JSON body.
+/// Returns a request with or without a JSON body.
 pub(crate) fn request(method: &str, path: &str, body: Option<Value>) -> Content {
     Content::Request {
         method: method.to_owned(),
@@ -16,7 +16,7 @@ pub(crate) fn request(method: &str, path: &str, body: Option<Value>) -> Content 
     }
 }
 
-/// A JSON-RPC request with the id 1.
+/// Returns a JSON-RPC request with the id 1.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "tests read better with json!() alone"
@@ -26,7 +26,7 @@ pub(crate) fn rpc(method: &str, params: Value) -> Content {
     request("POST", "/", Some(body))
 }
 
-/// A reply with a JSON body.
+/// Returns a reply with a JSON body.
 pub(crate) fn reply(status: u16, body: Value) -> Content {
     Content::Reply {
         status,
@@ -35,7 +35,7 @@ pub(crate) fn reply(status: u16, body: Value) -> Content {
     }
 }
 
-/// A reply to [`rpc`].
+/// Returns a reply to [`rpc`].
 #[expect(
     clippy::needless_pass_by_value,
     reason = "tests read better with json!() alone"
@@ -44,7 +44,7 @@ pub(crate) fn result(result: Value) -> Content {
     reply(200, json!({"jsonrpc": "2.0", "id": 1, "result": result}))
 }
 
-/// The head of a stream.
+/// Returns the head of a stream.
 pub(crate) fn stream() -> Content {
     Content::Reply {
         status: 200,
@@ -53,7 +53,7 @@ pub(crate) fn stream() -> Content {
     }
 }
 
-/// One event of a stream.
+/// Returns one event of a stream.
 pub(crate) fn event(body: Value) -> Content {
     Content::Event {
         id: None,
@@ -62,19 +62,19 @@ pub(crate) fn event(body: Value) -> Content {
     }
 }
 
-/// The end of a stream.
+/// Returns the end of a stream.
 pub(crate) fn end() -> Content {
     Content::End
 }
 
-/// A broken exchange.
+/// Returns a failed exchange.
 pub(crate) fn failure(error: &str) -> Content {
     Content::Failure {
         error: error.to_owned(),
     }
 }
 
-/// A content as the only entry of a transcript.
+/// Returns a content as the only entry of a transcript.
 pub(crate) fn entry(content: Content) -> Entry {
     let mut script = Script::default();
     script.push("runner -> green", 1, content);
@@ -84,12 +84,12 @@ pub(crate) fn entry(content: Content) -> Entry {
 /// Writes a transcript entry by entry, counting `seq` and `time`.
 #[derive(Default)]
 pub(crate) struct Script {
-    /// What was written so far.
+    /// The entries written so far.
     pub(crate) entries: Vec<Entry>,
 }
 
 impl Script {
-    /// Adds what travelled over a hop, written `a -> b`, as part of an exchange.
+    /// Adds an entry on a hop, written `a -> b`, as part of an exchange.
     pub(crate) fn push(&mut self, hop: &str, exchange: u64, content: Content) {
         let seq = self.entries.len() as u64 + 1;
         let direction = match content {
@@ -109,7 +109,7 @@ impl Script {
         });
     }
 
-    /// Adds a whole exchange with the next free number: a request and all that came back.
+    /// Adds a whole exchange with the next free number: a request and all answers.
     pub(crate) fn exchange<const N: usize>(&mut self, hop: &str, contents: [Content; N]) {
         let exchange = self.entries.iter().map(|e| e.exchange).max().unwrap_or(0) + 1;
         for content in contents {
@@ -118,7 +118,7 @@ impl Script {
     }
 }
 
-/// The debate of AgentBeats' tutorial as it was on the wire, in A2A 0.3.
+/// Returns the debate of AgentBeats' tutorial as it was recorded, in A2A 0.3.
 pub(crate) fn debate() -> Vec<Entry> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../snapshots/wire/agentbeats/debate-wire.jsonl");
@@ -129,8 +129,8 @@ pub(crate) fn debate() -> Vec<Entry> {
     capture.script.entries
 }
 
-/// Turns the capture's lines into entries. The capture knows no exchanges: an answer belongs to the
-/// last request to the same agent, except that of a stream, which goes on beside card fetches.
+/// Turns the capture's lines into entries. The capture has no exchange numbers: an answer belongs to the last
+/// request to the same agent, except that a stream goes on beside card fetches.
 #[derive(Default)]
 struct Capture {
     script: Script,

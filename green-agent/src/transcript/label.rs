@@ -18,19 +18,19 @@ use serde_json::Value;
 
 use super::{
     Content, Entry,
-    wire::{self, Ask, Said},
+    wire::{self, Answer, RequestKind},
 };
 
 /// The labels without a colon.
 pub const PLAIN: [&str; 3] = ["message", "end", "failure"];
 
-/// What stands before the colon of the others.
+/// The labels with a colon, by the part before it.
 pub const KINDS: [&str; 7] = [
     "request", "mcp", "task", "status", "artifact", "error", "http",
 ];
 
-/// The states of tasks in the words of A2A 0.3, which stand after `task:` and `status:`. There `unknown` may
-/// stand too, which is no state that anybody waits for.
+/// The A2A 0.3 names of task states, which follow `task:` and `status:`. [`UNKNOWN`] may follow too, but no
+/// expectation can name it.
 pub const STATES: [&str; 8] = [
     "submitted",
     "working",
@@ -42,30 +42,30 @@ pub const STATES: [&str; 8] = [
     "rejected",
 ];
 
-/// What stands in the place of a state that 0.3 does not know.
+/// The label of a state that A2A 0.3 does not know.
 pub const UNKNOWN: &str = "unknown";
 
-/// One thing that an entry shows, with each of its names, the most usual first.
+/// One event that an entry shows, with all its labels, the most usual first.
 pub type LabeledEvent = Vec<String>;
 
-/// All labels of an entry.
+/// Returns all labels of an entry.
 pub fn labels(entry: &Entry) -> Vec<String> {
-    happenings(entry).into_iter().flatten().collect()
+    labeled_events(entry).into_iter().flatten().collect()
 }
 
-/// What an entry shows, thing by thing: labels that name the same thing are kept together, so that
-/// one call of a tool cannot be taken for two.
-pub fn happenings(entry: &Entry) -> Vec<LabeledEvent> {
+/// Returns the events that an entry shows. Labels of the same event are kept together, so that one call of a
+/// tool does not count as two.
+pub fn labeled_events(entry: &Entry) -> Vec<LabeledEvent> {
     let asked = wire::ask(&entry.content).map(|ask| of_ask(ask, &entry.content));
     asked.into_iter().chain(of_answer(&entry.content)).collect()
 }
 
-fn of_ask(ask: Ask<'_>, content: &Content) -> LabeledEvent {
+fn of_ask(ask: RequestKind<'_>, content: &Content) -> LabeledEvent {
     match ask {
-        Ask::Card => vec!["request:card".to_owned()],
-        Ask::A2a(method) => vec![format!("request:{method}")],
-        Ask::Mcp { method, params } => of_mcp(method, params),
-        Ask::Other => of_http(content),
+        RequestKind::Card => vec!["request:card".to_owned()],
+        RequestKind::A2a(method) => vec![format!("request:{method}")],
+        RequestKind::Mcp { method, params } => of_mcp(method, params),
+        RequestKind::Other => of_http(content),
     }
 }
 
@@ -113,14 +113,14 @@ fn of_body(body: &Value) -> Vec<LabeledEvent> {
         return vec![vec![format!("error:{}", fault.code)]];
     }
     match wire::said(body) {
-        Some(Said::Task(task)) => of_task(task),
-        Some(Said::Status(update)) => of_state(update, ["status", "task"]).into_iter().collect(),
-        Some(Said::Artifact(update)) => update
+        Some(Answer::Task(task)) => of_task(task),
+        Some(Answer::Status(update)) => of_state(update, ["status", "task"]).into_iter().collect(),
+        Some(Answer::Artifact(update)) => update
             .get("artifact")
             .map(of_artifact)
             .into_iter()
             .collect(),
-        Some(Said::Message(_)) => vec![vec!["message".to_owned()]],
+        Some(Answer::Message(_)) => vec![vec!["message".to_owned()]],
         None => Vec::new(),
     }
 }

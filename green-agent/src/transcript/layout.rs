@@ -1,19 +1,19 @@
-//! JSON laid out for reading, in snapshots and in reports: indented by two spaces, but what fits on a line stands on one, so that a
-//! message is a few lines and a diff still shows the member that changed.
+//! Formats JSON for reading, in snapshots and in reports: indented by two spaces, but a value that fits on a
+//! line is written on one, so that a message takes few lines and a diff still shows the member that changed.
 
 use serde_json::Value;
 
-/// Columns that a line may have before its value is spread over several.
+/// The widest line, in columns, before its value is spread over several lines.
 const WIDTH: usize = 88;
 
-/// A value as text, without a newline at its end.
+/// Returns a value as text, without a final newline.
 pub(crate) fn layout(value: &Value) -> String {
     let mut written = String::new();
     spread(value, 0, 0, &mut written);
     written
 }
 
-/// Writes a value that begins at a column; `indent` is that of the line on which it begins.
+/// Writes a value that begins at a column; `indent` is the indentation of the line on which it begins.
 fn spread(value: &Value, indent: usize, column: usize, out: &mut String) {
     let line = on_one_line(value);
     if column + line.chars().count() < WIDTH {

@@ -1,4 +1,5 @@
-//! Transcripts: what was said on every hop of a run, in order. Read here, never from the network.
+//! Transcripts: the messages on every hop of a run, in order. This module reads and writes them and never
+//! uses the network.
 
 pub mod canonical;
 pub mod entry;

@@ -1,6 +1,7 @@
-//! Tells polls that bring nothing new from signs of life.
+//! Distinguishes polls without news from signs of life.
 //!
-//! Whoever waits for a task may ask for it again and again, and a server answers that for an agent that hangs.
+//! A client that waits for a task may poll it again and again, and a server answers those polls even if the
+//! agent behind it hangs.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::{Content, Hop, wire};
 
-/// What polls were answered with so far.
+/// The answers to polls so far.
 #[derive(Debug, Default)]
 pub(super) struct PollAnswers {
     /// The exchanges that are polls and have no reply yet, with the task that each asks for.
@@ -21,8 +22,8 @@ pub(super) struct PollAnswers {
 }
 
 impl PollAnswers {
-    /// Whether an entry shows that somebody did something: all do but polls, and replies to them that say what the
-    /// reply before said.
+    /// Returns whether an entry shows that a party did something. All entries do, except polls and replies
+    /// that repeat the previous answer.
     pub(super) fn is_sign_of_life(&mut self, hop: &Hop, exchange: u64, content: &Content) -> bool {
         match content {
             Content::Request { .. } if is_poll(content) => {

@@ -1,4 +1,4 @@
-//! Reads `transcript.jsonl` back.
+//! Reads `transcript.jsonl`.
 
 use std::{
     fs::File,
@@ -10,11 +10,10 @@ use super::{Entry, TranscriptError};
 
 /// Reads every entry of the transcript at `path`, in the file's order.
 ///
-/// A last line without its line end that is no entry is left out: that is what a runner leaves
-/// behind when it is killed while it writes.
+/// An incomplete last line is skipped: a runner that is killed while it writes leaves one.
 ///
 /// # Errors
-/// The file cannot be read, or one of its other lines is not an entry.
+/// If the file cannot be read, or another line is not an entry.
 pub fn read(path: &Path) -> Result<Vec<Entry>, TranscriptError> {
     let cannot_read = |source| TranscriptError::Read {
         path: path.to_owned(),
@@ -50,7 +49,7 @@ mod tests {
     const WHOLE: &str =
         r#"{"seq":1,"time":0.5,"hop":"a -> b","exchange":1,"direction":"back","kind":"end"}"#;
 
-    /// Reads a file with this content; gives the number of entries or the line that was refused.
+    /// Reads a file with this content; expects the number of entries or the number of the rejected line.
     fn check(content: &str, expected: Result<usize, usize>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("transcript.jsonl");

@@ -1,16 +1,16 @@
-//! The paths of A2A over plain HTTP: which operation a REST request asks for, and where cards are.
+//! Maps HTTP paths to A2A operations and agent cards.
 //!
-//! Paths may stand below a base, a tenant or 0.3's `/v1`, so they are read from their end.
+//! Paths are read from their end, because they may follow a base path, a tenant or 0.3's `/v1`.
 
 use bridge_protocol::dialect::places;
 
-/// Whether a request fetches an agent card from one of the places where cards have been.
+/// Returns whether a request fetches an agent card, from a path of any version.
 pub fn is_card(method: &str, path: &str) -> bool {
     method == "GET" && places::is_one(bare(path))
 }
 
-/// The operation of A2A that a REST request asks for, by its name in A2A 1.0; the bare requests of
-/// 0.1 keep their method's name. `None` if it is not one.
+/// Returns the operation that a REST request asks for, by its name in A2A 1.0; 0.1's bare requests keep their
+/// method's name. `None` if it is no A2A operation.
 pub fn operation(method: &str, path: &str) -> Option<&'static str> {
     let segments: Vec<&str> = bare(path).split('/').filter(|s| !s.is_empty()).collect();
     let operation = match (method, segments.as_slice()) {
@@ -41,7 +41,7 @@ fn of_task(method: &str, id: &str) -> Option<&'static str> {
     }
 }
 
-/// The id of the task that a REST path names.
+/// Returns the id of the task that a REST path names.
 pub fn task_id(path: &str) -> Option<&str> {
     let mut segments = bare(path).split('/').skip_while(|s| *s != "tasks").skip(1);
     let segment = segments.next().filter(|segment| !segment.is_empty())?;

@@ -1,4 +1,4 @@
-//! Tasks as they stood at a transcript's end, put together from everything an agent said about them.
+//! Reconstructs the last state of tasks from all answers in a transcript.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Content, Entry, Hop, wire};
 
-/// A task and where it was seen.
+/// A task and the entries that show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskView {
     /// The task in A2A 1.0 form.
@@ -20,8 +20,8 @@ pub struct TaskView {
     pub at: Vec<u64>,
 }
 
-/// The task that the agent in a role spoke of last: the last whole Task that it sent, with the status
-/// and artifact updates that came after. An update without a Task before it begins one.
+/// Returns the last task that the agent in a role sent: the last complete Task, with the status and artifact
+/// updates that followed. An update without a Task before it begins one.
 pub fn last_task(entries: &[Entry], role: &str) -> Option<TaskView> {
     let mut tasks: BTreeMap<String, (Option<Task>, Vec<u64>)> = BTreeMap::new();
     let mut last = None;
@@ -42,8 +42,8 @@ pub fn last_task(entries: &[Entry], role: &str) -> Option<TaskView> {
     Some(TaskView { task, at })
 }
 
-/// What was said of the first task that was begun over a hop, in order; or the message that came in the
-/// place of any task.
+/// Returns the answers about the first task that was begun over a hop, in order; or the message that was sent
+/// instead of a task.
 pub fn first_on(entries: &[Entry], hop: &Hop) -> Vec<StreamResponse> {
     let mut items = answers(entries)
         .filter(|(entry, _)| entry.hop == *hop)
@@ -57,7 +57,7 @@ pub fn first_on(entries: &[Entry], hop: &Hop) -> Vec<StreamResponse> {
     [vec![first], same].concat()
 }
 
-/// The roles of the agents that showed a task, in order of their names.
+/// Returns the roles of the agents that sent a task, sorted by name.
 pub fn roles_with_tasks(entries: &[Entry]) -> Vec<&str> {
     let with_task = answers(entries).filter(|(_, item)| task_id(item).is_some());
     let mut roles: Vec<&str> = with_task.map(|(entry, _)| entry.hop.to.as_str()).collect();
@@ -76,8 +76,8 @@ fn answers(entries: &[Entry]) -> impl Iterator<Item = (&Entry, StreamResponse)> 
     })
 }
 
-/// What an answer says, in whichever generation it was said: 0.3 names its kind, 1.0 wraps it, and what
-/// does neither is 0.1 or the bare Task of 1.0. What is none of A2A's answers says nothing.
+/// Parses an answer of any version: 0.2 and 0.3 name its kind, 1.0 wraps it; an answer with neither is from
+/// 0.1, or the bare Task of 1.0. Returns `None` if it is none of A2A's answers.
 fn read(answer: &Value) -> Option<StreamResponse> {
     let read = |version: Version| version.stream_item_to_v1(answer.clone()).ok();
     if answer.get("kind").is_some() {
@@ -94,7 +94,7 @@ fn read(answer: &Value) -> Option<StreamResponse> {
         .or_else(|| read(Version::V0_1))
 }
 
-/// A task of 0.1 reads like one of 1.0 but for the names of its states.
+/// Returns whether a task is in 1.0 form. A task of 0.1 differs only in the names of its states.
 fn is_of_1_0(task: &Task) -> bool {
     task.status.state.as_str().starts_with("TASK_STATE_")
 }
@@ -120,7 +120,7 @@ mod tests {
         let view = last_task(&debate(), "green").unwrap();
         assert_eq!(view.task["status"]["state"], "TASK_STATE_COMPLETED");
         assert_eq!(view.task["artifacts"][0]["name"], "Result");
-        // The request, and every status that another one replaced.
+        // The request, and every status that was replaced by a later one.
         assert_eq!(view.task["history"].as_array().unwrap().len(), 7);
         assert_eq!(view.at.len(), 9);
     }

@@ -1,14 +1,14 @@
-//! Reads the wire: what a request asks and what an answer says, in A2A 0.1, 0.2, 0.3, 1.0 and in MCP.
+//! Classifies the contents of requests and answers, in A2A 0.1, 0.2, 0.3, 1.0 and in MCP.
 //!
-//! Nothing here insists: agents under test send what they like, and a transcript has to show it.
+//! It accepts everything: agents under test may send anything, and a transcript has to show it.
 
 use serde_json::Value;
 
 use super::{Content, rest};
 
-/// What a request asks for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ask<'a> {
+pub enum RequestKind<'a> {
     /// An agent card, by GET.
     Card,
     /// An A2A operation: a JSON-RPC method as on the wire, a REST request by its operation's name.
@@ -24,16 +24,16 @@ pub enum Ask<'a> {
     Other,
 }
 
-impl Ask<'_> {
-    /// Whether it asks how a task stands, in any version.
+impl RequestKind<'_> {
+    /// Returns whether it asks for the state of a task, in any version.
     pub fn is_poll(&self) -> bool {
         matches!(self, Self::A2a("GetTask" | "tasks/get"))
     }
 }
 
-/// What an answer says; each holds the object itself, without the envelope or wrapper around it.
+/// An answer of A2A. Each variant holds the object itself, without its envelope or wrapper.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Said<'a> {
+pub enum Answer<'a> {
     /// A whole task.
     Task(&'a Value),
     /// A status update event.
@@ -46,7 +46,7 @@ pub enum Said<'a> {
 
 /// A JSON-RPC error object.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fault<'a> {
+pub struct JsonRpcError<'a> {
     /// The error's code.
     pub code: i64,
     /// Its message; empty if there is none.
@@ -55,9 +55,9 @@ pub struct Fault<'a> {
     pub data: Option<&'a Value>,
 }
 
-/// What a content asks: of a request what it is for; of a reply or an event only what a JSON-RPC
-/// request inside it asks, because MCP servers send requests and notifications that way.
-pub fn ask(content: &Content) -> Option<Ask<'_>> {
+/// Returns the purpose of a content. Replies and events count only if they contain a JSON-RPC request,
+/// because MCP servers send requests and notifications that way.
+pub fn ask(content: &Content) -> Option<RequestKind<'_>> {
     let rpc = content.body().and_then(|body| rpc_ask(body.json()?));
     match content {
         Content::Request { method, path, .. } => {
@@ -68,7 +68,7 @@ pub fn ask(content: &Content) -> Option<Ask<'_>> {
     }
 }
 
-/// The task that a request names as its own, in its path or parameters.
+/// Returns the id of the task that a request names in its path or parameters.
 pub fn task_in_request(content: &Content) -> Option<&str> {
     let Content::Request { path, .. } = content else {
         return None;
@@ -79,24 +79,24 @@ pub fn task_in_request(content: &Content) -> Option<&str> {
     }
 }
 
-fn rpc_ask(body: &Value) -> Option<Ask<'_>> {
+fn rpc_ask(body: &Value) -> Option<RequestKind<'_>> {
     let method = body.get("method")?.as_str()?;
     if is_mcp(method) {
         let params = body.get("params");
-        Some(Ask::Mcp { method, params })
+        Some(RequestKind::Mcp { method, params })
     } else {
-        Some(Ask::A2a(method))
+        Some(RequestKind::A2a(method))
     }
 }
 
-fn http_ask<'a>(method: &str, path: &str) -> Ask<'a> {
+fn http_ask<'a>(method: &str, path: &str) -> RequestKind<'a> {
     if rest::is_card(method, path) {
-        return Ask::Card;
+        return RequestKind::Card;
     }
-    rest::operation(method, path).map_or(Ask::Other, Ask::A2a)
+    rest::operation(method, path).map_or(RequestKind::Other, RequestKind::A2a)
 }
 
-/// Whether a JSON-RPC method is MCP's. Both protocols have `tasks/...`; there A2A is meant.
+/// Returns whether a JSON-RPC method is MCP's. Both protocols have `tasks/...`, which counts as A2A's.
 fn is_mcp(method: &str) -> bool {
     const WORDS: [&str; 2] = ["initialize", "ping"];
     const FAMILIES: [&str; 11] = [
@@ -115,7 +115,8 @@ fn is_mcp(method: &str) -> bool {
     WORDS.contains(&method) || FAMILIES.iter().any(|family| method.starts_with(family))
 }
 
-/// What is inside the JSON-RPC envelope: `params` or `result`; a body without envelope is itself.
+/// Returns the content of a JSON-RPC envelope, `params` or `result`; a body without an envelope is returned
+/// unchanged.
 pub fn payload(body: &Value) -> &Value {
     let inner = match body.get("method") {
         Some(Value::String(_)) => body.get("params"),
@@ -124,77 +125,77 @@ pub fn payload(body: &Value) -> &Value {
     inner.unwrap_or(body)
 }
 
-/// Whether a body is a JSON-RPC request, response or error, as opposed to a bare REST body.
+/// Returns whether a body is a JSON-RPC request, response or error, as opposed to a bare REST body.
 pub fn is_rpc(body: &Value) -> bool {
     body.get("jsonrpc").is_some()
         || body.get("method").is_some_and(Value::is_string)
         || body.get("result").is_some()
 }
 
-/// The JSON-RPC error in a body. REST errors are told by their HTTP status and are not found here.
-pub fn fault(body: &Value) -> Option<Fault<'_>> {
+/// Returns the JSON-RPC error in a body. REST errors show in their HTTP status and are not found here.
+pub fn fault(body: &Value) -> Option<JsonRpcError<'_>> {
     let error = body.get("error").filter(|_| is_rpc(body))?;
-    Some(Fault {
+    Some(JsonRpcError {
         code: error.get("code")?.as_i64()?,
         message: error.get("message").and_then(Value::as_str).unwrap_or(""),
         data: error.get("data").filter(|data| !data.is_null()),
     })
 }
 
-/// What a reply's or an event's body says, if it is one of A2A's answers.
-pub fn said(body: &Value) -> Option<Said<'_>> {
+/// Returns the A2A answer in the body of a reply or an event, if it is one.
+pub fn said(body: &Value) -> Option<Answer<'_>> {
     let answer = payload(body);
     by_kind(answer)
         .or_else(|| by_wrapper(answer))
         .or_else(|| by_shape(answer))
 }
 
-/// 0.2 and 0.3 name what it is.
-fn by_kind(answer: &Value) -> Option<Said<'_>> {
+/// Reads the form of 0.2 and 0.3, which have a `kind`.
+fn by_kind(answer: &Value) -> Option<Answer<'_>> {
     match answer.get("kind")?.as_str()? {
-        "task" => Some(Said::Task(answer)),
-        "status-update" => Some(Said::Status(answer)),
-        "artifact-update" => Some(Said::Artifact(answer)),
-        "message" => Some(Said::Message(answer)),
+        "task" => Some(Answer::Task(answer)),
+        "status-update" => Some(Answer::Status(answer)),
+        "artifact-update" => Some(Answer::Artifact(answer)),
+        "message" => Some(Answer::Message(answer)),
         _ => None,
     }
 }
 
-/// 1.0 wraps it in an object with one member. (MCP has `task` too, without `id`.)
-fn by_wrapper(answer: &Value) -> Option<Said<'_>> {
+/// Reads the form of 1.0, an object with one member as wrapper. (MCP has `task` too, but without `id`.)
+fn by_wrapper(answer: &Value) -> Option<Answer<'_>> {
     let object = |name: &str| answer.get(name).filter(|inner| inner.is_object());
     object("task")
         .filter(|task| task.get("id").is_some())
-        .map(Said::Task)
-        .or_else(|| object("statusUpdate").map(Said::Status))
-        .or_else(|| object("artifactUpdate").map(Said::Artifact))
-        .or_else(|| object("message").map(Said::Message))
+        .map(Answer::Task)
+        .or_else(|| object("statusUpdate").map(Answer::Status))
+        .or_else(|| object("artifactUpdate").map(Answer::Artifact))
+        .or_else(|| object("message").map(Answer::Message))
 }
 
-/// 0.1, and the bare Task of 1.0's GetTask, are told by their members.
-fn by_shape(answer: &Value) -> Option<Said<'_>> {
+/// Reads the form of 0.1 and the bare Task of 1.0's GetTask, which are recognized by their members.
+fn by_shape(answer: &Value) -> Option<Answer<'_>> {
     let has = |name: &str| answer.get(name).is_some();
     let is_object = |name: &str| answer.get(name).is_some_and(Value::is_object);
     if is_object("artifact") && (has("id") || has("taskId")) {
-        Some(Said::Artifact(answer))
+        Some(Answer::Artifact(answer))
     } else if is_object("status") && (has("final") || has("taskId")) {
-        Some(Said::Status(answer))
+        Some(Answer::Status(answer))
     } else if is_object("status") && has("id") {
-        Some(Said::Task(answer))
+        Some(Answer::Task(answer))
     } else if has("messageId") && has("parts") {
-        Some(Said::Message(answer))
+        Some(Answer::Message(answer))
     } else {
         None
     }
 }
 
-/// The state of a task or a status update, in the words of A2A 0.3.
+/// Returns the state of a task or a status update, by its A2A 0.3 name.
 pub fn state(object: &Value) -> Option<String> {
     let state = object.pointer("/status/state").or(object.get("state"))?;
     state.as_str().map(state_word)
 }
 
-/// A state in the words of A2A 0.3: `TASK_STATE_INPUT_REQUIRED` becomes `input-required`.
+/// Returns the A2A 0.3 name of a state: `TASK_STATE_INPUT_REQUIRED` becomes `input-required`.
 pub fn state_word(state: &str) -> String {
     match state.strip_prefix("TASK_STATE_") {
         Some("UNSPECIFIED") => "unknown".to_owned(),
@@ -203,7 +204,7 @@ pub fn state_word(state: &str) -> String {
     }
 }
 
-/// An artifact's name, or its id if it has no name.
+/// Returns an artifact's name, or its id if it has no name.
 pub fn artifact_name(artifact: &Value) -> Option<&str> {
     let text = |key: &str| artifact.get(key)?.as_str().filter(|text| !text.is_empty());
     text("name").or_else(|| text("artifactId"))
@@ -247,10 +248,10 @@ mod tests {
             let envelope = json!({"jsonrpc": "2.0", "id": 1, "result": answer});
             for body in [&answer, &envelope] {
                 let found = match said(body) {
-                    Some(Said::Task(_)) => "task",
-                    Some(Said::Status(_)) => "status",
-                    Some(Said::Artifact(_)) => "artifact",
-                    Some(Said::Message(_)) => "message",
+                    Some(Answer::Task(_)) => "task",
+                    Some(Answer::Status(_)) => "status",
+                    Some(Answer::Artifact(_)) => "artifact",
+                    Some(Answer::Message(_)) => "message",
                     None => "nothing",
                 };
                 assert_eq!(found, expected, "{body}");

@@ -1,13 +1,12 @@
-//! Writes `transcript.jsonl` while the run happens.
+//! Writes `transcript.jsonl` during the run.
 //!
-//! Every entry is one `write(2)` before anything that follows from it may happen, so a runner that
-//! crashes or is killed loses at most the line that it was writing. There is no fsync: that would
-//! protect against power loss only, and cost more than the exchange that is being recorded.
+//! Every entry is one `write(2)`, done before anything that follows from it can happen, so a runner that
+//! crashes or is killed loses at most the line that it was writing. There is no fsync: it would protect
+//! against power loss only, and cost more than the exchange that is recorded.
 //!
-//! The file is the only place where entries are kept. Bodies can be large and runs long, so memory
-//! holds no more than a counter; [`Transcript::entries`] reads the file back. The exception are bodies in
-//! which something was masked: a run is judged by what was said, so [`Transcript::said`] has them as they
-//! were, up to 64 MiB of them.
+//! Entries are kept in the file only. Bodies can be large and runs long, so memory holds just a counter;
+//! [`Transcript::entries`] reads the file back. The exception are bodies in which something was masked:
+//! expectations are checked against the original, so [`Transcript::said`] has those unmasked, up to 64 MiB.
 
 use std::{
     collections::BTreeMap,
@@ -26,10 +25,11 @@ use tokio::sync::watch;
 
 use super::{Body, Content, Direction, Entry, Hop, TranscriptError, polls::PollAnswers, reader};
 
-/// How much of unmasked bodies is kept, in bytes of their entries. Of more the masked form is judged.
+/// The most bytes of unmasked bodies that are kept, counted by their entries. Expectations beyond that are
+/// checked against the masked form.
 const SAID_LIMIT: usize = 64 * 1024 * 1024;
 
-/// A transcript that is being written. Clones write to the same one.
+/// A transcript that is being written. Clones write to the same file.
 #[derive(Clone, Debug)]
 pub struct Transcript(Arc<Shared>);
 
@@ -48,12 +48,12 @@ struct Log {
     written: u64,
     broken: Option<Arc<io::Error>>,
     polls: PollAnswers,
-    /// Bodies as they were said, where they were masked, by the entry's number.
+    /// The unmasked form of bodies that were masked, by the entry's number.
     said: BTreeMap<u64, Body>,
     said_bytes: usize,
 }
 
-/// An entry without what only its place in the file decides.
+/// An entry without its number and time.
 #[derive(Serialize)]
 struct Unnumbered<'a> {
     hop: &'a Hop,
@@ -67,7 +67,7 @@ impl Transcript {
     /// Begins a transcript in a new file at `path`; entries are timed from `begun`.
     ///
     /// # Errors
-    /// The file cannot be made, or is there already.
+    /// If the file exists already or cannot be created.
     pub fn create(path: &Path, begun: Instant) -> Result<Self, TranscriptError> {
         let file = File::create_new(path).map_err(|source| TranscriptError::Create {
             path: path.to_owned(),
@@ -89,25 +89,26 @@ impl Transcript {
         })))
     }
 
-    /// Where the transcript is written.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// A number for a new exchange, from 1, that no other exchange of this transcript has.
+    /// Returns a number for a new exchange, from 1, unique in this transcript.
     pub fn next_exchange(&self) -> u64 {
         self.0.exchanges.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Writes one entry and counts it as activity, unless it is a poll that brings nothing new. Secrets must have been masked by the caller.
+    /// Writes one entry and counts it as activity, unless it is a poll without news. The caller must have
+    /// masked secrets.
     ///
-    /// When a line cannot be written nothing more is, so that the file holds no gap, and
-    /// [`check`](Self::check) and [`entries`](Self::entries) say so from then on.
+    /// If a line cannot be written, nothing more is written, so that the file has no gap;
+    /// [`check`](Self::check) and [`entries`](Self::entries) return the error from then on.
     pub fn record(&self, hop: &Hop, exchange: u64, direction: Direction, content: &Content) {
         self.record_masked(hop, exchange, direction, content, None);
     }
 
-    /// As [`record`](Self::record), with the body as it was said if `content` has it masked.
+    /// Like [`record`](Self::record), with the unmasked body if `content` has a masked one.
     pub fn record_masked(
         &self,
         hop: &Hop,
@@ -122,7 +123,7 @@ impl Transcript {
             direction,
             content,
         };
-        // The bulk of the work is done before the lock is taken.
+        // Serialize before taking the lock, because that is most of the work.
         let line = Line::of(&entry);
         let mut log = self.log();
         let now = Instant::now();
@@ -141,25 +142,25 @@ impl Transcript {
         }
     }
 
-    /// Counts as activity what leaves no entry, such as the pieces of a body that is not kept.
+    /// Counts as activity what leaves no entry, such as the chunks of a body that is not kept.
     pub fn touch(&self) {
         self.0.activity.send_replace(Instant::now());
     }
 
-    /// When something last passed over any hop; the beginning of the run if nothing did.
+    /// Returns when something last passed over any hop; the beginning of the run if nothing did.
     pub fn last_activity(&self) -> Instant {
         *self.0.activity.borrow()
     }
 
-    /// Waits for activity: the receiver changes with every entry.
+    /// Returns a receiver that changes with every activity.
     pub fn activity(&self) -> watch::Receiver<Instant> {
         self.0.activity.subscribe()
     }
 
-    /// Whether everything that was recorded is in the file.
+    /// Checks that everything that was recorded is in the file.
     ///
     /// # Errors
-    /// A line could not be written.
+    /// If a line could not be written.
     pub fn check(&self) -> Result<(), TranscriptError> {
         let log = self.log();
         match &log.broken {
@@ -172,16 +173,16 @@ impl Transcript {
         }
     }
 
-    /// Every entry so far, read back from the file.
+    /// Reads every entry so far from the file.
     ///
     /// # Errors
-    /// A line could not be written, or the file cannot be read.
+    /// If a line could not be written, or the file cannot be read.
     pub fn entries(&self) -> Result<Vec<Entry>, TranscriptError> {
         self.check()?;
         reader::read(&self.0.path)
     }
 
-    /// Every entry so far, with bodies as they were said: for judging alone, nothing of it is to be shown.
+    /// Returns every entry so far, with unmasked bodies: for checks only, never to be shown.
     ///
     /// # Errors
     /// As for [`entries`](Self::entries).
@@ -202,7 +203,7 @@ impl Transcript {
 }
 
 impl Log {
-    /// Keeps what was said in the entry that was written last, as long as there is room.
+    /// Keeps the unmasked body of the entry that was written last, as long as there is room.
     fn remember(&mut self, said: Option<Body>, bytes: usize) {
         let Some(said) = said else { return };
         if self.said_bytes + bytes > SAID_LIMIT {

@@ -1,4 +1,4 @@
-//! How a task and its connection details stand in messages.
+//! Writes a task and its connection details as message parts.
 
 use bridge_protocol::a2a::Part;
 use mcp_tools::{connection::ConnectionDetails, environments::TaskInfo};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::episode::DetailsShape;
 
-/// What is to be done, as data.
+/// Returns the task as a data part.
 pub(super) fn task(info: &TaskInfo) -> Part {
     Part::data(json!({
         "task_id": info.task_id,
@@ -15,7 +15,7 @@ pub(super) fn task(info: &TaskInfo) -> Part {
     }))
 }
 
-/// Where it is done.
+/// Returns the connection details as parts in the form that `shape` names.
 pub(super) fn details(details: &ConnectionDetails, shape: DetailsShape) -> Vec<Part> {
     match shape {
         DetailsShape::Data => vec![
@@ -30,7 +30,7 @@ pub(super) fn details(details: &ConnectionDetails, shape: DetailsShape) -> Vec<P
     }
 }
 
-/// `url` or `command` beside `transport`, without a name around them.
+/// Returns `transport` with `url` or `command` as one flat object.
 fn plain(details: &ConnectionDetails) -> Value {
     let mut explicit = details.to_mcp_connection_details();
     explicit["mcp_connection_details"].take()

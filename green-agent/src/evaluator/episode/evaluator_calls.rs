@@ -1,5 +1,5 @@
-//! The evaluator calls: the participant is sent one message with the task and the details, as AgentBeats'
-//! green agents do it, and works until its task has ended.
+//! Evaluates a participant that the evaluator calls. As AgentBeats' green agents do, it sends one message
+//! with the task and the connection details, and waits until the participant's task has ended.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -16,18 +16,18 @@ use uuid::Uuid;
 
 use super::{details, running::RunningEpisode};
 use crate::{
-    evaluator::{collect::Collected, custom::AssessError, served::acknowledged_in},
+    evaluator::{collect::Collected, custom::AssessError, evaluator_agent::acknowledged_in},
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 
-/// What is said first, for participants that are talked to in words.
+/// The text of the message, for participants that read text.
 const READY: &str =
     "You are ready to be evaluated: connect to the MCP server, reach the goal, then submit.";
 
-/// How long a participant may still speak once its episode has ended.
+/// The longest that a participant may still send messages after its episode has ended.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// Whom to call, and how.
+/// The participant to call, and how to send its messages.
 pub(super) struct CallOptions<'a> {
     pub(super) role: &'a str,
     pub(super) url: &'a Url,
@@ -35,26 +35,26 @@ pub(super) struct CallOptions<'a> {
     pub(super) limits: Limits,
 }
 
-/// How the participant's own task ended.
+/// The end of the participant's own task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Participant {
-    /// In the words of A2A 0.3.
+    /// The state by its A2A 0.3 name.
     pub(super) state: String,
-    /// What it said last.
+    /// The text of its last message.
     pub(super) text: String,
-    /// Its language model could not be asked.
+    /// Whether its language model could not be used.
     pub(super) has_model_fault: bool,
 }
 
 impl Participant {
-    /// Why its language model could not be asked, if that ended its work.
+    /// Returns why its language model could not be used, if that ended its work.
     pub(super) fn model_fault(&self) -> Option<String> {
         self.has_model_fault.then(|| self.text.clone())
     }
 }
 
 impl CallOptions<'_> {
-    /// Has the participant work until it ends, or its episode and then the time for last words are over.
+    /// Has the participant work until its task ends, or until its episode and then [`LAST_WORDS`] are over.
     pub(super) async fn run(
         &self,
         running: &RunningEpisode,
@@ -128,7 +128,7 @@ impl CallOptions<'_> {
     }
 }
 
-/// What a participant says, and what it has acknowledged.
+/// The dialogue with a participant: its task, and the messages that it has acknowledged.
 struct ParticipantDialogue<'a> {
     client: &'a Client,
     heard: Collected,
@@ -136,15 +136,15 @@ struct ParticipantDialogue<'a> {
 }
 
 impl ParticipantDialogue<'_> {
-    /// Says something and listens until there is nothing more to be heard.
+    /// Sends a message and reads the reply until the task is settled.
     async fn hold(&mut self, request: SendMessageRequest) -> Result<(), ClientError> {
         let streams = self.client.card().capabilities.streams();
         let noted = |heard: &Collected, _| note(heard, &self.acknowledged);
         self.heard.say(self.client, request, streams, noted).await
     }
 
-    /// A participant whose episode is over is not left working. It may have ended meanwhile, or not know
-    /// how to be stopped; that is its own affair.
+    /// Cancels the task of a participant whose episode is over. Errors are ignored: it may have ended
+    /// meanwhile, or not support cancellation.
     async fn leave(&self) {
         let open = |task: &&bridge_protocol::a2a::Task| !task.status.state.is_terminal();
         if let Some(task) = self.heard.task.as_ref().filter(open) {
@@ -154,14 +154,14 @@ impl ParticipantDialogue<'_> {
     }
 }
 
-/// Whether the participant says that its language model could not be asked.
+/// Returns whether the participant reports that its language model could not be used.
 fn has_model_fault(task: &Task) -> bool {
     let message = task.status.message.as_ref();
     let metadata = message.and_then(|message| message.metadata.as_ref());
     metadata.and_then(|metadata| metadata.get(FAULT)) == Some(&MODEL.into())
 }
 
-/// Notes what is acknowledged by what was heard last.
+/// Records the ids that the last message acknowledges.
 fn note(heard: &Collected, acknowledged: &watch::Sender<BTreeSet<String>>) {
     let task = heard.task.as_ref();
     if let Some(message) = task.and_then(|task| task.status.message.as_ref()) {
@@ -174,8 +174,8 @@ fn note(heard: &Collected, acknowledged: &watch::Sender<BTreeSet<String>>) {
     }
 }
 
-/// Sends the message again, with its id, until it is acknowledged or that was done often enough. It comes
-/// back only if that fails.
+/// Sends the message again, with the same id, until it is acknowledged or has been repeated as often as
+/// allowed. Returns only if sending fails.
 async fn insist(
     client: &Client,
     request: &SendMessageRequest,
@@ -189,7 +189,8 @@ async fn insist(
             if timeout(after, heard).await.is_ok() {
                 break;
             }
-            // Who has the message answers with its task, which goes on; so there is nothing to wait for.
+            // The participant may have the message already and answer with its working task, so this does not
+            // wait for the task's end.
             let again = request.clone().returning_immediately();
             client.send_message(again).await?;
         }

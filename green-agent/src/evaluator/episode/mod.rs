@@ -1,13 +1,13 @@
 //! The evaluator `episode`: one participant works in an environment, over MCP.
 //!
-//! What it is worth is read from the environment's state, never from what the participant says of it.
+//! The score is read from the environment's state, never from what the participant says.
 //!
 //! - [`EpisodeEvaluator`]: an [`Evaluator`], in the runner and as a green agent
 //! - [`router`](fn@router): the green agent with its environments, at one address
-//! - `running`: an episode that was opened, and the details by which it is reached
-//! - `details`: how task and details stand in messages
+//! - `running`: an open episode and its connection details
+//! - `details`: tasks and connection details as message parts
 //! - `evaluator_calls`, `participant_calls`: the two directions
-//! - `result`: what came of it
+//! - `result`: the result of an episode
 
 mod details;
 mod evaluator_calls;
@@ -47,23 +47,23 @@ use crate::scenario::episode::{Delivery, Episode};
 pub use router::{MCP_PATH, router};
 use running::RunningEpisode;
 
-/// Makes an environment by name and seed; `None` if there is none of that name.
+/// Creates an environment by name and seed; `None` if there is none of that name.
 pub type NewEnvironment = Arc<dyn Fn(&str, u64) -> Option<Box<dyn Environment>> + Send + Sync>;
 
-/// Hears every token before it is sent, so that it can be kept out of what is recorded.
+/// Receives every token before it is sent, so that it can be masked in recordings.
 pub type SecretSink = Arc<dyn Fn(&Secret) + Send + Sync>;
 
 /// How participants reach the environments of an evaluator.
 #[derive(Clone, Debug)]
 pub struct EnvironmentAccess {
-    /// The MCP endpoint over HTTP.
+    /// The URL of the MCP endpoint over HTTP.
     pub url: Url,
-    /// The program, with its arguments, that a participant starts to reach it over stdio. It finds the
-    /// token in the variable `MCP_TOKEN`.
+    /// The program, with its arguments, that a participant starts to connect over stdio. It reads the token
+    /// from the variable `MCP_TOKEN`.
     pub relay: Vec<String>,
 }
 
-/// Evaluates one participant at a time in an episode of its own.
+/// Evaluates each participant in an episode of its own.
 pub struct EpisodeEvaluator {
     settings: Episode,
     seed: u64,
@@ -72,15 +72,15 @@ pub struct EpisodeEvaluator {
     environments: NewEnvironment,
     secret_sink: SecretSink,
     limits: Limits,
-    /// An episode that was opened before it was asked for.
+    /// The episode that was opened before a request for it.
     waiting: Mutex<Option<RunningEpisode>>,
-    /// Nobody works any more.
+    /// Becomes true when the evaluations that participants asked for are to end.
     over: watch::Sender<bool>,
 }
 
 impl EpisodeEvaluator {
-    /// An evaluator whose episodes are served at `reach`. What requests do not say is as in `settings`,
-    /// and environments are made from `seed`.
+    /// Returns an evaluator whose episodes participants reach by `reach`. `settings` are the defaults for
+    /// what requests do not say; environments are created from `seed`.
     pub fn new(settings: Episode, seed: u64, episodes: Episodes, reach: EnvironmentAccess) -> Self {
         Self {
             settings,
@@ -95,34 +95,34 @@ impl EpisodeEvaluator {
         }
     }
 
-    /// With environments of one's own in the place of the built-in ones.
+    /// Replaces the built-in environments by one's own.
     #[must_use]
     pub fn with_environments(mut self, environments: NewEnvironment) -> Self {
         self.environments = environments;
         self
     }
 
-    /// With somebody who hears every token before it is sent.
+    /// Sets the function that receives every token before it is sent.
     #[must_use]
     pub fn with_secret_sink(mut self, secret_sink: SecretSink) -> Self {
         self.secret_sink = secret_sink;
         self
     }
 
-    /// With the limits of a call to a participant.
+    /// Sets the limits of a call to a participant.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The longest that an evaluation takes.
+    /// Returns the longest that an evaluation takes.
     pub fn longest(&self) -> Duration {
         self.settings.limits.time + evaluator_calls::LAST_WORDS + Duration::from_secs(60)
     }
 
-    /// Opens the next evaluation's episode now and gives its details, for a participant that is to have
-    /// them beforehand. No message will say them then.
+    /// Opens the next evaluation's episode now and returns its connection details, for a participant that has
+    /// them from the start. No message will contain them then.
     ///
     /// # Errors
     /// If the episode cannot be opened.
@@ -133,12 +133,13 @@ impl EpisodeEvaluator {
         Ok(details)
     }
 
-    /// Ends the evaluations that participants asked for, now and from now on: those are gone.
+    /// Ends the evaluations that participants asked for, now and from now on, because the participants are
+    /// gone.
     pub fn end_all(&self) {
         self.over.send_replace(true);
     }
 
-    /// The episode that was opened ahead, or a new one.
+    /// Returns the episode that was opened ahead, or a new one.
     async fn next(&self, settings: &Episode, seed: u64) -> Result<RunningEpisode, AssessError> {
         let waiting = lock(&self.waiting).take();
         match waiting {
@@ -163,7 +164,7 @@ impl EpisodeEvaluator {
         Ok(running)
     }
 
-    /// The settings and the seed of a request whose config says something about them.
+    /// Returns the settings and the seed, with the values of a request's config applied.
     fn configured(&self, config: &Map<String, Value>) -> Result<(Episode, u64), AssessError> {
         let rejected = |why: String| AssessError::Rejected(format!("config: {why}"));
         let mut settings = match serde_json::to_value(&self.settings) {
@@ -255,7 +256,7 @@ impl fmt::Debug for EpisodeEvaluator {
     }
 }
 
-/// An evaluation begins now, wherever it is asked for.
+/// Returns the time at which an evaluation begins.
 fn now() -> Timestamp {
     Timestamp::now()
 }

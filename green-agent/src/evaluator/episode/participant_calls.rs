@@ -1,4 +1,5 @@
-//! The participant calls: it said that it is ready, and is told what to do in the statuses of the task.
+//! Evaluates a participant that calls: it sent "ready for evaluation", and gets its instructions as statuses
+//! of the task.
 
 use mcp_tools::episodes::Episodes;
 use tokio::time::sleep;
@@ -9,7 +10,7 @@ use crate::{
     scenario::episode::{Acknowledge, Delivery, Episode},
 };
 
-/// Tells the participant what to do, and waits until it has been done or its time is over.
+/// Sends the participant its instructions, and waits until the episode has ended or its time is over.
 pub(super) async fn tell(
     running: &RunningEpisode,
     settings: &Episode,
@@ -44,7 +45,7 @@ pub(super) async fn tell(
     }
 }
 
-/// Says again what was not acknowledged, as often as may be.
+/// Repeats messages that are not acknowledged, as often as allowed.
 async fn insist(
     said: &[String],
     acknowledge: Acknowledge,

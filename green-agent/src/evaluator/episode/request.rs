@@ -1,4 +1,4 @@
-//! What somebody who speaks to the evaluator wishes: an evaluation, and in which environment.
+//! Reads a message to the evaluator: whether it asks for an evaluation, and in which environment.
 
 use std::sync::LazyLock;
 
@@ -7,23 +7,23 @@ use mcp_tools::environments::BUILTINS;
 use regex::Regex;
 use serde_json::Value;
 
-/// The words of those who want to be evaluated.
+/// The words by which a message asks for an evaluation.
 static WISH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = r"(?i)\b(evaluat\w*|assess\w*|ready|benchmark\w*|begin|start|episode|test me)\b";
     Regex::new(words).ok()
 });
 
-/// An environment that is named in a sentence: `the environment "shop"`, `environment: shop`.
+/// A sentence that names an environment: `the environment "shop"`, `environment: shop`.
 static NAMED: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i)\benvironment\s*[:=]?\s*["'`]([\w.-]+)["'`]"#).ok());
 
-/// Members of data that name an environment.
+/// The members of a data part that name an environment.
 const MEMBERS: [&str; 3] = ["environment", "benchmark", "task_id"];
 
-/// Whether a message asks to be evaluated in this environment.
+/// Checks that a message asks for an evaluation in this environment.
 ///
 /// # Errors
-/// Says what there is, to somebody who asks for something else.
+/// If it asks for something else; the text says what is offered.
 pub(super) fn check(message: &Message, environment: &str) -> Result<(), String> {
     let has = format!("this evaluator has the environment {environment:?}");
     let said = MessageContent::of(message);
@@ -41,7 +41,7 @@ pub(super) fn check(message: &Message, environment: &str) -> Result<(), String> 
     }
 }
 
-/// What a message says, in words and as data.
+/// The content of a message, as text and as data.
 #[derive(Default)]
 struct MessageContent {
     words: String,
@@ -75,7 +75,8 @@ impl MessageContent {
         self.words.push_str(&data.to_string());
     }
 
-    /// Another environment that is asked for: by name, or a built-in one in words.
+    /// Returns another environment that the message asks for: any by its quoted name, or a built-in one
+    /// mentioned in a sentence.
     fn other_environment(&self, environment: &str) -> Option<&str> {
         let is_other = |name: &&String| name.split(['.', '/']).next() != Some(environment);
         let named = self.environments.iter().find(is_other).map(String::as_str);
@@ -89,7 +90,7 @@ impl MessageContent {
     }
 }
 
-/// Whether a name stands in a text as a word.
+/// Returns whether a text contains a name as a whole word.
 fn names(text: &str, name: &str) -> bool {
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
     words

@@ -1,4 +1,4 @@
-//! What came of an episode, as the artifact `Result` says it.
+//! Makes the verdict on an episode.
 
 use mcp_tools::episodes::{EndReason, Outcome};
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::{evaluator_calls::Participant, running::RunningEpisode};
 use crate::evaluator::custom::{AssessError, Verdict};
 
-/// The verdict: the score is that of the environment's state. An episode that the participant did not end
+/// Returns the verdict with the score of the environment's state. An episode that the participant did not end
 /// itself, by submitting, counts as failed.
 ///
 /// # Errors
-/// If the environment broke, or the participant's model could not be asked: neither says anything about the
+/// If the environment broke, or the participant's model could not be used: neither says anything about the
 /// participant.
 pub(super) fn verdict(
     running: &RunningEpisode,
@@ -53,7 +53,7 @@ fn failure(outcome: &Outcome, participant: Option<&Participant>) -> Option<Strin
         EndReason::Submitted => return None,
         EndReason::StepLimit => format!("it took more than {} steps", outcome.steps),
         EndReason::TimeLimit => "its time was over".to_owned(),
-        // It is told before as the environment's fault.
+        // This case was returned above as an error of the environment.
         EndReason::EnvironmentFailed => "the environment broke".to_owned(),
         EndReason::Closed => match participant {
             Some(Participant { state, text, .. }) if text.is_empty() => {

@@ -1,4 +1,4 @@
-//! An evaluator of episodes with its environments: A2A and MCP at one address.
+//! Serves an evaluator of episodes and its environments: A2A and MCP at one address.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::evaluator::agent;
 /// The path of the MCP endpoint.
 pub const MCP_PATH: &str = "mcp";
 
-/// Routes of an evaluator that is reached at `public_url`: it as an A2A agent, and below [`MCP_PATH`] its
-/// environments. Its tasks are kept in memory.
+/// Returns the routes of an evaluator that is reached at `public_url`: an A2A agent, and below [`MCP_PATH`]
+/// its environments. Its tasks are kept in memory.
 ///
 /// # Errors
 /// If the agent cannot be hosted.

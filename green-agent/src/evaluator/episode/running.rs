@@ -1,4 +1,4 @@
-//! An episode that was opened, and the details by which it is reached.
+//! Opens episodes and makes the connection details by which they are reached.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::{
     scenario::episode::{Episode, McpTransport, TokenKind},
 };
 
-/// The variable in which a relay finds the token.
+/// The environment variable from which a relay reads the token.
 const TOKEN_VARIABLE: &str = "MCP_TOKEN";
 
-/// What an episode is opened with.
+/// The options of a new episode.
 pub(super) struct EpisodeOptions<'a> {
     pub(super) settings: &'a Episode,
     pub(super) seed: u64,
@@ -29,12 +29,12 @@ pub(super) struct EpisodeOptions<'a> {
     pub(super) now: Timestamp,
 }
 
-/// An episode that goes on.
+/// An open episode.
 pub(super) struct RunningEpisode {
     pub(super) opened: Opened,
-    /// What the participant is told. Its token is not always the episode's.
+    /// The details that the participant gets. Their token is not always the episode's: see [`TokenKind`].
     pub(super) details: ConnectionDetails,
-    /// The episode whose token the participant was given in the place of its own.
+    /// The second episode, whose token the participant gets instead of its own, to test that it is refused.
     decoy: Option<Opened>,
 }
 
@@ -58,7 +58,7 @@ impl EpisodeOptions<'_> {
         };
         let mut details = self.reached_with(&token);
         details.episode_id = Some(opened.id.clone());
-        // Who is told that a token has expired does not try it; here it shall be tried.
+        // The details do not say that the token has expired: a participant that knew would not try it.
         details.expires_at =
             (self.settings.token != TokenKind::Expired).then_some(opened.expires_at);
         Ok(RunningEpisode {
@@ -73,7 +73,7 @@ impl EpisodeOptions<'_> {
         opened.map_err(|error| AssessError::Failed(format!("no episode can be opened: {error}")))
     }
 
-    /// An episode whose time was over as soon as it had begun.
+    /// Opens an episode whose time is over immediately.
     async fn open_expired(&self, limits: Limits) -> Result<Opened, AssessError> {
         let opened = self.open_with(Limits {
             time: Duration::from_millis(1),
@@ -106,7 +106,7 @@ impl EpisodeOptions<'_> {
     }
 }
 
-/// A token that nobody gave out.
+/// Returns a token that differs from the given one and belongs to no episode.
 fn changed(token: &Secret) -> Secret {
     Secret::new(
         token
@@ -119,20 +119,20 @@ fn changed(token: &Secret) -> Secret {
 }
 
 impl RunningEpisode {
-    /// What must not be shown.
+    /// Returns the tokens, which must be masked.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
         let decoy = self.decoy.iter().map(|decoy| &decoy.token);
         let told = self.details.secrets().into_iter();
         [&self.opened.token].into_iter().chain(decoy).chain(told)
     }
 
-    /// Ends it, and says what came of it.
+    /// Closes the episode and returns its outcome.
     pub(super) async fn close(&self, episodes: &Episodes) -> Outcome {
         if let Some(decoy) = &self.decoy {
             episodes.close(&decoy.id).await;
         }
         let outcome = episodes.close(&self.opened.id).await;
-        // Nobody else closes it, and if somebody did, nothing was reached.
+        // Nothing else closes it; if something did, the agent has reached nothing.
         outcome.unwrap_or_else(nothing)
     }
 }

@@ -1,4 +1,4 @@
-//! Those among whom agents are found: participants and other addresses.
+//! Finds agents at known addresses: those of participants and others.
 
 use std::{
     cmp::Reverse,
@@ -16,35 +16,35 @@ use url::Url;
 use super::{
     agent_directory::{AgentDirectory, SkillAgent},
     call_context::CallContext,
-    error::Fault,
+    error::AttemptError,
 };
 
-/// How many addresses are asked for their cards at a time.
+/// The most addresses that are asked for their cards at the same time.
 const AT_A_TIME: usize = 8;
 
 /// An address at which agents are looked for.
 #[derive(Clone, Debug)]
 pub(super) struct ListedAddress {
-    /// What it is called in messages: a role, or the address itself.
+    /// The name in messages: a role, or the address itself.
     pub(super) name: String,
-    /// Where it is.
+    /// The address.
     pub(super) url: Url,
-    /// Whether a catalogue of several agents may be there.
+    /// Whether to look for a catalogue of several agents too.
     pub(super) many: bool,
 }
 
 /// The agents at an address.
 type Found = Vec<Arc<Discovered>>;
 
-/// An address and who is there.
+/// An address and the agents there, or why they could not be listed.
 type AddressListing<'a> = (&'a ListedAddress, Result<Found, DiscoveryError>);
 
-/// Agents at addresses that are known.
+/// The agents at known addresses.
 #[derive(Debug)]
 pub(super) struct AddressDirectory {
     listed: Vec<ListedAddress>,
     call_context: CallContext,
-    /// What was found, by address, until somebody wants to know it anew.
+    /// The agents found so far, by address; dropped when a caller wants a fresh lookup.
     known: Mutex<BTreeMap<String, Found>>,
 }
 
@@ -57,12 +57,13 @@ impl AddressDirectory {
         }
     }
 
-    /// Whether there is no address to look at.
+    /// Returns whether there are no addresses.
     pub(super) fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }
 
-    /// Everybody who is there, in the order of the addresses, and what is wrong with the others.
+    /// Lists the agents at every address, in the order of the addresses; `anew` ignores what was found
+    /// before.
     async fn look(&self, anew: bool) -> Vec<AddressListing<'_>> {
         let looking: Vec<_> = self
             .listed
@@ -86,7 +87,7 @@ impl AddressDirectory {
     }
 
     async fn discover(&self, listed: &ListedAddress) -> Result<Found, DiscoveryError> {
-        // Whoever wrote the file, and nobody else, says where to look: this machine is as good as any.
+        // The addresses come from the file's author, not from a peer, so loopback addresses are allowed.
         let options = DiscoveryOptions {
             credentials: self.call_context.shown_to(&listed.url),
             connect: self.call_context.options().limits.connect,
@@ -106,14 +107,14 @@ impl AddressDirectory {
 
 #[async_trait]
 impl AgentDirectory for AddressDirectory {
-    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, Fault> {
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, AttemptError> {
         let looked = self.look(anew).await;
         let with_skill = looked
             .iter()
             .filter_map(|(_, found)| found.as_ref().ok())
             .flatten()
             .filter(|found| found.skills.iter().any(|one| one.id == skill));
-        // Of several the newest, and of equally new ones the first.
+        // The newest version wins, and among equal versions the first in order.
         let best = with_skill.min_by_key(|found| Reverse(version(found)));
         let named = best.and_then(|found| Some((found, found.skill(skill)?)));
         match named {
@@ -125,13 +126,14 @@ impl AgentDirectory for AddressDirectory {
     }
 }
 
-/// The version that a card says; one that says none, or no semantic one, is older than all others.
+/// Returns the version on a card. A card without a semantic version sorts before all others.
 fn version(found: &Discovered) -> Option<semver::Version> {
     semver::Version::parse(&found.card.version).ok()
 }
 
-/// Why nobody was found: somebody could not be asked, or nobody has the skill.
-fn nobody(looked: &[AddressListing<'_>]) -> Fault {
+/// Returns the error for a skill that was not found: an address could not be listed, or no agent has the
+/// skill.
+fn nobody(looked: &[AddressListing<'_>]) -> AttemptError {
     let line = |(listed, found): &AddressListing<'_>| match found {
         Ok(found) => format!("{} has {}", listed.name, skills(found)),
         Err(error) => format!("{}: {error}", listed.name),
@@ -143,8 +145,8 @@ fn nobody(looked: &[AddressListing<'_>]) -> Fault {
     };
     let said = lines.join("; ");
     match looked.iter().any(broken) {
-        true => Fault::Lost { why: said },
-        false => Fault::Nobody { looked: said },
+        true => AttemptError::LookupFailed { why: said },
+        false => AttemptError::NoAgent { looked: said },
     }
 }
 
@@ -182,7 +184,7 @@ mod tests {
                "skills": [{"id": skill, "description": "", "input_schema": {"type": "object"}}]})
     }
 
-    async fn found(listed: Vec<ListedAddress>, skill: &str) -> Result<String, Fault> {
+    async fn found(listed: Vec<ListedAddress>, skill: &str) -> Result<String, AttemptError> {
         let address_directory = AddressDirectory::new(listed, CallContext::default());
         let found = address_directory.find(skill, false).await?;
         Ok(found.name().to_owned())

@@ -1,5 +1,5 @@
-//! An agent that was found, at work: one call of a skill, checked on both sides, and canceled when nobody waits
-//! for it any more. Who cannot be told so is told of.
+//! Calls a skill of an agent that was found. Input and output are checked against the card, and the task is
+//! canceled when the call is dropped. Agents that cannot be told to stop are reported.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -17,51 +17,52 @@ use serde_json::{Map, Value};
 use tokio::{runtime::Handle, task::JoinHandle, time::timeout};
 use uuid::Uuid;
 
-use super::{agent_directory::SkillAgent, error::Fault};
+use super::{agent_directory::SkillAgent, error::AttemptError};
 
-/// How long an agent may take to be told that nobody waits for it.
+/// The longest that canceling a task may take.
 const CANCEL_LIMIT: Duration = Duration::from_secs(5);
 
-/// Cancellations that agents are still being told of, and who could not be told.
+/// The cancellations that are being sent, and the agents that could not be told.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PendingCancellations(Arc<Mutex<Said>>);
+pub(super) struct PendingCancellations(Arc<Mutex<CancellationTasks>>);
 
 #[derive(Debug, Default)]
-struct Said {
-    /// Each ends with why the agent perhaps goes on, if it does.
-    telling: Vec<JoinHandle<Option<String>>>,
-    untold: Vec<String>,
+struct CancellationTasks {
+    /// The running cancellations. Each returns why its agent may still be working, if it may.
+    tasks: Vec<JoinHandle<Option<String>>>,
+    still_working: Vec<String>,
 }
 
 impl PendingCancellations {
-    /// Waits until all have been told, or their time is over. Gives who may still be working, and why.
-    pub(super) async fn said(&self) -> Vec<String> {
-        let Said {
-            telling,
-            mut untold,
+    /// Waits until all cancellations have ended or timed out. Returns which agents may still be working, and
+    /// why.
+    pub(super) async fn finish(&self) -> Vec<String> {
+        let CancellationTasks {
+            tasks,
+            mut still_working,
         } = std::mem::take(&mut *self.lock());
-        for one in telling {
-            // A task of ours that broke down is in the log already.
-            untold.extend(one.await.ok().flatten());
+        for one in tasks {
+            // A cancellation that panicked is in the log already.
+            still_working.extend(one.await.ok().flatten());
         }
-        untold
+        still_working
     }
 
-    fn tell(&self, telling: JoinHandle<Option<String>>) {
-        self.lock().telling.push(telling);
+    fn tell(&self, tasks: JoinHandle<Option<String>>) {
+        self.lock().tasks.push(tasks);
     }
 
     fn cannot_tell(&self, why: String) {
         tracing::warn!("{why}");
-        self.lock().untold.push(why);
+        self.lock().still_working.push(why);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Said> {
+    fn lock(&self) -> MutexGuard<'_, CancellationTasks> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An agent and the skill that it was found by.
+/// An agent and the skill for which it was found.
 pub(super) struct Agent {
     pub(super) found: Arc<Discovered>,
     pub(super) skill: Skill,
@@ -75,7 +76,7 @@ impl SkillAgent for Agent {
         &self.found.card.name
     }
 
-    async fn work(&self, input: &Map<String, Value>) -> Result<Value, Fault> {
+    async fn work(&self, input: &Map<String, Value>) -> Result<Value, AttemptError> {
         let invoker = Invoker::new(&self.found, &self.options).map_err(fault)?;
         let mut task = OpenTask {
             agent: self,
@@ -101,8 +102,8 @@ impl Agent {
         Invocation::new(id, &self.skill.id, input.clone()).saying(in_words(input))
     }
 
-    /// What came of the call, if that is what the skill's card promises.
-    fn output(&self, outcome: Outcome) -> Result<Value, Fault> {
+    /// Returns the output of a call, checked against the schema on the skill's card.
+    fn output(&self, outcome: Outcome) -> Result<Value, AttemptError> {
         let Outcome {
             state,
             result_data,
@@ -113,24 +114,26 @@ impl Agent {
             State::Completed => {
                 let output = result_data.unwrap_or(Value::String(text));
                 let checked = self.skill.check_output(&output);
-                let wrong = |error| Fault::Output {
+                let wrong = |error| AttemptError::Output {
                     why: format!("{error}"),
                 };
                 checked.map_err(wrong).map(|()| output)
             }
-            State::InputRequired | State::AuthRequired => Err(Fault::Asks { question: text }),
+            State::InputRequired | State::AuthRequired => {
+                Err(AttemptError::InputRequired { question: text })
+            }
             State::Failed | State::Rejected | State::Canceled | State::Working => {
                 let why = match text.is_empty() {
                     true => format!("the agent's task ended as {}", state.as_str()),
                     false => text,
                 };
-                Err(Fault::Failed { why })
+                Err(AttemptError::Failed { why })
             }
         }
     }
 }
 
-/// The input for those who read: the text of the only parameter, and else all of them as JSON.
+/// Returns the input as text: the only parameter if it is one text, otherwise all parameters as JSON.
 fn in_words(input: &Map<String, Value>) -> String {
     let mut values = input.values();
     match (values.next(), values.next()) {
@@ -139,23 +142,25 @@ fn in_words(input: &Map<String, Value>) -> String {
     }
 }
 
-fn fault(error: InvocationError) -> Fault {
+fn fault(error: InvocationError) -> AttemptError {
     match error {
-        InvocationError::UnknownSkill { .. } => Fault::Unknown {
+        InvocationError::UnknownSkill { .. } => AttemptError::Unknown {
             why: error.to_string(),
         },
-        InvocationError::Parameters { why, .. } => Fault::Parameters {
+        InvocationError::Parameters { why, .. } => AttemptError::Parameters {
             why: why.to_string(),
         },
-        InvocationError::Refused { why, .. } => Fault::Parameters { why },
-        InvocationError::StillWorking { .. } | InvocationError::NoTasks { .. } => Fault::Failed {
-            why: error.to_string(),
-        },
+        InvocationError::Refused { why, .. } => AttemptError::Parameters { why },
+        InvocationError::StillWorking { .. } | InvocationError::NoTasks { .. } => {
+            AttemptError::Failed {
+                why: error.to_string(),
+            }
+        }
         InvocationError::Agent(error) => at_the_agent(&error),
     }
 }
 
-/// Whether an agent perhaps works on although its call has ended.
+/// Returns whether the agent may still be working although its call has ended.
 fn goes_on(error: &InvocationError) -> bool {
     match error {
         InvocationError::StillWorking { .. } => true,
@@ -170,16 +175,17 @@ fn goes_on(error: &InvocationError) -> bool {
     }
 }
 
-/// An agent that answers with an error is there, and has failed.
-fn at_the_agent(error: &ClientError) -> Fault {
+/// Returns the error of a failed request to the agent. An agent that answers with an error is reachable, and
+/// has failed.
+fn at_the_agent(error: &ClientError) -> AttemptError {
     let why = error.to_string();
     match &error.fault {
         bridge_client::Fault::Rpc(_)
         | bridge_client::Fault::Timeout(_)
-        | bridge_client::Fault::Asked(_) => Fault::Failed { why },
+        | bridge_client::Fault::Asked(_) => AttemptError::Failed { why },
         bridge_client::Fault::Unauthenticated { .. }
         | bridge_client::Fault::Forbidden { .. }
-        | bridge_client::Fault::NoCredentials { .. } => Fault::NotLetIn { why },
+        | bridge_client::Fault::NoCredentials { .. } => AttemptError::Unauthorized { why },
         bridge_client::Fault::Unconnected(_)
         | bridge_client::Fault::Unreachable(_)
         | bridge_client::Fault::Private { .. }
@@ -192,11 +198,11 @@ fn at_the_agent(error: &ClientError) -> Fault {
         | bridge_client::Fault::NoInterface { .. }
         | bridge_client::Fault::Extensions(_)
         | bridge_client::Fault::Elsewhere { .. }
-        | bridge_client::Fault::NotInVersion(_) => Fault::Unreachable { why },
+        | bridge_client::Fault::NotInVersion(_) => AttemptError::Unreachable { why },
     }
 }
 
-/// A call that an agent works on. If it is dropped before its end, its task is canceled at the agent.
+/// A call in progress. If it is dropped before its end, its task is canceled at the agent.
 struct OpenTask<'a> {
     agent: &'a Agent,
     has_tasks: bool,
@@ -205,7 +211,7 @@ struct OpenTask<'a> {
 }
 
 impl OpenTask<'_> {
-    /// Why the agent cannot be told that nobody waits.
+    /// Returns why the agent cannot be told to stop.
     fn nothing_to_cancel(&self) -> String {
         let agent = &self.agent.found.card.name;
         match self.has_tasks {
@@ -227,18 +233,18 @@ impl Drop for OpenTask<'_> {
             (false, _, _) => {}
             (true, Some(id), Ok(runtime)) => {
                 let (found, options) = (agent.found.clone(), agent.options.clone());
-                let telling =
+                let tasks =
                     runtime.spawn(async move { cancel_or_say_why(&found, &options, &id).await });
-                agent.cancellations.tell(telling);
+                agent.cancellations.tell(tasks);
             }
             (true, None, _) => agent.cancellations.cannot_tell(self.nothing_to_cancel()),
-            // The program ends, and with it whatever could be told or shown.
+            // Outside a runtime the program is exiting, and nothing can be sent or reported.
             (true, Some(_), Err(_)) => {}
         }
     }
 }
 
-/// Cancels a task, and tells why it perhaps goes on.
+/// Cancels a task, and returns why it may still run if that fails.
 async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) -> Option<String> {
     let why = match timeout(CANCEL_LIMIT, cancel(found, options, task)).await {
         Ok(Ok(outcome)) if outcome.state != State::Working => return None,
@@ -253,7 +259,7 @@ async fn cancel_or_say_why(found: &Discovered, options: &Options, task: &str) ->
     Some(told)
 }
 
-/// Whether an agent does not cancel a task because there is nothing left to be canceled.
+/// Returns whether canceling failed because the task had already ended.
 fn has_ended(error: &InvocationError) -> bool {
     let InvocationError::Agent(error) = error else {
         return false;

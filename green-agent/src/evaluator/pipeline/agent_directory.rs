@@ -1,24 +1,24 @@
-//! The seam between a pipeline and the agents who work in it.
+//! The traits by which a pipeline finds and calls agents.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::error::Fault;
+use super::error::AttemptError;
 
-/// Those among whom agents are found, by skill.
+/// A directory in which agents are found by skill.
 #[async_trait]
 pub(super) trait AgentDirectory: Send + Sync {
-    /// Who is best at a skill; `anew` if what was found before has failed, so that an agent that was replaced
-    /// meanwhile is found.
-    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, Fault>;
+    /// Returns the best agent for a skill. `anew` ignores earlier lookups, so that an agent that was replaced
+    /// after a failure is found.
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, AttemptError>;
 }
 
-/// An agent that has the skill that was looked for.
+/// An agent that has the skill for which it was found.
 #[async_trait]
 pub(super) trait SkillAgent: Send + Sync {
-    /// What it calls itself.
+    /// Returns the agent's own name.
     fn name(&self) -> &str;
 
-    /// Has it apply its skill. Dropping the future tells it to stop, where it can be told.
-    async fn work(&self, input: &Map<String, Value>) -> Result<Value, Fault>;
+    /// Calls the skill. Dropping the future cancels the call at the agent, if that supports it.
+    async fn work(&self, input: &Map<String, Value>) -> Result<Value, AttemptError>;
 }

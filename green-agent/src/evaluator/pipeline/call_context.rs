@@ -1,5 +1,4 @@
-//! On which terms agents work here: within which limits, what each of them is shown, and who is told when
-//! nobody waits any more.
+//! The limits and credentials for calls to the agents of a pipeline.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use super::{
     keyring::Key,
 };
 
-/// The terms of one run. Clones share who is still being told.
+/// The limits and credentials of one run. Clones share the pending cancellations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallContext {
     options: Options,
@@ -31,7 +30,7 @@ impl CallContext {
         }
     }
 
-    /// An agent who is to apply a skill.
+    /// Returns an agent, ready to call its skill.
     pub(super) fn agent(&self, found: Arc<Discovered>, skill: Skill) -> Agent {
         let options = Options {
             credentials: self.shown_to(found.reach.url()),
@@ -45,13 +44,13 @@ impl CallContext {
         }
     }
 
-    /// Within which limits agents are looked for and called.
+    /// Returns the limits for finding and calling agents.
     pub(super) fn options(&self) -> &Options {
         &self.options
     }
 
-    /// What the agent at an address is shown: all that is meant for its server. Where several agents share that,
-    /// what is meant for the path that has most in common with its own.
+    /// Returns the credentials for the agent at an address: all that are meant for its server. If the server
+    /// has several agents, those whose path has the most in common with the agent's.
     pub(super) fn shown_to(&self, url: &Url) -> Credentials {
         let meant = self.keys.iter().filter(|key| {
             let credentials = Credentials::default().meant_for(&key.url);
@@ -61,13 +60,13 @@ impl CallContext {
             return Credentials::default();
         };
         let mut own = meant.filter(|key| common(&key.url, url) == best);
-        // That they can be shown at all was seen when they were looked up.
+        // The lookup has checked that each credential can be sent.
         let all = own.try_fold(Credentials::default(), |all, key| key.add_to(all));
         all.unwrap_or_default().meant_for(url)
     }
 }
 
-/// How many segments two paths have in common at their beginning.
+/// Returns how many leading path segments two URLs have in common.
 fn common(one: &Url, other: &Url) -> usize {
     let segments = |url: &Url| -> Vec<String> {
         let segments = url.path().split('/').filter(|segment| !segment.is_empty());
@@ -83,13 +82,13 @@ mod tests {
     use super::*;
     use crate::{
         evaluator::pipeline::keyring::Keyring,
-        scenario::pipeline::{Credential, Place, SecretPlace, Shown},
+        scenario::pipeline::{Credential, CredentialForm, Place, SecretPlace},
     };
 
     fn call_context(credentials: &[(&str, &str)]) -> CallContext {
         let credential = |(url, scheme): &(&str, &str)| Credential {
             agent: Place::Url(url.parse().unwrap()),
-            shown: Shown::Scheme((*scheme).to_owned()),
+            shown: CredentialForm::Scheme((*scheme).to_owned()),
             secret: SecretPlace::Env("TOKEN".to_owned()),
         };
         let credentials: Vec<_> = credentials.iter().map(credential).collect();

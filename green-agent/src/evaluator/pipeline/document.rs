@@ -1,32 +1,32 @@
-//! What is known while a pipeline runs: what was asked for, and what each step gave.
+//! The values that are known while a pipeline runs: the requirements and the outputs of steps.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::error::Fault;
+use super::error::AttemptError;
 use crate::scenario::pipeline::{Input, REQUIREMENTS, Reference, Step};
 
-/// `{"requirements": .., STEP: OUTPUT, ..}`, in which references find their values.
+/// The object `{"requirements": .., STEP: OUTPUT, ..}`, in which references are resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Document(Map<String, Value>);
 
 impl Document {
-    /// Before the first step.
+    /// Returns the document as it is before the first step.
     pub(super) fn new(requirements: Value) -> Self {
         Self(Map::from_iter([(REQUIREMENTS.to_owned(), requirements)]))
     }
 
-    /// Adds what a step gave.
+    /// Adds the output of a step.
     pub(super) fn add(&mut self, step: &str, output: Value) {
         self.0.insert(step.to_owned(), output);
     }
 
-    /// The parameters of a step, whose needs are done.
+    /// Returns the parameters of a step whose dependencies are done.
     ///
     /// # Errors
-    /// If a reference leads nowhere: an agent gave less than was expected of it.
-    pub(super) fn input(&self, step: &Step) -> Result<Map<String, Value>, Fault> {
+    /// If a reference cannot be resolved, because an agent returned less than expected.
+    pub(super) fn input(&self, step: &Step) -> Result<Map<String, Value>, AttemptError> {
         let value = |(name, input): (&String, &Input)| {
             let value = match input {
                 Input::Value(value) => Ok(value.clone()),
@@ -40,7 +40,8 @@ impl Document {
         step.input.iter().map(value).collect()
     }
 
-    /// What `result` is made of, as far as there is anything; without any reference, all outputs.
+    /// Returns the pipeline's result: the references of `result` that can be resolved so far, or all outputs
+    /// if there are none.
     pub(super) fn result(&self, result: &BTreeMap<String, Reference>) -> Map<String, Value> {
         if result.is_empty() {
             let outputs = self.0.iter().filter(|(name, _)| *name != REQUIREMENTS);
@@ -52,7 +53,7 @@ impl Document {
         result.iter().filter_map(found).collect()
     }
 
-    fn missing(&self, parameter: &str, reference: &Reference) -> Fault {
+    fn missing(&self, parameter: &str, reference: &Reference) -> AttemptError {
         let has = match self.0.get(&reference.source) {
             Some(Value::Object(members)) if !members.is_empty() => {
                 let names: Vec<&str> = members.keys().map(String::as_str).collect();
@@ -64,7 +65,7 @@ impl Document {
             Some(other) => format!("is {other}"),
             None => "is not there".to_owned(),
         };
-        Fault::NothingThere {
+        AttemptError::UnresolvedReference {
             parameter: parameter.to_owned(),
             reference: reference.to_string(),
             source_is: format!("{} {has}", reference.source),

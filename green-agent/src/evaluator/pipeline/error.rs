@@ -1,159 +1,161 @@
-//! Why a step was not done.
+//! The errors of steps and of whole pipelines.
 
 use std::{fmt, time::Duration};
 
-/// What went wrong with one attempt at a step.
+/// The reason why one attempt at a step failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum AttemptError {
     /// No agent has the skill.
     #[error("nobody has the skill; {looked}")]
-    Nobody {
-        /// What was looked through.
+    NoAgent {
+        /// The places that were searched.
         looked: String,
     },
-    /// Where agents are to be found could not be looked at.
+    /// A place where agents are to be found could not be searched.
     #[error("cannot look for an agent: {why}")]
-    Lost {
-        /// Where, and what happened there.
+    LookupFailed {
+        /// The place, and the error there.
         why: String,
     },
-    /// A parameter refers to something that no step has given.
+    /// A parameter refers to a value that no step has returned.
     #[error("input.{parameter}: nothing at {reference}; {source_is}")]
-    NothingThere {
+    UnresolvedReference {
         /// The parameter.
         parameter: String,
-        /// Where it should have come from.
+        /// The reference.
         reference: String,
-        /// What is there in its place.
+        /// A description of the value that the reference was resolved in.
         source_is: String,
     },
-    /// The input is not what the skill takes.
+    /// The input does not match the skill's schema.
     #[error("its input is not what the skill takes: {why}")]
     Parameters {
-        /// Which parameter, and what was expected of it.
+        /// The parameter, and what was expected of it.
         why: String,
     },
-    /// The output is not what the skill promises.
+    /// The output does not match the skill's schema.
     #[error("its output is not what the skill promises: {why}")]
     Output {
-        /// Where, and what was expected there.
+        /// The place in the output, and what was expected there.
         why: String,
     },
     /// The agent does not know the skill that its card names.
     #[error("the agent does not know the skill after all: {why}")]
     Unknown {
-        /// What it said.
+        /// The agent's message.
         why: String,
     },
     /// The agent tried and failed.
     #[error("{why}")]
     Failed {
-        /// What it said.
+        /// The agent's message.
         why: String,
     },
-    /// The agent wants to be told more, which a pipeline cannot.
+    /// The agent asks for more input, which a pipeline cannot give.
     #[error("the agent asks for more, which a pipeline cannot give: {question}")]
-    Asks {
-        /// What it asked.
+    InputRequired {
+        /// The agent's question.
         question: String,
     },
-    /// The agent wants to know who asks, or does not allow it.
+    /// The agent refuses the caller's credentials, or needs some.
     #[error("{why}; what it is shown stands in [[config.credential]]")]
-    NotLetIn {
-        /// What it said.
+    Unauthorized {
+        /// The agent's message.
         why: String,
     },
     /// The agent could not be reached, or does not speak as its card says.
     #[error("{why}")]
     Unreachable {
-        /// What happened.
+        /// The cause.
         why: String,
     },
-    /// It took too long.
+    /// The attempt exceeded its time limit.
     #[error(
         "it took longer than {limit:?}; give the step a longer timeout, or the agent less to do"
     )]
     TimedOut {
-        /// The step's limit.
+        /// The step's time limit.
         limit: Duration,
     },
 }
 
-impl Fault {
-    /// Whether another attempt may end better.
+impl AttemptError {
+    /// Returns whether another attempt may succeed.
     pub(super) fn may_pass(&self) -> bool {
         match self {
-            Self::Lost { .. }
-            | Self::Nobody { .. }
+            Self::LookupFailed { .. }
+            | Self::NoAgent { .. }
             | Self::Output { .. }
             | Self::Unknown { .. }
             | Self::Failed { .. }
             | Self::Unreachable { .. }
             | Self::TimedOut { .. } => true,
-            Self::NothingThere { .. }
+            Self::UnresolvedReference { .. }
             | Self::Parameters { .. }
-            | Self::Asks { .. }
-            | Self::NotLetIn { .. } => false,
+            | Self::InputRequired { .. }
+            | Self::Unauthorized { .. } => false,
         }
     }
 
-    /// This and what was found in looking on elsewhere.
+    /// Combines the errors of two places that were searched.
     pub(super) fn and(self, there: Self) -> Self {
         match (self, there) {
-            (Self::Nobody { looked: here }, Self::Nobody { looked: there }) => Self::Nobody {
+            (Self::NoAgent { looked: here }, Self::NoAgent { looked: there }) => Self::NoAgent {
                 looked: format!("{here}; {there}"),
             },
-            (Self::Nobody { .. }, there) => there,
-            (here, there) => Self::Lost {
+            (Self::NoAgent { .. }, there) => there,
+            (here, there) => Self::LookupFailed {
                 why: format!("{here}; {there}"),
             },
         }
     }
 
-    /// Whether it says nothing about the agents, but that they or their registry are out of reach, or do not let
-    /// the pipeline in.
+    /// Returns whether the fault is one of infrastructure: agents or their registry cannot be reached, or
+    /// refuse the pipeline's credentials.
     pub(super) fn is_infrastructure(&self) -> bool {
         match self {
-            Self::Lost { .. } | Self::NotLetIn { .. } | Self::Unreachable { .. } => true,
-            Self::Nobody { .. }
-            | Self::NothingThere { .. }
+            Self::LookupFailed { .. } | Self::Unauthorized { .. } | Self::Unreachable { .. } => {
+                true
+            }
+            Self::NoAgent { .. }
+            | Self::UnresolvedReference { .. }
             | Self::Parameters { .. }
             | Self::Output { .. }
             | Self::Unknown { .. }
             | Self::Failed { .. }
-            | Self::Asks { .. }
+            | Self::InputRequired { .. }
             | Self::TimedOut { .. } => false,
         }
     }
 }
 
-/// The end of a pipeline that was not finished.
+/// The reason why a pipeline did not finish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// A step was not done, however often it was tried.
+    /// All attempts at a step failed.
     Step(StepFailure),
-    /// All of it took too long.
+    /// The whole pipeline exceeded its time limit.
     TimedOut {
-        /// The pipeline's limit.
+        /// The pipeline's time limit.
         limit: Duration,
-        /// The steps that were running.
+        /// The ids of the steps that were running.
         running: Vec<String>,
     },
 }
 
-/// A step that was not done.
+/// A step that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StepFailure {
-    /// The step.
+    /// The step's id.
     pub(super) step: String,
     /// Its skill.
     pub(super) skill: String,
-    /// Who tried last, if anybody was found.
+    /// The agent of the last attempt, if one was found.
     pub(super) agent: Option<String>,
-    /// How often it was tried.
+    /// The number of attempts.
     pub(super) attempts: u32,
-    /// What went wrong at last.
-    pub(super) fault: Fault,
+    /// The error of the last attempt.
+    pub(super) fault: AttemptError,
 }
 
 impl fmt::Display for StepFailure {

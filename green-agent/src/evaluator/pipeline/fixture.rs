@@ -1,4 +1,4 @@
-//! What the tests of this room share: pipelines as files say them, and agents who need no network.
+//! Fixtures for the pipeline tests: pipelines as files write them, and agents that need no network.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{
     agent_directory::{AgentDirectory, SkillAgent},
-    error::Fault,
+    error::AttemptError,
 };
 use crate::scenario::{
     self,
@@ -19,7 +19,7 @@ use crate::scenario::{
     pipeline::Pipeline,
 };
 
-/// The pipeline of a file with this `[config]`.
+/// Returns the pipeline of a file with this `[config]`.
 pub(super) fn pipeline(config: &str) -> Pipeline {
     let text =
         format!("[green_agent]\n[config]\nevaluator = 'pipeline'\nagents = ['http://h']\n{config}");
@@ -29,7 +29,7 @@ pub(super) fn pipeline(config: &str) -> Pipeline {
     }
 }
 
-/// Agents by skill, each with what it answers, one call after the other; the last answer stays.
+/// Agents by skill, each with its scripted answers in order; the last answer is repeated.
 #[derive(Clone, Default)]
 pub(super) struct ScriptedDirectory {
     answers: Arc<Mutex<BTreeMap<String, Vec<Answer>>>>,
@@ -37,7 +37,7 @@ pub(super) struct ScriptedDirectory {
     pub(super) calls: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
-/// What an agent does with a call.
+/// A scripted answer to a call.
 #[derive(Clone, Debug)]
 pub(super) enum Answer {
     Gives(Value),
@@ -73,7 +73,7 @@ impl ScriptedDirectory {
 
 #[async_trait]
 impl AgentDirectory for ScriptedDirectory {
-    async fn find(&self, skill: &str, _anew: bool) -> Result<Box<dyn SkillAgent>, Fault> {
+    async fn find(&self, skill: &str, _anew: bool) -> Result<Box<dyn SkillAgent>, AttemptError> {
         if self.answers.lock().unwrap().contains_key(skill) {
             return Ok(Box::new(Actor {
                 skill: skill.to_owned(),
@@ -81,7 +81,7 @@ impl AgentDirectory for ScriptedDirectory {
                 agent_directory: self.clone(),
             }));
         }
-        Err(Fault::Nobody {
+        Err(AttemptError::NoAgent {
             looked: "nobody was there".to_owned(),
         })
     }
@@ -99,16 +99,16 @@ impl SkillAgent for Actor {
         &self.name
     }
 
-    async fn work(&self, input: &Map<String, Value>) -> Result<Value, Fault> {
+    async fn work(&self, input: &Map<String, Value>) -> Result<Value, AttemptError> {
         let input = Value::Object(input.clone());
         let call = (self.skill.clone(), input);
         self.agent_directory.calls.lock().unwrap().push(call);
         match self.agent_directory.next(&self.skill) {
             Answer::Gives(output) => Ok(output),
-            Answer::Fails(why) => Err(Fault::Failed {
+            Answer::Fails(why) => Err(AttemptError::Failed {
                 why: why.to_owned(),
             }),
-            Answer::Refuses(why) => Err(Fault::Parameters {
+            Answer::Refuses(why) => Err(AttemptError::Parameters {
                 why: why.to_owned(),
             }),
             Answer::Hangs => std::future::pending().await,

@@ -1,4 +1,4 @@
-//! The secrets of a pipeline: looked up where the file says they are, and each meant for one address.
+//! Looks up the secrets of a pipeline. Each is meant for one address.
 
 use std::{
     fs, io,
@@ -9,33 +9,33 @@ use bridge_client::{CredentialError, Credentials, registry::RegistryAuth};
 use mcp_tools::secret::Secret;
 use url::Url;
 
-use crate::scenario::pipeline::{Credential, Place, SecretPlace, Shown};
+use crate::scenario::pipeline::{Credential, CredentialForm, Place, SecretPlace};
 
-/// The scheme of `user:password`, where no card says what a scheme's name means.
+/// The scheme of `user:password` credentials, for servers without a card that defines schemes.
 const BASIC: &str = "basic";
 
-/// The secrets of a pipeline. They print as `***`.
+/// The secrets of a pipeline. `Debug` shows them as `***`.
 #[derive(Clone, Debug, Default)]
 pub struct Keyring(Vec<(Credential, Secret)>);
 
 /// A secret for one address.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// For whom it is.
+    /// The address that gets the secret.
     pub url: Url,
-    shown: Shown,
+    shown: CredentialForm,
     secret: Secret,
 }
 
-/// Why there is no secret.
+/// The reason why a secret could not be looked up.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    /// A variable is not set, or empty.
+    /// An environment variable is not set, or empty.
     #[error(
         "config.credential[{index}].secret needs the variable {variable}; set it in the environment or in .env"
     )]
     NoVariable {
-        /// Which credential, from 0.
+        /// The index of the credential, from 0.
         index: usize,
         /// The variable's name.
         variable: String,
@@ -43,44 +43,44 @@ pub enum KeyringError {
     /// A file cannot be read.
     #[error("config.credential[{index}].secret needs the file {}", path.display())]
     NoFile {
-        /// Which credential, from 0.
+        /// The index of the credential, from 0.
         index: usize,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// Nothing is no secret.
+    /// A file is empty.
     #[error("config.credential[{index}].secret: expected a secret in {}, found nothing", path.display())]
     Empty {
-        /// Which credential, from 0.
+        /// The index of the credential, from 0.
         index: usize,
         /// The file.
         path: PathBuf,
     },
-    /// A role that nobody has here.
+    /// A credential names a role that no participant has.
     #[error(
         "config.credential[{index}].agent: expected a URL in place of the role {role:?}, for who has it is not \
          said by the file here"
     )]
     NoSuchRole {
-        /// Which credential, from 0.
+        /// The index of the credential, from 0.
         index: usize,
         /// The role.
         role: String,
     },
-    /// The secret cannot be shown so.
+    /// The secret cannot be sent in the way that the credential says.
     #[error("config.credential[{index}]: {source}")]
     Unfit {
-        /// Which credential, from 0.
+        /// The index of the credential, from 0.
         index: usize,
-        /// What is wrong with it, without the secret.
+        /// The cause, without the secret.
         source: CredentialError,
     },
 }
 
 impl Keyring {
-    /// Looks the secrets up: variables by `variable`, files from `folder`.
+    /// Looks the secrets up: environment variables with `variable`, files relative to `folder`.
     ///
     /// # Errors
     /// [`KeyringError`], without any secret in it.
@@ -100,16 +100,16 @@ impl Keyring {
         Ok(Self(keys))
     }
 
-    /// The secrets, for whoever keeps them out of what is shown.
+    /// Returns the secrets, so that they can be masked.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.0.iter().map(|(_, secret)| secret)
     }
 
-    /// The keys with addresses in the place of roles. Only whoever has started the participants knows who they
-    /// are: never take them from a request, whose sender would get the secrets.
+    /// Returns the keys with the addresses of roles filled in. Pass only participants that this process has
+    /// started: a request could name its sender's address, which would get the secrets.
     ///
     /// # Errors
-    /// [`KeyringError::NoSuchRole`], and [`KeyringError::Unfit`] for a secret that cannot be shown.
+    /// [`KeyringError::NoSuchRole`], and [`KeyringError::Unfit`] for a secret that cannot be sent.
     pub fn keys(&self, participants: &[(String, Url)]) -> Result<Vec<Key>, KeyringError> {
         let keys = self.0.iter().enumerate();
         keys.map(|(index, (credential, secret))| {
@@ -127,19 +127,18 @@ impl Keyring {
 }
 
 impl Key {
-    /// These credentials and this one.
+    /// Returns the credentials with this one added.
     pub(super) fn add_to(&self, all: Credentials) -> Result<Credentials, CredentialError> {
         match &self.shown {
-            Shown::Scheme(scheme) => all.named(scheme, self.secret.expose()),
-            Shown::Header(header) => all.header(header, self.secret.expose()),
+            CredentialForm::Scheme(scheme) => all.named(scheme, self.secret.expose()),
+            CredentialForm::Header(header) => all.header(header, self.secret.expose()),
         }
     }
 
-    /// What a registry is shown, which has no card: a user's name and password, or a token.
+    /// Returns the authentication for a registry, which has no card: a user's name and password, or a token.
     pub(super) fn registry_auth(&self) -> RegistryAuth {
         let secret = self.secret.expose();
-        let is_basic =
-            matches!(&self.shown, Shown::Scheme(scheme) if scheme.eq_ignore_ascii_case(BASIC));
+        let is_basic = matches!(&self.shown, CredentialForm::Scheme(scheme) if scheme.eq_ignore_ascii_case(BASIC));
         match secret.split_once(':').filter(|_| is_basic) {
             Some((user, password)) => RegistryAuth::Basic(user.to_owned(), password.to_owned()),
             None => RegistryAuth::Bearer(secret.to_owned()),
@@ -189,7 +188,7 @@ fn address(
 mod tests {
     use super::*;
 
-    fn credential(agent: &str, shown: Shown, secret: SecretPlace) -> Credential {
+    fn credential(agent: &str, shown: CredentialForm, secret: SecretPlace) -> Credential {
         let url = Url::parse(agent).ok();
         Credential {
             agent: url.map_or_else(|| Place::Role(agent.to_owned()), Place::Url),
@@ -198,8 +197,8 @@ mod tests {
         }
     }
 
-    fn scheme(name: &str) -> Shown {
-        Shown::Scheme(name.to_owned())
+    fn scheme(name: &str) -> CredentialForm {
+        CredentialForm::Scheme(name.to_owned())
     }
 
     fn env(name: &str) -> SecretPlace {
@@ -255,7 +254,11 @@ mod tests {
                 "config.credential[0].agent: expected a URL in place of the role \"a\"",
             ),
             (
-                credential("https://h", Shown::Header("a b".to_owned()), env("TOKEN")),
+                credential(
+                    "https://h",
+                    CredentialForm::Header("a b".to_owned()),
+                    env("TOKEN"),
+                ),
                 "config.credential[0]: expected the name of an HTTP header, found \"a b\"",
             ),
         ] {

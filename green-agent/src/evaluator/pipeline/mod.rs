@@ -1,23 +1,22 @@
-//! The evaluator `pipeline`: agents who are found by skill work one after the other, and side by side where
-//! neither needs the other.
+//! The evaluator `pipeline`: agents that are found by skill work one after the other, and in parallel where
+//! no step needs the other's output.
 //!
-//! Nobody's address stands in a pipeline. Before every step it is looked for who has the skill: among the
-//! scenario's participants, at other addresses, or in a registry.
+//! A pipeline contains no addresses of agents. Before every step, an agent with the skill is looked up: among
+//! the scenario's participants, at other addresses, or in a registry.
 //!
 //! - [`PipelineEvaluator`]: an [`Evaluator`], in the runner and as an agent
 //! - [`router`](fn@router): that agent, at one address
-//! - `schedule`, `document`: which step may begin, and with what
-//! - `run`, `step`: the steps in that order, each as often as it may be tried
-//! - `agent_directory`: the seam to the agents; behind it `address_directory` and `registry_directory`, by which they are found, and
-//!   `agent`, one at work on the pipeline's `call_context`
-//! - [`Keyring`]: what agents are shown to let the pipeline in
-//! - `asked`: what a message asks for
-//! - `result`, `error`: what came of it, and why not more
+//! - `schedule`, `document`: which step may begin, and its input
+//! - `run`, `step`: runs the steps in that order, each with its retries
+//! - `agent_directory`: the traits for finding agents, implemented by `address_directory` and
+//!   `registry_directory`; `agent`: a call to one of them, with the settings of `call_context`
+//! - [`Keyring`]: the credentials that agents are sent
+//! - `request`: the requirements in a message
+//! - `result`, `error`: the result, and the reasons for a failure
 
 mod address_directory;
 mod agent;
 mod agent_directory;
-mod asked;
 mod call_context;
 mod document;
 mod error;
@@ -25,6 +24,7 @@ mod error;
 mod fixture;
 mod keyring;
 mod registry_directory;
+mod request;
 mod result;
 mod router;
 mod run;
@@ -61,20 +61,21 @@ use crate::scenario::pipeline::{Pipeline, Place, REQUIREMENTS};
 pub use keyring::{Key, Keyring, KeyringError};
 pub use router::router;
 
-/// What may be left to do once a pipeline's own time is over.
+/// The extra time for cancellations after a pipeline's own time limit.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// Leads agents through a pipeline, each time it is asked.
+/// Runs agents through a pipeline, once for each request.
 pub struct PipelineEvaluator {
     pipeline: Pipeline,
     options: Options,
     keys: Vec<Key>,
-    /// The registry, so that what was known before it went away is known still.
+    /// The registry client, kept between runs so that cached cards are still known when the registry cannot
+    /// be reached.
     registry: Mutex<Option<(Url, Arc<Registry>)>>,
 }
 
 impl PipelineEvaluator {
-    /// An evaluator with these limits of a call to an agent; the pipeline's own are tighter.
+    /// Returns an evaluator with these limits for a call to an agent; the pipeline's own limits apply too.
     pub fn new(pipeline: Pipeline, limits: Limits) -> Self {
         let options = Options {
             limits,
@@ -88,13 +89,13 @@ impl PipelineEvaluator {
         }
     }
 
-    /// With what agents and the registry are shown, each only what is for its address.
+    /// Sets the credentials for agents and the registry. Each is sent to its own address only.
     #[must_use]
     pub fn with_keys(self, keys: Vec<Key>) -> Self {
         Self { keys, ..self }
     }
 
-    /// The longest that an evaluation takes.
+    /// Returns the longest that an evaluation takes.
     pub fn longest(&self) -> Duration {
         self.pipeline.timeout + LAST_WORDS
     }
@@ -117,14 +118,15 @@ impl PipelineEvaluator {
             reporter,
         };
         let mut played = course.run(requirements).await?;
-        played.untold = agent_directory.call_context.cancellations.said().await;
-        for untold in &played.untold {
-            reporter.say(untold.clone()).await?;
+        played.still_working = agent_directory.call_context.cancellations.finish().await;
+        for still_working in &played.still_working {
+            reporter.say(still_working.clone()).await?;
         }
         played.verdict()
     }
 
-    /// Everybody among whom agents are looked for: where the file says, and else the participants.
+    /// Returns the directory in which agents are found: the places that the file names, otherwise the
+    /// participants.
     fn agent_directory(
         &self,
         participants: &[(String, Url)],
@@ -169,7 +171,7 @@ impl PipelineEvaluator {
     }
 }
 
-/// An address with what it is called in messages.
+/// Returns an address with its name for messages.
 fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<ListedAddress, AssessError> {
     let (name, url) = match place {
         Place::Url(url) => (url.to_string(), url.clone()),
@@ -191,17 +193,17 @@ fn listed_at(place: &Place, participants: &[(String, Url)]) -> Result<ListedAddr
 #[async_trait]
 impl Evaluator for PipelineEvaluator {
     fn card(&self, card: AgentCard) -> AgentCard {
-        asked::card(&self.pipeline, card)
+        request::card(&self.pipeline, card)
     }
 
-    /// The request's `config.requirements` goes before the file's.
+    /// Runs the pipeline. The request's `config.requirements` replaces the file's.
     async fn assess(
         &self,
         request: &AssessmentRequest,
         reporter: &Reporter,
     ) -> Result<Verdict, AssessError> {
-        let asked = request.config.get(REQUIREMENTS);
-        let requirements = asked.or(self.pipeline.requirements.as_ref());
+        let given = request.config.get(REQUIREMENTS);
+        let requirements = given.or(self.pipeline.requirements.as_ref());
         let requirements = requirements.cloned().unwrap_or_default();
         self.lead(requirements, &request.participants, reporter)
             .await
@@ -212,7 +214,7 @@ impl Evaluator for PipelineEvaluator {
         message: &Message,
         reporter: &Reporter,
     ) -> Result<Verdict, AssessError> {
-        let requirements = asked::requirements(message)?;
+        let requirements = request::requirements(message)?;
         self.lead(requirements, &[], reporter).await
     }
 }

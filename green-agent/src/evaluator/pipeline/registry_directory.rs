@@ -1,4 +1,4 @@
-//! Those whose cards are in a registry, and everybody together.
+//! Finds agents in a registry, and combines that with the agents at known addresses.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,12 +10,13 @@ use super::{
     address_directory::AddressDirectory,
     agent_directory::{AgentDirectory, SkillAgent},
     call_context::CallContext,
-    error::Fault,
+    error::AttemptError,
 };
 
-/// The registry at this address. It is asked before every step, so that a newer card is found at once; what is
-/// known by its digest is not pulled again, and is used while the registry is gone.
-pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, Fault> {
+/// Returns a client for the registry at this address. It asks the registry before every step, so that a newer
+/// card is found at once. Cards are cached by digest: they are not pulled again, and are used while the
+/// registry cannot be reached.
+pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, AttemptError> {
     let options = RegistryOptions {
         auth,
         fresh: Duration::ZERO,
@@ -24,9 +25,9 @@ pub(super) fn registry(url: &Url, auth: RegistryAuth) -> Result<Registry, Fault>
     Registry::new(url, options).map_err(fault)
 }
 
-/// Everybody among whom agents are looked for.
+/// All directories in which agents are found.
 pub(super) struct CombinedDirectory {
-    /// Those at addresses that are known, who come first.
+    /// The agents at known addresses, which are preferred.
     pub(super) address_directory: AddressDirectory,
     pub(super) registry: Option<Arc<Registry>>,
     pub(super) call_context: CallContext,
@@ -34,7 +35,7 @@ pub(super) struct CombinedDirectory {
 
 #[async_trait]
 impl AgentDirectory for CombinedDirectory {
-    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, Fault> {
+    async fn find(&self, skill: &str, anew: bool) -> Result<Box<dyn SkillAgent>, AttemptError> {
         let Some(registry) = &self.registry else {
             return self.address_directory.find(skill, anew).await;
         };
@@ -52,7 +53,7 @@ impl AgentDirectory for CombinedDirectory {
 }
 
 impl CombinedDirectory {
-    /// Whether there is nowhere to look.
+    /// Returns whether there is no place to search.
     pub(super) fn is_empty(&self) -> bool {
         self.address_directory.is_empty() && self.registry.is_none()
     }
@@ -61,27 +62,27 @@ impl CombinedDirectory {
         &self,
         registry: &Registry,
         skill: &str,
-    ) -> Result<Box<dyn SkillAgent>, Fault> {
+    ) -> Result<Box<dyn SkillAgent>, AttemptError> {
         let found = registry.find(skill).await.map_err(fault)?.agent;
         let named = found.skill(skill).cloned();
-        let skill = named.ok_or_else(|| Fault::Nobody {
+        let skill = named.ok_or_else(|| AttemptError::NoAgent {
             looked: format!("{} has lost it", found.card.name),
         })?;
         Ok(Box::new(self.call_context.agent(found, skill)))
     }
 }
 
-fn fault(error: RegistryError) -> Fault {
+fn fault(error: RegistryError) -> AttemptError {
     match error {
         RegistryError::NoSkill {
             registry, looked, ..
-        } => Fault::Nobody {
+        } => AttemptError::NoAgent {
             looked: match looked.is_empty() {
                 true => format!("the registry {registry} is empty"),
                 false => format!("the registry {registry} has {}", looked.join("; ")),
             },
         },
-        RegistryError::NoneHealthy { tried, .. } => Fault::Unreachable {
+        RegistryError::NoneHealthy { tried, .. } => AttemptError::Unreachable {
             why: format!("nobody with the skill is there: {}", tried.join("; ")),
         },
         RegistryError::Address(_)
@@ -95,7 +96,7 @@ fn fault(error: RegistryError) -> Fault {
         | RegistryError::Refused { .. }
         | RegistryError::NotACard { .. }
         | RegistryError::TooLarge { .. }
-        | RegistryError::TooMany { .. } => Fault::Lost {
+        | RegistryError::TooMany { .. } => AttemptError::LookupFailed {
             why: error.to_string(),
         },
     }
@@ -126,7 +127,7 @@ mod tests {
             skill: "x".to_owned(),
             looked: vec!["agents/plan:v1 (create_plan)".to_owned()],
         });
-        let here = Fault::Nobody {
+        let here = AttemptError::NoAgent {
             looked: "plan has nothing".to_owned(),
         };
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What came of a pipeline, as the artifact `Result` says it.
+//! Makes the verdict on a pipeline.
 
 use std::fmt;
 
@@ -13,23 +13,23 @@ use crate::{
     scenario::pipeline::Step,
 };
 
-/// How it stands with a step.
+/// The state of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// What it needs is not there.
+    /// It waits for the outputs of other steps.
     NotBegun,
     /// It runs.
     Working,
     /// It was done.
     Completed {
-        /// Who did it.
+        /// The agent that did it.
         agent: String,
-        /// At which attempt.
+        /// The number of the successful attempt.
         attempts: u32,
     },
-    /// It was not done.
+    /// All attempts failed.
     Failed(StepFailure),
-    /// It was stopped because another one failed, or the time was over.
+    /// It was stopped because another step failed, or because the time was over.
     Canceled,
 }
 
@@ -45,29 +45,29 @@ impl State {
     }
 }
 
-/// How it stands with each step, in the file's order.
+/// The states of all steps, in the file's order.
 #[derive(Debug)]
 pub(super) struct States<'a>(Vec<(&'a Step, State)>);
 
 impl<'a> States<'a> {
-    /// Nothing has begun yet.
+    /// Returns the states before the first step.
     pub(super) fn new(steps: &'a [Step]) -> Self {
         Self(steps.iter().map(|step| (step, State::NotBegun)).collect())
     }
 
-    /// A step has come so far.
+    /// Sets the state of a step.
     pub(super) fn set(&mut self, id: &str, state: State) {
         if let Some((_, known)) = self.0.iter_mut().find(|(step, _)| step.id == id) {
             *known = state;
         }
     }
 
-    /// A step has failed.
+    /// Marks a step as failed.
     pub(super) fn failed(&mut self, failure: &StepFailure) {
         self.set(&failure.step, State::Failed(failure.clone()));
     }
 
-    /// What still runs has been stopped.
+    /// Marks the steps that were running as canceled.
     pub(super) fn canceled(&mut self) {
         for (_, state) in &mut self.0 {
             if *state == State::Working {
@@ -76,13 +76,13 @@ impl<'a> States<'a> {
         }
     }
 
-    /// The ids of the steps that run.
+    /// Returns the ids of the running steps.
     pub(super) fn working(&self) -> Vec<String> {
         let working = self.0.iter().filter(|(_, state)| *state == State::Working);
         working.map(|(step, _)| step.id.clone()).collect()
     }
 
-    /// Which part of the steps was done, from 0 to 1.
+    /// Returns the fraction of steps that were done, from 0 to 1.
     fn score(&self) -> f64 {
         let done = |(_, state): &&(&Step, State)| matches!(state, State::Completed { .. });
         self.0.iter().filter(done).count() as f64 / self.0.len().max(1) as f64
@@ -116,10 +116,10 @@ fn entry(step: &Step, state: &State) -> Value {
 }
 
 impl PipelineProgress<'_> {
-    /// The verdict: the file's result with `score` and `steps`.
+    /// Returns the verdict: the file's result with `score` and `steps`.
     ///
     /// # Errors
-    /// If it failed because somebody was out of reach, which says nothing about the agents.
+    /// If the pipeline failed because a server could not be reached, which says nothing about the agents.
     pub(super) fn verdict(&self) -> Result<Verdict, AssessError> {
         if let Some(Failure::Step(failure)) = &self.failure
             && failure.fault.is_infrastructure()
@@ -135,12 +135,12 @@ impl PipelineProgress<'_> {
         })
     }
 
-    /// Why it failed, and what may still be going on because of it.
+    /// Returns the text for a failure, with the agents that may still be working.
     fn told(&self, failure: &impl fmt::Display) -> String {
         let told = [failure.to_string()];
         let all: Vec<&str> = told
             .iter()
-            .chain(&self.untold)
+            .chain(&self.still_working)
             .map(String::as_str)
             .collect();
         all.join("; ")

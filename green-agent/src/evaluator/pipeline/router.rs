@@ -1,4 +1,4 @@
-//! A pipeline as an A2A agent.
+//! Serves a pipeline as an A2A agent.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use url::Url;
 use super::PipelineEvaluator;
 use crate::evaluator::agent;
 
-/// Routes of a pipeline that is reached at `public_url`. Its tasks are kept in memory.
+/// Returns the routes of a pipeline that is reached at `public_url`. Its tasks are kept in memory.
 ///
 /// # Errors
 /// If the agent cannot be hosted.

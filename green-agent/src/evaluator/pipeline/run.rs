@@ -1,4 +1,5 @@
-//! Runs a pipeline: begins what may begin, as many at a time as may run, and stops at the first failure.
+//! Runs a pipeline: starts every step whose inputs are there, up to the limit of parallel steps, and stops at
+//! the first failure.
 
 use bridge_protocol::a2a::Part;
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
@@ -8,7 +9,7 @@ use tokio::time::timeout;
 use super::{
     agent_directory::AgentDirectory,
     document::Document,
-    error::{Failure, Fault, StepFailure},
+    error::{AttemptError, Failure, StepFailure},
     result::{State, States},
     schedule::Schedule,
     step::StepRunner,
@@ -18,52 +19,53 @@ use crate::{
     scenario::pipeline::{Pipeline, Step},
 };
 
-/// A pipeline and who works in it.
+/// A pipeline and what it needs to run.
 pub(super) struct PipelineRun<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) agent_directory: &'a dyn AgentDirectory,
     pub(super) reporter: &'a Reporter,
 }
 
-/// How far a pipeline came.
+/// The state of a pipeline after its run.
 #[derive(Debug)]
 pub(super) struct PipelineProgress<'a> {
-    /// How it stands with each step.
+    /// The states of the steps.
     pub(super) states: States<'a>,
-    /// What the file makes of the outputs.
+    /// The file's result, filled with the outputs.
     pub(super) result: Map<String, Value>,
-    /// Why it went no further.
+    /// The failure that ended it, if one did.
     pub(super) failure: Option<Failure>,
-    /// Who may still be working, and why that is so.
-    pub(super) untold: Vec<String>,
+    /// The agents that may still be working, and why.
+    pub(super) still_working: Vec<String>,
 }
 
-/// Why a pipeline goes no further.
+/// The reason why a pipeline ends early.
 #[derive(Debug)]
-pub(super) enum Ended {
-    /// It failed.
+pub(super) enum RunError {
+    /// A step failed, or the time was over.
     Failure(Failure),
-    /// Nobody hears it any more.
-    Unheard(AssessError),
+    /// The caller's task has ended or was canceled.
+    Abandoned(AssessError),
 }
 
-impl From<AssessError> for Ended {
+impl From<AssessError> for RunError {
     fn from(error: AssessError) -> Self {
-        Self::Unheard(error)
+        Self::Abandoned(error)
     }
 }
 
-impl From<StepFailure> for Ended {
+impl From<StepFailure> for RunError {
     fn from(failure: StepFailure) -> Self {
         Self::Failure(Failure::Step(failure))
     }
 }
 
 impl<'a> PipelineRun<'a> {
-    /// Runs it to its end. A step that fails ends the others, which are canceled at their agents.
+    /// Runs the pipeline to its end. A step that fails ends the others, whose tasks are canceled at their
+    /// agents.
     ///
     /// # Errors
-    /// If whoever asked for it is gone.
+    /// If the caller's task has ended or was canceled.
     pub(super) async fn run(
         &self,
         requirements: Value,
@@ -74,8 +76,8 @@ impl<'a> PipelineRun<'a> {
         let playing = self.running(&mut document, &mut states);
         let failure = match timeout(limit, playing).await {
             Ok(Ok(())) => None,
-            Ok(Err(Ended::Failure(failure))) => Some(failure),
-            Ok(Err(Ended::Unheard(error))) => return Err(error),
+            Ok(Err(RunError::Failure(failure))) => Some(failure),
+            Ok(Err(RunError::Abandoned(error))) => return Err(error),
             Err(_over) => {
                 let running = states.working();
                 Some(Failure::TimedOut { limit, running })
@@ -89,11 +91,15 @@ impl<'a> PipelineRun<'a> {
             states,
             result: document.result(&self.pipeline.result),
             failure,
-            untold: Vec::new(),
+            still_working: Vec::new(),
         })
     }
 
-    async fn running(&self, document: &mut Document, states: &mut States<'a>) -> Result<(), Ended> {
+    async fn running(
+        &self,
+        document: &mut Document,
+        states: &mut States<'a>,
+    ) -> Result<(), RunError> {
         let mut schedule = Schedule::new(&self.pipeline.steps);
         let mut running = FuturesUnordered::new();
         loop {
@@ -121,7 +127,7 @@ impl<'a> PipelineRun<'a> {
         &self,
         step: &'a Step,
         input: Map<String, Value>,
-    ) -> Result<(&'a Step, super::step::Done), Ended> {
+    ) -> Result<(&'a Step, super::step::Done), RunError> {
         let performer = StepRunner {
             step,
             agent_directory: self.agent_directory,
@@ -130,7 +136,8 @@ impl<'a> PipelineRun<'a> {
         Ok((step, performer.perform(&input).await?))
     }
 
-    /// Shows what of the result this step has given, so that nobody has to wait for the last step.
+    /// Sends the parts of the result that this step completes, so that callers need not wait for the last
+    /// step.
     async fn show(&self, step: &Step, document: &Document) -> Result<(), AssessError> {
         for (name, value) in document.result(&self.pipeline.result) {
             let source = match self.pipeline.result.get(&name) {
@@ -145,8 +152,8 @@ impl<'a> PipelineRun<'a> {
     }
 }
 
-/// A piece of the result as a text, JSON too: the one data part of the task is its whole result, which is what
-/// those who call the pipeline as a skill look for.
+/// Returns a piece of the result as a text part, JSON included. The task has only one data part, its whole
+/// result, because callers of the pipeline's skill look for that.
 fn part(value: Value) -> Part {
     match value {
         Value::String(text) => Part::text(text),
@@ -157,7 +164,7 @@ fn part(value: Value) -> Part {
     }
 }
 
-fn not_begun(step: &Step, fault: Fault) -> StepFailure {
+fn not_begun(step: &Step, fault: AttemptError) -> StepFailure {
     StepFailure {
         step: step.id.clone(),
         skill: step.skill.clone(),
@@ -189,7 +196,7 @@ mod tests {
             .with("review_code", [Answer::Gives(json!({"review": "r"}))])
     }
 
-    /// The verdict's result and failure.
+    /// Runs the pipeline; returns the verdict's result and failure.
     async fn run(config: &str, agent_directory: &ScriptedDirectory) -> (Value, Option<String>) {
         let pipeline = pipeline(config);
         let course = PipelineRun {
@@ -278,7 +285,7 @@ mod tests {
             agent_directory.called(),
             ["create_plan", "generate_code", "write_docs"]
         );
-        // One at a time, the first never lets the other begin.
+        // With one step at a time, the first never lets the other begin.
         let (_, failure) = run(
             &format!("parallel = 1\ntimeout = '9s'\n{FAN}"),
             &agent_directory,

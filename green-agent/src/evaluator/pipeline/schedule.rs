@@ -1,11 +1,11 @@
-//! Which step may begin when: a machine without clock and network.
+//! Decides which step may begin next; a state machine without clock and network.
 
 use std::collections::BTreeSet;
 
 use crate::scenario::pipeline::Step;
 
-/// The order of a pipeline's steps. A step may begin once all that it needs are done; of several that may,
-/// the one that stands first in the file does.
+/// The order of a pipeline's steps. A step may begin once all steps that it needs are done; of several, the
+/// first in the file begins first.
 #[derive(Debug)]
 pub(super) struct Schedule<'a> {
     waiting: Vec<&'a Step>,
@@ -13,7 +13,7 @@ pub(super) struct Schedule<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    /// Nothing has begun yet.
+    /// Returns the schedule before the first step.
     pub(super) fn new(steps: &'a [Step]) -> Self {
         Self {
             waiting: steps.iter().collect(),
@@ -21,14 +21,14 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// The next step that may begin, which counts as begun.
+    /// Returns the next step that may begin and marks it as begun.
     pub(super) fn next(&mut self) -> Option<&'a Step> {
         let may_begin = |step: &&Step| step.needs().iter().all(|id| self.done.contains(id));
         let place = self.waiting.iter().position(may_begin)?;
         Some(self.waiting.remove(place))
     }
 
-    /// A step has ended as it should.
+    /// Marks a step as done.
     pub(super) fn done(&mut self, step: &'a Step) {
         self.done.insert(&step.id);
     }

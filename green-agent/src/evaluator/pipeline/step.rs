@@ -1,4 +1,4 @@
-//! One step, tried as often as it may be.
+//! Carries out one step, with its retries.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     agent_directory::AgentDirectory,
-    error::{Fault, StepFailure},
-    run::Ended,
+    error::{AttemptError, StepFailure},
+    run::RunError,
 };
 use crate::{
     evaluator::{custom::AssessError, reporter::Reporter},
     scenario::pipeline::Step,
 };
 
-/// A step that was done.
+/// A step that succeeded.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Done {
-    /// Who did it.
+    /// The name of the agent that did it.
     pub(super) agent: String,
-    /// At which attempt.
+    /// The number of the successful attempt.
     pub(super) attempts: u32,
-    /// What it gave.
+    /// The step's output.
     pub(super) output: Value,
 }
 
-/// Somebody who does a step: finds an agent, has it work, and tries again if that fails.
+/// Runs one step: finds an agent, calls it, and tries again if that fails.
 pub(super) struct StepRunner<'a> {
     pub(super) step: &'a Step,
     pub(super) agent_directory: &'a dyn AgentDirectory,
@@ -35,8 +35,9 @@ pub(super) struct StepRunner<'a> {
 }
 
 impl StepRunner<'_> {
-    /// Does the step. An agent is looked for before every attempt: one that failed may be replaced meanwhile.
-    pub(super) async fn perform(&self, input: &Map<String, Value>) -> Result<Done, Ended> {
+    /// Runs the step. An agent is looked up before every attempt, because one that failed may have been
+    /// replaced meanwhile.
+    pub(super) async fn perform(&self, input: &Map<String, Value>) -> Result<Done, RunError> {
         let mut pause = self.step.backoff;
         let mut attempts = 0;
         loop {
@@ -68,13 +69,13 @@ impl StepRunner<'_> {
         input: &Map<String, Value>,
         attempt: u32,
         agent: &mut Option<String>,
-    ) -> Result<Result<Value, Fault>, AssessError> {
+    ) -> Result<Result<Value, AttemptError>, AssessError> {
         let trying = self.attempt(input, attempt, agent);
         match self.step.timeout {
             None => trying.await,
             Some(limit) => match timeout(limit, trying).await {
                 Ok(tried) => tried,
-                Err(_over) => Ok(Err(Fault::TimedOut { limit })),
+                Err(_over) => Ok(Err(AttemptError::TimedOut { limit })),
             },
         }
     }
@@ -84,7 +85,7 @@ impl StepRunner<'_> {
         input: &Map<String, Value>,
         attempt: u32,
         agent: &mut Option<String>,
-    ) -> Result<Result<Value, Fault>, AssessError> {
+    ) -> Result<Result<Value, AttemptError>, AssessError> {
         let found = match self
             .agent_directory
             .find(&self.step.skill, attempt > 1)
@@ -98,7 +99,7 @@ impl StepRunner<'_> {
         Ok(found.work(input).await)
     }
 
-    fn failure(&self, agent: Option<String>, attempts: u32, fault: Fault) -> StepFailure {
+    fn failure(&self, agent: Option<String>, attempts: u32, fault: AttemptError) -> StepFailure {
         StepFailure {
             step: self.step.id.clone(),
             skill: self.step.skill.clone(),
@@ -108,7 +109,7 @@ impl StepRunner<'_> {
         }
     }
 
-    /// Says how it stands with the step, for people and for programs.
+    /// Reports the state of the step, as text for people and as data for programs.
     async fn tell(
         &self,
         state: &str,
@@ -129,7 +130,7 @@ impl StepRunner<'_> {
 
     async fn tell_again(
         &self,
-        fault: &Fault,
+        fault: &AttemptError,
         attempt: u32,
         pause: Duration,
     ) -> Result<(), AssessError> {
@@ -167,7 +168,7 @@ mod tests {
             .perform(&Map::new())
             .await
             .map_err(|ended| match ended {
-                Ended::Failure(Failure::Step(failure)) => failure.to_string(),
+                RunError::Failure(Failure::Step(failure)) => failure.to_string(),
                 other => panic!("the step fails, and not {other:?}"),
             })
     }
@@ -187,7 +188,7 @@ mod tests {
         let done = perform(config, &agent_directory).await.unwrap();
         assert_eq!((done.attempts, done.output), (3, json!(7)));
         assert_eq!(done.agent, "p-agent");
-        // A failure at once and 1 s, a timeout after 5 s and 2 s.
+        // The immediate failure costs a pause of 1 s, the timeout 5 s and a pause of 2 s.
         assert_eq!(begun.elapsed(), Duration::from_secs(8));
     }
 

@@ -1,9 +1,9 @@
-//! Which variables every program needs, whoever wrote it.
+//! The environment variables that every program needs.
 
 use super::secret::says_secret;
 use crate::scenario::model::Inherits;
 
-/// Where things are, how text is written, how the network is reached and who is trusted there.
+/// Variables for paths, the locale, the terminal, proxies and certificates.
 const NAMES: [&str; 27] = [
     "PATH",
     "HOME",
@@ -34,16 +34,16 @@ const NAMES: [&str; 27] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// The locale, and the variables of Python and uv.
+/// Prefixes of further variables: the locale, Python and uv.
 const BEGINNINGS: [&str; 3] = ["LC_", "PYTHON", "UV_"];
 
-/// Whether every agent gets a variable; those that hold credentials it does not.
+/// Returns whether every agent gets this variable. Variables that hold credentials are excluded.
 pub(super) fn by_all(name: &str) -> bool {
     let begins = BEGINNINGS.iter().any(|one| name.starts_with(one));
     NAMES.contains(&name) || (begins && !says_secret(name))
 }
 
-/// Whether an agent gets a variable of the runner's environment or of `.env`.
+/// Returns whether an agent gets this variable of the runner's environment or of `.env`.
 pub(super) fn is_given(name: &str, inherits: &Inherits) -> bool {
     let is_it = |pattern: &String| match pattern.strip_suffix('*') {
         Some(beginning) => name.starts_with(beginning),

@@ -1,11 +1,13 @@
-//! Which values of variables are secrets.
+//! Decides which values of variables are secrets.
 
 use std::collections::BTreeSet;
 
-/// Shorter values are words such as `1` or `yes`, whose masking would only spoil what is shown.
+/// The minimum length of a secret. Shorter values are words such as `1` or `yes`, whose masking would make
+/// output unreadable.
 const SHORTEST_SECRET: usize = 4;
 
-/// Output is masked line by line, so each line of a longer secret, such as a key file, is one.
+/// Adds the lines of a value if it is a secret. Output is masked line by line, so each line of a longer
+/// secret, such as a key file, counts.
 pub(super) fn add(secrets: &mut BTreeSet<String>, name: &str, value: &str) {
     if says_secret(name) || looks_random(value) {
         let pieces = std::iter::once(value).chain(value.lines().map(str::trim));
@@ -23,7 +25,7 @@ pub(super) fn add_password(secrets: &mut BTreeSet<String>, value: &str) {
     secrets.extend(password.map(str::to_owned));
 }
 
-/// Whether a variable's name says that its value is secret.
+/// Returns whether a variable's name suggests that its value is secret.
 pub(super) fn says_secret(name: &str) -> bool {
     const WORDS: [&str; 10] = [
         "APIKEY",
@@ -41,8 +43,8 @@ pub(super) fn says_secret(name: &str) -> bool {
     name.split('_').any(|word| WORDS.contains(&word))
 }
 
-/// Whether a value looks like a key: a long run of letters and digits, as no word or name has one. Names
-/// of models, modes and hosts stay readable.
+/// Returns whether a value looks like a key: a long run of letters and digits, which words and names do not
+/// have. Names of models, modes and hosts stay readable.
 fn looks_random(value: &str) -> bool {
     const LONG: usize = 16;
     let runs = value.split(|c: char| !c.is_ascii_alphanumeric());

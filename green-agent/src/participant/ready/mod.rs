@@ -1,6 +1,6 @@
-//! Waiting until an agent can be spoken to: until its card can be read; or a server, until it answers.
+//! Waits until an agent's card can be read, or until a server answers.
 //!
-//! - `probe`: one look at every place where a card may be
+//! - `probe`: one request to every place where a card may be
 
 mod probe;
 #[cfg(test)]
@@ -20,17 +20,17 @@ pub use probe::CardProbe;
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// For so long, a refused connection is tried again after the shortest pause: it costs next to nothing, and most
-/// agents listen by then.
+/// The time during which a refused connection is tried again after the shortest pause: most agents listen by
+/// then, and an attempt costs little.
 const STARTING: Duration = Duration::from_secs(10);
 const REQUEST_LIMIT: Duration = Duration::from_secs(2);
 
-/// What shows that somebody is ready.
+/// What shows that an agent or server is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// An agent's card.
     Card,
-    /// Any answer over HTTP.
+    /// Any HTTP response.
     Answer,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Awaited {
     }
 }
 
-/// Why nobody was ready.
+/// The reason why an agent or server did not become ready.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadyError {
     /// Its process ended first.
@@ -54,16 +54,16 @@ pub enum ReadyError {
     AgentExited {
         /// The agent's role.
         role: String,
-        /// What was waited for.
+        /// What was awaited.
         awaited: Awaited,
-        /// Where it should have listened.
+        /// The address at which it should have listened.
         endpoint: Url,
-        /// How it ended.
+        /// How its process ended.
         exit: AgentExit,
-        /// What it printed last.
+        /// The last lines of its output.
         last_lines: Vec<String>,
     },
-    /// The time was over first.
+    /// The time limit was exceeded.
     #[error(
         "{role} showed no {awaited} at {endpoint} within {limit:?}: {seen}; it must listen there, \
          or `timeout.ready` be longer{}",
@@ -72,18 +72,18 @@ pub enum ReadyError {
     NeverReady {
         /// The agent's role.
         role: String,
-        /// What was waited for.
+        /// What was awaited.
         awaited: Awaited,
-        /// Where it should have listened.
+        /// The address at which it should have listened.
         endpoint: Url,
-        /// How long was waited.
+        /// The time limit.
         limit: Duration,
         /// What was found there instead.
         seen: CardProbe,
-        /// What it printed last.
+        /// The last lines of its output.
         last_lines: Vec<String>,
     },
-    /// No HTTP request can be made on this machine.
+    /// No HTTP client can be created on this machine.
     #[error("cannot make HTTP requests")]
     Client(#[from] reqwest::Error),
 }
@@ -95,11 +95,11 @@ fn said(last_lines: &[String]) -> String {
     format!("; it last printed:\n{}", last_lines.join("\n"))
 }
 
-/// Waits until what is awaited comes from `endpoint`, and returns it: of an agent its card, a JSON object
-/// with a `name`; of a server null.
+/// Waits until the awaited response comes from `endpoint`, and returns an agent's card, a JSON object with a
+/// `name`; for a server null.
 ///
-/// Ends at once when `process` ends, and always when `limit` is over. The card is looked for below
-/// the endpoint and, if the endpoint has a path, also below its origin.
+/// Returns an error immediately when `process` ends, and after `limit` in any case. The card is searched for
+/// below the endpoint and, if the endpoint has a path, also below its origin.
 pub async fn wait_ready(
     role: &str,
     endpoint: &Url,
@@ -114,7 +114,8 @@ pub async fn wait_ready(
         .build()?;
     let last_lines = || process.map(AgentProcess::last_lines).unwrap_or_default();
     tokio::select! {
-        // A foreign server may hold the port of an agent that failed because of just that.
+        // If the agent failed because its port was taken, another server answers there: check the process
+        // first.
         biased;
         exit = ended(process) => Err(ReadyError::AgentExited {
             role: role.to_owned(),
@@ -141,7 +142,7 @@ async fn ended(process: Option<&AgentProcess>) -> AgentExit {
     }
 }
 
-/// Asks every place, again and again, until one shows a card or the time is over.
+/// Requests all places again and again until one returns a card or the time is over.
 async fn poll(
     client: &Client,
     endpoint: &Url,
@@ -158,7 +159,7 @@ async fn poll(
     loop {
         match timeout_at(deadline, ask_all(client, &places)).await {
             Ok(Ok(card)) => return Ok(card),
-            // Whatever it was, it was an answer.
+            // Any response shows that the server is ready.
             Ok(Err(CardProbe::Status { .. } | CardProbe::NotACard { .. }))
                 if awaited == Awaited::Answer =>
             {
@@ -174,7 +175,7 @@ async fn poll(
     }
 }
 
-/// How long to wait before the next look, when this was seen after so long.
+/// Returns the pause before the next attempt, depending on the last result and the time waited so far.
 fn pause(seen: &CardProbe, waited: Duration) -> Duration {
     match seen {
         CardProbe::NoConnection { .. } if waited < STARTING => SHORTEST_PAUSE,

@@ -1,4 +1,4 @@
-//! One look at the places where an agent's card may be, and what is there instead.
+//! Requests an agent's card once from all places where it may be, and reports what is there instead.
 
 use std::fmt;
 
@@ -7,34 +7,35 @@ use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use url::Url;
 
-/// Where clients look for cards, in the order of trying: as specified, and where skills are executed plainly.
+/// The paths at which clients look for cards, in order: those of the specification, then that of agents with
+/// plain skills.
 pub(super) const PLACES: [&str; 3] = [places::CURRENT, places::BEFORE, execute::CARD_PATH];
 
-/// The largest card, in bytes.
+/// The largest accepted card, in bytes.
 const CARD_LIMIT: usize = 1024 * 1024;
 
-/// What was found in the place of a card; the later in this list, the closer to one.
+/// The result of a request for a card; those later in this list are closer to one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CardProbe {
-    /// No answer came in time to any request.
+    /// No request was answered in time.
     Silence,
-    /// There was no connection.
+    /// No connection could be made.
     NoConnection {
-        /// Why, such as `connection refused`.
+        /// The cause, such as `connection refused`.
         why: String,
     },
-    /// Another HTTP status than 200.
+    /// An HTTP status other than 200.
     Status {
-        /// That status.
+        /// The status.
         status: u16,
-        /// Where.
+        /// The URL.
         url: Url,
     },
-    /// Something that is not a card.
+    /// A response that is not a card.
     NotACard {
-        /// What it was.
+        /// A description of the response.
         what: String,
-        /// Where.
+        /// The URL.
         url: Url,
     },
 }
@@ -50,13 +51,13 @@ impl fmt::Display for CardProbe {
     }
 }
 
-/// The first card of a round, or what came closest to one.
+/// Returns the first card found, or the result that came closest to one.
 pub(super) async fn ask_all(client: &Client, places: &[Url]) -> Result<Value, CardProbe> {
     let mut closest = CardProbe::Silence;
     for url in places {
         match ask(client, url).await {
             Ok(card) => return Ok(card),
-            // All places are on one host and port, so the others would say the same.
+            // All places have the same host and port, so the others would fail in the same way.
             Err(seen @ CardProbe::NoConnection { .. }) => return Err(seen.max(closest)),
             Err(seen) => closest = closest.max(seen),
         }
@@ -93,7 +94,7 @@ async fn ask(client: &Client, url: &Url) -> Result<Value, CardProbe> {
     }
 }
 
-/// The body, or `None` if it is too large.
+/// Returns the body, or `None` if it is too large.
 async fn read(mut response: reqwest::Response) -> Result<Option<Vec<u8>>, CardProbe> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
@@ -109,7 +110,7 @@ fn no_answer(error: &reqwest::Error) -> CardProbe {
     if error.is_timeout() {
         return CardProbe::Silence;
     }
-    // The innermost cause is the one that says something, such as a refused connection.
+    // The innermost cause is the informative one, such as a refused connection.
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
@@ -125,7 +126,7 @@ fn no_answer(error: &reqwest::Error) -> CardProbe {
     CardProbe::NoConnection { why }
 }
 
-/// Every place where the card may be; an endpoint that is a card's own address is the only one.
+/// Returns every URL at which the card may be. An endpoint that is the URL of a card is the only one.
 pub(super) fn card_urls(endpoint: &Url) -> Vec<Url> {
     let mut base = endpoint.clone();
     if endpoint.path().ends_with(".json") {

@@ -28,7 +28,7 @@ pub(super) fn participants(root: &mut Table<'_>) -> DeclaredRoles {
         declared += 1;
         tools.extend(table.get("tools"));
         let role = role(table, &mut roles.roles);
-        // Without its role an agent goes no further than its report, yet its other keys shall be looked at.
+        // An agent without a role is dropped, but its other keys are still checked.
         let agent = agent(table, role.clone().unwrap_or_default());
         let bot = table.get("bot").is_some();
         role.and(agent).map(|agent| (agent, bot))
@@ -41,7 +41,7 @@ pub(super) fn participants(root: &mut Table<'_>) -> DeclaredRoles {
     roles
 }
 
-/// Tools are had from a server, which may stand further down in the file.
+/// Checks that `tools` names a server, which may be defined further down in the file.
 fn check_tools(node: &Node<'_>, roles: &DeclaredRoles) {
     let role = node.text().and_then(|role| roles.check(role, &[], node));
     let agent = role.and_then(|role| roles.agents.iter().find(|agent| agent.role == role));
@@ -50,7 +50,7 @@ fn check_tools(node: &Node<'_>, roles: &DeclaredRoles) {
     }
 }
 
-/// Reads the role, `role` here and `name` on AgentBeats' leaderboards, and enters it among the roles.
+/// Reads the role, called `role` here and `name` on AgentBeats' leaderboards, and registers it.
 fn role(table: &mut Table<'_>, roles: &mut BTreeMap<String, usize>) -> Option<String> {
     let (role, name) = (table.get("role"), table.get("name"));
     let node = match (role, name) {
@@ -76,7 +76,7 @@ fn role(table: &mut Table<'_>, roles: &mut BTreeMap<String, usize>) -> Option<St
     Some(role)
 }
 
-/// Roles stand in hops (`green -> purple`) and name files of a run's folder.
+/// Returns whether a text can be a role. Roles are parts of hops (`green -> purple`) and of file names.
 fn is_role(text: &str) -> bool {
     let is_plain = |c: char| !c.is_control() && c != '/' && c != '\\';
     !text.is_empty()
@@ -86,7 +86,7 @@ fn is_role(text: &str) -> bool {
         && text.chars().all(is_plain)
 }
 
-/// Reads everything of an agent but its role.
+/// Reads all keys of an agent except its role.
 pub(super) fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     let cmd = table.get("cmd").and_then(|node| values::words(&node));
     let passed = table.get("pass_env");
@@ -117,7 +117,7 @@ pub(super) fn agent(table: &mut Table<'_>, role: String) -> Option<Agent> {
     })
 }
 
-/// The name of a variable, or the beginning of one and `*`.
+/// Reads the name of a variable, or a prefix of names and `*`.
 fn variable(text: &str) -> Option<String> {
     let name = text.strip_suffix('*').unwrap_or(text);
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -134,7 +134,7 @@ fn env(node: &Node<'_>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A variable's value: numbers, true and false stand in public files too.
+/// Reads a variable's value; public files contain numbers and booleans too.
 fn text_of(node: &Node<'_>) -> Option<String> {
     match node.json()? {
         Value::String(text) => Some(text),

@@ -1,8 +1,9 @@
-//! `scenario.json5`, the manifest of AgentBeats' newer generation (Amber): components in containers, bound to a gateway.
+//! Reads `scenario.json5`, the manifest of AgentBeats' newer generation (Amber): components in containers,
+//! bound to a gateway.
 //!
-//! What is read of it is who evaluates whom, with which config: `metadata.agentbeats_ids`, the gateway's
-//! `assessment_config` and `participant_roles`, the bindings, and the images of components whose manifests lie
-//! beside it. Networks, proxies, experimental features and schemas of secrets are not.
+//! The agents, their roles and the config are read: `metadata.agentbeats_ids`, the gateway's
+//! `assessment_config` and `participant_roles`, the bindings, and the images of components whose manifests
+//! lie beside it. Networks, proxies, experimental features and schemas of secrets are ignored.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -59,16 +60,16 @@ pub(super) fn scenario(path: &Path, text: &str) -> Result<Scenario, ScenarioErro
     })
 }
 
-/// The components that take part.
+/// The components that are agents.
 struct ComponentRoles {
     green: String,
-    /// Each with its role.
+    /// The participants, each with its role.
     participants: Vec<(String, String)>,
     config: Map<String, Value>,
 }
 
 impl ComponentRoles {
-    /// What is missing is said by its key.
+    /// Reads the components; the error is the missing key and what it should be.
     fn of(manifest: &Value) -> Result<Self, (&'static str, &'static str)> {
         let components = manifest["components"].as_object();
         let components =
@@ -108,7 +109,7 @@ impl ComponentRoles {
     }
 }
 
-/// The bindings of agents: to which component, its slot, and who is bound there.
+/// Returns the bindings of agents: the component, its slot, and the component bound to it.
 fn bound(manifest: &Value) -> Vec<(String, String, String)> {
     let bindings = manifest["bindings"].as_array().into_iter().flatten();
     bindings
@@ -120,13 +121,13 @@ fn bound(manifest: &Value) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// `#component.slot` taken apart.
+/// Splits `#component.slot`.
 fn place(text: &Value) -> Option<(String, String)> {
     let (component, slot) = text.as_str()?.strip_prefix('#')?.split_once('.')?;
     Some((component.to_owned(), slot.to_owned()))
 }
 
-/// An id on AgentBeats, which some write as a number; a template leaves it empty.
+/// Returns a component's id on AgentBeats, which some files write as a number; empty in a template.
 fn id(manifest: &Value, name: &str) -> Option<String> {
     match &manifest["metadata"]["agentbeats_ids"][name] {
         Value::String(id) if !id.trim().is_empty() => Some(id.clone()),
@@ -135,7 +136,7 @@ fn id(manifest: &Value, name: &str) -> Option<String> {
     }
 }
 
-/// The image of a component whose manifest is here, or lies beside the scenario.
+/// Returns the image of a component whose manifest is included or lies beside the scenario.
 fn image(path: &Path, manifest: &Value, component: &str) -> Option<String> {
     let named = &manifest["components"][component]["manifest"];
     let read = || {
@@ -149,7 +150,7 @@ fn image(path: &Path, manifest: &Value, component: &str) -> Option<String> {
         _elsewhere => read()?,
     };
     let image = component["program"]["image"].as_str()?;
-    // What stands for something else is filled in by Amber.
+    // Amber fills in such placeholders itself.
     (!image.contains("${")).then(|| image.to_owned())
 }
 
@@ -161,7 +162,7 @@ mod tests {
     use crate::scenario::parse::parse;
 
     const MANIFEST: &str = r##"{
-        // Who takes part.
+        // The components that are agents.
         components: {
             gateway: { manifest: "https://h/gateway.json5", config: {
                 assessment_config: { rounds: 2, },

@@ -1,15 +1,16 @@
-//! `bot`: a participant that is two, the agent which is evaluated and the bot which it hosts.
+//! Reads `bot`: a participant that becomes two, the evaluated agent and the bot that it hosts.
 
 use std::collections::BTreeMap;
 
 use super::roles::DeclaredRoles;
 use crate::scenario::model::{Agent, Inherits, Listens, Start};
 
-/// What stands behind a role in that of the bot which is hosted in it. No participant has such a role.
+/// The suffix that the bot's role has after the role of the agent that hosts it. No participant can have such
+/// a role.
 pub(super) const SUFFIX: &str = ".bot";
 
-/// Enters the participants among the roles, each bot, of which the flag tells, behind all of them: who evaluates
-/// asks its host, in the role that the file gives.
+/// Registers the participants; the flag marks bots. Each bot is put behind all others: the evaluator calls
+/// its host, which gets the role that the file gives.
 pub(super) fn hosted(roles: &mut DeclaredRoles, participants: Vec<(Agent, bool)>) {
     let mut bots = Vec::new();
     for (agent, is_bot) in participants {
@@ -29,7 +30,7 @@ pub(super) fn hosted(roles: &mut DeclaredRoles, participants: Vec<(Agent, bool)>
     roles.agents.extend(bots);
 }
 
-/// What a bot is hosted as, and the bot itself with all that starts it.
+/// Returns the host of a bot, and the bot itself with its settings.
 fn behind_a_host(bot: Agent) -> (Agent, Agent) {
     let role = format!("{}{SUFFIX}", bot.role);
     let host = Agent {

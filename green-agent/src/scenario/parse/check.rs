@@ -1,5 +1,5 @@
-//! The checks of `[[harness.expect]]`. What needs compiling is compiled here, so that a wrong expression is
-//! a mistake of the file and not of the run.
+//! Reads the checks of `[[harness.expect]]`. Expressions are compiled here, so that a wrong one is a mistake
+//! in the file and not an error of the run.
 
 use regex::Regex;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// What to do with two checks in one expectation.
+/// The advice for two checks in one expectation.
 pub(super) const APART: &str = "write an expectation for each";
 
 type Read = fn(&Node<'_>) -> Option<Check>;
@@ -30,12 +30,12 @@ const CHECKS: [(&str, Read); 11] = [
     ("count", |node| node.integer(0).map(Check::Count)),
 ];
 
-/// The keys of the checks.
+/// Returns the keys of the checks.
 pub(in crate::scenario) fn names() -> [&'static str; CHECKS.len()] {
     CHECKS.map(|(name, _)| name)
 }
 
-/// The checks that stand in one expectation.
+/// The checks in one expectation.
 pub(super) struct Checks<'a>(Vec<(&'static str, Read, Node<'a>)>);
 
 impl<'a> Checks<'a> {
@@ -46,12 +46,12 @@ impl<'a> Checks<'a> {
         Self(found.collect())
     }
 
-    /// Where they stand.
+    /// Returns their positions.
     pub(super) fn nodes(&self) -> impl Iterator<Item = &Node<'a>> {
         self.0.iter().map(|(_, _, node)| node)
     }
 
-    /// The only one.
+    /// Returns the only check; reports an error if there is none or several.
     pub(super) fn single(&self, table: &Table<'_>) -> Option<Check> {
         let [(first, read, node), others @ ..] = &self.0[..] else {
             let expected = format!("exactly one of {}", names().join(", "));
@@ -69,7 +69,7 @@ fn pattern(node: &Node<'_>) -> Option<Regex> {
     match Regex::new(node.text()?) {
         Ok(regex) => Some(regex),
         Err(error) => {
-            // The crate draws the expression with a mark below it; the last line says what is wrong.
+            // The message draws the expression with a mark below it; its last line says what is wrong.
             let message = error.to_string();
             let reason = message.lines().last().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason);

@@ -1,4 +1,4 @@
-//! `[[config.credential]]`: what agents of a pipeline are shown, and where that is.
+//! Reads `[[config.credential]]`: the credentials for the agents of a pipeline.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use bridge_client::is_loopback;
 use super::{pipeline::place, roles::DeclaredRoles};
 use crate::scenario::{
     error::Problem,
-    pipeline::{Credential, Place, SecretPlace, Shown},
+    pipeline::{Credential, CredentialForm, Place, SecretPlace},
     reader::{Node, Table},
 };
 
 const SECRET: &str = "{ env = \"NAME\" } or { file = \"PATH\" }";
 
-/// Reads all of them.
+/// Reads all credentials.
 pub(super) fn credentials(config: &mut Table<'_>, roles: &DeclaredRoles) -> Vec<Credential> {
     config.tables("credential", |table| credential(table, roles))
 }
@@ -31,7 +31,7 @@ fn credential(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Credential
     })
 }
 
-/// Whoever reads along on the way would have the secret.
+/// Reads the agent. A remote URL must be https, because anyone on the way could read the secret.
 fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
     let place = place(node, roles)?;
     match &place {
@@ -42,7 +42,7 @@ fn agent_of(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
     }
 }
 
-fn shown(table: &mut Table<'_>) -> Option<Shown> {
+fn shown(table: &mut Table<'_>) -> Option<CredentialForm> {
     const SCHEME: &str = "a security scheme of the agent's card by its name";
     const HEADER: &str = "the name of an HTTP header";
     let filled = |node: &Node<'_>, expected: &str| {
@@ -51,8 +51,8 @@ fn shown(table: &mut Table<'_>) -> Option<Shown> {
         })
     };
     match (table.get("scheme"), table.get("header")) {
-        (Some(scheme), None) => filled(&scheme, SCHEME).map(Shown::Scheme),
-        (None, Some(header)) => filled(&header, HEADER).map(Shown::Header),
+        (Some(scheme), None) => filled(&scheme, SCHEME).map(CredentialForm::Scheme),
+        (None, Some(header)) => filled(&header, HEADER).map(CredentialForm::Header),
         (Some(_), Some(header)) => header.expected("it only without scheme"),
         (None, None) => table.missing("scheme", &format!("{SCHEME}, or header, {HEADER}")),
     }
@@ -99,12 +99,12 @@ mod tests {
         let expected = [
             Credential {
                 agent: Place::Role("a".to_owned()),
-                shown: Shown::Scheme("bearer".to_owned()),
+                shown: CredentialForm::Scheme("bearer".to_owned()),
                 secret: SecretPlace::Env("TOKEN".to_owned()),
             },
             Credential {
                 agent: Place::Url("https://h:1/a2a".parse().unwrap()),
-                shown: Shown::Header("X-Key".to_owned()),
+                shown: CredentialForm::Header("X-Key".to_owned()),
                 secret: SecretPlace::File("a.key".into()),
             },
         ];

@@ -1,4 +1,4 @@
-//! `evaluator = "episode"`: which environment, and how its participant is told of it.
+//! Reads the `[config]` of `evaluator = "episode"`.
 
 use clap::ValueEnum;
 use mcp_tools::environments::BUILTINS;
@@ -19,7 +19,7 @@ pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<E
             names.contains(&name).then(|| name.to_owned())
         })
     });
-    // Without its environment it goes no further than its report, yet its other keys shall be looked at.
+    // An episode without an environment is dropped, but its other keys are still checked.
     let episode = Episode {
         environment: environment.clone().unwrap_or_default(),
         direction: choice(config, "direction"),
@@ -39,7 +39,7 @@ pub(super) fn episode(config: &mut Table<'_>, roles: &DeclaredRoles) -> Option<E
     environment.map(|_| Evaluator::Episode(episode))
 }
 
-/// One of several words, the default one if the key is absent.
+/// Reads one of several words; the default if the key is absent.
 fn choice<T: ValueEnum + Default>(table: &mut Table<'_>, name: &'static str) -> T {
     let Some(node) = table.get(name) else {
         return T::default();
@@ -76,12 +76,12 @@ fn acknowledge(node: &Node<'_>) -> Option<Acknowledge> {
     }
 }
 
-/// Who calls whom must be possible, and what only one direction knows must not be lost in the other.
+/// Checks that the direction of calls is possible, and that no key is set which the direction ignores.
 fn check(config: &mut Table<'_>, episode: &Episode, roles: &DeclaredRoles) {
     let is_agent = |agent: &&Agent| agent.listens == Listens::Agent;
     let agents: Vec<&Agent> = roles.agents.iter().filter(is_agent).collect();
     let [agent] = agents[..] else {
-        // Another mistake, which is reported where it stands, may have left nobody here.
+        // A participant may be missing because of another mistake, which is reported at its place.
         if let (false, Some(node)) = (roles.has_mistakes(), config.get("evaluator")) {
             let found = agents.len();
             node.expected::<()>(format!("one participant for it, not {found}"));

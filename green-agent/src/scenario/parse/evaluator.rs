@@ -1,4 +1,4 @@
-//! The built-in evaluators, chosen by `config.evaluator`.
+//! Reads which built-in evaluator `config.evaluator` chooses.
 
 use super::{episode, pipeline, roles::DeclaredRoles, turns};
 use crate::scenario::{
@@ -6,7 +6,7 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// The evaluator that says scripted turns.
+/// The evaluator that sends scripted turns.
 pub(in crate::scenario) const CONVERSATION: &str = "conversation";
 
 /// The evaluator that has participants work in an environment.
@@ -17,14 +17,14 @@ pub(in crate::scenario) const PIPELINE: &str = "pipeline";
 
 type Read = fn(&mut Table<'_>, &DeclaredRoles) -> Option<Evaluator>;
 
-/// The built-in evaluators by name, and what reads their `[config]`.
+/// The built-in evaluators by name, with the functions that read their `[config]`.
 const EVALUATORS: [(&str, Read); 3] = [
     (CONVERSATION, turns::conversation),
     (EPISODE, episode::episode),
     (PIPELINE, pipeline::pipeline),
 ];
 
-/// Reads which evaluator `[config]` chooses, and what it says to it.
+/// Reads the evaluator that `[config]` chooses, and its settings.
 pub(super) fn evaluator(
     config: &mut Table<'_>,
     chosen: &Node<'_>,

@@ -1,4 +1,4 @@
-//! `[[harness.expect]]`: either a check of a value (`on`, `path`, one check) or a `sequence` of labels.
+//! Reads `[[harness.expect]]`: either a check of a value (`on`, `path`, one check) or a `sequence` of labels.
 
 use serde_json_path::JsonPath;
 
@@ -57,8 +57,8 @@ fn sequence_rule(labels: &Node<'_>, hop: Option<&Node<'_>>, roles: &DeclaredRole
     Some(Rule::Sequence { labels, hop })
 }
 
-/// Whether something in a transcript can have this label, as far as the file tells: with a misspelt one an
-/// expectation with `not` would always hold. The tools of MCP servers are only known in the run.
+/// Checks that a transcript entry can have this label, as far as the file tells: with a misspelled label, an
+/// expectation with `not` would always hold. The tools of MCP servers are known only in the run.
 fn can_occur(node: &Node<'_>, label: &str) -> bool {
     let (written, known) = match label.split_once(':') {
         _ if label.starts_with('*') => return true,

@@ -1,6 +1,7 @@
-//! The first generation of AgentBeats' files: `[[agents]]`, each with the address of its launcher and its own.
+//! Reads the first generation of AgentBeats' files: `[[agents]]`, each with the address of its launcher and
+//! its own.
 //!
-//! Its agents were started by a launcher of that time, so nothing here says how: whoever runs the file does.
+//! A launcher of that time started the agents, so these files do not say how: the command line has to.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -16,16 +17,16 @@ use crate::scenario::{
 struct Listed {
     name: String,
     is_green: bool,
-    /// What its participants are called, by the names of their agents.
+    /// The roles of its participants, by the names of their agents.
     roles: BTreeMap<String, String>,
 }
 
-/// What a file of no generation needs.
+/// The tables that a file of some generation must have.
 pub(super) const EXPECTED: &str = "AgentBeats' [green_agent] and [[participants]], or its first generation's [[agents]]; \
      `green-agent new FILE` writes a file to begin with";
 
-/// Reads the file. The green agent is the one with `is_green`, else the only one that says what participants it
-/// needs, else the only one whose card is in a folder or file called after it.
+/// Reads the file. The green agent is the one with `is_green`; otherwise the only one that names the
+/// participants it needs; otherwise the only one whose card is in a folder or file with its name.
 pub(super) fn scenario(path: &Path, root: &mut Table<'_>) -> Option<Scenario> {
     if root.get("agents").is_some_and(|node| node.is_table()) {
         return root.missing("green_agent", EXPECTED);
@@ -84,7 +85,8 @@ fn green(listed: &[Listed], cards: &[String]) -> Option<usize> {
         .or_else(|| only(&|at| cards.get(at).is_some_and(|card| card.contains("green"))))
 }
 
-/// Roles name files and hops, in which slashes and arrows have a meaning of their own.
+/// Returns an agent that the file does not say how to start. Slashes and arrows in its role are replaced,
+/// because they have a meaning in file names and hops.
 fn absent(role: &str) -> Agent {
     Agent {
         role: role.trim().replace(['/', '\\'], "-").replace("->", "-"),

@@ -1,4 +1,4 @@
-//! `[green_agent]`: a program, a server, or the built-in evaluator.
+//! Reads `[green_agent]`: a program, a server, or the built-in evaluator.
 
 use super::{agents::agent, evaluator, first::EXPECTED, roles::DeclaredRoles, start::is_filled};
 use crate::scenario::{
@@ -16,7 +16,7 @@ pub(super) fn green(
     let names_agent = ["endpoint", "cmd", "image", "agentbeats_id"]
         .into_iter()
         .any(|name| is_filled(&mut table, name));
-    // The template of leaderboards leaves the id to be filled in.
+    // AgentBeats' leaderboard template leaves the id empty.
     let is_template = table.get("agentbeats_id").is_some() || table.get("image").is_some();
     let is_builtin = config
         .as_ref()
@@ -31,7 +31,7 @@ pub(super) fn green(
             {
                 Some(Green::Agent(green))
             }
-            // These are ways of being a participant.
+            // Only participants can be started in these ways.
             Start::Absent { .. }
             | Start::Running { .. }
             | Start::Program { .. }
@@ -54,7 +54,8 @@ pub(super) fn green(
     }
 }
 
-/// Only where there is one agent beside servers is it known who works in the environment.
+/// Checks `{environment}`: it is only clear which participant works in the environment if there is one agent
+/// beside servers.
 fn check_environment(table: &mut Table<'_>, roles: &DeclaredRoles) {
     let Some(node) = table.get("cmd") else {
         return;
@@ -68,7 +69,8 @@ fn check_environment(table: &mut Table<'_>, roles: &DeclaredRoles) {
     }
 }
 
-/// The built-in evaluator runs in our own process: what is said about another one must not be lost.
+/// Reports keys about a process: a built-in evaluator runs in this process, and these keys would have no
+/// effect.
 fn reject_process_keys(table: &mut Table<'_>) {
     for (name, expected) in [
         ("env", "it only where cmd starts the evaluator"),

@@ -1,4 +1,4 @@
-//! `[harness]`: how the scenario is run and judged. Every key in it is ours, so an unknown one is a mistake.
+//! Reads `[harness]`: how the scenario is run and judged. An unknown key in it is a mistake.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::scenario::{
     reader::{FlagOrTable, Node, Table},
 };
 
-/// The one version of the table so far.
+/// The only version of the table.
 pub(in crate::scenario) const VERSION: i64 = 1;
 
-/// The limits of a scenario that names none.
+/// The default time limits.
 const TIMEOUTS: Timeouts = Timeouts {
     ready: Duration::from_secs(30),
     idle: Duration::from_secs(5 * 60),
@@ -19,7 +19,7 @@ const TIMEOUTS: Timeouts = Timeouts {
     stop: Duration::from_secs(5),
 };
 
-/// Reads `[harness]`, or what holds without it: a plain AgentBeats file asks for no snapshot.
+/// Reads `[harness]`, or returns the defaults for a plain AgentBeats file, which has no snapshot.
 pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
     match root.table("harness") {
         Some(mut table) => declared(&mut table, roles),
@@ -27,7 +27,7 @@ pub(super) fn harness(root: &mut Table<'_>, roles: &DeclaredRoles) -> Harness {
             declared: false,
             trials: 1,
             seed: 0,
-            // As AgentBeats' own runner does.
+            // AgentBeats' own runner does the same.
             inherit: true,
             requires: Vec::new(),
             ports: Ports::Fixed,

@@ -1,8 +1,8 @@
-//! From the text of a scenario file to its model.
+//! Parses the text of a scenario file into its model.
 //!
-//! Keys that nobody knows are tolerated as AgentBeats tolerates them, except inside `[harness]`, a
-//! conversation's turns and the `[config]` of an episode or a pipeline, which are ours: there a misspelt key would be a check
-//! that never ran.
+//! Unknown keys are ignored as AgentBeats ignores them. They are errors inside `[harness]`, a conversation's
+//! turns and the `[config]` of an episode or a pipeline, which only this program reads: there a misspelled
+//! key would be a check that never runs.
 
 mod agents;
 mod amber;
@@ -43,21 +43,21 @@ use super::{
 /// Reads a scenario file.
 ///
 /// # Errors
-/// Everything that is wrong with it, an unreadable file included.
+/// All mistakes in the file, or that it cannot be read.
 pub fn read(path: &Path) -> Result<Scenario, ScenarioErrors> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     let mut scenario = parse(path, &text)?;
-    // A file is called the same from whichever folder it is run.
+    // The name must not depend on the working directory.
     if let Ok(absolute) = std::path::absolute(path) {
         scenario.name = name(&absolute);
     }
     Ok(scenario)
 }
 
-/// Parses the text of a scenario file; `path` is only what errors and the name are made from.
+/// Parses the text of a scenario file; `path` is used for errors and for the name only.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the file's order.
+/// All mistakes in the text, in the file's order.
 pub fn parse(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
     match path.extension().is_some_and(|ending| ending == "json5") {
         true => amber::scenario(path, text),
@@ -65,10 +65,10 @@ pub fn parse(path: &Path, text: &str) -> Result<Scenario, ScenarioErrors> {
     }
 }
 
-/// Reads an overlay: the agents of a file of the same form, which may leave out everything else.
+/// Reads an overlay: the agents of a file in the same form, which may leave out everything else.
 ///
 /// # Errors
-/// Everything that is wrong with it, an unreadable file included.
+/// All mistakes in the file, or that it cannot be read.
 pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     document(path, &text, |root| {
@@ -82,8 +82,8 @@ pub fn overlay(path: &Path) -> Result<Vec<Agent>, ScenarioErrors> {
     })
 }
 
-/// A scenario's name: its path below the nearest folder called `scenarios`, without `.toml`; elsewhere
-/// the file's name, or its folder's if the file is `scenario.toml`.
+/// Returns a scenario's name: its path below the nearest folder called `scenarios`, without `.toml`;
+/// elsewhere the file's name, or its folder's if the file is `scenario.toml`.
 pub fn name(path: &Path) -> String {
     let stem = path.with_extension("");
     let words: Vec<_> = stem.iter().map(|word| word.to_string_lossy()).collect();
@@ -102,7 +102,7 @@ fn folder_name(path: &Path) -> Option<String> {
     Some(folder.to_string_lossy().into_owned())
 }
 
-/// The error of a file that could not even be looked into.
+/// Returns the error of a file that cannot be read.
 pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ScenarioErrors {
     let error = error.to_string();
     ScenarioErrors(vec![ScenarioError {

@@ -1,4 +1,4 @@
-//! The parts of a turn's message, in A2A 1.0 form.
+//! Reads the parts of a turn's message, in A2A 1.0 form.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// What a part can hold; each holds one of them.
+/// The kinds of content; each part has exactly one.
 pub(in crate::scenario) const CONTENTS: [&str; 4] = ["text", "data", "url", "raw"];
 
-/// What the message shows beside the content that it found.
+/// The expected content, for messages.
 const EXPECTED: &str = "exactly one of text, data, url and raw";
 
 /// Reads a list of parts, at least one.
@@ -43,8 +43,8 @@ fn read(table: &mut Table<'_>) -> Option<Value> {
     Some(json!(table.json()))
 }
 
-/// Everything but `data` is a text; what a text of base64 or a URL really holds is the receiver's to judge,
-/// for a scenario may well send a wrong one.
+/// Checks the type of a content: all but `data` are texts. Whether a URL or base64 text is valid is for the
+/// receiver to decide, because a scenario may send an invalid one on purpose.
 fn check_content(name: &str, node: &Node<'_>) {
     if name != "data" {
         node.text();

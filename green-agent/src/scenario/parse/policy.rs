@@ -1,4 +1,4 @@
-//! A participant that is one of the purple agent's own policies: `policy`, `settings` and `allow`.
+//! Reads a participant with one of the purple agent's built-in policies: `policy`, `settings` and `allow`.
 
 use mcp_tools::allow_list::AllowList;
 use purple_agent::policy::{BUILTINS, SettingsError, builtin, builtin_name};
@@ -10,7 +10,7 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// Reads the policy that `chosen` names, with what else the participant's table says about it.
+/// Reads the policy that `chosen` names, with its settings from the participant's table.
 pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy> {
     let names = BUILTINS.map(|(name, _)| name);
     let expected = format!("a built-in policy: {}", names.join(", "));
@@ -27,7 +27,7 @@ pub(super) fn policy(table: &mut Table<'_>, chosen: &Node<'_>) -> Option<Policy>
     })
 }
 
-/// The policy reads its settings itself, so what it says of them is what the file's author is told.
+/// Reads the settings with the policy's own reader, whose error is reported to the file's author.
 fn read_settings(
     name: &str,
     chosen: &Node<'_>,
@@ -39,7 +39,7 @@ fn read_settings(
     };
     let looked_at = placeholder::with_any_address(&settings);
     match builtin(name, &Value::Object(looked_at)) {
-        // A key is missing on this machine, not in this file.
+        // A model's missing API key is a problem of this machine, not of the file.
         Ok(_) | Err(SettingsError::NoKey { .. }) => Some(settings),
         Err(error) => {
             let wrong = node.unwrap_or(chosen);

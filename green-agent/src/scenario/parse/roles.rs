@@ -1,4 +1,4 @@
-//! Who takes part, for the tables that name roles.
+//! The participants of a file, for tables that refer to roles.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,24 @@ use crate::scenario::{error::Problem, model::Agent, reader::Node};
 /// The participants and the roles that other tables may name.
 #[derive(Default)]
 pub(super) struct DeclaredRoles {
-    /// Those without mistakes.
+    /// The participants without mistakes.
     pub(super) agents: Vec<Agent>,
-    /// Every participant's role with its line, also of those whose other keys are wrong: a mistake in
-    /// one table is no reason to complain about another.
+    /// The roles of all participants with their lines. Participants with mistakes are included, so that
+    /// references to them are not reported as well.
     pub(super) roles: BTreeMap<String, usize>,
-    /// How many tables there are.
+    /// The number of participant tables.
     pub(super) declared: usize,
 }
 
 impl DeclaredRoles {
-    /// Whether some participant is known only by its role, or not even by that.
+    /// Returns whether some participants have mistakes, so that only their roles, or not even these, are
+    /// known.
     pub(super) fn has_mistakes(&self) -> bool {
         self.agents.len() < self.declared
     }
 
-    /// The role, if a participant has it or it is among the harness's own parties in `others`.
+    /// Returns the role if a participant has it or it is one of `others`, the harness's own parties;
+    /// otherwise reports an error.
     pub(super) fn check(&self, role: &str, others: &[&str], node: &Node<'_>) -> Option<String> {
         if self.roles.contains_key(role) || others.contains(&role) {
             return Some(role.to_owned());

@@ -1,4 +1,4 @@
-//! How an agent comes to be there: `builtin`, `policy`, `endpoint`, `server` or `bot`, `cmd`.
+//! Reads how an agent is started: `builtin`, `policy`, `endpoint`, `server` or `bot`, `cmd`.
 
 use bridge::bot::BUILTINS;
 use url::Url;
@@ -10,10 +10,10 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// The keys of what runs outside the harness.
+/// The keys of agents that run outside this process.
 const OUTSIDE: [&str; 4] = ["endpoint", "server", "bot", "cmd"];
 
-/// Reads what answers where the participant listens.
+/// Reads the kind of server at the participant's address.
 pub(super) fn listens(table: &mut Table<'_>) -> Listens {
     match (table.get("server"), table.get("bot")) {
         (None, None) => Listens::Agent,
@@ -21,8 +21,8 @@ pub(super) fn listens(table: &mut Table<'_>) -> Listens {
     }
 }
 
-/// Reads how the agent comes to be there: built in, a policy, a program that listens or calls, or one
-/// that runs already.
+/// Reads how the agent is started: built in, a policy, a program that listens or calls, or not at all because
+/// it runs already.
 pub(super) fn start(table: &mut Table<'_>, cmd: Option<Vec<String>>) -> Option<Start> {
     let (builtin, policy) = (table.get("builtin"), table.get("policy"));
     if let Some(node) = builtin {
@@ -78,7 +78,7 @@ fn builtin_bot(node: &Node<'_>) -> Option<Start> {
     Some(Start::Builtin { name })
 }
 
-/// Reports a key that says of what runs inside the harness how it is started elsewhere.
+/// Reports keys that say how to start a process, for an agent that runs in this process.
 fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> Option<()> {
     for other in others {
         if let Some(node) = table.get(other) {
@@ -90,13 +90,13 @@ fn alone(table: &mut Table<'_>, own: &'static str, others: &[&'static str]) -> O
     Some(())
 }
 
-/// Whether an agent is known only as an image or by its id, which the template leaves to be filled in.
+/// Returns whether an agent has only an image or an id, which the leaderboard template leaves empty.
 fn is_left_out(table: &mut Table<'_>) -> bool {
     let mut has = |names: &[&'static str]| names.iter().any(|name| table.get(name).is_some());
     !has(&["endpoint", "server", "bot"]) && has(&["image", "agentbeats_id"])
 }
 
-/// Reads `endpoint`, `server` or `bot`, or says what to do without any of them.
+/// Reads `endpoint`, `server` or `bot`; reports how to write one if all are missing.
 fn endpoint(table: &mut Table<'_>) -> Option<Url> {
     for name in ["server", "bot"] {
         if let Some(node) = table.get(name) {
@@ -115,7 +115,7 @@ fn endpoint(table: &mut Table<'_>) -> Option<Url> {
     None
 }
 
-/// Reports another address beside this one: what listens is one or the other.
+/// Reports a second address: a participant has only one of these keys.
 fn alone_of_addresses(table: &mut Table<'_>, own: &'static str) -> Option<()> {
     let others = ["endpoint", "server", "bot"].into_iter();
     let mut others = others.filter(|name| *name != own);
@@ -130,7 +130,8 @@ fn alone_of_addresses(table: &mut Table<'_>, own: &'static str) -> Option<()> {
     }
 }
 
-/// Whether the key is there; the tutorial's own files leave `cmd = ""` and `agentbeats_id = ""` to fill in.
+/// Returns whether the key has a value; the tutorial's own files leave `cmd = ""` and `agentbeats_id = ""` to
+/// fill in.
 pub(super) fn is_filled(table: &mut Table<'_>, name: &'static str) -> bool {
     table.get(name).is_some_and(|node| !node.is_blank())
 }

@@ -1,4 +1,4 @@
-//! `evaluator = "conversation"` with its `[[config.turn]]`.
+//! Reads `evaluator = "conversation"` with its `[[config.turn]]`.
 
 use serde_json::{Value, json};
 
@@ -12,10 +12,10 @@ use crate::{
     transcript::label::STATES,
 };
 
-/// An answer without a task, in the place of a state.
+/// The word for an answer without a task, used instead of a state.
 const MESSAGE: &str = "message";
 
-/// What a turn can end in: a state, or [`MESSAGE`].
+/// Returns the accepted values of `state`: the states, and [`MESSAGE`].
 pub(in crate::scenario) fn endings() -> Vec<&'static str> {
     [&STATES[..], &[MESSAGE]].concat()
 }
@@ -42,7 +42,7 @@ pub(super) fn conversation(config: &mut Table<'_>, roles: &DeclaredRoles) -> Opt
     Some(Evaluator::Conversation(turns.collect()))
 }
 
-/// Only agents are spoken to.
+/// Reads the receiver, which must be an agent and no server.
 fn spoken_to(node: &Node<'_>, roles: &DeclaredRoles) -> Option<String> {
     let role = roles.check(node.text()?, &[], node)?;
     let agent = roles.agents.iter().find(|agent| agent.role == role);
@@ -56,7 +56,7 @@ fn turn(table: &mut Table<'_>, roles: &DeclaredRoles) -> Option<Turn> {
     let to = table
         .need("to", "the role that this is said to")
         .and_then(|node| spoken_to(&node, roles));
-    // A turn without its role goes no further than its report, yet its other keys shall be looked at.
+    // A turn without a role is dropped, but its other keys are still checked.
     let turn = Turn {
         line: table.line(),
         to: to.unwrap_or_default(),
@@ -105,7 +105,7 @@ fn version(node: &Node<'_>) -> Option<ProtocolVersion> {
     })
 }
 
-/// URIs stand in one header, with commas between them.
+/// Reads an extension's URI, which must not contain a comma because all are sent in one header.
 fn extension(node: &Node<'_>) -> Option<String> {
     node.read("the URI of an extension", |text| {
         let is_uri = text.contains(':') && !text.contains([',', ' ']);

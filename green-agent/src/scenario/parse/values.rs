@@ -1,4 +1,5 @@
-//! Texts with a grammar of their own that several tables share: URLs, commands, durations, requirements.
+//! Reads texts with a grammar of their own that several tables share: URLs, commands, durations,
+//! requirements.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// Where an agent listens.
+/// Reads the address of an agent.
 pub(super) fn endpoint(node: &Node<'_>) -> Option<Url> {
     let url = node.read("an http or https URL with a host", |text| {
         Url::parse(text).ok().filter(is_http)
@@ -27,18 +28,18 @@ fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
-/// The words of a command; a blank one is none, as for AgentBeats' own runner.
+/// Reads the words of a command; a blank one counts as absent, as in AgentBeats' own runner.
 pub(super) fn words(node: &Node<'_>) -> Option<Vec<String>> {
     node.read("a command whose quotes are balanced", shlex::split)
         .filter(|words| !words.is_empty())
 }
 
-/// A span of time, perhaps none.
+/// Reads a duration, which may be zero.
 pub(super) fn duration(node: &Node<'_>) -> Option<Duration> {
     node.read(duration::EXPECTED, duration::parse)
 }
 
-/// A limit; zero would be none.
+/// Reads a time limit, which must not be zero.
 pub(super) fn limit(node: &Node<'_>) -> Option<Duration> {
     let expected = format!("{}, longer than zero", duration::EXPECTED);
     node.read(&expected, |text| {
@@ -46,7 +47,7 @@ pub(super) fn limit(node: &Node<'_>) -> Option<Duration> {
     })
 }
 
-/// The table's `requires`, and `python`, the version of the interpreter.
+/// Reads the table's `requires`, and `python`, the version of the interpreter.
 pub(super) fn requires(table: &mut Table<'_>) -> Vec<Requirement> {
     let python = table.get("python").and_then(|node| {
         let expected = "a version of Python such as \"3.12\"";
@@ -61,7 +62,7 @@ pub(super) fn requires(table: &mut Table<'_>) -> Vec<Requirement> {
     listed.into_iter().chain(python).collect()
 }
 
-/// Whether a text is `3.MINOR`.
+/// Returns whether a text is `3.MINOR`.
 fn is_python(text: &str) -> bool {
     let minor = text.strip_prefix("3.");
     minor.is_some_and(|minor| minor.parse::<u8>().is_ok())
@@ -87,7 +88,7 @@ fn parse_requirement(text: &str) -> Option<Requirement> {
     (!rest.is_empty()).then(|| make(rest.to_owned()))
 }
 
-/// Whether the text is a JSON pointer (RFC 6901): segments after slashes, `~` only as `~0` and `~1`.
+/// Returns whether the text is a JSON pointer (RFC 6901): segments after slashes, `~` only as `~0` and `~1`.
 pub(super) fn is_pointer(text: &str) -> bool {
     let escapes_end_well = text
         .split('~')

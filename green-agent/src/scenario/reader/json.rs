@@ -1,4 +1,4 @@
-//! From TOML to JSON: what the one can say and the other cannot is a mistake of the file.
+//! Converts TOML values to JSON. A value that JSON cannot represent is a mistake in the file.
 
 use serde_json::{Number, Value};
 use toml::de::{DeFloat, DeInteger, DeValue};
@@ -6,7 +6,7 @@ use toml::de::{DeFloat, DeInteger, DeValue};
 use super::{Node, node::to_i64};
 
 impl Node<'_> {
-    /// The value as JSON, dates and times as texts; `None` if something in it was reported.
+    /// Returns the value as JSON, dates and times as texts; `None` if something in it was reported.
     pub(in crate::scenario) fn json(&self) -> Option<Value> {
         match self.value.get_ref() {
             DeValue::String(text) => Some(Value::String(text.to_string())),

@@ -1,7 +1,7 @@
-//! Reading TOML with positions. A value that is not what it should be is reported and reading goes on,
-//! so that a file's author sees every mistake at once.
+//! Reads TOML with positions. A wrong value is reported and reading goes on, so that a file's author sees all
+//! mistakes at once.
 //!
-//! Everywhere here `None` means: absent, or wrong and reported.
+//! In all of these functions, `None` means absent, or wrong and reported.
 
 mod json;
 mod node;
@@ -17,10 +17,10 @@ pub(super) use self::{
 };
 use super::error::{Problem, ScenarioError, ScenarioErrors};
 
-/// One missing bracket can make a parser stumble over every line that follows it.
+/// The most syntax errors that are reported: one missing bracket can cause an error on every following line.
 const MAX_SYNTAX_ERRORS: usize = 10;
 
-/// Reads a document with `read`, whose `None` must come with a report.
+/// Reads a document with `read`, which must report an error if it returns `None`.
 pub(super) fn document<T>(
     path: &Path,
     text: &str,
@@ -37,13 +37,13 @@ pub(super) fn document<T>(
     source.finish(value)
 }
 
-/// Makes one line of a message that has several.
+/// Joins the lines of a message.
 pub(super) fn one_line(message: &str) -> String {
     let lines: Vec<&str> = message.lines().map(str::trim).collect();
     lines.join("; ")
 }
 
-/// The text that is read, and what was found wrong with it.
+/// The text of the file, and the mistakes found in it.
 struct Source<'a> {
     path: &'a Path,
     text: &'a str,
@@ -78,7 +78,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Line and column, from 1, the column in characters as editors count them.
+    /// Returns line and column of an offset, from 1; the column is counted in characters, as editors do.
     fn position(&self, offset: usize) -> (usize, usize) {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,4 +1,4 @@
-//! One value of the file.
+//! Reads one value of the file.
 
 use toml::{
     Spanned,
@@ -8,10 +8,10 @@ use toml::{
 use super::{Source, Table};
 use crate::scenario::error::Problem;
 
-/// Longer texts are cut in messages.
+/// The most characters of a text in messages.
 const MAX_SHOWN: usize = 60;
 
-/// A value, where it stands, and the key that leads to it.
+/// A value, its position, and its key.
 #[derive(Clone)]
 pub(in crate::scenario) struct Node<'a> {
     pub(super) source: &'a Source<'a>,
@@ -19,29 +19,29 @@ pub(in crate::scenario) struct Node<'a> {
     pub(super) value: &'a Spanned<DeValue<'a>>,
 }
 
-/// The two forms of a setting that can be switched or spelled out.
+/// A setting that is either a boolean or a table.
 pub(in crate::scenario) enum FlagOrTable<'a> {
     /// `true` or `false`.
     Flag(bool),
-    /// Its details.
+    /// A table with details.
     Table(Table<'a>),
 }
 
 impl<'a> Node<'a> {
-    /// Reports what is wrong with this value.
+    /// Reports a mistake in this value.
     pub(in crate::scenario) fn report(&self, problem: Problem) {
         self.source
             .report(self.value.span().start, &self.key, problem);
     }
 
-    /// Reports that something else was expected here; the answer is always `None`.
+    /// Reports that something else was expected here; always returns `None`.
     pub(in crate::scenario) fn expected<T>(&self, expected: impl Into<String>) -> Option<T> {
         let (expected, found) = (expected.into(), self.found());
         self.report(Problem::Unexpected { expected, found });
         None
     }
 
-    /// Reports that a text is not of the language it should be written in; the answer is always `None`.
+    /// Reports that a text is not valid in its language; always returns `None`.
     pub(in crate::scenario) fn malformed<T>(
         &self,
         language: &'static str,
@@ -56,7 +56,7 @@ impl<'a> Node<'a> {
         None
     }
 
-    /// A text.
+    /// Returns the value as a text.
     pub(in crate::scenario) fn text(&self) -> Option<&'a str> {
         self.value
             .get_ref()
@@ -64,7 +64,7 @@ impl<'a> Node<'a> {
             .or_else(|| self.expected("text"))
     }
 
-    /// A text of which `read` makes something; where it cannot, `expected` says what it wanted.
+    /// Returns the text converted by `read`; if that fails, reports that `expected` was expected.
     pub(in crate::scenario) fn read<T>(
         &self,
         expected: &str,
@@ -73,7 +73,7 @@ impl<'a> Node<'a> {
         read(self.text()?).or_else(|| self.expected(expected))
     }
 
-    /// `true` or `false`.
+    /// Returns the value as a boolean.
     pub(in crate::scenario) fn flag(&self) -> Option<bool> {
         self.value
             .get_ref()
@@ -81,7 +81,7 @@ impl<'a> Node<'a> {
             .or_else(|| self.expected("true or false"))
     }
 
-    /// `true`, `false` or a table; `expected` says what they mean here.
+    /// Returns the value as a boolean or a table; `expected` describes both for messages.
     pub(in crate::scenario) fn flag_or_table(&self, expected: &str) -> Option<FlagOrTable<'a>> {
         match self.value.get_ref() {
             DeValue::Boolean(flag) => Some(FlagOrTable::Flag(*flag)),
@@ -94,7 +94,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// An integer in the range of `T` of at least `least`.
+    /// Returns the value as an integer in the range of `T`, at least `least`.
     pub(in crate::scenario) fn integer<T>(&self, least: i64) -> Option<T>
     where
         T: TryFrom<i64>,
@@ -106,7 +106,7 @@ impl<'a> Node<'a> {
             .or_else(|| self.expected(format!("a whole number of at least {least}")))
     }
 
-    /// A finite number, whole or not.
+    /// Returns the value as a finite number.
     pub(in crate::scenario) fn number(&self) -> Option<f64> {
         match self.value.get_ref() {
             DeValue::Integer(_) | DeValue::Float(_) => self.json()?.as_f64(),
@@ -118,7 +118,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub(in crate::scenario) fn list(&self) -> Option<Vec<Node<'a>>> {
         let Some(list) = self.value.get_ref().as_array() else {
             return self.expected("a list");
@@ -131,7 +131,7 @@ impl<'a> Node<'a> {
         Some(nodes.collect())
     }
 
-    /// What `read` makes of each element, without those that it reported.
+    /// Returns the elements of a list, converted by `read`, without those that it reported.
     pub(in crate::scenario) fn list_of<T>(
         &self,
         read: impl FnMut(&Node<'a>) -> Option<T>,
@@ -139,7 +139,7 @@ impl<'a> Node<'a> {
         Some(self.list()?.iter().filter_map(read).collect())
     }
 
-    /// A table.
+    /// Returns the value as a table.
     pub(in crate::scenario) fn table(&self) -> Option<Table<'a>> {
         match self.value.get_ref() {
             DeValue::Table(entries) => Some(Table::new(self, entries)),
@@ -152,22 +152,22 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether it is a text with nothing in it, without a report if it is no text.
+    /// Returns whether the value is a blank text; reports nothing if it is no text.
     pub(in crate::scenario) fn is_blank(&self) -> bool {
         self.as_text().is_some_and(|text| text.trim().is_empty())
     }
 
-    /// The text that it is, without a report if it is none.
+    /// Returns the text, or `None` without a report if it is no text.
     pub(in crate::scenario) fn as_text(&self) -> Option<&'a str> {
         self.value.get_ref().as_str()
     }
 
-    /// Whether it is a table, without a report if it is none.
+    /// Returns whether the value is a table; reports nothing if it is not.
     pub(in crate::scenario) fn is_table(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::Table(_))
     }
 
-    /// The value as a message shows it.
+    /// Returns the value in the form for messages.
     fn found(&self) -> String {
         match self.value.get_ref() {
             DeValue::String(text) => quoted(text),
@@ -181,7 +181,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The number, if it fits.
+/// Returns the number, if it fits.
 pub(super) fn to_i64(number: &DeInteger<'_>) -> Option<i64> {
     i64::from_str_radix(number.as_str(), number.radix()).ok()
 }

@@ -1,4 +1,4 @@
-//! One table of the file.
+//! Reads one table of the file.
 
 use serde_json::{Map, Value};
 use toml::{Spanned, de::DeTable};
@@ -6,11 +6,11 @@ use toml::{Spanned, de::DeTable};
 use super::{Node, Source};
 use crate::scenario::error::Problem;
 
-/// How alike two keys must be, from 0 to 1, for one to be suggested in the other's place.
+/// The similarity, from 0 to 1, from which a known key is suggested in place of an unknown one.
 pub(in crate::scenario) const ALIKE: f32 = 0.6;
 
-/// A table that remembers which keys it was asked for: those, and no list kept beside the code that
-/// reads them, are the known ones.
+/// A table that records which keys were requested. These are the known keys, so that no separate list has to
+/// be kept.
 pub(in crate::scenario) struct Table<'a> {
     source: &'a Source<'a>,
     key: String,
@@ -40,17 +40,17 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The line on which the table begins, from 1.
+    /// Returns the line on which the table begins, from 1.
     pub(in crate::scenario) fn line(&self) -> usize {
         self.source.position(self.start).0
     }
 
-    /// Reports what is wrong with the table as a whole.
+    /// Reports a mistake in the table as a whole.
     pub(in crate::scenario) fn report(&self, problem: Problem) {
         self.source.report(self.start, &self.key, problem);
     }
 
-    /// Reports that a key is missing; the answer is always `None`.
+    /// Reports that a key is missing; always returns `None`.
     pub(in crate::scenario) fn missing<T>(&self, name: &str, expected: &str) -> Option<T> {
         let expected = expected.to_owned();
         let key = self.key_of(name);
@@ -59,19 +59,19 @@ impl<'a> Table<'a> {
         None
     }
 
-    /// Whether it has a key, without asking what stands there.
+    /// Returns whether the table has a key, without recording it as known.
     pub(in crate::scenario) fn has(&self, name: &str) -> bool {
         self.entries.contains_key(name)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(in crate::scenario) fn get(&mut self, name: &'static str) -> Option<Node<'a>> {
         self.asked.push(name);
         let value = self.entries.get(name)?;
         Some(self.node(name, value))
     }
 
-    /// The value of a key that must be there; `expected` says what should stand there.
+    /// Returns the value of a required key; `expected` describes it for the message.
     pub(in crate::scenario) fn need(
         &mut self,
         name: &'static str,
@@ -80,22 +80,22 @@ impl<'a> Table<'a> {
         self.get(name).or_else(|| self.missing(name, expected))
     }
 
-    /// A text.
+    /// Returns a text.
     pub(in crate::scenario) fn text(&mut self, name: &'static str) -> Option<&'a str> {
         self.get(name)?.text()
     }
 
-    /// `true` or `false`; `false` if absent.
+    /// Returns a boolean; `false` if absent.
     pub(in crate::scenario) fn flag(&mut self, name: &'static str) -> bool {
         self.get(name).and_then(|node| node.flag()).unwrap_or(false)
     }
 
-    /// A table inside this one.
+    /// Returns a table inside this one.
     pub(in crate::scenario) fn table(&mut self, name: &'static str) -> Option<Table<'a>> {
         self.get(name)?.table()
     }
 
-    /// What `read` makes of each table of a list; nothing if the list is absent.
+    /// Returns the tables of a list, converted by `read`; empty if the list is absent.
     pub(in crate::scenario) fn tables<T>(
         &mut self,
         name: &'static str,
@@ -106,7 +106,7 @@ impl<'a> Table<'a> {
             .unwrap_or_default()
     }
 
-    /// The keys and their values, in alphabetical order.
+    /// Returns the keys and their values, in alphabetical order.
     pub(in crate::scenario) fn entries(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
         self.entries.iter().map(|(name, value)| {
             let name: &'a str = name.get_ref();
@@ -114,14 +114,14 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The table as JSON, without the values that were reported.
+    /// Returns the table as JSON, without the values that were reported.
     pub(in crate::scenario) fn json(&self) -> Map<String, Value> {
         self.entries()
             .filter_map(|(name, node)| Some((name.to_owned(), node.json()?)))
             .collect()
     }
 
-    /// Reports every key that was not asked for until now.
+    /// Reports every key that was not requested before.
     pub(in crate::scenario) fn reject_unknown(&self) {
         for name in self.entries.keys() {
             if !self.asked.contains(&&**name.get_ref()) {

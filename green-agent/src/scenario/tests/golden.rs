@@ -1,13 +1,13 @@
-//! The messages for the files in `scenarios/invalid`, which are what their authors would see.
+//! Tests the messages for the files in `scenarios/invalid`, as their authors would see them.
 
 use std::{fs, path::Path};
 
-use crate::scenario::{Found, collect, parse};
+use crate::scenario::{ScenarioFile, collect, parse};
 
 const INVALID: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/invalid");
 
-/// What is wrong with a file, told as if the command ran at the workspace's root.
-fn message(file: &Found) -> String {
+/// Returns the messages for a file, with its path relative to the workspace's root.
+fn message(file: &ScenarioFile) -> String {
     let text = fs::read_to_string(&file.path).unwrap();
     let path = Path::new("scenarios").join(format!("{}.toml", file.name));
     match parse(&path, &text) {
@@ -16,7 +16,7 @@ fn message(file: &Found) -> String {
     }
 }
 
-fn invalid_files() -> Vec<Found> {
+fn invalid_files() -> Vec<ScenarioFile> {
     collect(&[INVALID.into()], None).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the whole way from text to model, and what the tests beside the code share.
+//! Tests of the parser from text to model, and fixtures for the tests beside the code.
 
 mod golden;
 mod properties;
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use super::{model::Scenario, parse};
 
-/// The scenario that `a.toml` with this text holds.
+/// Returns the scenario of an `a.toml` with this text.
 pub(crate) fn scenario_of(text: &str) -> Scenario {
     parse(Path::new("a.toml"), text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-/// What is wrong with an `a.toml` of this text.
+/// Returns the errors of an `a.toml` with this text.
 pub(super) fn errors_of(text: &str) -> String {
     match parse(Path::new("a.toml"), text) {
         Ok(scenario) => panic!("there is nothing wrong with {scenario:?}"),

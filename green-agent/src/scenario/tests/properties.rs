@@ -1,4 +1,4 @@
-//! What holds for any file: reading it ends with a scenario or with messages, and the schema agrees.
+//! Property tests: reading any file ends with a scenario or with messages, and the schema agrees.
 
 use std::{cell::Cell, path::Path};
 
@@ -11,7 +11,7 @@ use proptest::{
 
 use crate::scenario::{parse, schema};
 
-/// The keys of a table, each with values that make sense there.
+/// The keys of a table, each with meaningful values.
 type Keys = [(&'static str, &'static [&'static str])];
 
 const GREEN: &Keys = &[
@@ -73,7 +73,7 @@ const EXPECT: &Keys = &[
     ("hop", &["'runner -> green'", "'green'"]),
 ];
 
-/// Values that hardly make sense anywhere.
+/// Values that are wrong for almost every key.
 const ODD: [&str; 9] = [
     "nan",
     "-1",
@@ -86,7 +86,7 @@ const ODD: [&str; 9] = [
     "'é -> ñ'",
 ];
 
-/// Lines for some of the keys.
+/// Returns lines for some of the keys.
 fn lines(keys: &'static Keys) -> impl Strategy<Value = String> {
     let line = |(key, values): &(&str, &'static [&str])| {
         let key = key.to_string();
@@ -107,7 +107,7 @@ fn tables(header: &'static str, keys: &'static Keys) -> impl Strategy<Value = St
     })
 }
 
-/// A file shaped like a scenario.
+/// Returns a file that resembles a scenario.
 fn file() -> impl Strategy<Value = String> {
     let config = select(&["", "[config]\n", "[config]\nevaluator = 'conversation'\n"][..]);
     let harness = (lines(HARNESS), tables("harness.expect", EXPECT))
@@ -126,7 +126,7 @@ fn file() -> impl Strategy<Value = String> {
     )
 }
 
-/// The file with another value in one of its lines.
+/// Returns the file with another value in one of its lines.
 fn with_odd_value(file: &str, line: &Index, value: &str) -> String {
     let mut lines: Vec<String> = file.lines().map(str::to_owned).collect();
     let line = line.get_mut(&mut lines);
@@ -183,7 +183,7 @@ proptest! {
     }
 }
 
-/// The same cases on every run.
+/// Returns a configuration with the same cases on every run.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,

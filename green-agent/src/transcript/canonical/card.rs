@@ -1,4 +1,4 @@
-//! Agent cards as a snapshot shows them: each once, and after that what is different when it is fetched again.
+//! Agent cards in a snapshot: each is shown once, and later fetches show only what changed.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,22 @@ use serde_json::{Map, Value};
 
 use super::{
     exchange::Exchange,
-    line::{self, Shown},
+    line::{self, ShownBody},
 };
 use crate::transcript::{Body, Content, label::labels};
 
-/// A card that was fetched, what changed in it, or what went wrong if none could be fetched.
-pub(super) struct Block {
-    /// `card PATH`, `card PATH changed`, or `card` and the trouble.
+/// The text for a fetched card, for the changes in it, or for a failure to fetch one.
+pub(super) struct CardSection {
+    /// `card PATH`, `card PATH changed`, or `card` and the error.
     pub(super) title: String,
     /// The card, or the members that changed.
-    pub(super) shown: Option<Shown>,
+    pub(super) shown: Option<ShownBody>,
 }
 
-/// What is shown of a hop's card fetches, by path: how often they are repeated is chance, and so is the
-/// order in which a caller tries several places. Trouble that another place made good does not show.
-pub(super) fn blocks(fetches: &[Exchange<'_>], redact: &[String]) -> Vec<Block> {
+/// Returns what is shown of a hop's card fetches, by path. Neither how often a card is fetched nor the order
+/// in which a caller tries several paths is shown, because both depend on timing. Errors that another path
+/// made up for are not shown either.
+pub(super) fn blocks(fetches: &[Exchange<'_>], redact: &[String]) -> Vec<CardSection> {
     let mut places: BTreeMap<&str, Vec<&Body>> = BTreeMap::new();
     for (path, card) in fetches.iter().filter_map(fetched) {
         let cards = places.entry(path).or_default();
@@ -37,7 +38,7 @@ pub(super) fn blocks(fetches: &[Exchange<'_>], redact: &[String]) -> Vec<Block> 
     blocks.collect()
 }
 
-/// Where a card was fetched, and what it was.
+/// Returns the path and the body of a successful fetch.
 fn fetched<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a Body)> {
     let Content::Request { path, .. } = &exchange.request?.content else {
         return None;
@@ -60,18 +61,22 @@ fn fetched<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a Body)> {
     Some((path, card?))
 }
 
-fn of_place(path: &str, cards: &[&Body], redact: &[String]) -> Vec<Block> {
-    let first = cards.first().map(|card| Block {
+fn of_place(path: &str, cards: &[&Body], redact: &[String]) -> Vec<CardSection> {
+    let first = cards.first().map(|card| CardSection {
         title: format!("card {path}"),
         shown: line::shown(card, redact),
     });
     let changes = cards.windows(2).filter_map(|pair| {
         let shown = match [pair[0], pair[1]].map(|card| line::shown(card, redact)) {
-            [Some(Shown::Json(before)), Some(Shown::Json(after))] if before == after => None?,
-            [Some(Shown::Json(before)), Some(Shown::Json(after))] => changed(&before, after),
+            [Some(ShownBody::Json(before)), Some(ShownBody::Json(after))] if before == after => {
+                None?
+            }
+            [Some(ShownBody::Json(before)), Some(ShownBody::Json(after))] => {
+                changed(&before, after)
+            }
             [_, after] => after?,
         };
-        Some(Block {
+        Some(CardSection {
             title: format!("card {path} changed"),
             shown: Some(shown),
         })
@@ -79,10 +84,10 @@ fn of_place(path: &str, cards: &[&Body], redact: &[String]) -> Vec<Block> {
     first.into_iter().chain(changes).collect()
 }
 
-/// The members of a card that are not as before; `null` for those that are gone.
-fn changed(before: &Value, after: Value) -> Shown {
+/// Returns the members of a card that changed; removed ones are `null`.
+fn changed(before: &Value, after: Value) -> ShownBody {
     let (Value::Object(before), Value::Object(after)) = (before, &after) else {
-        return Shown::Json(after);
+        return ShownBody::Json(after);
     };
     let gone = before.keys().filter(|key| !after.contains_key(*key));
     let gone = gone.map(|key| (key.clone(), Value::Null));
@@ -90,14 +95,14 @@ fn changed(before: &Value, after: Value) -> Shown {
         .iter()
         .filter(|(key, value)| before.get(*key) != Some(*value))
         .map(|(key, value)| (key.clone(), value.clone()));
-    Shown::Json(Value::Object(gone.chain(new).collect::<Map<_, _>>()))
+    ShownBody::Json(Value::Object(gone.chain(new).collect::<Map<_, _>>()))
 }
 
-/// What went wrong the last time.
-fn trouble(fetches: &[Exchange<'_>]) -> Option<Block> {
+/// Returns the last error.
+fn trouble(fetches: &[Exchange<'_>]) -> Option<CardSection> {
     let last = fetches.last()?;
     let troubles: Vec<String> = last.answers.iter().copied().flat_map(labels).collect();
-    Some(Block {
+    Some(CardSection {
         title: format!("card {}", troubles.join(" ")).trim_end().to_owned(),
         shown: None,
     })

@@ -1,4 +1,4 @@
-//! Exchanges, and which of them a snapshot shows: what depends on timing alone collapses.
+//! Groups entries into exchanges, and drops those that depend on timing alone.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::transcript::{
     Body, Content, Entry,
     label::labels,
-    wire::{self, Ask, Said},
+    wire::{self, Answer, RequestKind},
 };
 
-/// A request and all that came back, in order.
+/// A request with all answers to it, in order.
 pub(super) struct Exchange<'a> {
     /// The request; `None` if the recorder saw only answers.
     pub(super) request: Option<&'a Entry>,
@@ -26,7 +26,7 @@ pub(super) struct Collapsed<'a> {
     pub(super) exchanges: Vec<Exchange<'a>>,
 }
 
-/// The exchanges of one hop, in order of their first entries.
+/// Groups the entries of one hop into exchanges, in order of their first entries.
 pub(super) fn group<'a>(entries: &[&'a Entry]) -> Vec<Exchange<'a>> {
     let mut exchanges: Vec<Exchange<'a>> = Vec::new();
     let mut places: BTreeMap<u64, usize> = BTreeMap::new();
@@ -51,7 +51,7 @@ pub(super) fn group<'a>(entries: &[&'a Entry]) -> Vec<Exchange<'a>> {
     exchanges
 }
 
-/// Puts card fetches aside, and takes out repeated polls, keep-alives and MCP's transport.
+/// Separates card fetches, and removes repeated polls, keep-alives and MCP transport requests.
 pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
     let endpoints = mcp_paths(&exchanges);
     let (cards, others): (Vec<_>, Vec<_>) = exchanges.into_iter().partition(Exchange::is_card);
@@ -67,13 +67,13 @@ pub(super) fn collapse(exchanges: Vec<Exchange<'_>>) -> Collapsed<'_> {
 }
 
 impl<'a> Exchange<'a> {
-    /// What the request asks, if there is a request.
-    pub(super) fn ask(&self) -> Option<Ask<'a>> {
+    /// Returns what the request asks for, if there is a request.
+    pub(super) fn ask(&self) -> Option<RequestKind<'a>> {
         wire::ask(&self.request?.content)
     }
 
     fn is_card(&self) -> bool {
-        self.ask() == Some(Ask::Card)
+        self.ask() == Some(RequestKind::Card)
     }
 
     fn without_keep_alives(mut self) -> Self {
@@ -81,7 +81,8 @@ impl<'a> Exchange<'a> {
         self
     }
 
-    /// After an error nothing follows on a stream, and who reads it may close it before its end is seen.
+    /// Removes the end after an error: nothing follows an error on a stream, and the client may close it
+    /// before its end is recorded.
     fn without_end_of_refusal(mut self) -> Self {
         if self
             .answers
@@ -94,13 +95,13 @@ impl<'a> Exchange<'a> {
         self
     }
 
-    /// A ping, and the GET and DELETE by which MCP's clients open and close streams: when they come
-    /// is chance, only what a stream carries is behaviour.
+    /// Returns whether this is a ping, or a GET or DELETE by which MCP clients open and close streams. Their
+    /// timing is not behaviour; only what a stream carries is.
     fn is_mcp_transport(&self, endpoints: &[&str]) -> bool {
         let carries = |entry: &&Entry| matches!(entry.content, Content::Event { .. });
         match (self.ask(), self.request.map(|entry| &entry.content)) {
-            (Some(Ask::Mcp { method, .. }), _) => method == "ping",
-            (Some(Ask::Other), Some(Content::Request { method, path, .. })) => {
+            (Some(RequestKind::Mcp { method, .. }), _) => method == "ping",
+            (Some(RequestKind::Other), Some(Content::Request { method, path, .. })) => {
                 method != "POST"
                     && endpoints.contains(&path.as_str())
                     && !self.answers.iter().any(carries)
@@ -110,7 +111,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// An event that refuses the call, as JSON-RPC has it.
+/// Returns whether an event is a JSON-RPC error.
 fn is_error_event(content: &Content) -> bool {
     let Content::Event {
         body: Some(body), ..
@@ -122,10 +123,10 @@ fn is_error_event(content: &Content) -> bool {
     body.json().is_some_and(says)
 }
 
-/// The paths to which MCP requests were posted.
+/// Returns the paths to which MCP requests were posted.
 fn mcp_paths<'a>(exchanges: &[Exchange<'a>]) -> Vec<&'a str> {
     let path = |exchange: &Exchange<'a>| match (exchange.ask()?, &exchange.request?.content) {
-        (Ask::Mcp { .. }, Content::Request { path, .. }) => Some(path.as_str()),
+        (RequestKind::Mcp { .. }, Content::Request { path, .. }) => Some(path.as_str()),
         _ => None,
     };
     exchanges.iter().filter_map(path).collect()
@@ -150,14 +151,14 @@ fn is_keep_alive(content: &Content) -> bool {
     }
 }
 
-/// What is known of the tasks of a hop so far: the last answer by task.
+/// The last known answer about each task of a hop.
 #[derive(Default)]
 struct Polls {
     answers: BTreeMap<String, String>,
 }
 
 impl Polls {
-    /// Whether an exchange is no poll, or a poll that answers something else than was known.
+    /// Returns whether an exchange is not a poll, or a poll with a new answer.
     fn is_news(&mut self, exchange: &Exchange<'_>) -> bool {
         let Some(task) = polled_task(exchange) else {
             self.hear(exchange);
@@ -169,13 +170,13 @@ impl Polls {
 }
 
 impl Polls {
-    /// Takes in what is said of tasks without being asked for it.
+    /// Records what answers other than polls say about tasks.
     fn hear(&mut self, exchange: &Exchange<'_>) {
         for said in said_in(exchange) {
             let (object, id) = match said {
-                Said::Task(task) => (task, task.get("id")),
-                Said::Status(update) => (update, update.get("taskId").or(update.get("id"))),
-                Said::Artifact(_) | Said::Message(_) => continue,
+                Answer::Task(task) => (task, task.get("id")),
+                Answer::Status(update) => (update, update.get("taskId").or(update.get("id"))),
+                Answer::Artifact(_) | Answer::Message(_) => continue,
             };
             if let (Some(id), Some(known)) = (id.and_then(Value::as_str), known(object)) {
                 self.answers.insert(id.to_owned(), known);
@@ -184,27 +185,27 @@ impl Polls {
     }
 }
 
-/// The task that an exchange polls, if it is a poll.
+/// Returns the task that an exchange polls, if it is a poll.
 fn polled_task(exchange: &Exchange<'_>) -> Option<String> {
-    exchange.ask().filter(Ask::is_poll)?;
+    exchange.ask().filter(RequestKind::is_poll)?;
     task_in_request(exchange)
 }
 
-/// The task that a request names as its own, in its path or parameters.
+/// Returns the id of the task that a request names in its path or parameters.
 pub(super) fn task_in_request(exchange: &Exchange<'_>) -> Option<String> {
     wire::task_in_request(&exchange.request?.content).map(str::to_owned)
 }
 
-fn said_in<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = Said<'a>> {
+fn said_in<'a>(exchange: &Exchange<'a>) -> impl Iterator<Item = Answer<'a>> {
     let bodies = exchange.answers.iter();
     bodies.filter_map(|entry| wire::said(entry.content.body()?.json()?))
 }
 
-/// What a poll answered: what is known of the task then, or whatever else came back.
+/// Returns a poll's answer in a form for comparison: the known state of the task, or any other answer.
 fn answer(exchange: &Exchange<'_>) -> String {
     let task = said_in(exchange).find_map(|said| match said {
-        Said::Task(task) => known(task),
-        Said::Status(_) | Said::Artifact(_) | Said::Message(_) => None,
+        Answer::Task(task) => known(task),
+        Answer::Status(_) | Answer::Artifact(_) | Answer::Message(_) => None,
     });
     task.unwrap_or_else(|| {
         let all: Vec<String> = exchange.answers.iter().copied().flat_map(labels).collect();
@@ -212,8 +213,8 @@ fn answer(exchange: &Exchange<'_>) -> String {
     })
 }
 
-/// What a task or an update tells of a task: its state and, once nothing happens to it by itself, all of it.
-/// How much there is of a task that is worked on depends on when somebody asks.
+/// Returns what a task or an update says about a task: its state and, once that no longer changes by itself,
+/// all of it. How much a working task contains depends on when it is polled.
 fn known(object: &Value) -> Option<String> {
     let state = wire::state(object)?;
     let moves = matches!(state.as_str(), "submitted" | "working" | "unknown");

@@ -1,4 +1,4 @@
-//! The lines of an exchange: what is shown of each entry, before anything is renamed.
+//! The lines of an exchange in a snapshot, before ids are renamed.
 
 use serde_json::{Value, json};
 
@@ -11,30 +11,31 @@ use super::{
 use crate::transcript::{
     Body, Content, Entry,
     label::labels,
-    wire::{self, Ask, Fault},
+    wire::{self, JsonRpcError, RequestKind},
 };
 
-/// One `>` or `<` line and what stands below it.
+/// A line with `>` or `<`, and the body below it.
 pub(super) struct Line {
-    /// `>` for requests, `<` for what came back.
+    /// `>` for requests, `<` for answers.
     pub(super) arrow: char,
-    /// What it is.
+    /// The text after the arrow.
     pub(super) title: String,
-    /// Its body, if there is something to show.
-    pub(super) shown: Option<Shown>,
-    /// Ids whose kind only this place tells.
+    /// The body, if one is shown.
+    pub(super) shown: Option<ShownBody>,
+    /// Ids whose kind is known only from where they were found.
     pub(super) ids: Vec<(Kind, String)>,
 }
 
-/// A body as it is shown.
-pub(super) enum Shown {
-    /// Printed with sorted keys.
+/// A body in the form in which it is shown.
+pub(super) enum ShownBody {
+    /// JSON, printed with sorted keys.
     Json(Value),
-    /// Printed as it is.
+    /// Text, printed unchanged.
     Text(String),
 }
 
-/// The lines of an exchange. Bodies are redacted here, so that hidden ids get no number.
+/// Returns the lines of an exchange. Bodies are redacted here, before renaming, so that redacted ids get no
+/// number.
 pub(super) fn lines(exchange: &Exchange<'_>, redact: &[String]) -> Vec<Line> {
     let request = exchange
         .request
@@ -48,7 +49,8 @@ pub(super) fn lines(exchange: &Exchange<'_>, redact: &[String]) -> Vec<Line> {
     request.into_iter().chain(answers).collect()
 }
 
-/// A 200 without body that events follow says nothing that they do not say.
+/// Returns whether this is the head of an event stream: a 200 without a body adds nothing to the events that
+/// follow.
 fn is_stream_head(content: &Content) -> bool {
     matches!(
         content,
@@ -64,7 +66,7 @@ fn request(exchange: &Exchange<'_>, entry: &Entry, redact: &[String]) -> Line {
     let body = entry.content.body();
     let id = body.and_then(|body| envelope_id(body.json()?));
     let task =
-        matches!(exchange.ask(), Some(Ask::A2a(method)) if !method.contains("PushNotification"))
+        matches!(exchange.ask(), Some(RequestKind::A2a(method)) if !method.contains("PushNotification"))
             .then(|| task_in_request(exchange))
             .flatten();
     Line {
@@ -83,7 +85,7 @@ fn envelope_id(body: &Value) -> Option<(Kind, String)> {
     text::is_uuid(id).then(|| (Kind::Request, id.to_owned()))
 }
 
-/// JSON-RPC requests by their method, others by what HTTP says.
+/// Returns a request's title: the JSON-RPC method, or the HTTP method and path.
 fn request_title(content: &Content) -> String {
     let method = |body: &Body| Some(body.json()?.get("method")?.as_str()?.to_owned());
     match content {
@@ -123,7 +125,7 @@ fn of_reply(
     status: u16,
     body: Option<&Body>,
     redact: &[String],
-) -> (String, Option<Shown>) {
+) -> (String, Option<ShownBody>) {
     let title = match (status, body) {
         (200, Some(_)) => body_title(entry),
         (_, Some(_)) => format!("http {status} {}", body_title(entry)),
@@ -132,10 +134,10 @@ fn of_reply(
     (title, body_shown(body, redact))
 }
 
-/// What a body says in one word or two: an error, a server's own request, a label, or `result`.
+/// Returns a short title for a body: an error, a request by the server, a label, or `result`.
 fn body_title(entry: &Entry) -> String {
     let body = entry.content.body().and_then(Body::json);
-    if let Some(Fault { code, message, .. }) = body.and_then(wire::fault) {
+    if let Some(JsonRpcError { code, message, .. }) = body.and_then(wire::fault) {
         return format!("error {code} {message}").trim_end().to_owned();
     }
     if let Some(method) = body.and_then(|body| body.get("method")?.as_str()) {
@@ -147,24 +149,24 @@ fn body_title(entry: &Entry) -> String {
     said.unwrap_or_else(|| "result".to_owned())
 }
 
-fn body_shown(body: Option<&Body>, redact: &[String]) -> Option<Shown> {
+fn body_shown(body: Option<&Body>, redact: &[String]) -> Option<ShownBody> {
     match body?.json().and_then(wire::fault) {
-        Some(fault) => fault.data.map(|data| Shown::Json(data.clone())),
+        Some(fault) => fault.data.map(|data| ShownBody::Json(data.clone())),
         None => shown(body?, redact),
     }
 }
 
-pub(super) fn shown(body: &Body, redact: &[String]) -> Option<Shown> {
+pub(super) fn shown(body: &Body, redact: &[String]) -> Option<ShownBody> {
     match body {
         Body::Json(body) => {
             let body = redact::redacted(body, redact);
             let payload = wire::payload(&body);
-            // A request without parameters is its method alone; an envelope is never shown.
+            // A request without parameters has only its method; a JSON-RPC envelope is never shown.
             let bare = std::ptr::eq(payload, &body) && wire::is_rpc(&body);
-            (!bare && *payload != json!({})).then(|| Shown::Json(payload.clone()))
+            (!bare && *payload != json!({})).then(|| ShownBody::Json(payload.clone()))
         }
-        Body::Text(text) => (!text.trim().is_empty()).then(|| Shown::Text(text.clone())),
-        Body::Omitted { bytes, why, sha256 } => Some(Shown::Text(match sha256 {
+        Body::Text(text) => (!text.trim().is_empty()).then(|| ShownBody::Text(text.clone())),
+        Body::Omitted { bytes, why, sha256 } => Some(ShownBody::Text(match sha256 {
             Some(sha256) => format!("<omitted: {why}, {bytes} bytes, SHA-256 {sha256}>"),
             None => format!("<omitted: {why}>"),
         })),

@@ -1,29 +1,29 @@
-//! MCP as a snapshot shows it: what was called and answered, and not by which version of the transport.
+//! MCP exchanges in a snapshot: calls and their answers, independent of the transport's version.
 //!
-//! The handshake is `initialize` in one era and `server/discover` in the other, and a client may try
-//! both; a POST is answered by a body or by a stream of one event. None of that is behaviour. That a
-//! server refused somebody is.
+//! Depending on the version, the handshake is `initialize` or `server/discover`, and a client may try both; a
+//! POST is answered by a body or by a stream of one event. These differences are not shown. That a server
+//! refused a caller is shown.
 
 use serde_json::{Map, Value};
 
 use super::{
     exchange::Exchange,
-    line::{Line, Shown},
+    line::{Line, ShownBody},
     text,
 };
-use crate::transcript::{Content, Entry, label::labels, wire::Ask};
+use crate::transcript::{Content, Entry, label::labels, wire::RequestKind};
 
-/// What the snapshot shows of a hop, piece by piece.
-pub(super) enum Block<'a> {
-    /// An exchange as it was.
+/// One item of a hop in the snapshot.
+pub(super) enum SnapshotItem<'a> {
+    /// An exchange, unchanged.
     Exchange(Exchange<'a>),
-    /// Handshakes that came one after the other, with what went wrong if nobody was let in.
+    /// Consecutive handshakes, with the error if none succeeded.
     Connect(Option<String>),
 }
 
-/// Puts handshakes together, and leaves out lists of tools that are as they were.
-pub(super) fn fold(exchanges: Vec<Exchange<'_>>) -> Vec<Block<'_>> {
-    let mut blocks: Vec<Block<'_>> = Vec::new();
+/// Merges handshakes, and removes unchanged lists of tools.
+pub(super) fn fold(exchanges: Vec<Exchange<'_>>) -> Vec<SnapshotItem<'_>> {
+    let mut blocks: Vec<SnapshotItem<'_>> = Vec::new();
     let mut tools = None;
     for exchange in exchanges.into_iter().map(without_end) {
         match (method(&exchange), trouble(&exchange.answers)) {
@@ -33,16 +33,16 @@ pub(super) fn fold(exchanges: Vec<Exchange<'_>>) -> Vec<Block<'_>> {
                 let answer = response(&exchange.answers).cloned();
                 if answer.is_none() || answer != tools {
                     tools = answer;
-                    blocks.push(Block::Exchange(exchange));
+                    blocks.push(SnapshotItem::Exchange(exchange));
                 }
             }
-            (_, _) => blocks.push(Block::Exchange(exchange)),
+            (_, _) => blocks.push(SnapshotItem::Exchange(exchange)),
         }
     }
     blocks
 }
 
-/// Once a call is answered, how its stream ends says nothing: the client may close it first.
+/// Removes the end of a stream after the call was answered: the client may close it first.
 fn without_end(mut exchange: Exchange<'_>) -> Exchange<'_> {
     if method(&exchange).is_some() && response(&exchange.answers).is_some() {
         exchange
@@ -52,7 +52,7 @@ fn without_end(mut exchange: Exchange<'_>) -> Exchange<'_> {
     exchange
 }
 
-/// What a call was answered with: a JSON-RPC result or error, wherever it came.
+/// Returns the answer to a call: a JSON-RPC result or error, in a body or in an event.
 fn response<'a>(answers: &[&'a Entry]) -> Option<&'a Value> {
     answers.iter().find_map(|entry| {
         let body = entry.content.body()?.json()?;
@@ -60,16 +60,18 @@ fn response<'a>(answers: &[&'a Entry]) -> Option<&'a Value> {
     })
 }
 
-/// Adds a handshake to the one before it. Trouble that the next one overcame was a negotiation, unless
-/// the server had refused the caller; the same twice is once.
-fn connect(blocks: &mut Vec<Block<'_>>, trouble: Option<String>) {
+/// Adds a handshake, merged with the one before it. An error is dropped if the next handshake succeeds,
+/// because that was a negotiation, unless the server refused the caller; equal errors are shown once.
+fn connect(blocks: &mut Vec<SnapshotItem<'_>>, trouble: Option<String>) {
     match blocks.last_mut() {
-        Some(Block::Connect(last)) if *last == trouble => {}
-        Some(Block::Connect(last)) if last.as_ref().is_some_and(|last| !is_refusal(last)) => {
+        Some(SnapshotItem::Connect(last)) if *last == trouble => {}
+        Some(SnapshotItem::Connect(last))
+            if last.as_ref().is_some_and(|last| !is_refusal(last)) =>
+        {
             *last = trouble;
         }
-        Some(Block::Connect(_) | Block::Exchange(_)) | None => {
-            blocks.push(Block::Connect(trouble));
+        Some(SnapshotItem::Connect(_) | SnapshotItem::Exchange(_)) | None => {
+            blocks.push(SnapshotItem::Connect(trouble));
         }
     }
 }
@@ -78,11 +80,11 @@ fn is_refusal(trouble: &str) -> bool {
     matches!(trouble, "http 401" | "http 403")
 }
 
-/// The MCP method that an exchange's request calls.
+/// Returns the MCP method of an exchange's request.
 pub(super) fn method<'a>(exchange: &Exchange<'a>) -> Option<&'a str> {
     match exchange.ask()? {
-        Ask::Mcp { method, .. } => Some(method),
-        Ask::Card | Ask::A2a(_) | Ask::Other => None,
+        RequestKind::Mcp { method, .. } => Some(method),
+        RequestKind::Card | RequestKind::A2a(_) | RequestKind::Other => None,
     }
 }
 
@@ -98,7 +100,7 @@ fn trouble(answers: &[&Entry]) -> Option<String> {
     })
 }
 
-/// The lines of handshakes.
+/// Returns the lines for handshakes.
 pub(super) fn connect_lines(trouble: Option<String>) -> Vec<Line> {
     let line = |arrow, title| Line {
         arrow,
@@ -113,14 +115,14 @@ pub(super) fn connect_lines(trouble: Option<String>) -> Vec<Line> {
         .collect()
 }
 
-/// The lines of an exchange without what only its transport put there: in `_meta` the client's
-/// introduction and a token for progress that nobody reported.
+/// Removes from an exchange's lines what belongs to the transport: in `_meta`, the client's self-description
+/// and an unused progress token.
 pub(super) fn without_transport(mut lines: Vec<Line>) -> Vec<Line> {
     let progress = lines
         .iter()
         .any(|line| line.title == "notifications/progress");
     for line in &mut lines {
-        if let Some(Shown::Json(Value::Object(members))) = &mut line.shown {
+        if let Some(ShownBody::Json(Value::Object(members))) = &mut line.shown {
             leave_meta(members, progress);
             if members.is_empty() {
                 line.shown = None;

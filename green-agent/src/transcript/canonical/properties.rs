@@ -1,4 +1,5 @@
-//! Behaviour that is the same gives the same text, whatever the ids, times, ports and the order among hops.
+//! Property tests: the same behaviour gives the same text, whatever the ids, times, ports and the
+//! interleaving of hops.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +9,7 @@ use regex::Regex;
 use super::{tests::debate_names, *};
 use crate::transcript::fixture::debate;
 
-/// Gives every UUID of a transcript another value, in the spelling that it has.
+/// Replaces every UUID of a transcript, keeping its spelling.
 fn with_ids(entries: &[Entry], seed: u128) -> Vec<Entry> {
     let mut fresh: BTreeMap<String, u128> = BTreeMap::new();
     let uuid = Regex::new(text::UUID).unwrap();
@@ -46,7 +47,7 @@ fn rewritten(entries: &[Entry], what: &Regex, mut with: impl FnMut(&str) -> Stri
     serde_json::from_str(&rewritten).unwrap()
 }
 
-/// Merges the hops in another order; `choices` says which hop goes next. Order in a hop stays.
+/// Interleaves the hops in another order; `choices` says which hop is next. The order within a hop stays.
 fn interleaved(entries: &[Entry], choices: &[usize]) -> Vec<Entry> {
     let mut hops: BTreeMap<Hop, VecDeque<Entry>> = BTreeMap::new();
     for entry in entries {

@@ -1,13 +1,13 @@
-//! Hides the values that a scenario file calls not worth comparing.
+//! Replaces values that a scenario file excludes from the comparison.
 
 use serde_json::Value;
 
 const REDACTED: &str = "<redacted>";
 
-/// A body with every value that a pointer names replaced by `<redacted>`.
+/// Returns a body with every value that a pointer names replaced by `<redacted>`.
 ///
-/// Pointers are JSON pointers in which `*` is any one segment. They start at the body's root, such as
-/// `/result/artifacts/*/parts/*/text`, or at what the snapshot shows of it, inside `result` or `params`.
+/// Pointers are JSON pointers in which `*` matches any one segment. They start at the body's root, such as
+/// `/result/artifacts/*/parts/*/text`, or at the part that the snapshot shows, inside `result` or `params`.
 pub(super) fn redacted(body: &Value, pointers: &[String]) -> Value {
     let mut body = body.clone();
     for pointer in pointers {

@@ -1,4 +1,4 @@
-//! The traffic of an OCI registry: what is read there is behaviour, when and how often it is read is not.
+//! The traffic of an OCI registry in a snapshot: what is read there is shown, but not when and how often.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::transcript::{Content, Entry};
 /// The paths of the OCI distribution specification.
 const ROOT: &str = "/v2/";
 
-/// Leaves out how bodies are uploaded, puts what is pushed in front of what is read, and of that shows each
-/// answer once, in the order of paths. Other exchanges stay where they are, in front.
+/// Removes requests that only upload bodies. Shows pushes before reads, and of reads each answer once, in
+/// order of paths. Other exchanges keep their order and come first.
 pub(super) fn tidy<'a>(
     exchanges: Vec<Exchange<'a>>,
     origins: &BTreeMap<String, String>,
@@ -18,8 +18,8 @@ pub(super) fn tidy<'a>(
         .into_iter()
         .filter(|exchange| !is_transport(exchange))
         .partition(is_read);
-    // Of equal answers those with other digests were asked for other content; which order they have
-    // must not depend on the digests.
+    // Equal answers with different digests were requests for different content. Their order must not depend
+    // on the digests.
     let order =
         |exchange: &Exchange<'_>| text::without_digests(&key(exchange, origins)).into_owned();
     reads.sort_by_cached_key(order);
@@ -28,7 +28,7 @@ pub(super) fn tidy<'a>(
     shown
 }
 
-/// Method and path of a request to a registry.
+/// Returns method and path of a request to a registry.
 fn asked<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a str)> {
     match &exchange.request?.content {
         Content::Request { method, path, .. } if path.starts_with(ROOT) => Some((method, path)),
@@ -40,7 +40,8 @@ fn asked<'a>(exchange: &Exchange<'a>) -> Option<(&'a str, &'a str)> {
     }
 }
 
-/// Whether it only carries what another request names, or asks whether anybody is there.
+/// Returns whether an exchange only carries content that another request names, or checks that the server is
+/// there.
 fn is_transport(exchange: &Exchange<'_>) -> bool {
     asked(exchange).is_some_and(|(_, path)| path == ROOT || path.contains("/blobs/uploads/"))
 }
@@ -49,7 +50,7 @@ fn is_read(exchange: &Exchange<'_>) -> bool {
     asked(exchange).is_some_and(|(method, _)| matches!(method, "GET" | "HEAD"))
 }
 
-/// What is read, as it is in every run.
+/// Returns a sort key that is the same in every run.
 fn key(exchange: &Exchange<'_>, origins: &BTreeMap<String, String>) -> String {
     let (method, path) = asked(exchange).unwrap_or_default();
     let answers: Vec<String> = exchange.answers.iter().map(|entry| answer(entry)).collect();

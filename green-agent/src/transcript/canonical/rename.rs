@@ -1,8 +1,8 @@
-//! Ids become names: `<task-1>`, `<context-1>` and so on, the same value the same name everywhere.
+//! Replaces ids with names such as `<task-1>` and `<context-1>`; the same value has the same name everywhere.
 //!
-//! It goes in two rounds. [`Renamer::learn`] finds out from keys what each id is the id of, over the
-//! whole transcript; then [`Renamer::value`] and [`Renamer::text`] replace them, numbering each kind in
-//! order of appearance. So a task's id in an early text is `<task-1>` even if its key comes later.
+//! This takes two passes. [`Renamer::learn`] determines from keys, over the whole transcript, the kind of
+//! each id; then [`Renamer::value`] and [`Renamer::text`] replace ids, numbering each kind in order of
+//! appearance. So a task's id in an early text becomes `<task-1>` even if its key comes later.
 
 use std::{collections::BTreeMap, fmt, ops::Range};
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::text::{self, DIGEST, UUID};
 use crate::transcript::Hop;
 
-/// What an id is the id of.
+/// The kind of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Task,
@@ -21,9 +21,9 @@ pub(super) enum Kind {
     Artifact,
     /// An episode of an environment.
     Episode,
-    /// A JSON-RPC request, as other messages refer to it.
+    /// A JSON-RPC request, where other messages refer to it.
     Request,
-    /// Content with a digest of its own.
+    /// Content that is identified by its digest.
     Digest,
     /// A UUID of unknown use.
     Other,
@@ -44,7 +44,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Learns the ids of a transcript, then names them.
+/// Learns the ids of a transcript, then replaces them with names.
 pub(super) struct Renamer<'a> {
     origins: &'a BTreeMap<String, String>,
     kinds: BTreeMap<String, Kind>,
@@ -55,7 +55,7 @@ pub(super) struct Renamer<'a> {
 }
 
 impl<'a> Renamer<'a> {
-    /// A renamer that knows no ids yet.
+    /// Returns a renamer that knows no ids.
     pub(super) fn new(origins: &'a BTreeMap<String, String>) -> Self {
         Self {
             origins,
@@ -67,7 +67,7 @@ impl<'a> Renamer<'a> {
         }
     }
 
-    /// Remembers what an id is the id of; what was learned first stays.
+    /// Records the kind of an id; the first one recorded stays.
     pub(super) fn learn_id(&mut self, kind: Kind, id: &str) {
         let deterministic = kind == Kind::Artifact && !text::is_uuid(id);
         if !id.is_empty() && !deterministic {
@@ -75,7 +75,7 @@ impl<'a> Renamer<'a> {
         }
     }
 
-    /// Remembers every id that stands under a key which tells its kind.
+    /// Records every id under a key that tells its kind.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::Object(members) => {
@@ -91,7 +91,7 @@ impl<'a> Renamer<'a> {
         }
     }
 
-    /// Ends the first round: from now on ids are looked for in texts too.
+    /// Ends the first pass: from now on ids are also replaced in texts.
     pub(super) fn finish_learning(&mut self) {
         let mut longest_first: Vec<&String> =
             self.kinds.keys().filter(|id| is_telling(id)).collect();
@@ -103,16 +103,16 @@ impl<'a> Renamer<'a> {
             .into_iter()
             .chain(known)
             .collect();
-        // More ids than a pattern can hold leaves those that are no UUIDs in the texts unnamed.
+        // If there are more ids than a pattern can hold, only UUIDs are replaced in texts.
         self.ids = Regex::new(&pattern).unwrap_or_else(|_| uuids());
     }
 
-    /// Says which hop is written: numbers of requests count for their hop only.
+    /// Sets the hop that is written: request ids are numbered for each hop.
     pub(super) fn enter(&mut self, hop: &Hop) {
         self.hop = hop.to_string();
     }
 
-    /// A value with names in the place of ids, and its keys in order.
+    /// Returns a value with ids replaced by names, and its keys sorted.
     pub(super) fn value(&mut self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -136,7 +136,7 @@ impl<'a> Renamer<'a> {
         Value::Object(renamed)
     }
 
-    /// A value that stands where an id of this kind stands: one id, or a list of them.
+    /// Returns the value of a key that holds ids of this kind: one id, or a list of them.
     fn id(&mut self, kind: Kind, value: &Value) -> Value {
         match value {
             Value::Number(number) if kind == Kind::Request => {
@@ -158,7 +158,7 @@ impl<'a> Renamer<'a> {
         }
     }
 
-    /// A text with names in the place of ids, times, tokens and addresses.
+    /// Returns a text with ids, times, tokens and addresses replaced by names.
     pub(super) fn text(&mut self, text: &str) -> String {
         let text = text::steady(text, self.origins);
         let whole = |range: &Range<usize>| text::stands_alone(&text, range.start, range.end);
@@ -175,7 +175,7 @@ impl<'a> Renamer<'a> {
         written
     }
 
-    /// The name of an id or a digest that was found in a text.
+    /// Returns the name of an id or digest that was found in a text.
     fn found(&mut self, found: &str) -> String {
         if let Some(digest) = found.strip_prefix("sha256:") {
             return format!("sha256:{}", self.name(Kind::Digest, digest));
@@ -198,7 +198,7 @@ fn uuids() -> Regex {
     Regex::new(&format!("{DIGEST}|{UUID}")).expect("the pattern is a constant and a test uses it")
 }
 
-/// The same id in one spelling: UUIDs in lower case and without dashes.
+/// Returns an id in one spelling: UUIDs in lower case and without dashes.
 fn folded(id: &str) -> String {
     if text::is_uuid(id) {
         id.to_lowercase().replace('-', "")
@@ -207,7 +207,8 @@ fn folded(id: &str) -> String {
     }
 }
 
-/// Whether an id that is no UUID can be looked for in texts without hitting words and numbers.
+/// Returns whether an id that is no UUID is distinctive enough to be searched for in texts, without matching
+/// words and numbers.
 fn is_telling(id: &str) -> bool {
     id.len() >= 8
         && id.contains(|c: char| c.is_ascii_digit())
@@ -216,7 +217,7 @@ fn is_telling(id: &str) -> bool {
 
 fn kind_of(key: &str, members: &Map<String, Value>) -> Option<Kind> {
     match key {
-        // The task of a benchmark has a name that says something.
+        // A benchmark's task id is a readable name.
         "task_id" | "taskId" if members.contains_key("benchmark") => None,
         "taskId" | "task_id" | "referenceTaskIds" | "reference_task_ids" => Some(Kind::Task),
         "contextId" | "context_id" | "sessionId" | "session_id" => Some(Kind::Context),
@@ -229,7 +230,8 @@ fn kind_of(key: &str, members: &Map<String, Value>) -> Option<Kind> {
     }
 }
 
-/// A Task has a status beside its id; so have the events of 0.1, whose id is the task's.
+/// Returns whether an object is a task, whose `id` is a task's id: a Task has a status beside it, and so have
+/// the events of 0.1.
 fn is_task(members: &Map<String, Value>) -> bool {
     let is_object = |key: &str| members.get(key).is_some_and(Value::is_object);
     is_object("status") || is_object("artifact")
@@ -249,7 +251,7 @@ fn is_secret(key: &str, value: &Value) -> bool {
         "nextPageToken",
         "pageToken",
         "nextCursor",
-        // Of a signed card: what is signed stands beside it, and the key may be drawn anew in each run.
+        // A signed card's signature: the card is shown beside it, and the key may be generated in each run.
         "signature",
     ];
     KEYS.contains(&key) && value.as_str().is_some_and(|text| !text.is_empty())
@@ -263,7 +265,7 @@ fn each_text(value: &Value, take: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Members by key, whatever order the map keeps.
+/// Returns the members sorted by key.
 fn sorted(members: &Map<String, Value>) -> BTreeMap<&String, &Value> {
     members.iter().collect()
 }

@@ -1,35 +1,35 @@
-//! The rules for text that need no memory: times, tokens, addresses of agents, failures.
+//! Replaces times, tokens, agents' addresses and failures in texts; rules that need no state.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
 use regex::{Captures, Regex};
 
-/// A UUID in either spelling. What stands around it is for [`stands_alone`] to judge.
+/// Matches a UUID in either spelling. [`stands_alone`] checks the characters around it.
 pub(super) const UUID: &str =
     "(?i:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})";
 
-/// A digest of content, as OCI writes it.
+/// Matches a content digest, as OCI writes it.
 pub(super) const DIGEST: &str = "sha256:[0-9a-f]{64}";
 
 fn pattern(regex: &str) -> Regex {
     Regex::new(regex).expect("the pattern is a constant and a test uses it")
 }
 
-/// Whether a text is a UUID and nothing else.
+/// Returns whether a text is a UUID and nothing else.
 pub(super) fn is_uuid(text: &str) -> bool {
     static WHOLE: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("^{UUID}$")));
     WHOLE.is_match(text)
 }
 
-/// Whether a match is not merely a piece of a longer word. An underscore may touch it, because ids are
-/// built so: `A2A_USER_` and a UUID.
+/// Returns whether a match is not part of a longer word. It may be next to an underscore, because some ids
+/// are built so: `A2A_USER_` and a UUID.
 pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].chars().next_back();
     let after = text[end..].chars().next();
     !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
 }
 
-/// A text with times, tokens and addresses replaced.
+/// Returns a text with times, tokens and addresses replaced.
 pub(super) fn steady(text: &str, origins: &BTreeMap<String, String>) -> String {
     let text = replace_times(text);
     let text = replace_tokens(&text);
@@ -37,7 +37,7 @@ pub(super) fn steady(text: &str, origins: &BTreeMap<String, String>) -> String {
     replace_loopback(&text, origins).into_owned()
 }
 
-/// RFC 3339, and what Python writes without an offset.
+/// Replaces times in RFC 3339, and in Python's form without an offset.
 fn replace_times(text: &str) -> Cow<'_, str> {
     static TIME: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}([.,]\d+)?([Zz]|[+-]\d{2}:?\d{2})?")
@@ -45,7 +45,7 @@ fn replace_times(text: &str) -> Cow<'_, str> {
     TIME.replace_all(text, "<time>")
 }
 
-/// Bearer tokens, and JSON Web Tokens wherever they stand. Short words after "bearer" are prose.
+/// Replaces bearer tokens and JSON Web Tokens. Short words after "bearer" are prose.
 fn replace_tokens(text: &str) -> String {
     static BEARER: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"(?i)\b(bearer)\s+[a-z0-9._~+/-]{12,}=*"));
@@ -55,15 +55,15 @@ fn replace_tokens(text: &str) -> String {
     JWT.replace_all(&text, "<token>").into_owned()
 }
 
-/// A text in which every digest is the same one, for what must not depend on them: they change with
-/// every address in the content.
+/// Returns a text in which every digest is the same, for comparisons that must not depend on digests: those
+/// change with every address in the content.
 pub(super) fn without_digests(text: &str) -> Cow<'_, str> {
     static WHOLE: LazyLock<Regex> = LazyLock::new(|| pattern(DIGEST));
     WHOLE.replace_all(text, "sha256:<digest>")
 }
 
-/// The agents' origins as they are written in the names; longer ones first, so that no origin is
-/// taken for the beginning of another.
+/// Replaces the agents' origins with their names, longer origins first, so that no origin is taken for the
+/// beginning of another.
 fn replace_origins(text: &str, origins: &BTreeMap<String, String>) -> String {
     let mut longest_first: Vec<(&String, &String)> = origins.iter().collect();
     longest_first.sort_by_key(|(origin, _)| std::cmp::Reverse(origin.len()));
@@ -77,7 +77,7 @@ fn replace_origins(text: &str, origins: &BTreeMap<String, String>) -> String {
     text
 }
 
-/// Replaces a host with its port where the host or the port does not go on.
+/// Replaces a host with its port, if neither is part of a longer one.
 fn replace_whole(text: &str, origin: &str, name: &str) -> String {
     let goes_on = |rest: &str| {
         let mut chars = rest.chars();
@@ -99,7 +99,8 @@ fn replace_whole(text: &str, origin: &str, name: &str) -> String {
     written + rest
 }
 
-/// What is left of loopback: other spellings of an agent's origin, and ports that belong to nobody.
+/// Replaces remaining loopback addresses: other spellings of an agent's origin, and ports that belong to no
+/// agent.
 fn replace_loopback<'a>(text: &'a str, origins: &BTreeMap<String, String>) -> Cow<'a, str> {
     static LOOPBACK: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -123,8 +124,8 @@ fn role_at<'a>(port: &str, origins: &'a BTreeMap<String, String>) -> Option<&'a 
         .map(String::as_str)
 }
 
-/// A failure's kind in words that do not depend on the operating system; other text without its
-/// error number.
+/// Returns the kind of a failure in words that do not depend on the operating system; any other text without
+/// its error number.
 pub(super) fn failure(error: &str) -> String {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s*\(os error -?\d+\)"));
     const KINDS: [(&str, &str); 8] = [

@@ -1,4 +1,4 @@
-//! What agents are told, and what is said of those who cannot be told.
+//! Tests which agents are told to stop, and how those that cannot be told are reported.
 
 use axum::{Json, Router, extract::State, http::Uri};
 use serde_json::json;
@@ -19,7 +19,7 @@ fn those_who_read_are_told_in_words() {
     }
 }
 
-/// An agent that never answers a call, and answers a cancel with this.
+/// An agent that never answers a call, and answers a cancel request with this.
 #[derive(Clone)]
 struct Hanging {
     called: Arc<Notify>,
@@ -34,7 +34,7 @@ async fn answer(State(hanging): State<Hanging>, uri: Uri) -> Json<Value> {
     std::future::pending().await
 }
 
-/// What is said of an agent with this card whose call nobody waits for any more.
+/// Returns the report on an agent with this card whose call was dropped.
 async fn left(mut card: Value, cancel: Value) -> Vec<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -57,7 +57,7 @@ async fn left(mut card: Value, cancel: Value) -> Vec<String> {
         ended = agent.work(&input) => panic!("{ended:?}"),
         () = called.notified() => {}
     }
-    call_context.cancellations.said().await
+    call_context.cancellations.finish().await
 }
 
 #[tokio::test]
@@ -82,17 +82,17 @@ async fn whoever_may_still_be_working_is_told_of() {
             Some("plan could not be told to stop, for it had not said which task it works on"),
         ),
         (v0_1(), canceled, None),
-        // It has ended meanwhile.
+        // The task has ended meanwhile.
         (v0_1(), refused(-32002), None),
         (v0_1(), refused(-32001), Some("plan was told to stop task ")),
     ] {
-        let said = left(card, cancel).await;
+        let finish = left(card, cancel).await;
         match expected {
-            None => assert_eq!(said, Vec::<String>::new()),
+            None => assert_eq!(finish, Vec::<String>::new()),
             Some(expected) => {
-                assert_eq!(said.len(), 1, "{said:?}");
-                assert!(said[0].starts_with(expected), "{said:?}");
-                assert!(said[0].contains("may still be working"), "{said:?}");
+                assert_eq!(finish.len(), 1, "{finish:?}");
+                assert!(finish[0].starts_with(expected), "{finish:?}");
+                assert!(finish[0].contains("may still be working"), "{finish:?}");
             }
         }
     }

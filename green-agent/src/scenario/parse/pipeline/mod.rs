@@ -1,7 +1,7 @@
-//! `evaluator = "pipeline"`: where agents are looked for, the steps, and what their outputs become.
+//! Reads the `[config]` of `evaluator = "pipeline"`: where agents are looked for, the steps, and the result.
 //!
-//! - [`step`]: one step, and what it waits for
-//! - [`reference`]: values that are taken from the requirements or from a step's output
+//! - [`step`]: one step and its dependencies
+//! - [`reference`]: references to the requirements or to a step's output
 
 mod order;
 mod reference;
@@ -20,10 +20,10 @@ use crate::scenario::{
 use reference::result;
 use step::{ids, step};
 
-/// How many steps run at a time where the file does not say it.
+/// The default for the number of steps that run at the same time.
 pub(in crate::scenario) const PARALLEL: usize = 4;
 
-/// How long a pipeline may take where the file does not say it.
+/// The default time limit of a pipeline.
 const TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// Reads `[config]` of `evaluator = "pipeline"`.
@@ -76,7 +76,7 @@ fn agents(config: &mut Table<'_>, roles: &DeclaredRoles) -> Agents {
     }
 }
 
-/// What looks like a URL is one, anything else a role.
+/// Reads a URL or a role: whatever looks like a URL is one.
 pub(super) fn place(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
     let text = node.text()?;
     match text.contains("://") {
@@ -85,7 +85,7 @@ pub(super) fn place(node: &Node<'_>, roles: &DeclaredRoles) -> Option<Place> {
     }
 }
 
-/// Somebody must be there who can be asked, and nobody who only calls.
+/// Checks that there is a participant to call, and none that only calls.
 fn check_participants(config: &mut Table<'_>, pipeline: &Pipeline, roles: &DeclaredRoles) {
     let Some(node) = config.get("evaluator") else {
         return;

@@ -1,4 +1,4 @@
-//! The order that the steps' needs leave.
+//! Checks the dependencies between steps.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::scenario::{
     reader::Node,
 };
 
-/// Every id once, and no step that would have to wait for itself.
+/// Checks that every id is unique, and that no step depends on itself.
 pub(super) fn check(nodes: &[Node<'_>], pipeline: &Pipeline) {
     let mut seen = BTreeSet::new();
     for (node, step) in nodes.iter().zip(&pipeline.steps) {
@@ -22,7 +22,7 @@ pub(super) fn check(nodes: &[Node<'_>], pipeline: &Pipeline) {
     }
 }
 
-/// All steps that must have ended before a step, however far away.
+/// Returns all steps on which a step depends, directly or not.
 fn waits_for<'a>(pipeline: &'a Pipeline, step: &'a Step) -> BTreeSet<&'a str> {
     let mut all = BTreeSet::new();
     let mut open: Vec<&str> = step.needs().into_iter().collect();

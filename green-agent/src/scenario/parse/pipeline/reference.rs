@@ -1,4 +1,4 @@
-//! Values that are taken from the requirements or from a step's output, and what is made of them at the end.
+//! Reads references to the requirements or to a step's output, and the result that is built from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// What a reference looks like.
+/// The description of a reference in messages.
 pub(super) const REFERENCE: &str = "a JSON pointer such as \"/plan/steps\" or a JSONPath such as \"$.plan.steps\" that begins \
                          with requirements or a step's id";
 
-/// Reads a reference to something that is there.
+/// Reads a reference, and checks that its source exists.
 pub(super) fn reference(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<Reference> {
     let path = expect::value_path(node)?;
     match first_name(&path) {

@@ -1,4 +1,4 @@
-//! `[[config.step]]`: which skill does it, with what, and after which others.
+//! Reads `[[config.step]]`: a step's skill, input and dependencies.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,10 +14,10 @@ use crate::scenario::{
     reader::{Node, Table},
 };
 
-/// How long a step that failed is left alone where the file does not say it.
+/// The default pause before the first retry.
 const BACKOFF: Duration = Duration::from_millis(500);
 
-/// The steps' ids, also of those whose other keys are wrong.
+/// Returns the ids of all steps, also of those whose other keys are wrong.
 pub(super) fn ids(steps: &[Node<'_>]) -> BTreeSet<String> {
     let tables = steps.iter().filter(|node| node.is_table());
     let id = |node: &Node<'_>| Some(node.table()?.get("id")?.as_text()?.to_owned());
@@ -61,7 +61,8 @@ fn id_expected() -> String {
     format!("letters, digits, dashes and underscores, and not {REQUIREMENTS:?}")
 }
 
-/// Ids are written in pointers and paths, so they hold nothing that would have to be escaped there.
+/// Returns whether a text can be an id. Ids are parts of pointers and paths, so they contain nothing that
+/// needs escaping there.
 fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     !text.is_empty() && text.chars().all(plain) && text != REQUIREMENTS
@@ -74,7 +75,7 @@ fn input(table: &Table<'_>, ids: &BTreeSet<String>) -> BTreeMap<String, Input> {
         .collect()
 }
 
-/// A text is a reference; what is to be taken as it is stands in a table under `value`.
+/// Reads a parameter. A text is a reference; a literal value is in a table under `value`.
 fn parameter(node: &Node<'_>, ids: &BTreeSet<String>) -> Option<Input> {
     if node.as_text().is_some() {
         return reference(node, ids).map(Input::From);

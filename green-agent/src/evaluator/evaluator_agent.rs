@@ -1,4 +1,4 @@
-//! An evaluator as an A2A agent.
+//! Serves an evaluator as an A2A agent.
 
 use std::{
     fmt,
@@ -24,19 +24,19 @@ use super::{
     request::AssessmentRequest,
 };
 
-/// The name of the artifact that holds an evaluation's result, as AgentBeats' agents call it.
+/// The name of the artifact that holds an evaluation's result, as in AgentBeats' agents.
 pub(super) const RESULT: &str = "Result";
 
-/// A green agent of this name, to be hosted with [`bridge::host::Host`]. An evaluation may take as long as
-/// `limit` says, and fails then.
+/// Returns a green agent of this name, to be hosted with [`bridge::host::Host`]. An evaluation that takes
+/// longer than `limit` fails.
 ///
-/// What names AgentBeats' `participants` is an assessment request, an acknowledgement goes to the
-/// evaluation of its context, and anything else is somebody who wants to be evaluated.
+/// A message with AgentBeats' `participants` is an assessment request, an acknowledgement belongs to the
+/// evaluation of its context, and the sender of any other message wants to be evaluated.
 pub fn agent(name: &str, evaluator: Arc<dyn Evaluator>, limit: Duration) -> Agent {
     Agent {
         name: name.to_owned(),
         card: evaluator.card(plain_card(name)),
-        executor: Arc::new(Served {
+        executor: Arc::new(EvaluatorExecutor {
             evaluator,
             running: Mutex::default(),
         }),
@@ -81,13 +81,14 @@ fn skill() -> AgentSkill {
     }
 }
 
-struct Served {
+/// Runs an evaluator as the agent's executor.
+struct EvaluatorExecutor {
     evaluator: Arc<dyn Evaluator>,
-    running: Mutex<Vec<Running>>,
+    running: Mutex<Vec<RunningEvaluation>>,
 }
 
-/// An evaluation that goes on.
-struct Running {
+/// An evaluation in progress.
+struct RunningEvaluation {
     task: String,
     context: String,
     reporter: Reporter,
@@ -95,7 +96,7 @@ struct Running {
 }
 
 #[async_trait]
-impl Executor for Served {
+impl Executor for EvaluatorExecutor {
     async fn execute(&self, turn: Turn) -> Vec<Update> {
         let acknowledged = acknowledged_in(&turn.message);
         if !acknowledged.is_empty() {
@@ -112,8 +113,8 @@ impl Executor for Served {
     }
 }
 
-impl Served {
-    /// The evaluation has a task of its own, since it may go on after its turn.
+impl EvaluatorExecutor {
+    /// Runs the evaluation in a spawned task, since it may go on after its turn.
     async fn evaluate(&self, turn: Turn) -> Vec<Update> {
         let reporter = Reporter::in_task(turn.handle.clone());
         let evaluator = Arc::clone(&self.evaluator);
@@ -121,7 +122,7 @@ impl Served {
         let mut work = tokio::spawn(async move { work(&*evaluator, &message, &speaking).await });
         self.keep(&turn.handle, &reporter, work.abort_handle());
         tokio::select! {
-            // A panic is told by the turn's own end.
+            // Pass a panic on: the turn's own end reports it.
             done = &mut work => done.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_canceled) => Vec::new(),
@@ -136,7 +137,7 @@ impl Served {
     fn keep(&self, task: &TaskHandle, reporter: &Reporter, work: AbortHandle) {
         let mut running = self.running();
         running.retain(|one| !one.work.is_finished());
-        running.push(Running {
+        running.push(RunningEvaluation {
             task: task.task_id().to_owned(),
             context: task.context_id().to_owned(),
             reporter: reporter.clone(),
@@ -150,20 +151,20 @@ impl Served {
         meant.for_each(|one| one.reporter.acknowledge(ids.to_vec()));
     }
 
-    fn running(&self) -> MutexGuard<'_, Vec<Running>> {
+    fn running(&self) -> MutexGuard<'_, Vec<RunningEvaluation>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Served {
+impl fmt::Debug for EvaluatorExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Served")
+        f.debug_struct("EvaluatorExecutor")
             .field("running", &self.running().len())
             .finish_non_exhaustive()
     }
 }
 
-/// The changes that end an evaluation's task.
+/// Runs the evaluation; returns the updates that end its task.
 async fn work(evaluator: &dyn Evaluator, message: &Message, reporter: &Reporter) -> Vec<Update> {
     let verdict = match AssessmentRequest::read(message) {
         Some(Ok(request)) => evaluator.assess(&request, reporter).await,
@@ -191,10 +192,11 @@ async fn work(evaluator: &dyn Evaluator, message: &Message, reporter: &Reporter)
             | AssessError::Environment(_)
             | AssessError::Model(_)),
         ) => ends(TaskState::Failed, error.to_string()),
-        Err(AssessError::Unheard(_)) => Vec::new(),
+        Err(AssessError::Abandoned(_)) => Vec::new(),
     }
 }
 
+/// Ends the task once an evaluation that outlived its turn has ended.
 async fn finish_later(task: TaskHandle, work: tokio::task::JoinHandle<Vec<Update>>) {
     let last = match work.await {
         Ok(last) => last,
@@ -213,7 +215,7 @@ async fn finish_later(task: TaskHandle, work: tokio::task::JoinHandle<Vec<Update
     }
 }
 
-/// The ids that a message acknowledges.
+/// Returns the ids that a message acknowledges.
 pub(super) fn acknowledged_in(message: &Message) -> Vec<String> {
     serde_json::to_value(message).map_or_else(|_| Vec::new(), |message| acknowledged(&message))
 }

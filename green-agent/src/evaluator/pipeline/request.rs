@@ -1,4 +1,4 @@
-//! What a pipeline that is served can be asked for, and what a message asks for.
+//! The skill that a served pipeline offers, and the requirements in a message to it.
 
 use bridge_protocol::a2a::{AgentCard, AgentSkill, Content, Message, Metadata};
 use serde_json::{Value, json};
@@ -8,14 +8,14 @@ use crate::{
     scenario::pipeline::{Pipeline, REQUIREMENTS, Step},
 };
 
-/// The id of the one skill of a pipeline.
+/// The id of the pipeline's only skill.
 const SKILL: &str = "run_pipeline";
 
-/// What is wanted, from a data part: the parameter of a skill call, a member of that name, or all of it; and
-/// else from the texts.
+/// Returns the requirements in a message: from a data part, the parameter of a skill call, a member named
+/// `requirements`, or the whole data; without one, the text.
 ///
 /// # Errors
-/// If the message says nothing.
+/// If the message is empty.
 pub(super) fn requirements(message: &Message) -> Result<Value, AssessError> {
     let data = message.parts.iter().find_map(|part| match &part.content {
         Content::Data(data) => Some(data),
@@ -34,7 +34,7 @@ pub(super) fn requirements(message: &Message) -> Result<Value, AssessError> {
     }
 }
 
-/// The card of a pipeline as an agent.
+/// Returns the card of a pipeline that is served as an agent.
 pub(super) fn card(pipeline: &Pipeline, card: AgentCard) -> AgentCard {
     let steps = pipeline.steps.iter().map(|step| step.skill.as_str());
     let steps = steps.collect::<Vec<_>>().join(", ");
@@ -45,7 +45,7 @@ pub(super) fn card(pipeline: &Pipeline, card: AgentCard) -> AgentCard {
     }
 }
 
-/// The skill with the schemas of what it takes and gives, under the names that agents with plain skills use.
+/// Returns the skill with its input and output schemas, in the members that agents with plain skills use.
 fn skill(pipeline: &Pipeline, steps: &str) -> AgentSkill {
     let results: Vec<&str> = match pipeline.result.is_empty() {
         true => pipeline
