@@ -37,10 +37,10 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  green-agent run scenarios/ --install       run all, installing what they require
-  green-agent run debate.toml --show-logs    run one and see what its agents print
-  green-agent new my-scenario.toml           write a scenario to begin with
-  green-agent serve --environment shop       evaluate whoever says \"ready for evaluation\"
+  green-agent run scenarios/ --install       run all scenarios and install what they require
+  green-agent run debate.toml --show-logs    run one and show its agents' output
+  green-agent new my-scenario.toml           write a new scenario file
+  green-agent serve --environment shop       evaluate agents that say \"ready for evaluation\"
 
 Exit codes:
   0  every scenario passed
@@ -48,7 +48,7 @@ Exit codes:
   2  the command line is wrong
   3  a scenario could not be read
   4  infrastructure: an agent was never ready, the evaluator, an environment or a model broke, a requirement is missing
-Of several, 4 wins over 3 over 1 over 0. The log's level is set by RUST_LOG, such as RUST_LOG=debug.";
+Of several, 4 takes precedence over 3, 3 over 1, and 1 over 0. The variable RUST_LOG sets the log level, such as RUST_LOG=debug.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

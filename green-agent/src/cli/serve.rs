@@ -28,9 +28,9 @@ Examples:
   green-agent serve --pipeline plan_build_test.toml --registry http://127.0.0.1:5000
   purple-agent run --green http://127.0.0.1:3980        ask it for an evaluation
 
-An environment's evaluator answers AgentBeats' assessment request too, whose config may name environment, seed, details, transport, \
-token, limits and acknowledge. A pipeline takes requirements, as a text or as data, and gives what \
-[config.result] says as artifacts.";
+With --environment, the agent also accepts AgentBeats' assessment requests, whose config may set environment, seed, details, transport, \
+token, limits and acknowledge. With --pipeline, it takes the requirements as text or data, and returns the values of \
+[config.result] as artifacts.";
 
 /// The most evaluations that run at the same time.
 const EPISODES: usize = 256;

@@ -97,7 +97,7 @@ pub enum AssessError {
     #[error("{0}")]
     Model(String),
     /// The task has ended or was canceled, so nothing more can be sent.
-    #[error("nobody hears it any more: {0}")]
+    #[error("the evaluation's task has ended: {0}")]
     Abandoned(#[source] Box<EmitError>),
 }
 

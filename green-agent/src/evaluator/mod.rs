@@ -78,7 +78,7 @@ pub enum EvaluationError {
         source: ClientError,
     },
     /// A participant that calls the green agent did not ask it for an evaluation.
-    #[error("{role} asked for no evaluation: {how}")]
+    #[error("{role} did not ask for an evaluation: {how}")]
     NotAsked {
         /// The participant's role.
         role: String,
@@ -95,7 +95,7 @@ pub enum EvaluationError {
     #[error("{0}")]
     Model(String),
     /// The built-in evaluator could not do its work.
-    #[error("the evaluator could not do its work: {0}")]
+    #[error("the evaluator failed: {0}")]
     Evaluator(String),
     /// A role that the scenario does not have. The scenario's parser excludes this.
     #[error("there is no participant {0:?}")]

@@ -1,19 +1,20 @@
-//! `{ROLE}`: stands in a participant's `cmd`, `env` and `settings` for the URL under which it reaches the
-//! participant in that role, without a slash at its end.
+//! Replaces the placeholder `{ROLE}` in a participant's `cmd`, `env` and `settings` with the URL at which it
+//! reaches the participant in that role, without a trailing slash.
 
 use serde_json::{Map, Value};
 
-/// Whether a text has the placeholder of this role. `${ROLE}` is a variable of the environment.
+/// Returns whether a text contains the placeholder of this role. `${ROLE}` is an environment variable and not
+/// a placeholder.
 pub fn names(text: &str, role: &str) -> bool {
     place(text, &written(role)).is_some()
 }
 
-/// Whether a text somewhere in these settings has the placeholder of this role.
+/// Returns whether a text anywhere in these settings contains the placeholder of this role.
 pub fn stands_in(settings: &Map<String, Value>, role: &str) -> bool {
     settings.values().any(|value| value_names(value, role))
 }
 
-/// The text with this address in the place of every placeholder of the role.
+/// Returns the text with every placeholder of the role replaced by this address.
 pub fn fill(text: &str, role: &str, address: &str) -> String {
     let (placeholder, address) = (written(role), address.trim_end_matches('/'));
     let (mut filled, mut rest) = (String::new(), text);
@@ -25,15 +26,15 @@ pub fn fill(text: &str, role: &str, address: &str) -> String {
     filled + rest
 }
 
-/// The same in every text of these settings.
+/// Replaces the placeholders in every text of these settings.
 pub fn fill_settings(settings: &mut Map<String, Value>, role: &str, address: &str) {
     for value in settings.values_mut() {
         fill_value(value, role, address);
     }
 }
 
-/// The same settings with some address in the place of whatever could be a placeholder, so that they can be
-/// looked at before any address is known.
+/// Returns the settings with every possible placeholder replaced by some address, so that they can be
+/// validated before addresses are known.
 pub fn with_any_address(settings: &Map<String, Value>) -> Map<String, Value> {
     let mut filled = settings.clone();
     for role in roles_in(settings) {
@@ -42,10 +43,10 @@ pub fn with_any_address(settings: &Map<String, Value>) -> Map<String, Value> {
     filled
 }
 
-/// Stands for an address that is not known yet.
+/// The address used in place of unknown ones.
 const ANY: &str = "http://127.0.0.1:9";
 
-/// What stands in braces anywhere in these settings.
+/// Returns the texts in braces anywhere in these settings.
 fn roles_in(settings: &Map<String, Value>) -> Vec<String> {
     let text = Value::Object(settings.clone()).to_string();
     let after = text.split('{').skip(1);

@@ -303,7 +303,7 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let file = FILE.replacen("env = { KEY", "pass_env = ['A']\nenv = { KEY", 1);
         let mut scenario = scenario_of(&format!("{file}[harness]\nversion = 1\n"));
-        let supplied = Supplied::new(Some(&path), &[]).unwrap();
+        let supplied = AgentOverrides::new(Some(&path), &[]).unwrap();
         supplied.apply(&mut scenario).unwrap();
         let inherits: Vec<_> = scenario.agents().map(|agent| &agent.inherits).collect();
         let named = Inherits::Named(vec!["A".to_owned(), "B".to_owned()]);

@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(found(listed.clone(), "a").await.unwrap(), "first");
         assert_eq!(found(listed[..1].to_vec(), "a").await.unwrap(), "plain");
         let nobody = found(listed[3..].to_vec(), "c").await.unwrap_err();
-        let said = "nobody has the skill; somebody has a; somebody has b";
+        let said = "no agent has the skill; somebody has a; somebody has b";
         assert_eq!(nobody.to_string(), said);
         assert!(!nobody.is_infrastructure());
     }
@@ -221,7 +221,7 @@ mod tests {
         }];
         assert_eq!(found(listed.clone(), "b").await.unwrap(), "two");
         let nobody = found(listed, "c").await.unwrap_err().to_string();
-        assert_eq!(nobody, "nobody has the skill; hosts has a, b");
+        assert_eq!(nobody, "no agent has the skill; hosts has a, b");
     }
 
     #[tokio::test]

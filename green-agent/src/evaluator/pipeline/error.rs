@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AttemptError {
     /// No agent has the skill.
-    #[error("nobody has the skill; {looked}")]
+    #[error("no agent has the skill; {looked}")]
     NoAgent {
         /// The places that were searched.
         looked: String,
@@ -28,13 +28,13 @@ pub(super) enum AttemptError {
         source_is: String,
     },
     /// The input does not match the skill's schema.
-    #[error("its input is not what the skill takes: {why}")]
+    #[error("the input does not match the skill's parameters: {why}")]
     Parameters {
         /// The parameter, and what was expected of it.
         why: String,
     },
     /// The output does not match the skill's schema.
-    #[error("its output is not what the skill promises: {why}")]
+    #[error("the output does not match the skill's schema: {why}")]
     Output {
         /// The place in the output, and what was expected there.
         why: String,
@@ -52,13 +52,13 @@ pub(super) enum AttemptError {
         why: String,
     },
     /// The agent asks for more input, which a pipeline cannot give.
-    #[error("the agent asks for more, which a pipeline cannot give: {question}")]
+    #[error("the agent asks for more input, which a pipeline cannot give: {question}")]
     InputRequired {
         /// The agent's question.
         question: String,
     },
     /// The agent refuses the caller's credentials, or needs some.
-    #[error("{why}; what it is shown stands in [[config.credential]]")]
+    #[error("{why}; its credentials are configured in [[config.credential]]")]
     Unauthorized {
         /// The agent's message.
         why: String,

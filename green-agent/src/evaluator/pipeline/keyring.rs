@@ -60,8 +60,8 @@ pub enum KeyringError {
     },
     /// A credential names a role that no participant has.
     #[error(
-        "config.credential[{index}].agent: expected a URL in place of the role {role:?}, for who has it is not \
-         said by the file here"
+        "config.credential[{index}].agent: expected a URL instead of the role {role:?}, because a served \
+         pipeline does not know which agent has it"
     )]
     NoSuchRole {
         /// The index of the credential, from 0.

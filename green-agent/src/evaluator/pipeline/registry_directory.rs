@@ -132,7 +132,7 @@ mod tests {
         };
         assert_eq!(
             here.and(nobody).to_string(),
-            "nobody has the skill; plan has nothing; the registry h:1 has agents/plan:v1 (create_plan)"
+            "no agent has the skill; plan has nothing; the registry h:1 has agents/plan:v1 (create_plan)"
         );
     }
 }

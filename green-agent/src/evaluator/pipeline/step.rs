@@ -203,7 +203,7 @@ mod tests {
             (
                 "retries = 5\n",
                 Answer::Refuses("/plan: expected a text"),
-                "step plan, p at p-agent: its input is not what the skill takes: /plan: expected a text",
+                "step plan, p at p-agent: the input does not match the skill's parameters: /plan: expected a text",
             ),
             (
                 "timeout = '2s'\n",
@@ -220,7 +220,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             error,
-            "step plan, p: nobody has the skill; nobody was there"
+            "step plan, p: no agent has the skill; nobody was there"
         );
     }
 }

@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 use super::harness::Duration;
 use crate::scenario::parse::{CONTENTS, CONVERSATION, endings};
 
-/// What the built-in evaluator is told: it says these turns, one after the other.
+/// The settings of the built-in evaluator that sends these turns, one after the other.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Conversation {
-    /// The built-in evaluator.
+    /// The name of the built-in evaluator.
     #[schemars(extend("const" = CONVERSATION))]
     evaluator: String,
-    /// What is said, in this order.
+    /// The turns, in this order.
     #[schemars(length(min = 1))]
     turn: Vec<Turn>,
 }
 
-/// One scripted turn: what is said, and what must follow.
+/// One scripted turn: a message, and what the answer must be.
 #[derive(JsonSchema)]
 #[schemars(
     deny_unknown_fields,
@@ -26,38 +26,40 @@ pub(super) struct Conversation {
 )]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Turn {
-    /// The role that this is said to.
+    /// The role of the receiver.
     to: String,
     /// The message, if it is one text.
     text: Option<String>,
     /// The message's parts, in A2A 1.0 form.
     #[schemars(length(min = 1))]
     parts: Option<Vec<Part>>,
-    /// The A2A version to speak; what the agent's card offers if absent.
+    /// The A2A version to use; chosen from the agent's card if absent.
     version: Option<Version>,
-    /// How calls are carried: JSON-RPC, HTTP+JSON (rest) or gRPC; what the agent's card offers if absent.
+    /// The protocol binding to use: JSON-RPC, HTTP+JSON (rest) or gRPC; chosen from the agent's card if
+    /// absent.
     binding: Option<Binding>,
-    /// The extensions of A2A to speak in, by their URIs; an agent that requires another one is not spoken to.
+    /// The URIs of the A2A extensions to activate; the turn fails if the agent requires another one.
     extensions: Option<Vec<String>>,
-    /// Use the streaming operation.
+    /// Whether to use the streaming operation.
     #[schemars(extend("default" = false))]
     stream: Option<bool>,
-    /// Cancel the task; without text and parts this is the whole turn, with them it comes while the turn runs.
+    /// Whether to cancel the task. Without text and parts this is the whole turn; with them, the task is
+    /// canceled while the turn runs.
     #[schemars(extend("default" = false))]
     cancel: Option<bool>,
-    /// Wait so long before the turn; with a message and cancel, between the two.
+    /// The pause before the turn; with a message and cancel, the pause between the two.
     after: Option<Duration>,
-    /// Begin a new task and context although the role's last task is still open.
+    /// Whether to begin a new task and context although the role's last task is still open.
     #[schemars(extend("default" = false))]
     fresh: Option<bool>,
-    /// The state that the task must be in after the turn; message where the answer must be a bare Message.
+    /// The state that the task must have after the turn; message if the answer must be a bare Message.
     #[schemars(extend("enum" = endings()))]
     state: Option<String>,
     /// A text that the answer must contain.
     contains: Option<String>,
 }
 
-/// A part of a message: exactly one of text, data, url and raw, and what is known about it.
+/// A part of a message: exactly one of text, data, url and raw, and optional details.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, extend("oneOf" = one_content()))]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -66,7 +68,7 @@ struct Part {
     text: Option<String>,
     /// JSON of any kind.
     data: Option<Value>,
-    /// Where the content can be fetched.
+    /// The URL of the content.
     url: Option<String>,
     /// The content itself, in base64.
     raw: Option<String>,
@@ -75,7 +77,7 @@ struct Part {
     media_type: Option<String>,
     /// The content's file name.
     filename: Option<String>,
-    /// Whatever else is to be said about the part.
+    /// Further data about the part.
     metadata: Option<Map<String, Value>>,
 }
 
@@ -91,7 +93,7 @@ enum Version {
     V1_0,
 }
 
-/// A way to carry calls.
+/// A protocol binding.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its shape is used")]

@@ -9,48 +9,48 @@ use crate::scenario::{
     parse::EPISODE,
 };
 
-/// What the built-in evaluator is told: one participant works in an environment, over MCP.
+/// The settings of the built-in evaluator that has one participant work in an environment, over MCP.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Episode {
-    /// The built-in evaluator.
+    /// The name of the built-in evaluator.
     #[schemars(extend("const" = EPISODE))]
     evaluator: String,
-    /// The built-in environment. The trial's seed makes it.
+    /// The name of the built-in environment, which is created from the trial's seed.
     #[schemars(extend("enum" = mcp_tools::environments::BUILTINS.map(|(name, _)| name)))]
     environment: String,
-    /// Who calls whom over A2A: green-calls, as in AgentBeats, or purple-calls.
+    /// The direction of A2A calls: green-calls, as in AgentBeats, or purple-calls.
     #[schemars(extend("enum" = names::<Direction>(), "default" = "green-calls"))]
     direction: Option<String>,
-    /// The shape in which connection details are sent: data parts, nested in a data part, or a text.
+    /// The form in which connection details are sent: data parts, nested in a data part, or a text.
     #[schemars(extend("enum" = names::<DetailsShape>(), "default" = "data"))]
     details: Option<String>,
-    /// How the environment is reached: http, or a program over stdio that passes on to it.
+    /// The MCP transport to the environment: http, or a program over stdio that relays to it.
     #[schemars(extend("enum" = names::<McpTransport>(), "default" = "http"))]
     transport: Option<String>,
-    /// How details are handed over: in messages, where purple calls at once in a synchronous reply, or preset
-    /// in a policy that has them from the beginning.
+    /// How details are delivered: in messages; with purple-calls also in a synchronous reply; or preset in a
+    /// policy, which has them from the start.
     #[schemars(extend("enum" = names::<Delivery>(), "default" = "messages"))]
     delivery: Option<String>,
-    /// Which token the details hold. With any but the valid one, a participant must not get anywhere.
+    /// The token in the details. With any but the valid one, a participant must get no access.
     #[schemars(extend("enum" = names::<TokenKind>(), "default" = "valid"))]
     token: Option<String>,
-    /// What the participant may use up.
+    /// The participant's limits.
     limits: Option<Limits>,
-    /// Whether messages are to be acknowledged by a participant that can, and sent again until they are.
+    /// Whether messages are repeated until a participant that supports it acknowledges them.
     acknowledge: Option<Acknowledge>,
 }
 
-/// What the participant may use up.
+/// The participant's limits.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Limits {
-    /// Calls of the environment's tools.
+    /// The most calls of the environment's tools.
     #[schemars(range(min = 1))]
     steps: Option<u32>,
-    /// From the episode's beginning to its end.
+    /// The longest time from the episode's beginning to its end.
     time: Option<Limit>,
 }
 
@@ -63,20 +63,20 @@ enum Acknowledge {
     Settings(Resending),
 }
 
-/// What is done about messages that are not acknowledged.
+/// The repetition of messages that are not acknowledged.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Resending {
-    /// How long each copy may go unacknowledged before the next one is sent.
+    /// The time after which an unacknowledged message is sent again.
     #[schemars(extend("default" = "5s"))]
     after: Option<Limit>,
-    /// How many more times a message is sent at the most.
+    /// The most repetitions of a message.
     #[schemars(range(min = 0), extend("default" = 2))]
     resend: Option<u32>,
 }
 
-/// A config that names this evaluator.
+/// Returns the condition that a config names this evaluator.
 pub(super) fn named() -> Value {
     json!({
         "required": ["config"],

@@ -5,48 +5,50 @@ use serde_json::{Value, json};
 
 use crate::scenario::parse::check_names;
 
-/// What is expected of the run: either a check of a value (on, perhaps path, and one check), or a sequence.
+/// An expectation of the run: either a check of a value (on, optionally path, and one check), or a sequence.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, extend("oneOf" = [value_rule(), sequence_rule()]))]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Expectation {
-    /// Turns the outcome round.
+    /// Whether the check is negated.
     #[schemars(extend("default" = false))]
     not: Option<bool>,
-    /// What is looked at: artifact:NAME, task:ROLE, status:N, mcp:TOOL, result, or a metric's name.
+    /// The target: artifact:NAME, task:ROLE, status:N, mcp:TOOL, result, or a metric's name.
     #[schemars(length(min = 1))]
     on: Option<String>,
-    /// Where in it: a JSON pointer such as "/score" or a JSONPath such as "$.score"; the whole if absent.
+    /// The path in the target: a JSON pointer such as "/score" or a JSONPath such as "$.score"; the whole
+    /// target if absent.
     #[schemars(regex(pattern = r"^($|/|\$)"))]
     path: Option<String>,
-    /// Equal; numbers by value.
+    /// The value is equal; numbers are compared by value.
     eq: Option<Value>,
-    /// Not equal.
+    /// The value is not equal.
     ne: Option<Value>,
-    /// A number greater than this.
+    /// The value is a number greater than this.
     gt: Option<f64>,
-    /// A number of at least this.
+    /// The value is a number of at least this.
     ge: Option<f64>,
-    /// A number less than this.
+    /// The value is a number less than this.
     lt: Option<f64>,
-    /// A number of at most this.
+    /// The value is a number of at most this.
     le: Option<f64>,
-    /// A text with this inside, a list with this element, an object with these members.
+    /// The value is a text that contains this text, a list that contains this element, or an object that has
+    /// these members.
     contains: Option<Value>,
     /// A regular expression that finds a match in the text.
     matches: Option<String>,
     /// A JSON Schema under which the value is valid.
     schema: Option<Value>,
-    /// There is such a value, or there is none.
+    /// Whether the value must exist, or must not.
     exists: Option<bool>,
-    /// So many nodes, elements, members or characters.
+    /// The number of nodes, elements, members or characters.
     #[schemars(range(min = 0))]
     count: Option<i64>,
-    /// Labels of events that follow each other, others between them allowed: status:working, mcp:tools/call,
-    /// task:completed; * stands for any text.
+    /// Labels of events that must occur in this order, with others allowed between them: status:working,
+    /// mcp:tools/call, task:completed; * matches any text.
     #[schemars(length(min = 1), inner(regex(pattern = r"\S")))]
     sequence: Option<Vec<String>>,
-    /// The sequence is looked for on this hop only, such as "green -> purple".
+    /// The hop on which the sequence is searched for, such as "green -> purple"; any hop if absent.
     #[schemars(regex(pattern = r"\S\s*->\s*\S"))]
     hop: Option<String>,
 }

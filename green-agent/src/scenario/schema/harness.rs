@@ -16,37 +16,40 @@ pub(super) struct Harness {
     /// How many times the scenario runs.
     #[schemars(range(min = 1), extend("default" = 1))]
     trials: Option<u32>,
-    /// Handed to whatever draws lots, so that a run can be repeated.
+    /// The seed for environments and for agents' random choices, so that a run can be repeated.
     #[schemars(range(min = 0), extend("default" = 0))]
     seed: Option<i64>,
-    /// What started agents get of the caller's environment and of .env: clean is what every program needs (PATH,
-    /// HOME, the locale, folders for temporary files, proxies, certificates, Python's and uv's variables) and what
-    /// an agent's env and pass_env name; inherit is all of both, as in files without this table.
+    /// The variables of the caller's environment and of .env that started agents get: clean passes those that
+    /// every program needs (PATH, HOME, the locale, folders for temporary files, proxies, certificates,
+    /// Python's and uv's variables) and those that an agent's env and pass_env name; inherit passes all of
+    /// both, as in files without this table.
     #[schemars(extend("default" = "clean"))]
     env: Option<Inherited>,
-    /// What every agent of the scenario needs; what is missing is reported as not run, never as passed.
+    /// The requirements of every agent of the scenario. If one is missing, the scenario is reported as not
+    /// run, never as passed.
     requires: Option<Vec<Requirement>>,
-    /// The version of Python that the agents run with, such as 3.12.
+    /// The version of Python with which the agents run, such as 3.12.
     python: Option<Python>,
-    /// auto puts free ports in the place of the file's, in endpoint and cmd.
+    /// The ports on which agents listen: those of the file (fixed), or free ones that replace them in
+    /// endpoint and cmd (auto).
     #[schemars(extend("default" = "fixed"))]
     ports: Option<Ports>,
     /// The limits of each phase.
     timeout: Option<Timeout>,
-    /// What is compared with the kept transcript: false for nothing, or a table with details.
+    /// The comparison of the transcript with a snapshot: false for none, or a table with details.
     snapshot: Option<Snapshot>,
-    /// What is expected of the run.
+    /// The expectations of the run.
     expect: Option<Vec<Expectation>>,
-    /// The least score with which the evaluation passes. Without it an episode passes when its environment
-    /// says success, and another evaluation when it completes.
+    /// The lowest score with which the evaluation passes. Without it an episode passes when its environment
+    /// reports success, and another evaluation when it completes.
     pass_score: Option<f64>,
-    /// What a crash, a hang or a broken protocol of an evaluated agent that had been ready counts as:
-    /// failed (exit code 1, score 0) or infrastructure (exit code 4, no score).
+    /// How a crash, a hang or a broken protocol of an evaluated agent counts, once it was ready: failed (exit
+    /// code 1, score 0) or infrastructure (exit code 4, no score).
     #[schemars(extend("default" = "failed"))]
     agent_errors: Option<AgentErrors>,
 }
 
-/// What started agents get of the caller's environment.
+/// The environment that started agents get.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -55,7 +58,7 @@ enum Inherited {
     Inherit,
 }
 
-/// What an evaluated agent's own error counts as.
+/// How an evaluated agent's own error counts.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -69,13 +72,13 @@ enum AgentErrors {
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Python(#[schemars(regex(pattern = r"^3\.[0-9]+$"))] String);
 
-/// What is needed on this machine: python:REQUIREMENT in pip's words, python:FOLDER for a checkout with a pyproject.toml (and
-/// uv.lock), which begins with a dot or a slash, npm:PACKAGE@VERSION, command:NAME.
+/// A requirement on this machine: python:REQUIREMENT in pip's syntax, python:FOLDER for a checkout with a
+/// pyproject.toml (and uv.lock), which begins with a dot or a slash, npm:PACKAGE@VERSION, command:NAME.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Requirement(#[schemars(regex(pattern = r"^(python|npm|command):\s*\S"))] String);
 
-/// Which ports agents listen on.
+/// The ports on which agents listen.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -89,17 +92,17 @@ enum Ports {
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Timeout {
-    /// From an agent's start until its card can be read.
+    /// The time from an agent's start until its card can be read.
     #[schemars(extend("default" = "30s"))]
     ready: Option<Limit>,
-    /// With no sign of life: no byte passes between any two agents, on open replies too, and no agent that was
-    /// started prints anything.
+    /// The time without a sign of life: no byte passes between any two agents, on open replies too, and no
+    /// agent that was started prints anything.
     #[schemars(extend("default" = "5m"))]
     idle: Option<Limit>,
-    /// The whole evaluation.
+    /// The time for the whole evaluation.
     #[schemars(extend("default" = "30m"))]
     total: Option<Limit>,
-    /// From asking an agent to end until it is killed.
+    /// The time from asking an agent to end until it is killed.
     #[schemars(extend("default" = "5s"))]
     stop: Option<Limit>,
 }
@@ -118,7 +121,7 @@ pub(super) struct Limit(
     #[schemars(regex(pattern = r"^(?=.*[1-9])(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"))] String,
 );
 
-/// Whether and how the transcript is compared with the kept one.
+/// Whether and how the transcript is compared with the snapshot.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -127,12 +130,12 @@ enum Snapshot {
     Settings(SnapshotSettings),
 }
 
-/// How the transcript becomes a snapshot.
+/// The settings of a snapshot.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
 struct SnapshotSettings {
-    /// JSON pointers into bodies, * for any one segment, whose values differ from run to run.
+    /// JSON pointers into bodies, with * for any one segment, to values that differ from run to run.
     redact: Option<Vec<Pointer>>,
 }
 

@@ -1,8 +1,8 @@
-//! The JSON Schema of the scenario file, which lets editors complete and check it:
-//! `#:schema PATH/scenario.schema.json` as a scenario's first line.
+//! The JSON Schema of the scenario file, with which editors complete and check it: `#:schema
+//! PATH/scenario.schema.json` as a scenario's first line.
 //!
-//! It says what [`parse`](mod@super::parse) says, as far as a schema can: it knows no roles and compiles no
-//! expressions. Tests hold the two together, key by key and file by file.
+//! It agrees with [`parse`](mod@super::parse) as far as a schema can: it knows no roles and compiles no
+//! expressions. Tests compare the two, key by key and file by file.
 
 mod agents;
 mod conversation;
@@ -22,7 +22,7 @@ use self::{
     pipeline::Pipeline,
 };
 
-/// The schema, draft 2020-12; `scenarios/scenario.schema.json` holds it.
+/// Returns the schema, draft 2020-12; `scenarios/scenario.schema.json` contains it.
 pub fn schema() -> Value {
     SchemaSettings::draft2020_12()
         .with_transform(RecursiveTransform(drop_null))
@@ -32,24 +32,24 @@ pub fn schema() -> Value {
         .to_value()
 }
 
-/// A scenario: agents, what the evaluation is told, and how the harness runs and judges it. AgentBeats'
-/// `scenario.toml` as it is, plus the table `[harness]`.
+/// A scenario: agents, the evaluator's settings, and how the harness runs and judges it. AgentBeats'
+/// `scenario.toml`, plus the table `[harness]`.
 #[derive(JsonSchema)]
 #[schemars(rename = "scenario", extend("if" = without_green_endpoint(), "then" = with_builtin()))]
 #[expect(dead_code, reason = "only its shape is used")]
 struct ScenarioFile {
-    /// Who evaluates. Without endpoint and cmd it is the built-in evaluator that config.evaluator names.
+    /// The evaluator. Without endpoint and cmd it is the built-in evaluator that config.evaluator names.
     green_agent: GreenAgent,
-    /// Who is evaluated.
+    /// The agents that are evaluated, and servers that they use.
     participants: Option<Vec<Participant>>,
-    /// What the evaluator is told.
+    /// The settings of the evaluator.
     config: Option<Config>,
-    /// How the harness runs and judges the scenario; AgentBeats' own tools ignore it.
+    /// How the harness runs and judges the scenario; AgentBeats' own tools ignore this table.
     harness: Option<Harness>,
 }
 
-/// What the evaluator is told: a conversation, an episode or a pipeline for the built-in ones,
-/// anything for another one.
+/// The settings of the evaluator: of a conversation, an episode or a pipeline for the built-in ones, anything
+/// for another one.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -66,7 +66,7 @@ fn without_green_endpoint() -> Value {
     json!({"properties": {"green_agent": {"not": {"anyOf": others}}}})
 }
 
-/// The evaluator's name decides, so that editors complain about its keys and not about the other's.
+/// Returns conditions on the evaluator's name, so that editors report mistakes in its own keys only.
 fn with_builtin() -> Value {
     let config =
         |name: &str| json!({"properties": {"config": {"$ref": format!("#/$defs/{name}")}}});
@@ -78,7 +78,7 @@ fn with_builtin() -> Value {
     })
 }
 
-/// TOML has no null: an optional key is left out.
+/// Removes null: TOML has none, and an optional key is left out instead.
 fn drop_null(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else {
         return;
@@ -103,7 +103,7 @@ fn drop_null(schema: &mut Schema) {
     }
 }
 
-/// Editors show a description as it is, so that the line breaks of our sources would be seen.
+/// Joins the lines of descriptions, because editors would show the line breaks of the source.
 fn join_lines(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");

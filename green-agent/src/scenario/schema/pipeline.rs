@@ -11,24 +11,24 @@ use crate::scenario::{
     pipeline::{REQUIREMENTS, RESERVED_RESULTS},
 };
 
-/// What the built-in evaluator is told: steps that are done by agents who have the skill for it.
+/// The settings of the built-in evaluator that has agents, found by skill, carry out steps.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(super) struct Pipeline {
-    /// The built-in evaluator.
+    /// The name of the built-in evaluator.
     #[schemars(extend("const" = PIPELINE))]
     evaluator: String,
-    /// What is asked for, JSON of any kind. A pipeline that is served is told by its caller.
+    /// The requirements, JSON of any kind. A pipeline that is served gets them from its caller.
     requirements: Option<Value>,
     /// Agents, and catalogues of agents, among which those with the skills are found: URLs or roles. The
     /// participants if there are neither agents nor a registry.
     agents: Option<Vec<Place>>,
-    /// An OCI registry in which the cards of those with the skills are found: its URL or role.
+    /// An OCI registry in which the cards of agents with the skills are found: its URL or role.
     registry: Option<Place>,
-    /// What agents are shown to be let in, and the registry.
+    /// The credentials that agents and the registry are sent.
     credential: Option<Vec<Credential>>,
-    /// How many steps run at a time.
+    /// The most steps that run at the same time.
     #[schemars(range(min = 1), extend("default" = PARALLEL))]
     parallel: Option<u32>,
     /// The longest that all steps together may take.
@@ -37,12 +37,13 @@ pub(super) struct Pipeline {
     /// The steps. Each begins when those whose outputs it needs have ended.
     #[schemars(length(min = 1))]
     step: Vec<Step>,
-    /// What the result is made of, by name; every step's output under its id if absent.
+    /// The members of the result, by name; every step's output under its id if absent.
     #[schemars(extend("propertyNames" = {"not": {"enum": RESERVED_RESULTS}}))]
     result: Option<BTreeMap<String, Reference>>,
 }
 
-/// What lets the pipeline in at one agent, or at the registry: either by a scheme of its card or in a header.
+/// A credential for one agent, or for the registry: sent either by a scheme of the agent's card or in a
+/// header.
 #[derive(JsonSchema)]
 #[schemars(
     deny_unknown_fields,
@@ -50,20 +51,22 @@ pub(super) struct Pipeline {
 )]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Credential {
-    /// Who is shown it: a role, or a URL, beyond this machine one of https. It is sent there and nowhere else.
+    /// The receiver: a role, or a URL, which must be https unless it is on this machine. The secret is sent
+    /// to that address only.
     agent: Place,
-    /// The security scheme of this name in the agent's card, which says how it is shown; for a registry basic,
-    /// with user:password, or bearer.
+    /// The security scheme of this name in the agent's card, which says how the secret is sent; for a
+    /// registry basic, with user:password, or bearer.
     #[schemars(regex(pattern = r"\S"))]
     scheme: Option<String>,
-    /// The header that carries it as it is, for agents whose cards name no schemes.
+    /// The header that carries the secret unchanged, for agents whose cards name no schemes.
     #[schemars(regex(pattern = r"\S"))]
     header: Option<String>,
-    /// Where the secret is; it never stands in the file itself.
+    /// The source of the secret, which is never written in the file itself.
     secret: SecretPlace,
 }
 
-/// A variable of the environment or of .env, or a file as seen from the folder that agents run in.
+/// An environment variable or one of .env, or a file whose path is relative to the folder in which agents
+/// run.
 #[derive(JsonSchema)]
 #[schemars(
     deny_unknown_fields,
@@ -84,20 +87,20 @@ struct SecretPlace {
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Step {
-    /// What the step's output is called in references.
+    /// The name of the step's output in references.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]+$"), extend("not" = {"const": REQUIREMENTS}))]
     id: String,
-    /// The id of the skill that does it.
+    /// The id of the step's skill.
     #[schemars(regex(pattern = r"\S"))]
     skill: String,
     /// The skill's parameters.
     input: Option<BTreeMap<String, Parameter>>,
-    /// Steps that must have ended before, beside those whose outputs it needs.
+    /// Steps that must have ended before, in addition to those whose outputs it needs.
     after: Option<Vec<String>>,
-    /// How often it is tried again when it fails.
+    /// The number of retries.
     #[schemars(range(min = 0), extend("default" = 0))]
     retries: Option<u32>,
-    /// How long after a failure it is tried again, each time twice as long.
+    /// The pause before the first retry; each further pause is twice as long.
     #[schemars(extend("default" = "500ms"))]
     backoff: Option<Duration>,
     /// The longest that one attempt may take.
@@ -113,7 +116,7 @@ enum Parameter {
     Value(Literal),
 }
 
-/// A value as it is.
+/// A literal value.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -122,8 +125,8 @@ struct Literal {
     value: Value,
 }
 
-/// Where a value stands among the requirements and the outputs of steps: a JSON pointer such as "/plan/steps"
-/// or a JSONPath such as "$.plan.steps", which begins with requirements or a step's id.
+/// A reference to a value in the requirements or in the outputs of steps: a JSON pointer such as
+/// "/plan/steps" or a JSONPath such as "$.plan.steps", which begins with requirements or a step's id.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Reference(#[schemars(regex(pattern = r"^[/$]"))] String);
@@ -133,7 +136,7 @@ struct Reference(#[schemars(regex(pattern = r"^[/$]"))] String);
 #[expect(dead_code, reason = "only its shape is used")]
 struct Place(#[schemars(length(min = 1))] String);
 
-/// A config that names this evaluator.
+/// Returns the condition that a config names this evaluator.
 pub(super) fn named() -> Value {
     json!({
         "required": ["config"],

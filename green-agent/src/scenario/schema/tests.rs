@@ -1,4 +1,4 @@
-//! The schema against the kept file, against the parser's keys, and against files.
+//! Compares the schema with the kept file, with the parser's keys, and with scenario files.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,7 +12,7 @@ const KEPT: &str = concat!(
     "/../scenarios/scenario.schema.json"
 );
 
-/// A file in which every table that knows its keys has one too many.
+/// A file in which every table that allows only known keys has an unknown one.
 const UNKNOWN_KEYS: &str = "
 [green_agent]
 [[participants]]
@@ -35,7 +35,7 @@ eq = 1
 zz = 1
 ";
 
-/// The same for the other built-in evaluator.
+/// The same for the evaluator `episode`.
 const UNKNOWN_KEYS_OF_EPISODES: &str = "
 [green_agent]
 [[participants]]
@@ -49,7 +49,7 @@ limits = { zz = 1 }
 acknowledge = { zz = 1 }
 ";
 
-/// And for the one that orchestrates. An unknown key of a parameter is told with its table's key.
+/// The same for the evaluator `pipeline`. An unknown key of a parameter is reported with its table's key.
 const UNKNOWN_KEYS_OF_PIPELINES: &str = "
 [green_agent]
 [[participants]]
@@ -65,7 +65,7 @@ zz = 1
 input = { a = { value = 1, zz = 1 } }
 ";
 
-/// The text of a TOML file as the JSON that a schema judges.
+/// Returns the text of a TOML file as JSON, to which the schema is applied.
 fn to_json(text: &str) -> Value {
     let table: toml::Table = text.parse().unwrap();
     serde_json::to_value(table).unwrap()
@@ -75,7 +75,7 @@ fn is_valid(text: &str) -> bool {
     jsonschema::is_valid(&schema(), &to_json(text))
 }
 
-/// Set `UPDATE_SCHEMA` in the environment to write the file anew.
+/// Set the environment variable `UPDATE_SCHEMA` to write the file again.
 #[test]
 fn the_kept_file_is_the_generated_one() {
     let text = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
@@ -95,7 +95,7 @@ fn the_schema_is_a_schema() {
     jsonschema::validator_for(&schema()).unwrap();
 }
 
-/// The parser's known keys are those it asks for, so that this compares the schema with the code itself.
+/// The parser's known keys are those that it requests, so this compares the schema with the code itself.
 #[test]
 fn parser_and_schema_know_the_same_keys() {
     let files = [
@@ -204,7 +204,7 @@ fn other_evaluators_have_a_config_of_their_own() {
     assert!(!is_valid("[green_agent]\n"));
 }
 
-/// What the reader takes, the schema takes, and what it refuses, the schema refuses.
+/// The schema accepts what the reader accepts, and rejects what the reader rejects.
 #[test]
 fn reader_and_schema_agree_on_values() {
     let agent = |keys: &str| {
