@@ -1,7 +1,7 @@
-//! An evaluator of one's own: it asks every participant to repeat a word.
+//! An evaluator of one's own, which asks every participant to repeat a word.
 //!
-//! `cargo run --example own_evaluator -- 127.0.0.1:9009` serves it as a green agent, which a scenario names
-//! as its `[green_agent]`, or AgentBeats' own runner.
+//! `cargo run --example own_evaluator -- 127.0.0.1:9009` serves it as a green agent, which a scenario's
+//! `[green_agent]` or AgentBeats' own runner can call.
 
 use std::{env, error::Error, sync::Arc, time::Duration};
 

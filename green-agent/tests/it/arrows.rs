@@ -1,5 +1,5 @@
-//! The arrows of ARCHITECTURE.md inside the packages: each room knows only those below it. The test
-//! stands here because this package stands on top.
+//! Tests the dependencies between modules inside the packages, as ARCHITECTURE.md draws them: each module
+//! uses only those below it. The test is here because this package depends on all others.
 
 use std::{
     collections::BTreeSet,
@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Each room with the rooms that it may name.
+/// Each module with the modules that it may use.
 type Rooms = &'static [(&'static str, &'static [&'static str])];
 
-/// The packages, as they call themselves in code, with their rooms.
+/// The packages, by their names in code, with their modules.
 const PACKAGES: [(&str, &str, Rooms); 7] = [
     ("bridge/protocol", "bridge_protocol", PROTOCOL),
     ("bridge/program", "bridge_program", PROGRAM),
@@ -30,7 +30,7 @@ const PROTOCOL: Rooms = &[
     ("lint", &["a2a", "dialect", "signing", "wire"]),
     ("signing", &["a2a", "jose", "wire"]),
     ("jsonrpc", &["a2a", "wire"]),
-    // Skills as methods are JSON-RPC and nothing else.
+    // Agents with plain skills use JSON-RPC only.
     ("dialect", &["a2a", "jsonrpc", "wire"]),
     ("protobuf", &["a2a", "dialect", "jsonrpc", "wire"]),
     ("translate", &["a2a", "activity", "wire"]),
@@ -215,12 +215,12 @@ const MCP_TOOLS: Rooms = &[
             "tools",
         ],
     ),
-    // What an evaluator has.
+    // The tools of an evaluator.
     ("relay", &["client"]),
     ("server", &["context", "episodes", "secret", "tools"]),
     ("episodes", &["connection", "environments", "secret"]),
     ("environments", &["arguments"]),
-    // What an agent under evaluation has.
+    // The tools of an agent under evaluation.
     (
         "tools",
         &[
@@ -238,7 +238,7 @@ const MCP_TOOLS: Rooms = &[
     ),
     ("agents", &["connection", "secret"]),
     ("sites", &["client"]),
-    // What both have.
+    // The code that both use.
     ("arguments", &[]),
     (
         "context",
@@ -302,7 +302,7 @@ const GREEN: Rooms = &[
     ("participant", &["scenario"]),
     ("expect", &["assessment", "scenario", "transcript"]),
     ("snapshot", &[]),
-    // Expectations name hops, and the canonical form follows the scenario's settings.
+    // Expectations name hops, and the canonical form depends on the scenario's settings.
     ("scenario", &["transcript"]),
     ("transcript", &["scenario"]),
     ("assessment", &[]),
@@ -322,7 +322,7 @@ fn no_room_knows_one_above_it() {
     );
 }
 
-/// The client is a floor above the bridge's library: only what people do from a terminal stands on it.
+/// The client depends on the bridge's library: of the bridge, only the command line may use it.
 #[test]
 fn only_the_command_line_of_the_bridge_talks_to_agents() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bridge/src");
@@ -333,7 +333,7 @@ fn only_the_command_line_of_the_bridge_talks_to_agents() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// The arrows of a package that point to a room that theirs may not name.
+/// Returns the uses in a package that its list of modules does not allow.
 fn upwards(source: &Path, package: &str, rooms: Rooms) -> Vec<String> {
     let mut wrong = Vec::new();
     for file in files_below(source) {
@@ -358,8 +358,8 @@ fn room_of(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// The rooms that a file names outside of its tests: what follows `crate::` or the package's name, in
-/// braces too.
+/// Returns the modules that a file uses outside of its tests: the names after `crate::` or the package's
+/// name, also in braces.
 fn rooms_named(text: &str, package: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]").next().unwrap_or_default();
     let mut rooms = BTreeSet::new();
@@ -375,7 +375,7 @@ fn rooms_named(text: &str, package: &str) -> BTreeSet<String> {
     rooms
 }
 
-/// The first words of a brace's members, not of the braces inside it.
+/// Returns the first words of a brace's members, not of the braces inside it.
 fn members(list: &str) -> Vec<String> {
     let (mut depth, mut member, mut all) = (0, String::new(), Vec::new());
     for c in list.chars() {
@@ -406,7 +406,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // Tests may reach anywhere.
+        // Tests may use any module.
         let name = path.file_stem().unwrap_or_default();
         if ["tests", "properties", "arbitrary"]
             .iter()

@@ -1,5 +1,5 @@
-//! A scenario's `endpoint` may be the address of a card, with its query: LangGraph's and VoltAgent's servers have theirs
-//! nowhere else.
+//! Tests scenarios whose `endpoint` is the URL of a card, with its query: some servers, LangGraph's and
+//! VoltAgent's, have no other.
 
 #[path = "../../../bridge/tests/it/foreign/saved.rs"]
 mod saved;
@@ -9,13 +9,13 @@ use std::{fs, path::Path, process::Command, time::Duration};
 use saved::Saved;
 use tokio::{task::spawn_blocking, time::timeout};
 
-/// Longer than a conversation of two turns takes.
+/// A limit that is longer than a conversation of two turns takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
 const LANGGRAPH: &str = include_str!("../../../bridge/tests/interop/servers/saved/langgraph.json");
 const VOLTAGENT: &str = include_str!("../../../bridge/tests/interop/servers/saved/voltagent.json");
 
-/// One turn that is waited for, and one that streams.
+/// Returns a scenario with one turn that waits, and one that streams.
 fn scenario(endpoint: &str) -> String {
     let turn = |stream: bool| {
         format!(
@@ -32,7 +32,7 @@ fn scenario(endpoint: &str) -> String {
     )
 }
 
-/// Everything that was recorded of a run.
+/// Returns everything that was recorded of a run.
 fn recorded(runs: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(runs).unwrap().map(Result::unwrap) {
@@ -64,7 +64,7 @@ async fn an_endpoint_may_be_a_cards_own_address() {
         let said =
             String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{said}");
-        // The card led to the recorder, so what was said is in the transcript.
+        // The card contained the recorder's address, so the messages are in the transcript.
         assert!(recorded(&runs).contains(path), "{path} is not recorded");
     }
 }

@@ -1,4 +1,4 @@
-//! The command line as a user meets it first.
+//! Tests the commands that a new user runs first.
 
 use std::{
     fs,
@@ -92,7 +92,8 @@ fn twenty_trials_are_one_line() {
     assert!(lines[0].contains("20 trials: 20 passed"), "{shown}");
     assert!(!shown.contains("transcript and output"), "{shown}");
 
-    // Each trial has a seed of its own; a low bound for the score fails some or all, and only those are shown.
+    // Each trial has a seed of its own, so an impossible expectation fails all trials, and each failed trial
+    // is listed.
     let text_of = fs::read_to_string(folder.path().join("shop.toml")).unwrap();
     let failing = format!("{text_of}\n[[harness.expect]]\non = \"score\"\neq = 7\n");
     fs::write(folder.path().join("failing.toml"), failing).unwrap();

@@ -1,8 +1,8 @@
-//! The examples of this crate, run as a reader of them would.
+//! Runs the examples of this crate as a reader would.
 
 use std::{fs, path::PathBuf, process::Command};
 
-/// Where cargo has built an example beside this test.
+/// Returns the path at which cargo has built an example.
 fn example(name: &str) -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let program = this.ancestors().nth(2).unwrap().join("examples").join(name);

@@ -1,4 +1,4 @@
-//! Installing for real: a Python package from PyPI, and what happens when that goes wrong.
+//! Tests real installations: of a Python package from PyPI, and what happens when that fails.
 
 use std::{collections::BTreeSet, path::Path, process::Command, sync::Mutex};
 
@@ -21,7 +21,7 @@ fn python(package: &str) -> BTreeSet<Requirement> {
     BTreeSet::from([Requirement::Python(package.to_owned())])
 }
 
-/// Which steps were told, by their first letters.
+/// Returns the progress events, by their first letters.
 async fn steps(
     installer: &Installer,
     wanted: &BTreeSet<Requirement>,
@@ -46,7 +46,7 @@ async fn a_python_package_is_installed_once_even_by_two_at_a_time() {
     let wanted = python("six==1.16.0");
     assert!(installer.check(&wanted).unwrap_err().is_installable());
 
-    // What an interrupted installation left behind is no installation.
+    // A folder of an interrupted installation does not count as installed.
     let folder = installer.plan(&wanted).unwrap().remove(0).folder;
     std::fs::create_dir_all(folder.join("bin")).unwrap();
 

@@ -1,4 +1,4 @@
-//! Nothing of an agent is left, however the agent, its runner, or its keeper's orders end.
+//! Tests that no process of an agent is left, however the agent, its runner, or its supervisor ends.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,10 +18,11 @@ use super::{
     support::{LIMIT, eventually, is_alive, keeper, pid_in, script, wait_until_gone},
 };
 
-/// Tells the test below to be a runner, and where.
+/// The variable that makes the test below run as a runner, in this folder.
 const RUNNER_DIR: &str = "GREEN_AGENT_TEST_RUNNER_DIR";
 
-/// Starts a child, a deaf orphan in a session of its own, and then does as `after` says.
+/// Returns a script that starts a child, starts an orphan that ignores SIGTERM in a session of its own, and
+/// then runs `after`.
 fn family(after: &str) -> String {
     format!(
         "sleep 300 & echo $! > child\n\
@@ -169,7 +170,7 @@ fn nothing_is_left_after_the_runner_however_it_ends() {
         let pids = family_pids(dir.path());
         assert!(pids.into_iter().all(is_alive));
         let keeper = parent_of(pids[0]);
-        // To the whole group, as a terminal does it.
+        // A terminal sends signals to the whole group too.
         killpg(Pid::from_raw(runner.id().try_into().unwrap()), signal).unwrap();
         eventually("the runner's end", || runner.try_wait().unwrap());
         pids.into_iter().chain([keeper]).for_each(wait_until_gone);
@@ -195,7 +196,7 @@ fn the_terminals_signals_do_not_reach_agents() {
 
 fn start_runner(dir: &Path) -> std::process::Child {
     use std::os::unix::process::CommandExt;
-    // Whoever runs the tests in the background has had SIGINT ignored, and so would the runner.
+    // If the tests run in the background, SIGINT is ignored, and the runner would inherit that.
     Command::new("env")
         .arg("--default-signal=INT,TERM,ABRT")
         .arg(std::env::current_exe().unwrap())
@@ -213,7 +214,7 @@ fn parent_of(pid: i32) -> i32 {
     fields.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// A policy runs inside the runner, and so does its client, which starts the server that it is told.
+/// A policy runs inside the runner, and so does its client, which starts the MCP server.
 #[test]
 fn a_killed_runner_leaves_no_mcp_server_of_its_policies() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What can only be tested with the built program and real processes.
+//! Tests that need the built program and real processes.
 
 #[cfg(test)]
 mod arrows;
@@ -17,7 +17,8 @@ mod deaf;
 mod examples;
 #[cfg(test)]
 mod install;
-// Only Linux can find descendants that left the process group, and the tests look for them in `/proc`.
+// Only on Linux can descendants that left the process group be found, and the tests search for them in
+// `/proc`.
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod keeper;

@@ -1,4 +1,4 @@
-//! One agent's process, from its start to its end.
+//! Tests one agent's process, from its start to its end.
 
 use std::{sync::Arc, time::Instant};
 
@@ -97,7 +97,7 @@ async fn an_agent_that_ends_in_good_order_has_the_time() {
     pid_in(dir.path(), "up");
     assert_eq!(agent.exited(), None);
     assert_eq!(agent.stop(LIMIT).await, AgentExit::Code(5));
-    // Some shells also say that the signal ended their `sleep`.
+    // Some shells also print that the signal ended their `sleep`.
     assert!(agent.last_lines().contains(&"bye".to_owned()));
 }
 

@@ -1,4 +1,4 @@
-//! The program as a user runs it: the scenarios of the tree, exit codes, and what is left behind.
+//! Tests the program as a user runs it: the scenarios of the repository, exit codes, and remaining processes.
 
 use std::{
     fs,
@@ -45,7 +45,7 @@ fn shown(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// One run serves several tests of the same thing, because it takes half a minute.
+/// One run serves several tests, because it takes half a minute.
 #[test]
 fn every_scenario_of_the_tree_ends_as_it_must() {
     let runs = tempfile::tempdir().unwrap();
@@ -72,7 +72,7 @@ fn every_scenario_of_the_tree_ends_as_it_must() {
     }
 }
 
-/// The library's canonical form of the recorded transcript is the kept snapshot, as insta reads it.
+/// Checks that the canonical form of the recorded transcript equals the kept snapshot, as insta reads it.
 fn snapshots_are_what_insta_sees(report: &Value) {
     let file = root().join(report["path"].as_str().unwrap());
     let Ok(scenario) = scenario::read(&file) else {
@@ -173,8 +173,8 @@ fn a_trial_leaves_its_folder() {
     }
 }
 
-/// The hanging agent is deaf to SIGTERM and starts a child in a session of its own, whose number it
-/// prints into its log.
+/// Returns the process id of the hanging agent's child: the agent ignores SIGTERM, starts a child in a
+/// session of its own, and prints the id into its log.
 fn hanging_child(runs: &Path) -> i32 {
     eventually("the hanging agent's child", || {
         let run = fs::read_dir(runs).ok()?.next()?.ok()?.path();
@@ -282,7 +282,7 @@ fn check_list_new_and_schema_do_what_they_say() {
     assert_eq!(schema.trim(), kept.trim());
 }
 
-/// As `| head` does once it has seen enough.
+/// Closes the pipe early, as `| head` does.
 #[test]
 fn a_reader_that_leaves_ends_every_subcommand_quietly() {
     for args in [

@@ -1,5 +1,5 @@
-//! Trials in one queue: how many run at once, what an interrupted run still starts, and what counts of a run that
-//! fails or whose evaluator ends early.
+//! Tests the queue of trials: how many run at once, what an interrupted run still starts, and how a run
+//! counts that fails or whose evaluator ends early.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::support::eventually;
 
-/// A folder with scenarios, whose sites leave a file `started.NAME.PID` there.
+/// A folder with scenarios, whose sites write a file `started.NAME.PID` there.
 struct Folder(TempDir);
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Folder {
         self.0.path()
     }
 
-    /// A scenario that is ready when so many sites of that scenario have started.
+    /// Writes a scenario that becomes ready when `count` sites of the scenario `awaited` have started.
     fn scenario(&self, name: &str, awaited: &str, count: u32, more: &str) -> PathBuf {
         let folder = self.path().display();
         let text = format!(
@@ -71,7 +71,7 @@ fn shown(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// Each trial is ready when all four have started.
+/// Each trial becomes ready when all four have started.
 #[test]
 fn trials_of_one_scenario_run_at_once() {
     let folder = Folder::new();
@@ -84,7 +84,8 @@ fn trials_of_one_scenario_run_at_once() {
     assert_eq!(folder.started("all"), 4);
 }
 
-/// The first scenario is ready when the third has started, which is the second one's successor in its place.
+/// The first scenario becomes ready when the third has started, which takes the second one's place in the
+/// queue.
 #[test]
 fn a_slow_scenario_holds_back_no_other() {
     let folder = Folder::new();
@@ -136,7 +137,7 @@ fn no_snapshot_is_accepted_of_a_trial_that_failed() {
     assert!(!path_for(&file).exists());
 }
 
-/// A green agent that answers and is gone before its answer was read.
+/// A green agent that answers and exits before its answer was read.
 const GREEN: &str = r#"
 import json, os, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -201,7 +202,7 @@ fn what_an_evaluator_said_before_its_end_decides_and_its_secrets_are_written_now
     }
 }
 
-/// Every file below a folder.
+/// Returns every file below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder)
         .unwrap()

@@ -1,4 +1,4 @@
-//! What the tests share: launching shell scripts, and waiting for conditions within a limit.
+//! Shared test helpers: launching shell scripts, and waiting for conditions within a limit.
 
 use std::{
     collections::BTreeMap,
@@ -9,17 +9,17 @@ use std::{
 
 use green_agent::participant::{Keeper, Launch};
 
-/// Longer than anything takes on a machine that does other things too.
+/// A limit that is longer than anything takes, even on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
-/// The program under test, which knows how to keep agents.
+/// Returns a supervisor that is the program under test.
 pub(crate) fn keeper() -> Keeper {
     Keeper {
         program: PathBuf::from(env!("CARGO_BIN_EXE_green-agent")),
     }
 }
 
-/// An agent that is a shell script.
+/// Returns the launch of an agent that is a shell script.
 pub(crate) fn script(dir: &Path, script: &str) -> Launch {
     Launch {
         role: "purple".to_owned(),
@@ -37,7 +37,7 @@ pub(crate) fn script(dir: &Path, script: &str) -> Launch {
     }
 }
 
-/// Looks until something is there; fails the test if the limit passes first.
+/// Calls `look` until it returns something; fails the test if the limit is exceeded.
 pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + LIMIT;
     loop {
@@ -49,7 +49,7 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
     }
 }
 
-/// The number that a script writes, as a whole line, into a file of this name.
+/// Returns the process id that a script writes, as a whole line, into a file of this name.
 pub(crate) fn pid_in(dir: &Path, name: &str) -> i32 {
     eventually(name, || {
         let text = std::fs::read_to_string(dir.join(name)).ok()?;
@@ -57,7 +57,7 @@ pub(crate) fn pid_in(dir: &Path, name: &str) -> i32 {
     })
 }
 
-/// Whether the process runs; a zombie does not.
+/// Returns whether the process runs; a zombie does not count.
 pub(crate) fn is_alive(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
@@ -69,7 +69,7 @@ pub(crate) fn wait_until_gone(pid: i32) {
     });
 }
 
-/// The number that follows `label` in a text, once the line is whole.
+/// Returns the process id that follows `label` in a text, once the line is complete.
 pub(crate) fn pid_in_text(text: &str, label: &str) -> Option<i32> {
     let (_, rest) = text.split_once(label)?;
     rest.split_once('\n')?.0.trim().parse().ok()
