@@ -1,8 +1,8 @@
-//! What the recorder costs: requests and events through it against the same without it.
+//! Measures the cost of the recorder: requests and events through it, compared with the same without it.
 //!
-//! `cargo bench --bench recorder -- --seconds 2` measures each case for two seconds in every round.
-//! Direct and recorded take turns, so that whatever else the machine does falls on both alike. So does a relay that
-//! passes on bytes and reads nothing of them: no recorder can cost less than that.
+//! `cargo bench --bench recorder -- --seconds 2` measures each case for two seconds in every round. Direct
+//! and recorded rounds alternate, so that other load on the machine affects both alike. A relay that passes
+//! bytes on without reading them is measured too: no recorder can cost less than that.
 
 use std::{
     error::Error,
@@ -30,7 +30,7 @@ use tokio::{
 };
 use url::Url;
 
-/// As the program has it.
+/// The same allocator as the program's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -43,7 +43,7 @@ const EVENT: &str = "data: {\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{\"kind\
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What was measured of one case.
+/// The measurements of one case.
 #[derive(Default)]
 struct Measured {
     latencies: Vec<Duration>,
@@ -60,7 +60,7 @@ impl Measured {
         self.latencies.len() as f64 / self.spent.as_secs_f64()
     }
 
-    /// The latency under which so many of a hundred requests stayed, in microseconds.
+    /// Returns the latency in microseconds that `percent` of the requests did not exceed.
     fn percentile(&mut self, percent: usize) -> u128 {
         self.latencies.sort_unstable();
         let index = self.latencies.len() * percent / 100;
@@ -98,7 +98,8 @@ async fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The value of `--seconds`, else one second. Cargo adds arguments of its own, which are ignored.
+/// Returns the value of `--seconds`, by default one second. Cargo adds arguments of its own, which are
+/// ignored.
 fn seconds() -> Outcome<Duration> {
     let mut arguments = std::env::args()
         .skip_while(|argument| argument != "--seconds")
@@ -177,7 +178,7 @@ async fn send_for(url: &Url, connections: usize, time: Duration) -> Outcome<Meas
     Ok(measured)
 }
 
-/// Sends messages one after the other over one connection, and gives the time that each took.
+/// Sends messages one after the other over one connection; returns the duration of each.
 async fn sender(url: Url, until: Instant) -> Outcome<Vec<Duration>> {
     let client = reqwest::Client::builder().no_proxy().build()?;
     let mut latencies = Vec::new();
@@ -217,7 +218,7 @@ async fn events(ways: [&Url; 3], time: Duration) -> Outcome<()> {
     Ok(())
 }
 
-/// Figures, each with its ratio to the first.
+/// Prints figures, each with its ratio to the first.
 fn row(label: &str, [direct, relayed, recorded]: [f64; 3]) {
     let compared = |figure: f64| format!("{figure:.0} ({:.2})", figure / direct);
     println!(

@@ -1,4 +1,4 @@
-//! Bodies: read up to a limit, and turned into what a transcript keeps of them.
+//! Reads bodies up to a limit, and converts them to the form in which a transcript keeps them.
 
 use axum::http::HeaderMap;
 use bytes::{Bytes, BytesMut};
@@ -9,18 +9,18 @@ use sha2::{Digest as _, Sha256};
 use super::{digits, headers};
 use crate::transcript::Body;
 
-/// A body as far as it was read.
+/// The result of reading a body.
 pub(super) enum Collected<E> {
-    /// All of it.
+    /// The whole body.
     Whole(Bytes),
-    /// Its beginning, longer than the limit; the rest is still in the stream.
+    /// The beginning of a body that is larger than the limit; the rest is still in the stream.
     Larger(Bytes),
-    /// Its beginning, after which the connection broke.
+    /// The beginning of a body whose connection broke.
     Broken(Bytes, E),
 }
 
-/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is told of each
-/// piece but the first: a body of one piece is known only when it has come, and then recorded.
+/// Reads `stream` to its end, or until more than `limit` bytes have come. `alive` is called for each chunk
+/// but the first: a body of one chunk is recorded as soon as it has come.
 pub(super) async fn collect<S, E>(stream: &mut S, limit: usize, alive: impl Fn()) -> Collected<E>
 where
     S: Stream<Item = Result<Bytes, E>> + Unpin,
@@ -33,14 +33,14 @@ where
     }
 }
 
-/// Why no more of a body was read.
+/// The reason why reading a body ended.
 pub(super) enum Ended<E> {
     Whole,
     Larger,
     Broken(E),
 }
 
-/// As [`collect`]; what was read stands in `read` though this is dropped before its end.
+/// Like [`collect`], but stores the bytes in `read`, where they stay if the future is dropped.
 pub(super) async fn collect_into<S, E>(
     read: &mut BytesMut,
     stream: &mut S,
@@ -65,7 +65,8 @@ where
     Ended::Whole
 }
 
-/// What a transcript keeps of a body, before it is masked: JSON if it is, else text. Nothing of an empty one.
+/// Returns the form of a body for the transcript, before masking: JSON if it parses as such, otherwise text.
+/// `None` if it is empty.
 pub(super) fn keep(bytes: &[u8]) -> Option<Body> {
     if bytes.is_empty() {
         return None;
@@ -79,7 +80,7 @@ pub(super) fn keep(bytes: &[u8]) -> Option<Body> {
     })
 }
 
-/// A body that is not kept.
+/// Returns the form of a body that is not kept.
 pub(super) fn omit(bytes: u64, why: impl Into<String>) -> Body {
     Body::Omitted {
         bytes,
@@ -88,7 +89,7 @@ pub(super) fn omit(bytes: u64, why: impl Into<String>) -> Body {
     }
 }
 
-/// A body that is no text; its digest tells whether another run had the same one.
+/// Returns the form of a body that is not text; its digest shows whether another run had the same one.
 fn binary(bytes: &[u8]) -> Body {
     Body::Omitted {
         bytes: bytes.len() as u64,
@@ -97,13 +98,13 @@ fn binary(bytes: &[u8]) -> Body {
     }
 }
 
-/// A body larger than the recorder's limit, of which only the beginning was read.
+/// Returns the form of a body that is larger than the recorder's limit, of which only the beginning was read.
 pub(super) fn too_large(headers: &HeaderMap, beginning: &[u8]) -> Body {
     let bytes = headers::content_length(headers).unwrap_or(beginning.len() as u64);
     omit(bytes, "larger than the recorder's limit")
 }
 
-/// A body after whose beginning the connection broke.
+/// Returns the form of a body whose connection broke after `beginning`.
 pub(super) fn cut_short(beginning: &[u8]) -> Body {
     omit(
         beginning.len() as u64,

@@ -1,48 +1,48 @@
-//! Rewrites agent cards, so that callers who go by them stay on the recorder.
+//! Rewrites agent cards so that callers who use their addresses stay on the recorder.
 
 use bridge_protocol::{a2a::Binding, dialect::places};
 use serde_json::{Map, Value};
 
-use super::origin::{Leads, Origins};
+use super::origin::{Origins, UrlTarget};
 
-/// The ends of the paths at which cards for known callers are, of 0.3 and of 1.0.
+/// The suffixes of the paths of cards for authenticated callers, of 0.3 and of 1.0.
 const EXTENDED: [&str; 2] = ["/v1/card", "/extendedAgentCard"];
 
 /// The JSON-RPC methods whose result is a card, of A2A 1.0 and of 0.3.
 const CARD_METHODS: [&str; 2] = ["GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"];
 
-/// The members of a card that list further interfaces, with the name that each gives its binding.
+/// The members of a card that list further interfaces, with the name of the member that holds the binding.
 const INTERFACES: [(&str, &str); 2] = [
     ("supportedInterfaces", "protocolBinding"),
     ("additionalInterfaces", "transport"),
 ];
 
-/// What came of a card.
+/// The result of rewriting a card.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rewritten {
-    /// Whether the card is another one now.
+    /// Whether the card was changed.
     pub(super) changed: bool,
-    /// URLs that lead away from the recorder and were left as they are.
+    /// URLs that lead away from the recorder and were not changed.
     pub(super) elsewhere: Vec<String>,
 }
 
-/// Whether a card is kept at `path`, which has no query.
+/// Returns whether a card is served at `path`, which has no query.
 pub(super) fn is_card_path(path: &str) -> bool {
     places::is_one(path) || EXTENDED.iter().any(|end| path.ends_with(end))
 }
 
-/// Whether a JSON-RPC request asks for a card.
+/// Returns whether a JSON-RPC request asks for a card.
 pub(super) fn asks_for_card(request: &Value) -> bool {
     request["method"]
         .as_str()
         .is_some_and(|method| CARD_METHODS.contains(&method))
 }
 
-/// Puts the recorder's origin where the card means the upstream.
+/// Replaces the upstream's origin in a card with the recorder's.
 ///
-/// gRPC interfaces go, since the recorder speaks HTTP/1.1 and a caller that chose one would talk
-/// past it; a card that offers nothing else keeps them. Signatures go when anything was changed:
-/// they would not verify any more.
+/// gRPC interfaces are removed, since the recorder speaks HTTP/1.1 and a caller that used one would bypass
+/// it; a card that has no other interfaces keeps them. Signatures are removed if anything was changed,
+/// because they would not verify any more.
 pub(super) fn rewrite(card: &mut Value, origins: &Origins) -> Rewritten {
     let mut rewritten = Rewritten::default();
     let Value::Object(card) = card else {
@@ -66,7 +66,7 @@ pub(super) fn rewrite(card: &mut Value, origins: &Origins) -> Rewritten {
     rewritten
 }
 
-/// Rewrites the member `name` if it means the upstream, and reports it if the recorder cannot follow.
+/// Rewrites the member `name` if it is a URL of the upstream, and reports other addresses.
 fn follow(
     members: &mut Map<String, Value>,
     name: &str,
@@ -78,16 +78,16 @@ fn follow(
         return;
     };
     match origins.follow_card(url) {
-        Leads::Upstream(on_recorder) if !grpc => {
+        UrlTarget::Upstream(on_recorder) if !grpc => {
             rewritten.changed |= *url != on_recorder;
             *url = on_recorder;
         }
-        Leads::Here | Leads::Recorded => {}
-        Leads::Upstream(_) | Leads::Elsewhere => rewritten.elsewhere.push(url.clone()),
+        UrlTarget::Here | UrlTarget::Recorded => {}
+        UrlTarget::Upstream(_) | UrlTarget::Elsewhere => rewritten.elsewhere.push(url.clone()),
     }
 }
 
-/// Removes gRPC interfaces where others are left. Says whether it removed any.
+/// Removes gRPC interfaces if there are others; returns whether it removed any.
 fn leave_grpc(card: &mut Map<String, Value>) -> bool {
     let mut removed = prefer_another(card);
     for (list, binding) in INTERFACES {
@@ -109,7 +109,7 @@ fn leave_grpc(card: &mut Map<String, Value>) -> bool {
     removed
 }
 
-/// Where a 0.3 card prefers gRPC, makes the first of its other interfaces the preferred one.
+/// If a 0.3 card prefers gRPC, makes the first of its other interfaces the preferred one.
 fn prefer_another(card: &mut Map<String, Value>) -> bool {
     if !is_grpc(card.get("preferredTransport")) {
         return false;
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares the card as callers see it, and what was reported, with the golden of this name.
+    /// Compares the rewritten card, and what was reported, with the golden of this name.
     fn check(name: &str, mut card: Value) {
         let origins = Origins::new(&"http://127.0.0.1:9109/".parse().unwrap(), 4000).unwrap();
         let Rewritten { changed, elsewhere } = rewrite(&mut card, &origins);

@@ -1,9 +1,9 @@
-//! Integers that do not fit into 64 bits: read as JSON numbers they would become floating-point ones, and
-//! lose digits. A transcript has them as texts, digit by digit.
+//! Preserves integers that do not fit into 64 bits. As JSON numbers they would become floating-point numbers
+//! and lose digits, so transcripts contain them as strings.
 
 use std::borrow::Cow;
 
-/// JSON in which each such integer is a string. Bytes that are no JSON may come back changed.
+/// Returns JSON in which each such integer is a string. Bytes that are not JSON may be changed.
 pub(super) fn kept(json: &[u8]) -> Cow<'_, [u8]> {
     let mut changed: Option<Vec<u8>> = None;
     let (mut at, mut copied) = (0, 0);
@@ -33,7 +33,7 @@ pub(super) fn kept(json: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The place after the string that begins at `from`.
+/// Returns the position after the string that begins at `from`.
 fn after_string(json: &[u8], from: usize) -> usize {
     let mut at = from + 1;
     while let Some(byte) = json.get(at) {
@@ -52,7 +52,8 @@ fn after_number(json: &[u8], from: usize) -> usize {
     from + length.count()
 }
 
-/// The longest integer of 64 bits has 20 characters; one with 19 may be too large with a sign.
+/// Returns whether an integer may exceed 64 bits: the longest that fits has 20 characters, but one with 19
+/// and a sign may be too large.
 fn is_too_large(token: &[u8]) -> bool {
     const SURELY_FITS: usize = 18;
     let digits = token.strip_prefix(b"-").unwrap_or(token);

@@ -1,4 +1,4 @@
-//! One request and all that comes back for it, as it is written down.
+//! Records one request and all answers to it.
 
 use std::sync::Arc;
 
@@ -12,33 +12,33 @@ use super::{
 };
 use crate::transcript::{Body, Content, Direction, Hop, Transcript};
 
-/// How far the recorder has come in its life.
+/// The phases in the life of a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Everything is passed on.
+    /// It accepts and passes on everything.
     Serving,
-    /// No new connections; open exchanges may end.
+    /// It accepts no new connections; open exchanges may end.
     Draining,
-    /// Whatever is still open is broken off.
+    /// It interrupts everything that is still open.
     Cut,
 }
 
-/// Waits until open exchanges must be broken off; a recorder that was dropped counts as that.
+/// Waits until open exchanges must be interrupted, which includes that the recorder was dropped.
 pub(super) async fn cut(phase: &mut watch::Receiver<Phase>) {
     let _ = phase.wait_for(|phase| *phase == Phase::Cut).await;
 }
 
-/// What the exchanges of one hop have in common.
+/// The state that the exchanges of one hop share.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct HopRecord {
     pub(super) hop: Hop,
     pub(super) transcript: Transcript,
     pub(super) masker: Masker,
     pub(super) phase: watch::Receiver<Phase>,
 }
 
-impl Book {
-    /// Records a content whose body is not masked yet.
+impl HopRecord {
+    /// Masks a content and records it.
     pub(super) fn record(&self, exchange: u64, direction: Direction, mut content: Content) {
         let body = content.body_mut();
         let said = body.and_then(|body| self.masker.mask_body(body));
@@ -47,21 +47,21 @@ impl Book {
     }
 }
 
-/// An exchange that is going on.
+/// An exchange in progress.
 ///
-/// One that is dropped before it is closed was given up by the caller, or by the recorder at its
-/// end, and is recorded as a failure: nothing ends without a trace.
+/// If it is dropped before it is closed, the caller or the stopping recorder has given it up. It is recorded
+/// as a failure then, so that every exchange has an end in the transcript.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    book: Arc<Book>,
+    book: Arc<HopRecord>,
     number: u64,
     open: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Exchange {
-    /// Opens an exchange; `permit` is given back at its end.
-    pub(super) fn open(book: &Arc<Book>, permit: Option<OwnedSemaphorePermit>) -> Self {
+    /// Opens an exchange; `permit` is released at its end.
+    pub(super) fn open(book: &Arc<HopRecord>, permit: Option<OwnedSemaphorePermit>) -> Self {
         Self {
             book: Arc::clone(book),
             number: book.transcript.next_exchange(),
@@ -70,12 +70,12 @@ impl Exchange {
         }
     }
 
-    /// What this exchange shares with the others of its hop.
-    pub(super) fn book(&self) -> &Book {
+    /// Returns the state that it shares with the other exchanges of its hop.
+    pub(super) fn book(&self) -> &HopRecord {
         &self.book
     }
 
-    /// Records the request. Must come before it is passed on.
+    /// Records the request. Call this before passing it on.
     pub(super) fn request(&self, parts: &Parts, body: Option<Body>) {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let content = Content::Request {
@@ -87,7 +87,7 @@ impl Exchange {
         self.record(Direction::Forward, content);
     }
 
-    /// Records the reply. Must come before it is passed back.
+    /// Records the reply. Call this before passing it back.
     pub(super) fn reply(&self, status: StatusCode, headers: &HeaderMap, body: Option<Body>) {
         let content = Content::Reply {
             status: status.as_u16(),
@@ -97,7 +97,7 @@ impl Exchange {
         self.record(Direction::Back, content);
     }
 
-    /// Records an event of a stream. Must come before its last byte is passed back.
+    /// Records an event of a stream. Call this before passing its last byte back.
     pub(super) fn event(&self, event: SseEvent) {
         let masker = &self.book.masker;
         let body = match event.data {
@@ -112,7 +112,7 @@ impl Exchange {
         self.record(Direction::Back, content);
     }
 
-    /// Records that a stream ended in good order, `unfinished` bytes into an event if any.
+    /// Records that a stream ended regularly, with `unfinished` bytes of an incomplete event if any.
     pub(super) fn end(self, unfinished: Option<u64>) {
         if let Some(bytes) = unfinished {
             let content = Content::Event {
@@ -129,19 +129,19 @@ impl Exchange {
         self.close();
     }
 
-    /// Records that the upstream's side broke.
+    /// Records an error on the upstream's side.
     pub(super) fn fail(self, error: &str) {
         self.failure(Direction::Back, error);
         self.close();
     }
 
-    /// Records that the caller's side broke.
+    /// Records an error on the caller's side.
     pub(super) fn fail_by_caller(self, error: &str) {
         self.failure(Direction::Forward, error);
         self.close();
     }
 
-    /// Ends the exchange: everything about it is recorded.
+    /// Closes the exchange: everything about it has been recorded.
     pub(super) fn close(mut self) {
         self.open = false;
     }

@@ -1,10 +1,10 @@
-//! Which headers pass from one side of the recorder to the other.
+//! Selects the headers that pass through the recorder.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::origin::{Leads, Origins};
+use super::origin::{Origins, UrlTarget};
 
-/// Headers about one connection, which mean nothing on the next. RFC 9110, section 7.6.1.
+/// Headers about one connection, which must not be forwarded (RFC 9110, section 7.6.1).
 const OF_ONE_CONNECTION: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -17,11 +17,11 @@ const OF_ONE_CONNECTION: [&str; 9] = [
     "upgrade",
 ];
 
-/// Headers of requests that the recorder answers for itself: it names the upstream as the host,
-/// takes bodies only as they are, so that it can read them, and waits for no `100 Continue`.
+/// Headers of requests that the recorder sets or handles itself: it sends the upstream's host, accepts only
+/// unencoded bodies so that it can read them, and does not wait for `100 Continue`.
 const OF_THE_RECORDER: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::EXPECT];
 
-/// A caller's headers as the upstream gets them.
+/// Returns a caller's headers in the form for the upstream.
 pub(super) fn to_upstream(headers: HeaderMap) -> HeaderMap {
     let mut headers = beyond_this_connection(headers);
     for name in OF_THE_RECORDER {
@@ -30,14 +30,14 @@ pub(super) fn to_upstream(headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The upstream's headers as the caller gets them. A redirect within the upstream, such as from
-/// `/mcp` to `/mcp/`, stays on the recorder.
+/// Returns the upstream's headers in the form for the caller. A redirect within the upstream, such as from
+/// `/mcp` to `/mcp/`, leads to the recorder.
 pub(super) fn to_caller(headers: HeaderMap, origins: &Origins) -> HeaderMap {
     let mut headers = beyond_this_connection(headers);
     let location = headers
         .get(header::LOCATION)
         .and_then(|value| value.to_str().ok());
-    if let Some(Leads::Upstream(on_recorder)) = location.map(|url| origins.follow(url))
+    if let Some(UrlTarget::Upstream(on_recorder)) = location.map(|url| origins.follow(url))
         && let Ok(value) = HeaderValue::try_from(on_recorder)
     {
         headers.insert(header::LOCATION, value);
@@ -45,12 +45,12 @@ pub(super) fn to_caller(headers: HeaderMap, origins: &Origins) -> HeaderMap {
     headers
 }
 
-/// Whether the reply is a stream of server-sent events.
+/// Returns whether the reply is a stream of server-sent events.
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     media_type(headers).is_some_and(|value| value.eq_ignore_ascii_case("text/event-stream"))
 }
 
-/// Whether the reply is a stream of JSON texts, one a line.
+/// Returns whether the reply is a stream of JSON texts, one a line.
 pub(super) fn is_line_stream(headers: &HeaderMap) -> bool {
     const TYPES: [&str; 6] = [
         "application/x-ndjson",
@@ -69,13 +69,13 @@ fn media_type(headers: &HeaderMap) -> Option<&str> {
     value.split(';').next().map(str::trim)
 }
 
-/// The coding of a body that the upstream encoded although it was not asked to.
+/// Returns the content coding of a body that the upstream encoded although it was not asked to.
 pub(super) fn content_coding(headers: &HeaderMap) -> Option<&str> {
     let coding = headers.get(header::CONTENT_ENCODING)?.to_str().ok()?;
     (!coding.eq_ignore_ascii_case("identity")).then_some(coding)
 }
 
-/// The length that the sender announced, in bytes.
+/// Returns the length that the sender announced, in bytes.
 pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers
         .get(header::CONTENT_LENGTH)?
@@ -85,10 +85,11 @@ pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
         .ok()
 }
 
-/// The protocol to which the caller wants to change the connection, if the recorder cannot ignore it.
+/// Returns the protocol to which the caller wants to upgrade the connection, unless the recorder can ignore
+/// that.
 ///
-/// `h2c` can be ignored: clients such as Java's offer it with every first request, and go on with
-/// HTTP/1.1 when nobody takes it up.
+/// `h2c` can be ignored: clients such as Java's offer it with every first request, and continue with HTTP/1.1
+/// if it is not accepted.
 pub(super) fn upgrade(headers: &HeaderMap) -> Option<&str> {
     let protocol = headers.get(header::UPGRADE)?.to_str().ok()?;
     (!protocol.eq_ignore_ascii_case("h2c")).then_some(protocol)

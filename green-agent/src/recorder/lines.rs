@@ -1,14 +1,14 @@
-//! Streams of JSON texts, one a line: newline-delimited JSON, and RFC 7464, whose texts begin with a record
-//! separator. It sees the bytes as they pass and may be fed them in pieces of any size.
+//! Parses streams of JSON texts, one a line: newline-delimited JSON, and RFC 7464, whose texts begin with a
+//! record separator. Input may come in chunks of any size.
 
 use std::mem;
 
 use super::sse::{SseData, SseEvent};
 
-/// What RFC 7464 puts in front of each text.
+/// The byte that RFC 7464 puts before each text.
 const RECORD_SEPARATOR: u8 = 0x1E;
 
-/// Turns bytes into events. Holds at most `limit` bytes of a line.
+/// Splits bytes into events. Holds at most `limit` bytes of a line.
 #[derive(Debug)]
 pub(super) struct LineParser {
     limit: usize,
@@ -17,7 +17,7 @@ pub(super) struct LineParser {
 }
 
 impl LineParser {
-    /// A parser at the beginning of a stream that gives up keeping lines larger than `limit` bytes.
+    /// Returns a parser for a new stream. Lines larger than `limit` bytes are not kept.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -26,7 +26,7 @@ impl LineParser {
         }
     }
 
-    /// Takes the next bytes of the stream and gives the lines that they complete.
+    /// Parses the next bytes of the stream; returns the lines that they complete.
     pub(super) fn push(&mut self, chunk: &[u8]) -> Vec<SseEvent> {
         let mut events = Vec::new();
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
@@ -41,8 +41,8 @@ impl LineParser {
         events
     }
 
-    /// The line as far as it came, at the end of the stream or of the line. An empty one keeps the
-    /// connection alive and says nothing.
+    /// Returns the current line, at the end of the line or of the stream. An empty line is a keep-alive and
+    /// returns `None`.
     pub(super) fn finish(&mut self) -> Option<SseEvent> {
         let (kept, length) = (mem::take(&mut self.kept), mem::take(&mut self.length));
         let text = kept.strip_prefix(&[RECORD_SEPARATOR]).unwrap_or(&kept);

@@ -1,18 +1,18 @@
-//! The recorder: a proxy in the runner's process through which all parties of a run talk.
+//! The recorder: a proxy in the runner's process through which all parties of a run communicate.
 //!
-//! Each hop has a listener of its own, so that the recorder knows who calls whom without help from
-//! either. It passes everything on unchanged, except that agent cards and redirects are rewritten
-//! so that callers stay on it, and writes down what passes in the order in which it happened.
-//! It speaks HTTP/1.1 to callers; gRPC and WebSocket are beyond it.
+//! Each hop has its own listener, so that the recorder knows which party calls which without their help.
+//! Messages are passed on unchanged, except that agent cards and redirects are rewritten so that callers stay
+//! on the recorder. Everything is recorded in the order in which it happened. The recorder speaks HTTP/1.1 to
+//! callers; gRPC and WebSocket are not supported.
 //!
-//! - `hop`: what both of these know of their hop
-//! - `proxy`: requests on their way to the upstream
-//! - `reply`, `relay`: replies on their way back, as a whole or piece by piece
-//! - `exchange`: what is written down about one request
-//! - `body`, `headers`, `sse`, `lines`, `digits`: the forms in which things pass
-//! - `origin`, `card`: addresses that callers are told
-//! - `stdio`, [`record_stdio`]: what passes over standard streams, told by a wrapper around the server
-//! - [`Masker`]: what nobody may find in a transcript
+//! - `hop`: the state of a hop that `proxy` and `reply` share
+//! - `proxy`: passes requests on to the upstream
+//! - `reply`, `relay`: pass replies back, as a whole or in chunks
+//! - `exchange`: records one request with its answers
+//! - `body`, `headers`, `sse`, `lines`, `digits`: read and convert what passes
+//! - `origin`, `card`: rewrite addresses
+//! - `stdio`, [`record_stdio`]: record standard streams, with a wrapper around the server
+//! - [`Masker`]: masks secrets
 
 mod body;
 mod card;
@@ -50,13 +50,13 @@ use tokio::{
 use url::Url;
 
 use crate::transcript::{Hop, Transcript};
-use exchange::{Book, Phase};
+use exchange::{HopRecord, Phase};
 use hop::Proxy;
 pub use mask::Masker;
 use origin::Origins;
 pub use wrapper::{RECORD_STDIO, record as record_stdio};
 
-/// A connection to record: who calls whom, and where the one that is called listens.
+/// A connection to record: the hop, and the address of the called party.
 #[derive(Clone, Debug)]
 pub struct HopSpec {
     /// The hop.
@@ -65,27 +65,28 @@ pub struct HopSpec {
     pub upstream: Url,
 }
 
-/// The recorder's limits.
+/// The options of a recorder.
 #[derive(Clone, Debug)]
 pub struct RecorderOptions {
-    /// The largest body, and the largest event of a stream, that is kept, in bytes. Larger ones are
-    /// passed on all the same. As many bytes are held in memory for each open exchange.
+    /// The largest body, and the largest event of a stream, that is kept, in bytes. Larger ones are passed on
+    /// without being kept. Each open exchange holds up to this many bytes in memory.
     pub body_limit: usize,
-    /// How long a reply is held until it is whole, so that it is recorded before any of it is passed back. Of
-    /// one that is slower each piece is passed back as it comes, the last one when the reply is recorded.
+    /// The longest that a reply is held back until it is complete, so that it is recorded before any of it is
+    /// passed back. The chunks of a slower reply are passed back as they come, the last one after the reply
+    /// was recorded.
     pub hold: Duration,
-    /// How many exchanges may be open on one hop; more are refused with 503.
+    /// The most exchanges that may be open on one hop; further ones are refused with 503.
     pub exchanges: usize,
-    /// How long connecting to an upstream may take.
+    /// The time limit for connecting to an upstream.
     pub connect: Duration,
-    /// How long [`Recorder::stop`] lets open exchanges go on before it breaks them off.
+    /// The time that [`Recorder::stop`] gives open exchanges before it interrupts them.
     pub drain: Duration,
-    /// Whether all addresses in an agent's card are taken for that agent's, wherever they lead.
+    /// Whether all addresses in an agent's card are rewritten as that agent's, wherever they lead.
     pub rewrite_cards: bool,
 }
 
 impl Default for RecorderOptions {
-    /// 16 MiB, a quarter of a second to hold, 1024 exchanges, 5 s to connect, 2 s to drain.
+    /// Returns limits of 16 MiB, a quarter of a second to hold, 1024 exchanges, 5 s to connect, 2 s to drain.
     fn default() -> Self {
         Self {
             body_limit: 16 * 1024 * 1024,
@@ -98,10 +99,10 @@ impl Default for RecorderOptions {
     }
 }
 
-/// Why a recorder could not be started.
+/// The reason why a recorder could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
-    /// The upstream cannot be reached over HTTP.
+    /// The upstream's URL is not http or https.
     #[error("cannot record {hop}: expected an http or https URL of an agent, found {upstream}")]
     NotHttp {
         /// The hop.
@@ -109,26 +110,26 @@ pub enum RecorderError {
         /// Its upstream.
         upstream: Url,
     },
-    /// Two upstreams for one hop.
+    /// A hop has two upstreams.
     #[error("cannot record {hop} twice: give each participant a role of its own")]
     Twice {
         /// The hop.
         hop: Hop,
     },
-    /// No port to listen on.
+    /// The system gave no port to listen on.
     #[error("cannot listen on 127.0.0.1 for {hop}")]
     Listen {
         /// The hop.
         hop: Hop,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The HTTP client could not be set up.
+    /// The HTTP client could not be created.
     #[error("cannot set up the recorder's HTTP client")]
     Client(#[source] reqwest::Error),
 }
 
-/// A running recorder. Dropping it breaks off whatever is open; see [`Recorder::stop`].
+/// A running recorder. Dropping it interrupts everything that is open; see [`Recorder::stop`].
 #[derive(Debug)]
 pub struct Recorder {
     urls: BTreeMap<Hop, Url>,
@@ -141,7 +142,7 @@ impl Recorder {
     /// Listens on a free port of 127.0.0.1 for each hop.
     ///
     /// # Errors
-    /// A hop is named twice or its upstream is no HTTP URL, or the system refuses a port.
+    /// If a hop is named twice, its upstream is no HTTP URL, or the system refuses a port.
     pub async fn start(
         hops: Vec<HopSpec>,
         transcript: Transcript,
@@ -181,11 +182,11 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// Listens for [`record_stdio`], which tells what passes over the standard streams of a server that
-    /// the hop's caller starts. Gives the URL that it is to be told.
+    /// Listens for [`record_stdio`], which reports what passes over the standard streams of a server that the
+    /// hop's caller starts. Returns the URL for its `--to`.
     ///
     /// # Errors
-    /// The system refuses a port.
+    /// If the system refuses a port.
     pub async fn tap_stdio(
         &mut self,
         hop: Hop,
@@ -207,8 +208,8 @@ impl Recorder {
         Ok(url)
     }
 
-    fn book(&self, hop: Hop, transcript: &Transcript, masker: &Masker) -> Book {
-        Book {
+    fn book(&self, hop: Hop, transcript: &Transcript, masker: &Masker) -> HopRecord {
+        HopRecord {
             hop,
             transcript: transcript.clone(),
             masker: masker.clone(),
@@ -216,19 +217,19 @@ impl Recorder {
         }
     }
 
-    /// The URL under which the hop's caller reaches the other party: the upstream's path, on the
+    /// Returns the URL at which the hop's caller reaches the other party: the upstream's path, on the
     /// recorder. `None` for a hop that is not recorded.
     pub fn url(&self, hop: &Hop) -> Option<Url> {
         self.urls.get(hop).cloned()
     }
 
-    /// Takes no new connections, lets open exchanges end for as long as the options say, and then
-    /// breaks them off, recording that.
+    /// Stops accepting connections, waits for open exchanges for as long as the options say, then interrupts
+    /// the rest and records that.
     pub async fn stop(mut self) {
         self.phase.send_replace(Phase::Draining);
         if timeout(self.drain, all(&mut self.servers)).await.is_err() {
             self.phase.send_replace(Phase::Cut);
-            // What is left are connections whose callers do not read; they end with the process.
+            // The remaining connections are those whose callers do not read; they end with the process.
             let _ = timeout(Duration::from_secs(1), all(&mut self.servers)).await;
         }
     }
@@ -262,7 +263,7 @@ async fn listen(hop: &Hop, upstream: &Url) -> Result<(TcpListener, Origins), Rec
     Ok((listener, origins))
 }
 
-/// A client that passes on and nothing else: redirects and encodings are between the two parties.
+/// Returns a client that only passes on: redirects and encodings are left to the two parties.
 fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder()
         .no_proxy()
@@ -273,8 +274,8 @@ fn client(options: &RecorderOptions) -> reqwest::Result<reqwest::Client> {
         .no_zstd()
         .tcp_nodelay(true)
         .connect_timeout(options.connect)
-        // Shorter than the time after which common servers close idle connections (gunicorn 2 s,
-        // uvicorn and Node 5 s): a request that met such a close would fail by our fault.
+        // Shorter than the idle timeouts of common servers (gunicorn 2 s, uvicorn and Node 5 s): a request on
+        // a connection that the server is closing would fail because of the recorder.
         .pool_idle_timeout(Duration::from_secs(1))
         .build()
 }

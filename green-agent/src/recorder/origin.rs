@@ -1,15 +1,15 @@
-//! The two origins of a hop: the upstream's own, and the one under which the recorder stands for it.
+//! The two origins (scheme, host and port) of a hop: the upstream's, and the recorder's in front of it.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use url::{Position, Url};
 
-/// The hosts by which servers call themselves when they know no better.
+/// The hosts that servers use for themselves if they know no better.
 const THIS_MACHINE: [&str; 5] = ["localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]"];
 
 /// Translates addresses of the upstream to addresses of the recorder.
 ///
-/// Both have the same paths, so only scheme, host and port ever differ.
+/// Both have the same paths, so only scheme, host and port differ.
 #[derive(Clone, Debug)]
 pub(super) struct Origins {
     upstream: Url,
@@ -20,27 +20,27 @@ pub(super) struct Origins {
     trusted: bool,
 }
 
-/// Where a URL leads, seen from a caller that reaches the upstream through the recorder.
+/// The target of a URL, for a caller that reaches the upstream through the recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Leads {
-    /// To the upstream; the same place on the recorder.
+pub(super) enum UrlTarget {
+    /// The upstream; contains the same address on the recorder.
     Upstream(String),
-    /// Back to wherever it was read: it is relative, and so stays on the recorder by itself.
+    /// The server it was read from: the URL is relative, and so stays on the recorder.
     Here,
-    /// To the recorder, on this hop or another: somebody was told that address.
+    /// The recorder, on this hop or another: a party was given that address.
     Recorded,
-    /// Somewhere else, where the recorder does not follow.
+    /// Another server, which the recorder does not cover.
     Elsewhere,
 }
 
 impl Origins {
-    /// The recorder listens at `port` of this machine for `upstream`.
+    /// Returns the origins for a recorder that listens at `port` of this machine for `upstream`.
     ///
     /// # Errors
-    /// `upstream` is not a URL to which another scheme, host and port can be given.
+    /// If another scheme, host and port cannot be set on `upstream`.
     pub(super) fn new(upstream: &Url, port: u16) -> Result<Self, url::ParseError> {
         let mut recorder = Url::parse("http://127.0.0.1/")?;
-        // Only a URL without a host refuses a port.
+        // Only a URL without a host rejects a port.
         let _ = recorder.set_port(Some(port));
         Ok(Self {
             upstream: upstream.clone(),
@@ -50,32 +50,32 @@ impl Origins {
         })
     }
 
-    /// Among the recorder's origins on all hops, this one included.
+    /// Sets the recorder's origins on all hops, including this one.
     pub(super) fn among(self, ours: Arc<BTreeSet<String>>) -> Self {
         Self { ours, ..self }
     }
 
-    /// Whether a card that names other addresses, such as a container's, means the upstream all the same.
+    /// Sets whether other addresses in a card, such as a container's, count as the upstream's.
     pub(super) fn trusting(self, trusted: bool) -> Self {
         Self { trusted, ..self }
     }
 
-    /// Where a URL of a card leads.
-    pub(super) fn follow_card(&self, url: &str) -> Leads {
+    /// Returns the target of a URL in a card.
+    pub(super) fn follow_card(&self, url: &str) -> UrlTarget {
         match (self.follow(url), Url::parse(url)) {
-            (Leads::Elsewhere, Ok(parsed)) if self.trusted && parsed.has_host() => {
+            (UrlTarget::Elsewhere, Ok(parsed)) if self.trusted && parsed.has_host() => {
                 self.on_recorder(&parsed)
             }
             (leads, _) => leads,
         }
     }
 
-    fn on_recorder(&self, url: &Url) -> Leads {
+    fn on_recorder(&self, url: &Url) -> UrlTarget {
         let origin = &self.recorder[..Position::BeforePath];
-        Leads::Upstream(format!("{origin}{}", &url[Position::BeforePath..]))
+        UrlTarget::Upstream(format!("{origin}{}", &url[Position::BeforePath..]))
     }
 
-    /// The recorder's address for the upstream's endpoint, with the endpoint's path and query.
+    /// Returns the recorder's address for the upstream's endpoint, with the endpoint's path and query.
     pub(super) fn endpoint(&self) -> Url {
         let mut endpoint = self.recorder.clone();
         endpoint.set_path(self.upstream.path());
@@ -83,12 +83,12 @@ impl Origins {
         endpoint
     }
 
-    /// Whether this is the path of the upstream's endpoint, and that is the address of a card, wherever that lies.
+    /// Returns whether this is the path of the upstream's endpoint and that endpoint is the URL of a card.
     pub(super) fn is_card(&self, path: &str) -> bool {
         path == self.upstream.path() && path.ends_with(".json")
     }
 
-    /// The upstream's address for a path and query that the recorder was asked for.
+    /// Returns the upstream's address for a path and query of a request to the recorder.
     pub(super) fn target(&self, path: &str, query: Option<&str>) -> Url {
         let mut target = self.upstream.clone();
         target.set_path(path);
@@ -97,16 +97,16 @@ impl Origins {
         target
     }
 
-    /// Where `url` leads. Ports decide, together with the host's name: agents often tell callers
-    /// the address they listen on, or `localhost`, whatever the address they are reached at.
-    pub(super) fn follow(&self, url: &str) -> Leads {
+    /// Returns the target of `url`. Port and host name decide: agents often announce the address they listen
+    /// on, or `localhost`, whatever address they are reached at.
+    pub(super) fn follow(&self, url: &str) -> UrlTarget {
         let url = match Url::parse(url) {
             Ok(url) => url,
-            Err(url::ParseError::RelativeUrlWithoutBase) if is_path(url) => return Leads::Here,
-            Err(_) => return Leads::Elsewhere,
+            Err(url::ParseError::RelativeUrlWithoutBase) if is_path(url) => return UrlTarget::Here,
+            Err(_) => return UrlTarget::Elsewhere,
         };
         if self.ours.contains(&url.origin().ascii_serialization()) {
-            return Leads::Recorded;
+            return UrlTarget::Recorded;
         }
         let same_port = url.port_or_known_default() == self.upstream.port_or_known_default();
         let same_host = url.host_str().is_some_and(|host| {
@@ -115,12 +115,12 @@ impl Origins {
         if same_port && same_host {
             self.on_recorder(&url)
         } else {
-            Leads::Elsewhere
+            UrlTarget::Elsewhere
         }
     }
 }
 
-/// Whether a relative URL names no host: neither `//host/path` nor a bare `127.0.0.1:50051`.
+/// Returns whether a URL is relative and names no host, as `//host/path` and a bare `127.0.0.1:50051` do.
 fn is_path(url: &str) -> bool {
     let first = url.split(['/', '?', '#']).next().unwrap_or_default();
     !url.starts_with("//") && !first.contains(':')
@@ -134,13 +134,13 @@ mod tests {
     fn a_cards_other_address_is_followed_only_when_that_is_asked_for() {
         let plain = origins("http://127.0.0.1:9009/");
         let other = "http://agent:80/a2a";
-        assert_eq!(plain.follow_card(other), Leads::Elsewhere);
+        assert_eq!(plain.follow_card(other), UrlTarget::Elsewhere);
         let trusting = plain.trusting(true);
-        let here = Leads::Upstream("http://127.0.0.1:4000/a2a".to_owned());
+        let here = UrlTarget::Upstream("http://127.0.0.1:4000/a2a".to_owned());
         assert_eq!(trusting.follow_card(other), here);
         assert_eq!(
             trusting.follow(other),
-            Leads::Elsewhere,
+            UrlTarget::Elsewhere,
             "a redirect stays one"
         );
     }
@@ -186,22 +186,22 @@ mod tests {
     fn urls_are_followed_by_host_and_port() {
         let ours = ["http://127.0.0.1:4000", "http://127.0.0.1:4001"].map(str::to_owned);
         let origins = origins("http://agent.example:9109/a2a").among(Arc::new(ours.into()));
-        let recorder = |path: &str| Leads::Upstream(format!("http://127.0.0.1:4000{path}"));
+        let recorder = |path: &str| UrlTarget::Upstream(format!("http://127.0.0.1:4000{path}"));
         for (url, expected) in [
             ("http://agent.example:9109", recorder("/")),
             ("http://localhost:9109/v1?x=1", recorder("/v1?x=1")),
             ("http://0.0.0.0:9109/", recorder("/")),
             ("http://[::1]:9109/", recorder("/")),
             ("http://[::]:9109/", recorder("/")),
-            ("http://agent.example:9110/", Leads::Elsewhere),
-            ("http://127.0.0.1:4001/a2a", Leads::Recorded),
-            ("http://other.example:9109/", Leads::Elsewhere),
-            ("/v1", Leads::Here),
-            ("v1/card?at=12:30", Leads::Here),
-            ("localhost:50051", Leads::Elsewhere),
-            ("127.0.0.1:50051", Leads::Elsewhere),
-            ("//agent.example:9109/", Leads::Elsewhere),
-            ("", Leads::Here),
+            ("http://agent.example:9110/", UrlTarget::Elsewhere),
+            ("http://127.0.0.1:4001/a2a", UrlTarget::Recorded),
+            ("http://other.example:9109/", UrlTarget::Elsewhere),
+            ("/v1", UrlTarget::Here),
+            ("v1/card?at=12:30", UrlTarget::Here),
+            ("localhost:50051", UrlTarget::Elsewhere),
+            ("127.0.0.1:50051", UrlTarget::Elsewhere),
+            ("//agent.example:9109/", UrlTarget::Elsewhere),
+            ("", UrlTarget::Here),
         ] {
             assert_eq!(origins.follow(url), expected, "{url}");
         }

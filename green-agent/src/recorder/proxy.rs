@@ -21,17 +21,17 @@ use super::{
     headers,
     hop::Proxy,
     relay,
-    reply::Asked,
+    reply::RequestInfo,
 };
 use crate::transcript;
 
-/// A request's body: what the transcript keeps of it, and what the upstream gets.
+/// A request's body: the form for the transcript, and the body for the upstream.
 struct Read {
     kept: Option<transcript::Body>,
     sent: Option<reqwest::Body>,
 }
 
-/// The whole of a hop as an app: every path and every method is passed on.
+/// Returns the routes of a hop: every path and method is passed on.
 pub(super) fn app(proxy: Proxy) -> Router {
     Router::new().fallback(serve).with_state(Arc::new(proxy))
 }
@@ -63,7 +63,7 @@ impl Proxy {
                 return refusal(StatusCode::BAD_REQUEST, &error);
             }
         };
-        let asked = Asked::new(
+        let asked = RequestInfo::new(
             &parts.method,
             parts.uri.path(),
             kept.as_ref(),
@@ -80,7 +80,7 @@ impl Proxy {
         }
     }
 
-    /// Reads a request's body; one that is too large is passed on as it comes.
+    /// Reads a request's body. One that is too large is passed on in chunks as it comes.
     async fn read(
         &self,
         parts: &Parts,
@@ -127,7 +127,7 @@ impl Proxy {
     }
 }
 
-/// Why a request is not passed on, if it is not.
+/// Returns why a request is refused, if it is.
 fn refuses(parts: &Parts, permitted: bool) -> Option<(StatusCode, &'static str)> {
     if !permitted {
         let why = "too many exchanges are open on this hop: end some, or call less at once";
@@ -140,7 +140,7 @@ fn refuses(parts: &Parts, permitted: bool) -> Option<(StatusCode, &'static str)>
     }
 }
 
-/// An answer of the recorder itself.
+/// Returns a refusal by the recorder itself.
 fn refusal(status: StatusCode, why: &str) -> Response {
     (status, Json(json!({ "error": why }))).into_response()
 }

@@ -1,5 +1,4 @@
-//! Passes bodies back piece by piece: streams of events, bodies that come slowly, and those too large to be
-//! kept.
+//! Passes bodies back in chunks: event streams, slow bodies, and those too large to be kept.
 
 use std::error::Error;
 
@@ -21,41 +20,41 @@ use super::{
     sse::SseParser,
 };
 
-/// The pieces of a body as they come from the upstream.
+/// The chunks of a body as they come from the upstream.
 pub(super) type Pieces = BoxStream<'static, reqwest::Result<Bytes>>;
 
-/// Why a body that is passed back breaks off. Nobody reads it: the server closes the connection.
+/// The error that interrupts a body that is passed back. It is not shown; the server closes the connection.
 #[derive(Debug, thiserror::Error)]
 #[error("the body breaks off: {0}")]
 pub(super) struct BreaksOff(pub(super) String);
 
-/// A body on its way back.
+/// A body that is being passed back.
 struct Relay {
     pieces: Pieces,
     reading: Reading,
-    /// The bytes still to come, where the upstream announced how many.
+    /// The bytes still to come, if the upstream announced a length.
     left: Option<u64>,
     phase: watch::Receiver<Phase>,
     exchange: Exchange,
 }
 
-/// What is read of a body while it passes.
+/// How a body is read while it passes.
 pub(super) enum Reading {
-    /// The events of a stream, each recorded before the bytes that complete it.
+    /// As events, each recorded before the bytes that complete it are passed back.
     Events(SseParser),
-    /// The lines of a stream, each recorded before the bytes that complete it.
+    /// As lines, each recorded before the bytes that complete it are passed back.
     Lines(LineParser),
-    /// A body that comes slowly, recorded before its end.
+    /// As a slow body, recorded before its last chunk is passed back.
     Slow(Slow),
-    /// Nothing, since the body is not kept.
+    /// Not at all, since the body is not kept.
     Nothing,
 }
 
-/// A reply whose body is not whole yet.
+/// A reply whose body is not complete yet.
 pub(super) struct Slow {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    /// What has come of it so far.
+    /// The bytes received so far.
     pub(super) kept: BytesMut,
     /// The largest body that is kept, in bytes.
     pub(super) limit: usize,
@@ -63,13 +62,14 @@ pub(super) struct Slow {
 
 type Passed = Option<(Result<Bytes, BreaksOff>, Option<Relay>)>;
 
-/// A body that breaks off after `beginning`, as the upstream's did.
+/// Returns a body that breaks off after `beginning`, as the upstream's did.
 pub(super) fn broken(beginning: Bytes, error: String) -> Body {
     let pieces = stream::once(async { Ok(beginning) });
     Body::from_stream(pieces.chain(stream::once(async { Err(break_off(error).await) })))
 }
 
-/// What is said of an upstream that could not be asked. URLs may hold secrets, so there is none in it.
+/// Returns the message for an upstream that could not be reached. It contains no URL, because URLs may
+/// contain secrets.
 pub(super) fn no_answer(error: reqwest::Error) -> String {
     format!(
         "the upstream did not answer: {}",
@@ -77,12 +77,12 @@ pub(super) fn no_answer(error: reqwest::Error) -> String {
     )
 }
 
-/// What is said of an upstream that did not finish its reply.
+/// Returns the message for an upstream that did not finish its reply.
 pub(super) fn broke_off(error: reqwest::Error) -> String {
     format!("the upstream broke off: {}", in_full(&error.without_url()))
 }
 
-/// An error in full, with the errors that caused it.
+/// Returns an error with its causes.
 pub(super) fn in_full(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -93,8 +93,8 @@ pub(super) fn in_full(error: &dyn Error) -> String {
     text
 }
 
-/// Passes a body back piece by piece; `length` is what the upstream announced of these pieces, in bytes, if
-/// it did.
+/// Passes a body back in chunks; `length` is the length of these chunks in bytes, if the upstream announced
+/// it.
 pub(super) fn relay(
     pieces: Pieces,
     length: Option<u64>,
@@ -114,18 +114,19 @@ pub(super) fn relay(
 }
 
 impl Relay {
-    /// The next piece, recorded, and the relay for those after it.
+    /// Records and returns the next chunk, and the relay for those after it.
     async fn pass(mut self) -> Passed {
         let piece = tokio::select! {
             piece = self.pieces.next() => piece,
-            // The exchange records by itself that it was not closed.
+            // The exchange itself records that it was not closed.
             () = cut(&mut self.phase) => return Some((Err(break_off("stopped".to_owned()).await), None)),
         };
         match piece {
             Some(Ok(piece)) => {
                 self.note(&piece);
                 if self.left == Some(0) {
-                    // The server asks for no more than was announced, so it would never see the end.
+                    // The server reads no more than the announced length, so it would never see the end of
+                    // the stream.
                     self.end();
                     return Some((Ok(piece), None));
                 }
@@ -151,7 +152,7 @@ impl Relay {
         self.left = self
             .left
             .map(|left| left.saturating_sub(piece.len() as u64));
-        // Bytes are a sign of life, whether they complete something or not.
+        // Any bytes are a sign of life, even if they complete no event.
         self.exchange.book().transcript.touch();
         match &mut self.reading {
             Reading::Events(parser) => {
@@ -196,7 +197,7 @@ impl Relay {
     }
 }
 
-/// Lets the server write out what was passed before, which it would throw away on an error.
+/// Lets the server send the previous chunks, which it would discard on an immediate error.
 async fn break_off(error: String) -> BreaksOff {
     tokio::task::yield_now().await;
     BreaksOff(error)

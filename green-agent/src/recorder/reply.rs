@@ -1,4 +1,4 @@
-//! Passes the replies of a hop back and records them as they pass.
+//! Passes the replies of a hop back and records them.
 
 use axum::{
     body::Body,
@@ -22,38 +22,38 @@ use super::{
     sse::SseParser,
 };
 
-/// What of a request decides how its reply is read.
+/// The properties of a request that decide how its reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
-    /// Whether the reply has no body whatever its headers say.
+pub(super) struct RequestInfo {
+    /// Whether the reply has no body, whatever its headers say.
     pub(super) head_only: bool,
-    /// Where in the reply an agent card stands.
+    /// The place of an agent card in the reply.
     pub(super) card_at: CardAt,
 }
 
-/// Where a reply may hold an agent card.
+/// The place of an agent card in a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CardAt {
-    /// Not at all.
+    /// There is none.
     Nowhere,
-    /// The body is one.
+    /// The body is a card.
     Body,
-    /// The result of a JSON-RPC reply is one.
+    /// The result of a JSON-RPC reply is a card.
     Result,
 }
 
-/// How the body of a reply is passed back.
+/// The way in which the body of a reply is passed back.
 enum Form {
-    /// Read as a whole, if it is not too large and does not come slowly.
+    /// As a whole, if it is neither too large nor too slow.
     Whole,
     /// Event by event, or line by line.
     Stream(Reading),
-    /// Unread, since it is encoded, as the text says.
+    /// Unread, since it is encoded; contains the content coding.
     Encoded(String),
 }
 
-impl Asked {
-    /// `kept` is the request's body as the transcript has it.
+impl RequestInfo {
+    /// Reads the properties; `kept` is the request's body in the transcript's form.
     pub(super) fn new(
         method: &Method,
         path: &str,
@@ -77,10 +77,10 @@ impl Asked {
 }
 
 impl Proxy {
-    /// Passes a reply back whose head has come.
+    /// Passes a reply back once its head has come.
     pub(super) async fn pass_back(
         &self,
-        asked: Asked,
+        asked: RequestInfo,
         exchange: Exchange,
         mut reply: reqwest::Response,
     ) -> Response {
@@ -117,7 +117,7 @@ impl Proxy {
         };
         let mut ours = headers::to_caller(theirs, &self.origins);
         if asked.card_at != CardAt::Nowhere {
-            // A rewritten card has another length, and the server puts it in its place.
+            // A rewritten card has another length; the server adds the header again.
             ours.remove(header::CONTENT_LENGTH);
         }
         let mut response = Response::new(body);
@@ -126,8 +126,8 @@ impl Proxy {
         response
     }
 
-    /// Reads a body to its end, if that comes soon; of a slower one each piece is passed on as it comes, since
-    /// callers give up on a reply of which they hear nothing.
+    /// Reads a body to its end, if that comes soon. The chunks of a slower body are passed on as they come,
+    /// because callers give up on a reply that stays silent.
     async fn held(
         &self,
         mut pieces: Pieces,
@@ -189,7 +189,7 @@ impl Proxy {
         }
     }
 
-    /// A reply with its card rewritten; `None` where there is no card or nothing to change in it.
+    /// Returns the body with its card rewritten; `None` if there is no card, or nothing to change in it.
     fn rewritten(&self, card_at: CardAt, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut reply: Value = match card_at {
             CardAt::Nowhere => return None,
@@ -212,13 +212,13 @@ impl Proxy {
     }
 }
 
-/// What was read of a body, and what is still to come.
+/// Returns a stream of what was read of a body and what is still to come.
 fn with_beginning(beginning: Bytes, rest: Pieces) -> Pieces {
     let beginning = (!beginning.is_empty()).then_some(Ok(beginning));
     stream::iter(beginning).chain(rest).boxed()
 }
 
-fn form(asked: Asked, status: StatusCode, headers: &HeaderMap, limit: usize) -> Form {
+fn form(asked: RequestInfo, status: StatusCode, headers: &HeaderMap, limit: usize) -> Form {
     let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if asked.head_only || bodiless {
         Form::Whole

@@ -1,6 +1,6 @@
 //! An incremental parser of server-sent event streams, as the WHATWG HTML standard defines them.
 //!
-//! It sees the bytes as they pass and may be fed them in pieces of any size.
+//! Input may come in chunks of any size.
 //!
 //! <https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream>
 
@@ -26,7 +26,7 @@ pub(super) enum SseData {
     TooLarge(u64),
 }
 
-/// Turns bytes into events. Holds at most `limit` bytes of a line and of an event.
+/// Parses bytes into events. Holds at most `limit` bytes of a line and of an event.
 #[derive(Debug)]
 pub(super) struct SseParser {
     limit: usize,
@@ -36,14 +36,14 @@ pub(super) struct SseParser {
     after_cr: bool,
 }
 
-/// The line that is being read.
+/// The incomplete line.
 #[derive(Debug, Default)]
 struct Line {
     kept: Vec<u8>,
     length: u64,
 }
 
-/// The event that is being read.
+/// The incomplete event.
 #[derive(Debug, Default)]
 struct Pending {
     id: Option<String>,
@@ -54,7 +54,7 @@ struct Pending {
 }
 
 impl SseParser {
-    /// A parser at the beginning of a stream that gives up keeping events larger than `limit` bytes.
+    /// Returns a parser for a new stream. Events larger than `limit` bytes are not kept.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -65,12 +65,12 @@ impl SseParser {
         }
     }
 
-    /// Takes the next bytes of the stream and gives the events that they complete.
+    /// Parses the next bytes of the stream; returns the events that they complete.
     pub(super) fn push(&mut self, chunk: &[u8]) -> Vec<SseEvent> {
         let mut events = Vec::new();
         for piece in chunk.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
-            // A line feed right after a carriage return belongs to the same line end,
-            // even where the two came in different chunks.
+            // A line feed right after a carriage return belongs to the same line end, even if they are in
+            // different chunks.
             if mem::take(&mut self.after_cr) && piece == b"\n" {
                 continue;
             }
@@ -86,7 +86,8 @@ impl SseParser {
         events
     }
 
-    /// The bytes of an event that the stream's end cut off. The standard has readers discard it.
+    /// Returns the size of the event that the stream's end cut off, if any. The standard has readers discard
+    /// it.
     pub(super) fn unfinished(&self) -> Option<u64> {
         let line = match self.line.kept.first() {
             Some(b':') | None => 0,
@@ -142,12 +143,12 @@ impl Pending {
             },
             "event" => self.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
-            // `retry` is between the stream's two ends, and the standard ignores all others.
+            // `retry` concerns only the stream's two ends, and the standard ignores all other fields.
             _ => {}
         }
     }
 
-    /// An event without any data is none, says the standard.
+    /// Returns the event, or `None` if it has no data: the standard discards such events.
     fn complete(self) -> Option<SseEvent> {
         let data = match self.data {
             _ if self.too_large => SseData::TooLarge(self.length),

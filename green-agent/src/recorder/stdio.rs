@@ -1,9 +1,9 @@
-//! What passes over the standard streams of an MCP server that a participant starts.
+//! Records the standard streams of an MCP server that a participant starts.
 //!
-//! The participant starts this program in the server's place (`__record-stdio --to URL -- CMD ARGS...`,
-//! see [`record`]). It starts the server and passes lines on both ways, each of which it first posts to
-//! the recorder: so the transcript is causal here too. Each JSON-RPC request is an exchange of its own, as
-//! over HTTP, with the method `STDIO` in the place of HTTP's.
+//! The participant starts this program instead of the server (`__record-stdio --to URL -- CMD ARGS...`, see
+//! [`record`]). The wrapper starts the server and passes lines on in both directions, after posting each to
+//! the recorder, so that the transcript never shows an effect before its cause. As over HTTP, each JSON-RPC
+//! request is an exchange of its own, with the method `STDIO` instead of HTTP's.
 
 use std::{
     collections::BTreeMap,
@@ -19,28 +19,28 @@ use axum::{
 };
 use serde_json::Value;
 
-use super::{body, exchange::Book};
+use super::{body, exchange::HopRecord};
 use crate::transcript::{Body, Content, Direction};
 
-/// The largest line that is taken, in bytes. A larger one ends the connection.
+/// The longest accepted line, in bytes. A longer one ends the connection.
 pub(super) const LINE_LIMIT: usize = 16 * 1024 * 1024;
 
-/// The line came from the participant.
+/// The path for lines from the participant.
 pub(super) const FORWARD: &str = "forward";
 
-/// The line came from the server.
+/// The path for lines from the server.
 pub(super) const BACK: &str = "back";
 
-/// Writes down lines, and knows which exchange an answer belongs to.
+/// Records lines, and finds the exchange that an answer belongs to.
 #[derive(Debug)]
 struct Tap {
-    book: Book,
-    /// The exchanges of requests that were not answered yet, by the text of their ids.
+    book: HopRecord,
+    /// The exchanges of requests that are not answered yet, by the text of their ids.
     open: Mutex<BTreeMap<String, u64>>,
 }
 
-/// The recorder's side: takes lines at `/forward` and `/back`.
-pub(super) fn app(book: Book) -> Router {
+/// Returns the routes of the recorder's side: lines are posted to `/forward` and `/back`.
+pub(super) fn app(book: HopRecord) -> Router {
     let tap = Arc::new(Tap {
         book,
         open: Mutex::default(),
@@ -92,7 +92,8 @@ impl Tap {
         (exchange, content)
     }
 
-    /// What answers no request, such as a notification, is an exchange of its own.
+    /// Returns the exchange of an answer. What answers no request, such as a notification, is an exchange of
+    /// its own.
     fn answer(&self, body: Body) -> (u64, Content) {
         let asks = body.json().is_some_and(|body| body["method"].is_string());
         let answered = id_of(&body)

@@ -1,4 +1,4 @@
-//! The recording wrapper: stands between a participant and the MCP server that it starts over stdio.
+//! The recording wrapper: a process between a participant and the MCP server that it starts over stdio.
 
 use std::{
     ffi::OsString,
@@ -17,19 +17,19 @@ use super::stdio::{BACK, FORWARD, LINE_LIMIT};
 /// The first argument that makes the program a recording wrapper.
 pub const RECORD_STDIO: &str = "__record-stdio";
 
-/// How long the recorder may take to write a line down; it listens on this machine.
+/// The time limit for recording a line; the recorder is on this machine.
 const RECORDED_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long the server may take to end once the participant has closed its side.
+/// The time limit for the server to end after the participant has closed its side.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-/// Starts the server and passes lines on both ways until one side ends. `args` is what follows
-/// [`RECORD_STDIO`] on the command line: `--to URL -- CMD ARGS...`.
+/// Starts the server and passes lines on in both directions until one side ends. `args` are the arguments
+/// after [`RECORD_STDIO`]: `--to URL -- CMD ARGS...`.
 ///
-/// The code is the server's own; 126 if it cannot be started, 2 if the arguments are wrong. What cannot be
-/// recorded is not passed on, since a transcript with gaps would say what did not happen.
+/// The exit code is the server's own; 126 if it cannot be started, 2 if the arguments are wrong. A line that
+/// cannot be recorded is not passed on, because a transcript with gaps would be wrong.
 pub fn record(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let Some(order) = Order::parse(args) else {
+    let Some(order) = WrapperArgs::parse(args) else {
         bridge_program::errln!("usage: {RECORD_STDIO} --to URL -- CMD ARGS...");
         return ExitCode::from(2);
     };
@@ -38,7 +38,7 @@ pub fn record(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         .build();
     let done = runtime.and_then(|runtime| {
         let done = runtime.block_on(order.carry_out());
-        // A thread that waits for standard input would be waited for in its turn.
+        // Otherwise, shutting down would wait for the thread that reads standard input.
         runtime.shutdown_background();
         done
     });
@@ -51,15 +51,15 @@ pub fn record(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// What the wrapper is told on its command line.
+/// The wrapper's arguments.
 #[derive(Debug, PartialEq, Eq)]
-struct Order {
+struct WrapperArgs {
     to: Url,
     command: OsString,
     args: Vec<OsString>,
 }
 
-impl Order {
+impl WrapperArgs {
     fn parse(args: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut args = args.into_iter();
         (args.next()? == "--to").then_some(())?;
@@ -94,14 +94,14 @@ impl Order {
     }
 }
 
-/// Waits for the server to end by itself, as it should when its input has ended, and kills it otherwise.
+/// Waits for the server to end by itself, as it should when its input has ended; kills it otherwise.
 async fn end(server: &mut Child) -> u8 {
     let ended = tokio::time::timeout(ENDS_WITHIN, server.wait()).await;
     let code = ended.ok().and_then(Result::ok).and_then(|exit| exit.code());
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Passes lines on, each after it was recorded, and closes the other side when this one has ended.
+/// Passes lines on after recording each, and closes the other side when this one has ended.
 async fn pass(
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -110,7 +110,7 @@ async fn pass(
 ) -> std::io::Result<()> {
     let mut lines = BufReader::new(from);
     let mut line = Vec::new();
-    // One byte more than is taken: the recorder refuses what is cut there.
+    // One byte more than accepted: the recorder refuses a line that is cut there.
     let limit = LINE_LIMIT as u64 + 1;
     while (&mut lines)
         .take(limit)
@@ -126,7 +126,7 @@ async fn pass(
     to.shutdown().await
 }
 
-/// The recorder, seen from here.
+/// The client for the recorder.
 struct Recorder {
     http: reqwest::Client,
     to: Url,
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_order_names_the_recorder_and_the_server() {
-        let parse = |text: &str| Order::parse(text.split(' ').map(OsString::from));
+        let parse = |text: &str| WrapperArgs::parse(text.split(' ').map(OsString::from));
         let order = parse("--to http://127.0.0.1:1/ -- mcp-tools relay --url x").unwrap();
         assert_eq!(order.command, "mcp-tools");
         assert_eq!(order.args, ["relay", "--url", "x"]);

@@ -1,5 +1,4 @@
-//! Prepares the agents of one trial: their addresses, how they are started, and how each is told of the
-//! others.
+//! Prepares the agents of one trial: their addresses, how they are started, and what each knows of the others.
 
 use std::{
     collections::BTreeMap,

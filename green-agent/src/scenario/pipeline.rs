@@ -182,7 +182,7 @@ impl Reference {
 }
 
 impl fmt::Display for Reference {
-    /// As it stands in the file.
+    /// Writes the reference as in the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
             ValuePath::Pointer(pointer) => f.write_str(pointer),
@@ -191,7 +191,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// The first name on the way of a pointer or a JSONPath; `None` if it begins with anything else.
+/// Returns the first name on the path of a pointer or a JSONPath; `None` if it begins with anything else.
 pub fn first_name(path: &ValuePath) -> Option<String> {
     match path {
         ValuePath::Pointer(pointer) => {
@@ -199,7 +199,7 @@ pub fn first_name(path: &ValuePath) -> Option<String> {
             Some(first.replace("~1", "/").replace("~0", "~"))
         }
         ValuePath::JsonPath(path) => {
-            // In its normal form a name stands in brackets and quotes, or after a dot.
+            // In normal form, a name is in brackets and quotes, or after a dot.
             let text = path.to_string();
             let rest = text.strip_prefix('$')?;
             let quoted = rest.strip_prefix("['").or_else(|| rest.strip_prefix("[\""));
@@ -213,7 +213,7 @@ pub fn first_name(path: &ValuePath) -> Option<String> {
     }
 }
 
-/// Whether a JSONPath can select one node at most: names and indices, without wildcards, slices, filters.
+/// Returns whether a JSONPath can select one node at most: names and indices, without wildcards, slices, filters.
 fn selects_one(path: &str) -> bool {
     let mut quote = None;
     let mut last = ' ';

@@ -1,8 +1,9 @@
-//! Takes secrets out of what is kept. What is passed on between the parties is never touched.
+//! Masks secrets in everything that is recorded. The messages that are passed on between the parties are
+//! never changed.
 //!
-//! Secrets are found in two ways: by value, where the runner knows them, and by the place in which
-//! they stand: headers, members and parameters whose names say so, and whatever follows `Bearer`.
-//! A secret that arrives in pieces, such as token by token over a stream, is not found.
+//! Secrets are found in two ways: by value, if the runner knows them, and by place: headers, members and
+//! parameters with telling names, and the text after `Bearer`. A secret that is split over several messages,
+//! such as token by token in a stream, is not found.
 
 mod places;
 
@@ -24,13 +25,13 @@ use places::{
     mask_service_urls,
 };
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 const MASK: &str = "[masked]";
 
-/// Shorter values are not looked for: they would be found in words that have nothing to do with them.
+/// The minimum length of a secret value. Shorter values would be found in unrelated words.
 const SHORTEST_SECRET: usize = 4;
 
-/// The headers that are recorded, since they say something about the protocol.
+/// The headers that are recorded, because they matter for the protocol.
 const RECORDED_HEADERS: [&str; 12] = [
     "a2a-extensions",
     "a2a-version",
@@ -46,19 +47,19 @@ const RECORDED_HEADERS: [&str; 12] = [
     "x-a2a-extensions",
 ];
 
-/// Masks secrets in what is recorded and in what agents print. Clones know what any of them learns.
+/// Masks secrets in recordings and in agents' output. Clones share the learned values.
 #[derive(Clone, Default)]
 pub struct Masker {
     known: Arc<RwLock<Known>>,
 }
 
-/// The values that are masked wherever they stand.
+/// The values that are masked wherever they occur.
 #[derive(Default)]
 struct Known {
-    /// Longest first, so that a secret inside a longer one leaves nothing of the longer one behind.
+    /// The values, longest first, so that a secret that contains another one is masked as a whole.
     secrets: Vec<String>,
-    /// Finds whether one of them stands in a text, in one pass; most texts have none. Absent where there are none, or
-    /// too many for it.
+    /// Finds in one pass whether a text contains any of them; most texts do not. `None` if there are no
+    /// values, or too many.
     finder: Option<AhoCorasick>,
 }
 
@@ -82,17 +83,17 @@ impl fmt::Debug for Masker {
 }
 
 impl Masker {
-    /// A masker that knows these values, each of which is masked wherever it stands.
+    /// Returns a masker for these values, each of which is masked wherever it occurs.
     ///
-    /// Values of fewer than four bytes are not looked for.
+    /// Values of fewer than four bytes are ignored.
     pub fn new(secrets: Vec<String>) -> Self {
         let masker = Self::default();
         masker.learn_all(secrets);
         masker
     }
 
-    /// From now on this value is masked too, such as a token that was made during the run. It must be
-    /// learnt before it is sent: what was recorded earlier is not touched.
+    /// Adds a value, such as a token that was created during the run. Call this before the value is sent:
+    /// earlier recordings are not changed.
     pub fn learn(&self, secret: &str) {
         self.learn_all([secret.to_owned()]);
     }
@@ -111,20 +112,21 @@ impl Masker {
             .flatten();
     }
 
-    /// A text, such as a line that an agent printed, without secrets.
+    /// Returns a text, such as a line of an agent's output, with secrets masked.
     pub fn mask_text(&self, text: &str) -> String {
         self.masked(text).into_owned()
     }
 
-    /// Masks secrets in a JSON value: the strings of members such as `token`, and in every text
-    /// what [`mask_text`](Self::mask_text) finds.
+    /// Masks secrets in a JSON value: the strings of members such as `token`, and in every text what
+    /// [`mask_text`](Self::mask_text) finds.
     pub fn mask_json(&self, value: &mut Value) {
         if let Some(masked) = self.masked_json(value) {
             *value = masked;
         }
     }
 
-    /// The same value without secrets, if there are some in it. Most values have none, and nothing is copied then.
+    /// Returns the value with secrets masked, or `None` if it contains none, so that nothing is copied in the
+    /// usual case.
     fn masked_json(&self, value: &Value) -> Option<Value> {
         match value {
             Value::Null | Value::Bool(_) => None,
@@ -135,8 +137,8 @@ impl Masker {
         }
     }
 
-    /// Masks secrets in a path with its query: known ones, what a bot is known by, and parameters such as
-    /// `api_key`.
+    /// Masks secrets in a path with its query: known values, the secret part of a bot's service URL, and
+    /// parameters such as `api_key`.
     pub fn mask_path(&self, path: &str) -> String {
         let path = mask_service_urls(self.mask_known(path));
         let Some((path, query)) = path.split_once('?') else {
@@ -146,9 +148,9 @@ impl Masker {
         format!("{path}?{}", parameters.join("&"))
     }
 
-    /// The headers that belong into a transcript, by lowercase name, without secrets.
+    /// Returns the headers for a transcript, by lowercase name, with secrets masked.
     ///
-    /// Of credentials the scheme is kept: `Bearer [masked]`. Repeated headers are joined by `, `.
+    /// The scheme of credentials is kept: `Bearer [masked]`. Repeated headers are joined by `, `.
     pub fn headers(&self, headers: &HeaderMap) -> BTreeMap<String, String> {
         RECORDED_HEADERS
             .into_iter()
@@ -164,7 +166,7 @@ impl Masker {
             .collect()
     }
 
-    /// The value of the header `name`, given in lowercase, without secrets.
+    /// Returns the value of the header `name`, given in lowercase, with secrets masked.
     fn mask_header(&self, name: &str, value: &str) -> String {
         if is_secret_header(name) {
             mask_credentials(value)
@@ -175,7 +177,7 @@ impl Masker {
         }
     }
 
-    /// Masks a body, and gives it as it was if there was something to mask.
+    /// Masks a body; returns the original if anything was masked.
     pub(super) fn mask_body(&self, body: &mut Body) -> Option<Body> {
         let masked = match &*body {
             Body::Json(value) => Body::Json(self.masked_json(value)?),
@@ -260,7 +262,7 @@ impl Masker {
     }
 }
 
-/// A text that is not as it was.
+/// Returns the text if it was changed.
 fn changed(text: Cow<'_, str>) -> Option<String> {
     match text {
         Cow::Borrowed(_) => None,
@@ -268,7 +270,7 @@ fn changed(text: Cow<'_, str>) -> Option<String> {
     }
 }
 
-/// A secret as it is and as it is written in URLs and inside JSON texts.
+/// Returns the forms of a secret: unchanged, as written in URLs, and as written inside JSON texts.
 fn written_forms(secret: String) -> Vec<String> {
     let in_query: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     let in_path = in_query.replace('+', "%20");

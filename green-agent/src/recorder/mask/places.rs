@@ -1,4 +1,4 @@
-//! The places in which secrets stand, known by their names.
+//! Finds secrets by their place: by the names of members, parameters, headers and variables.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -27,16 +27,16 @@ const SECRET_MEMBERS: [&str; 22] = [
     "secretkey",
     "sessiontoken",
     "setcookie",
-    // Whoever knows where a bot is to answer can speak in its conversation.
+    // With the URL to which a bot replies, anyone can send messages in its conversation.
     "serviceurl",
     "token",
     "xapikey",
 ];
 
-/// HTTP authentication schemes, in lowercase. Of another first word nobody knows that it is no secret.
+/// HTTP authentication schemes, in lowercase. Any other first word may itself be the secret.
 const SCHEMES: [&str; 5] = ["basic", "bearer", "digest", "dpop", "negotiate"];
 
-/// Words that follow `Bearer` in messages and headers about authentication, and are no tokens.
+/// Words that follow `Bearer` in messages and headers about authentication without being tokens.
 const WORDS_AFTER_BEARER: [&str; 8] = [
     "auth",
     "authentication",
@@ -51,22 +51,22 @@ const WORDS_AFTER_BEARER: [&str; 8] = [
 static BEARER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(?-u:\b)(bearer\s+)([a-z0-9._~+/=-]+)"));
 
-/// A quoted name with a quoted value, as JSON and Python write them.
+/// Matches a quoted name with a quoted value, as JSON and Python write them.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"(?i)(["']([a-z_-]+)["']\s*:\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"#)
 });
 
-/// `NAME=value`, as shells, logs and queries write it; the name's last part counts.
+/// Matches `NAME=value`, as shells, logs and queries write it; the last part of the name decides.
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?i)(?-u:\b)((?:[a-z0-9]+[_-])*?(?:authorization|api[_-]?key|private[_-]?key|passw(?:or)?d|secret|token|credentials)=)[^\s&"'<>;,]+"#,
     )
 });
 
-/// The part of a service URL that nobody can guess, as the bridge gives it to bots.
+/// Matches the secret part of a service URL, which the bridge gives to bots.
 static SERVICE_URL: LazyLock<Regex> = LazyLock::new(|| pattern(r"(/bots/)[A-Za-z0-9_-]{64,}"));
 
-/// Masks the part of service URLs by which bots are known.
+/// Masks the secret part of bots' service URLs.
 pub(super) fn mask_service_urls(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains("/bots/") {
         return text;
@@ -76,9 +76,9 @@ pub(super) fn mask_service_urls(text: Cow<'_, str>) -> Cow<'_, str> {
     })
 }
 
-/// Masks what follows `Bearer`, service URLs, and the values of members and assignments with telling names.
+/// Masks the text after `Bearer`, service URLs, and the values of members and assignments with telling names.
 pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
-    // Most texts have none of these signs, and looking for one is much faster than matching.
+    // Most texts contain none of these characters, and searching for one is much faster than matching.
     let text = if text.contains(char::is_whitespace) {
         replace(text, &BEARER, |found| {
             let word = found[2].trim_end_matches('.').to_ascii_lowercase();
@@ -106,13 +106,13 @@ pub(super) fn mask_places(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Whether this is a word of a sentence, such as in "the ring bearer walked": short, and letters alone.
+/// Returns whether this is a word of prose, as in "the ring bearer walked": short, and only letters.
 fn is_word(text: &str) -> bool {
     let text = text.trim_end_matches('.');
     text.len() < 16 && text.bytes().all(|letter| letter.is_ascii_lowercase())
 }
 
-/// Replaces the matches for which `masked` gives another text. A text without any stays borrowed.
+/// Replaces the matches for which `masked` returns another text. A text without any stays borrowed.
 fn replace<'a>(
     text: Cow<'a, str>,
     pattern: &Regex,
@@ -131,7 +131,7 @@ fn replace<'a>(
     replaced.map_or(text, Cow::Owned)
 }
 
-/// Whether a JSON member or a query parameter of this name holds a secret.
+/// Returns whether a JSON member or a query parameter of this name holds a secret.
 pub(super) fn is_secret_member(name: &str) -> bool {
     const ENDING: &str = "apikey";
     let letters = || {
@@ -143,9 +143,9 @@ pub(super) fn is_secret_member(name: &str) -> bool {
     SECRET_MEMBERS.iter().any(is_one) || ending.eq(ENDING.chars().rev())
 }
 
-/// Whether the header of this lowercase name holds a secret.
+/// Returns whether the header of this lowercase name holds a secret.
 pub(super) fn is_secret_header(name: &str) -> bool {
-    // Whoever has an MCP session's id can speak in its name where nothing else is asked for.
+    // With the id of an MCP session, anyone can use the session unless further authentication is required.
     const NAMES: [&str; 5] = [
         "authorization",
         "proxy-authorization",
@@ -157,7 +157,7 @@ pub(super) fn is_secret_header(name: &str) -> bool {
     NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Masks the whole of `xyz`, and of `Bearer xyz` all but the scheme.
+/// Masks all of `xyz`, and of `Bearer xyz` everything but the scheme.
 pub(super) fn mask_credentials(value: &str) -> String {
     match value.split_once(' ') {
         Some((scheme, _)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => {
@@ -167,7 +167,7 @@ pub(super) fn mask_credentials(value: &str) -> String {
     }
 }
 
-/// Masks the value of one `name=value` of a query. Google's APIs call the key just `key`.
+/// Masks the value of one `name=value` of a query. Google's APIs call an API key just `key`.
 pub(super) fn mask_parameter(parameter: &str) -> String {
     match parameter.split_once('=') {
         Some((name, _)) if is_secret_member(name) || name.eq_ignore_ascii_case("key") => {

@@ -1,4 +1,4 @@
-//! Exchanges that do not end as they should.
+//! Tests exchanges that fail.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The recorder between real sockets.
+//! Tests the recorder between real sockets.
 
 mod breaks;
 mod replies;
@@ -18,7 +18,7 @@ use tokio::{
 use super::*;
 use crate::transcript::{Body, Content, Direction, Entry};
 
-/// No condition of these tests takes longer, unless it never comes.
+/// A time limit that no condition of these tests exceeds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const SECRET: &str = "sesame-0123456789";
@@ -52,7 +52,7 @@ impl Setup {
         }
     }
 
-    /// A place on the recorder.
+    /// Returns a URL on the recorder.
     fn url(&self, path: &str) -> Url {
         self.recorder.url(&hop()).unwrap().join(path).unwrap()
     }
@@ -62,7 +62,7 @@ impl Setup {
         entries.into_iter().map(|entry| entry.content).collect()
     }
 
-    /// Waits until an entry is as it should be, and gives the first that is.
+    /// Waits until an entry fulfils the condition; returns the first that does.
     async fn entry(&self, wanted: impl Fn(&Entry) -> bool) -> Entry {
         let mut activity = self.transcript.activity();
         let found = async {
@@ -101,7 +101,7 @@ fn small() -> RecorderOptions {
     }
 }
 
-/// Serves an app; gives its origin, without a slash at the end.
+/// Serves an app; returns its origin, without a trailing slash.
 async fn serve(app: Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -109,12 +109,12 @@ async fn serve(app: Router) -> String {
     origin
 }
 
-/// An upstream that answers its one request with exactly the bytes that a test gives it.
+/// An upstream that answers its only request with exactly the bytes that a test sends.
 struct Raw {
     origin: String,
-    /// Bytes to send; the connection closes when this is dropped.
+    /// The bytes to send; the connection closes when this is dropped.
     send: mpsc::Sender<Vec<u8>>,
-    /// Comes when the other side has closed the connection.
+    /// Resolves when the other side has closed the connection.
     left: oneshot::Receiver<()>,
 }
 
@@ -160,7 +160,7 @@ async fn answer(
     }
 }
 
-/// The name of a content's kind, to compare orders at a glance.
+/// Returns the name of a content's kind, to compare orders.
 fn kind(content: &Content) -> &'static str {
     match content {
         Content::Request { .. } => "request",

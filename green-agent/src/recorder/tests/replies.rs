@@ -1,4 +1,4 @@
-//! Requests and replies that are whole.
+//! Tests complete requests and replies.
 
 use axum::{
     Json,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Tells what it was asked.
+/// Replies with a description of the request.
 async fn mirror(request: Request) -> impl IntoResponse {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_request_and_its_reply_pass_and_are_recorded() {
         .send()
         .await
         .unwrap();
-    // The reply is in the transcript before the caller has it, so there is nothing to wait for.
+    // The reply is in the transcript before the caller has it, so no waiting is needed.
     let contents = setup.contents();
 
     assert_eq!(reply.status(), 202);

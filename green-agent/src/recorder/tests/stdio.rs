@@ -1,4 +1,4 @@
-//! What passes over standard streams, as a wrapper tells it.
+//! Tests the recording of standard streams.
 
 use serde_json::json;
 

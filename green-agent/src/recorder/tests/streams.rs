@@ -1,4 +1,4 @@
-//! Streams of server-sent events.
+//! Tests streams of server-sent events.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Answers with these pieces of an event stream, one chunk each.
+/// Serves an event stream in these chunks.
 async fn upstream(pieces: Vec<Bytes>) -> String {
     let stream = move || {
         let pieces = pieces.clone();
