@@ -1,4 +1,4 @@
-//! The agent at the other end: how it is reached, and what it is called in errors.
+//! An agent that calls are sent to: its address, version, binding, limits and transport.
 
 use bridge_protocol::{
     dialect::{Call, Version},
@@ -11,14 +11,14 @@ use crate::{
     transport::{Items, Transport, reply::Answered},
 };
 
-/// An agent that calls can be made to.
+/// One interface of an agent, with all that is needed to call it.
 #[derive(Debug)]
 pub(crate) struct Agent {
     pub(crate) url: Url,
     pub(crate) version: Version,
     pub(crate) binding: Binding,
     pub(crate) tenant: Option<String>,
-    /// What its card says of streams; nothing if it says nothing.
+    /// Whether the card says that the agent streams; `None` if the card does not say.
     pub(crate) streaming: Option<bool>,
     pub(crate) limits: Limits,
     pub(crate) retries: Retries,
@@ -39,7 +39,7 @@ impl Agent {
         self.transport.open(call, after).await
     }
 
-    /// The fault with the agent's and the call's names, and without what must not be told.
+    /// Adds the agent's and the operation's names to a fault, and masks the credentials that it may contain.
     pub(crate) fn named(&self, fault: Fault, call: &Call) -> ClientError {
         ClientError {
             binding: Some(self.binding),

@@ -1,17 +1,17 @@
-//! A body, read piece by piece, so that a large one is given up before it is in memory.
+//! Reads a response body chunk by chunk, so that a body above the limit is never held in memory whole.
 
 use reqwest::Response;
 
-/// Why there is no body.
+/// The reason why a body was not read.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// It is larger than the limit.
+    /// The body is larger than the limit.
     TooLarge,
     /// The connection broke.
     Broken(reqwest::Error),
 }
 
-/// Reads a body of at most `limit` bytes. The limit of time is the caller's.
+/// Reads a body of at most `limit` bytes. The caller limits the time.
 pub(crate) async fn read(mut reply: Response, limit: usize) -> Result<Vec<u8>, Unread> {
     let mut body = Vec::new();
     while let Some(chunk) = reply.chunk().await.map_err(Unread::Broken)? {

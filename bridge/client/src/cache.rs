@@ -1,4 +1,4 @@
-//! Cards that were read before, with what tells whether they are still the same (specification 8.6).
+//! A cache of agent cards and their `ETag`s, for conditional requests (specification 8.6).
 
 use std::{
     collections::BTreeMap,
@@ -7,11 +7,11 @@ use std::{
 
 use bridge_protocol::a2a::AgentCard;
 
-/// More than any client talks to; what does not fit is read again.
+/// The number of cards kept. A card that does not fit is fetched again each time.
 const CARDS: usize = 256;
 
-/// Cards by their address, each with the `ETag` under which the agent knows it. An agent that says that
-/// nothing has changed does not send its card again. Clones share what they hold.
+/// Agent cards by their URL, each with the `ETag` that the agent sent with it. An agent that answers 304 Not
+/// Modified does not send its card again. Clones share their content.
 #[derive(Clone, Debug, Default)]
 pub struct CardCache(Arc<Mutex<BTreeMap<String, Kept>>>);
 
@@ -22,12 +22,12 @@ pub(crate) struct Kept {
 }
 
 impl CardCache {
-    /// The card of this address, if it was read before.
+    /// The cached card of this URL.
     pub(crate) fn get(&self, url: &str) -> Option<Kept> {
         self.lock().get(url).cloned()
     }
 
-    /// Keeps a card in place of the one before.
+    /// Stores a card and replaces the one of the same URL.
     pub(crate) fn keep(&self, url: &str, etag: String, card: AgentCard) {
         let mut cards = self.lock();
         if cards.len() < CARDS || cards.contains_key(url) {

@@ -1,4 +1,4 @@
-//! An agent's card: where it lies, and how it is read.
+//! Finds and fetches an agent's card.
 
 use bridge_protocol::{
     a2a::AgentCard,
@@ -17,7 +17,7 @@ use crate::{
 /// Fetches the card of the agent at `base`.
 ///
 /// # Errors
-/// The error of the first place looked at, unless a later one holds a card.
+/// Returns the error of the first location tried, if none of them has a card.
 pub async fn fetch_card(
     http: &reqwest::Client,
     base: &Url,
@@ -31,13 +31,13 @@ pub async fn fetch_card(
     card.map_err(|missing| missing.fault.of_card_at(&missing.tried))
 }
 
-/// No card was found: where it was looked for, and why the first place had none.
+/// No card was found: the locations that were tried, and the error of the first of them.
 pub(crate) struct Missing {
     pub(crate) tried: Vec<Url>,
     pub(crate) fault: Fault,
 }
 
-/// Finds the card of the agent at `base`, which may be the card's own address, as these options have it asked for.
+/// Finds the card of the agent at `base`, which may be the address of the card itself.
 pub(crate) async fn find(
     http: &reqwest::Client,
     base: &Url,
@@ -66,7 +66,7 @@ pub(crate) async fn find(
     })
 }
 
-/// Where the card is looked for.
+/// The addresses at which the card is looked for.
 fn places_of(base: &Url) -> Vec<Url> {
     match place::is_card(base) {
         true => vec![place::exact(base)],
@@ -74,7 +74,8 @@ fn places_of(base: &Url) -> Vec<Url> {
     }
 }
 
-/// Nobody there or a stranger, or something that took all the time: the next place would only repeat it.
+/// Whether the error would be the same at the next location: the server cannot be reached, is not trusted or
+/// did not answer in time.
 fn is_final(fault: &Fault) -> bool {
     matches!(
         fault,
@@ -92,10 +93,10 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
     let request = http.get(url.clone());
     let request = match options.credentials.check(url, url) {
         Ok(()) => options.credentials.show(request),
-        // They are for somebody else, and cards are mostly shown to everybody.
+        // The credentials belong to another server, and most cards are public.
         Err(_) => request,
     };
-    // Who speaks 1.0 is shown a card of 1.0, which is the one that is signed (3.6, 8.4).
+    // A server of 1.0 answers a request of 1.0 with the card of 1.0, which is the signed one (3.6, 8.4).
     let request = match options.version {
         None | Some(Version::V1_0) => request.header("A2A-Version", Version::V1_0.as_str()),
         Some(Version::V0_1 | Version::V0_3) => request,
@@ -124,7 +125,7 @@ fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault
     Ok(card)
 }
 
-/// `path` below `base`, whether or not `base` ends with a slash.
+/// Appends `path` to the path of `base`, whether or not `base` ends with a slash.
 fn below(base: &Url, path: &str) -> Url {
     place::at(base, &places::below(base.path(), path))
 }

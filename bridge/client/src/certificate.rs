@@ -1,28 +1,29 @@
-//! Why the certificate of the other side is not believed.
+//! Explains why a TLS certificate was rejected.
 
 use std::{error::Error, io};
 
 use rustls::CertificateError;
 
-/// Why it is not believed, if that is what an error is about.
+/// Explains why a certificate was rejected, if that is the cause of the error.
 pub(crate) fn distrust(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(rustls::Error::InvalidCertificate(wrong)) = error.downcast_ref() {
-            return Some(told(wrong));
+            return Some(describe(wrong));
         }
         next = within(error).or_else(|| error.source());
     }
     None
 }
 
-/// An error of input and output leaves out the one that it is made of when it is asked for its source.
+/// The error that an `io::Error` wraps. `io::Error::source` skips it and returns the source of the wrapped
+/// error.
 fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let made_of = error.downcast_ref::<io::Error>()?.get_ref()?;
     Some(made_of)
 }
 
-fn told(wrong: &CertificateError) -> String {
+fn describe(wrong: &CertificateError) -> String {
     match wrong {
         CertificateError::UnknownIssuer => {
             "nobody who is believed vouches for it: expected a certificate of a public authority, or to be \
@@ -41,8 +42,8 @@ fn told(wrong: &CertificateError) -> String {
     }
 }
 
-/// Whether a certificate was shown that says of itself that it is an authority's. What is wrong has no name of its
-/// own at rustls but its text.
+/// Whether the error is that the server presented a certificate of an authority (a CA) as its own. rustls has
+/// no variant for it, so this reads the text.
 pub(crate) fn is_authority(wrong: &CertificateError) -> bool {
     matches!(wrong, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))
 }

@@ -1,4 +1,4 @@
-//! The operations of an agent, one function each.
+//! The operations of an agent, one method each.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::{
 
 /// A connection to one agent. Cheap to share behind an `Arc`; every method takes `&self`.
 ///
-/// Whatever the version and the binding, requests and answers are of the types of 1.0. A version that has
-/// no such operation says so ([`crate::Fault::NotInVersion`]) without asking the agent.
+/// Requests and answers have the types of 1.0, whatever the agent's version and binding. An operation that
+/// the agent's version does not have fails with [`crate::Fault::NotInVersion`], and nothing is sent.
 #[derive(Debug)]
 pub struct Client {
     card: AgentCard,
@@ -30,19 +30,20 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reads the card of the agent at `base`, which may be the card's own address, and chooses how to speak to it:
-    /// by the first of the card's interfaces that it can use, and by the next one if nobody takes a connection there.
+    /// Reads the card of the agent at `base`, which may be the address of the card itself, and chooses the
+    /// first of the card's interfaces that this client supports. If that interface refuses the connection,
+    /// the next one is used.
     ///
     /// # Errors
     /// If there is no card, or none of its interfaces can be used.
     pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
-        // An exchange is large, and whoever waits for it would have to hold all of it: so it is on the heap, here
-        // and below.
+        // The future is large, and so would be every future that awaits it. Therefore it is boxed, here and
+        // below.
         let (card, ways) = Box::pin(connect::to(base, options)).await?;
         Ok(Self { card, ways })
     }
 
-    /// Chooses how to speak to an agent whose card was read already, from `base` or below it.
+    /// Chooses an interface from a card that was read already, from `base` or below it.
     ///
     /// # Errors
     /// If none of the card's interfaces can be used.
@@ -56,12 +57,13 @@ impl Client {
         &self.card
     }
 
-    /// The version that is spoken; another interface of the card may have another, if it has to be used.
+    /// The version of the interface in use. Another interface, used when this one refuses connections, may
+    /// have another version.
     pub fn version(&self) -> Version {
         self.ways.agent().version
     }
 
-    /// How calls are carried.
+    /// The binding of the interface in use.
     pub fn binding(&self) -> Binding {
         self.ways.agent().binding
     }
@@ -69,7 +71,7 @@ impl Client {
     /// SendMessage (specification 3.1.1).
     ///
     /// # Errors
-    /// See [`crate::Fault`]; so for all operations.
+    /// See [`crate::Fault`]. This holds for all operations.
     pub async fn send_message(
         &self,
         request: SendMessageRequest,
@@ -111,11 +113,12 @@ impl Client {
         self.open(Call::SubscribeToTask(request)).await
     }
 
-    /// What becomes of a task, by asking for it (GetTask, 3.1.3) until it has ended or waits for somebody: for
-    /// tasks whose stream ended before they did, or that were answered before they were done. The events say
-    /// what is new since `task`, which is how it stood last; none come of one that is there already.
+    /// Follows a task by calling GetTask (3.1.3) until the task has ended or waits for input. This is for
+    /// tasks whose stream ended too early, and for agents that answer before the task is done. The events
+    /// report the changes since `task`, the last known state; there are none if that state is already final.
     ///
-    /// [`Options::polls`] says how often, and [`Limits::idle`](crate::Limits::idle) how long nothing may change.
+    /// [`Options::polls`] sets the interval, [`Limits::idle`](crate::Limits::idle) how long the task may stay
+    /// unchanged.
     pub fn poll_task(&self, task: Task) -> EventStream {
         stream::poll(self.ways.agent().clone(), task)
     }
@@ -156,7 +159,7 @@ impl Client {
             .await
     }
 
-    /// GetExtendedAgentCard (3.1.11): the card for callers whom the agent knows. 0.1 has none.
+    /// GetExtendedAgentCard (3.1.11): the card for authenticated callers. 0.1 has none.
     pub async fn get_extended_agent_card(
         &self,
         request: GetExtendedAgentCardRequest,

@@ -1,4 +1,4 @@
-//! From an address to an agent that can be called: card, interface, credentials.
+//! Connects to an agent: reads its card and chooses an interface and credentials.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
     ways::Ways,
 };
 
-/// Reads the card of the agent at `base` and chooses how to speak to it.
+/// Reads the card of the agent at `base` and chooses its interfaces.
 pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Ways), ClientError> {
     let found = find(base, options).await?;
     let connected = connect(found, base, options).await;
@@ -35,7 +35,7 @@ pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Ways
     }
 }
 
-/// Chooses how to speak to an agent whose card is known.
+/// Chooses the interfaces of an agent whose card is known.
 pub(crate) fn by_card(
     card: &AgentCard,
     base: &Url,
@@ -71,7 +71,7 @@ async fn connect(
     Ok((card, ways))
 }
 
-/// Goes by the card that the agent shows to those whom it knows.
+/// Fetches the extended card and chooses its interfaces instead.
 async fn extended(
     known: Ways,
     base: &Url,
@@ -98,7 +98,7 @@ async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
     }
 }
 
-/// The interfaces that can be used. One that cannot costs only itself, if there is another.
+/// The interfaces of the card that can be used. An unusable interface is skipped if there is another.
 fn ways(
     http: &reqwest::Client,
     card: &AgentCard,
@@ -126,8 +126,8 @@ fn ways(
     }
 }
 
-/// Refuses an agent that requires what nobody here understands and complies with (specification 4.4.4, 4.6.1): it may
-/// mean something else by what it is told and by its answers.
+/// Refuses an agent that requires an extension that the caller does not support (specification 4.4.4, 4.6.1):
+/// the extension may change the meaning of requests and answers.
 fn know_extensions(card: &AgentCard, options: &Options) -> Result<(), Fault> {
     let required = card.capabilities.extensions.iter();
     let unknown = required.filter(|one| one.required && !options.extensions.contains(&one.uri));
@@ -194,9 +194,9 @@ fn transport(endpoint: Endpoint, choice: Choice<'_>, card: &AgentCard) -> Result
     }
 }
 
-/// Redirects are not followed: a card decides where messages go, and nobody else. A proxy of the
-/// environment is for the outside; on this machine it would only be in the way. The address itself is for
-/// the caller to judge if it is no name.
+/// Builds the HTTP client. It follows no redirects, because only the card decides where messages go, and uses
+/// no proxy for addresses of this machine. It does not check `base` if its host is an IP address; the caller
+/// does.
 pub(crate) fn http_client(base: &Url, options: &Options) -> Result<reqwest::Client, Fault> {
     built(builder(base, options))
 }

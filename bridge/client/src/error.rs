@@ -1,4 +1,4 @@
-//! What can go wrong on the way to an agent and back.
+//! The errors of calls to an agent.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::{Binding, certificate, guard::Private, interface::without_user};
 
-/// A call that failed: which agent, which operation, how it was carried, why.
+/// A call that failed: the agent, the operation, the binding and the cause.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} at {agent}{}: {fault}", over(*.binding))]
 pub struct ClientError {
@@ -15,23 +15,23 @@ pub struct ClientError {
     pub agent: Box<str>,
     /// The operation's name in 1.0, or `card`.
     pub operation: &'static str,
-    /// How the call was carried; nothing until the card has said it.
+    /// The binding; `None` until the card has been read.
     pub binding: Option<Binding>,
-    /// Why.
+    /// The cause.
     #[source]
     pub fault: Fault,
 }
 
-/// Why a call failed.
+/// The cause of a failed call.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Nobody took the connection, so nobody heard what was asked.
+    /// The server did not accept the connection, so the request was not sent.
     #[error("cannot be reached: {0}")]
     Unconnected(String),
-    /// Nobody answered.
+    /// The connection failed after the request may have been sent.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    /// The agent is, or its name now leads, where nothing must be reached: see [`allow_private`].
+    /// The agent's host has, or its name now resolves to, a private address: see [`allow_private`].
     ///
     /// [`allow_private`]: crate::Options::allow_private
     #[error("{host} is at {address}, which is not of the public internet and so is not reached")]
@@ -41,7 +41,7 @@ pub enum Fault {
         /// Its address.
         address: IpAddr,
     },
-    /// Who answered has a certificate that is not believed, or is not the agent's.
+    /// The server's certificate is not trusted, or is for another host.
     #[error("its certificate is not trusted: {0}")]
     Certificate(String),
     /// The answer took too long.
@@ -53,23 +53,23 @@ pub enum Fault {
         /// The limit.
         limit: usize,
     },
-    /// The agent wants to know who asks, or does not believe it (HTTP 401).
+    /// The agent requires other credentials (HTTP 401).
     #[error("not let in without credentials that the agent accepts{}: {said}", asking(.challenge))]
     Unauthenticated {
-        /// What `WWW-Authenticate` asks for.
+        /// The value of `WWW-Authenticate`.
         challenge: Option<String>,
-        /// What the agent says: the error of the protocol, or the beginning of the body.
+        /// The agent's explanation: the protocol error, or the beginning of the body.
         said: String,
     },
-    /// The agent knows who asks and does not allow it (HTTP 403).
+    /// The agent does not allow the request with these credentials (HTTP 403).
     #[error("not allowed with these credentials{}: {said}", asking(.challenge))]
     Forbidden {
-        /// What `WWW-Authenticate` asks for, such as a scope.
+        /// The value of `WWW-Authenticate`, such as a required scope.
         challenge: Option<String>,
-        /// What the agent says: the error of the protocol, or the beginning of the body.
+        /// The agent's explanation: the protocol error, or the beginning of the body.
         said: String,
     },
-    /// HTTP said no.
+    /// The answer has another HTTP error status.
     #[error("HTTP status {status}: {body}")]
     Http {
         /// The status code.
@@ -77,55 +77,55 @@ pub enum Fault {
         /// The beginning of the body.
         body: String,
     },
-    /// The agent answered with an error of the protocol.
+    /// The agent answered with a protocol error.
     #[error("the agent answered: {0}")]
     Rpc(RpcError),
-    /// The answer is not A2A; the field says where.
+    /// The answer is not valid A2A.
     #[error("the answer is not valid: {0}")]
     Invalid(FieldError),
-    /// What was asked cannot be carried so; the field says where.
+    /// The request cannot be sent in this version or binding.
     #[error("the request is not valid: {0}")]
     Asked(FieldError),
-    /// A stream broke before it had ended.
+    /// The stream broke before its end.
     #[error("the stream broke: {0}")]
     StreamBroken(String),
-    /// The card names no interface that this client can use.
+    /// The card has no interface that this client can use.
     #[error("the card offers {offered}, but this client needs {needed}")]
     NoInterface {
-        /// What the card offers: binding and version of each interface.
+        /// The binding and version of each interface of the card.
         offered: String,
-        /// What was looked for.
+        /// The bindings and versions that were looked for.
         needed: String,
     },
-    /// The card requires extensions of the protocol, by URI, that the options do not ask for.
+    /// The card requires extensions that the options do not name; their URIs.
     #[error("the card requires an extension that this client does not know: {}", .0.join(", "))]
     Extensions(Vec<String>),
-    /// The card did not pass the check that the options ask for.
+    /// The card failed the check that the options require.
     #[error("the card is not trusted: {0}")]
     Untrusted(String),
-    /// None of the credentials that are held is what the card asks for.
+    /// None of the credentials matches a security requirement of the card.
     #[error("the card asks for credentials for {asked}, but what is held is for {held}")]
     NoCredentials {
-        /// The names of security schemes in the card.
+        /// The security schemes that the card requires.
         asked: String,
-        /// The names under which secrets are held.
+        /// The names of the credentials held.
         held: String,
     },
-    /// The card would have credentials sent to another server than the one that they are for.
+    /// The card would have credentials sent to a server that they are not for.
     #[error(
         "the card has messages sent to {url}: connect there if the credentials are for that server"
     )]
     Elsewhere {
-        /// Where messages would go.
+        /// The address that messages would be sent to.
         url: String,
     },
-    /// The version that is spoken does not have this operation.
+    /// The agent's version does not have this operation.
     #[error("A2A {0} does not have this operation")]
     NotInVersion(&'static str),
 }
 
 impl Fault {
-    /// Names the agent and the operation.
+    /// Adds the agent and the operation.
     pub(crate) fn of(self, agent: &Url, operation: &'static str) -> ClientError {
         ClientError {
             agent: without_user(agent).into(),
@@ -135,7 +135,7 @@ impl Fault {
         }
     }
 
-    /// Names the places where a card was looked for.
+    /// Adds the locations that were searched for a card.
     pub(crate) fn of_card_at(self, tried: &[Url]) -> ClientError {
         let tried: Vec<_> = tried.iter().map(without_user).collect();
         ClientError {
@@ -146,7 +146,7 @@ impl Fault {
         }
     }
 
-    /// Whether another attempt may fare better.
+    /// Whether a retry may succeed.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unconnected(_) | Self::Unreachable(_) | Self::Timeout(_) => true,
@@ -169,7 +169,8 @@ impl Fault {
         }
     }
 
-    /// Whether another credential may help: none was held for what the card asks, or the agent does not know who asks.
+    /// Whether other credentials may help: none was held for the card's requirements, or the agent answered
+    /// 401.
     pub(crate) fn wants_credentials(&self) -> bool {
         match self {
             Self::Unauthenticated { .. } | Self::NoCredentials { .. } => true,
@@ -193,7 +194,7 @@ impl Fault {
         }
     }
 
-    /// A fault that reqwest reports, seen under a limit of time.
+    /// Converts an error of reqwest. `limit` is the time limit of the request.
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
         if let Some(private) = Private::in_error(error) {
             return private.clone().into();
@@ -219,7 +220,7 @@ impl From<Private> for Fault {
     }
 }
 
-/// The innermost error says what happened ("connection refused"); the outer ones say it again.
+/// The message of the innermost error, such as "connection refused"; the outer errors only repeat it.
 pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
@@ -228,7 +229,7 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     inner.to_string()
 }
 
-/// JSON-RPC is what most agents speak and what errors are understood to be about.
+/// The binding for error messages; JSON-RPC, the most common one, is not named.
 fn over(binding: Option<Binding>) -> String {
     match binding {
         None | Some(Binding::JsonRpc) => String::new(),

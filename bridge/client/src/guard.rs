@@ -1,7 +1,8 @@
-//! Where connections may lead: what others name must not lead into one's own network.
+//! Keeps connections out of private networks when addresses come from untrusted sources.
 //!
-//! Addresses are judged twice: as they are written, because reqwest resolves no literals, and as they resolve,
-//! whenever a connection is made, so that a name that means something else a moment later gains nothing.
+//! Literal IP addresses in URLs are checked before the request, because reqwest does not resolve them. Names
+//! are checked in the resolver, at every connection, so that changing a name's address after a check (DNS
+//! rebinding) has no effect.
 
 use std::{
     fmt, io,
@@ -17,25 +18,24 @@ use reqwest::{
 };
 use url::{Host, Url};
 
-/// Says at which addresses a name is, in place of the system. What it says is judged like what the system
-/// says.
+/// Resolves host names in place of the system's resolver. The results are checked like the system's.
 #[async_trait]
 pub trait Lookup: fmt::Debug + Send + Sync {
-    /// The addresses of a name; none if there is no such name.
+    /// The addresses of a name; empty if there is no such name.
     ///
     /// # Errors
-    /// If nobody can be asked.
+    /// The resolver cannot be asked.
     async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// What connections are made by.
+/// Checks the addresses that connections are made to.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     pub(crate) allow_private: bool,
     pub(crate) lookup: Option<Arc<dyn Lookup>>,
 }
 
-/// A host at an address that is not of the public internet.
+/// A host whose address is private.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{host} is at {address}, which is not of the public internet")]
 pub(crate) struct Private {
@@ -44,7 +44,7 @@ pub(crate) struct Private {
 }
 
 impl Private {
-    /// Whether this is why a request failed.
+    /// Returns this error if it is the cause of a failed request.
     pub(crate) fn in_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
         let mut causes = std::iter::successors(Some(error), |error| error.source());
         causes.find_map(|error| error.downcast_ref())
@@ -52,8 +52,8 @@ impl Private {
 }
 
 impl Guard {
-    /// Has every connection of a client judged. A proxy would connect in the client's place, and is not used
-    /// where anything is to be judged.
+    /// Installs the check in a client. A proxy would connect on its own, unchecked, so it is disabled if
+    /// private addresses are forbidden.
     pub(crate) fn on(&self, builder: ClientBuilder) -> ClientBuilder {
         let builder = match (self.allow_private, &self.lookup) {
             (true, None) => return builder,
@@ -65,7 +65,7 @@ impl Guard {
         }
     }
 
-    /// Refuses a URL whose host is written as an address that must not be reached.
+    /// Refuses a URL whose host is a forbidden literal address.
     pub(crate) fn check_literal(&self, url: &Url) -> Result<(), Private> {
         let address = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address),
@@ -75,8 +75,8 @@ impl Guard {
         self.judge(url.host_str().unwrap_or_default(), &[address])
     }
 
-    /// Refuses a URL that leads, as its host resolves now, where nothing must be reached. A host that does not
-    /// resolve is not refused: whoever connects will be told.
+    /// Refuses a URL whose host now resolves to a forbidden address. A host that cannot be resolved is not
+    /// refused: the connection will fail.
     pub(crate) async fn check(&self, url: &Url) -> Result<(), Private> {
         let Some(Host::Domain(name)) = url.host() else {
             return self.check_literal(url);
@@ -90,7 +90,7 @@ impl Guard {
         }
     }
 
-    /// One address that is not public is enough: who belongs to the public internet has no other ones.
+    /// One private address among several is enough to refuse: a public host has none.
     fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Private> {
         let private = |address: &&IpAddr| !self.allow_private && !is_public(**address);
         match addresses.iter().find(private) {
@@ -122,7 +122,7 @@ impl Resolve for Guard {
             if addresses.is_empty() {
                 return Err(io::Error::other("the host has no address").into());
             }
-            // The port is the URL's.
+            // The port comes from the URL.
             let addresses = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0));
             Ok(Box::new(addresses) as Addrs)
         })
@@ -163,7 +163,7 @@ mod tests {
         assert!(private.address.is_loopback() && private.host == "localhost");
     }
 
-    /// Says something else each time.
+    /// Resolves to another address each time.
     #[derive(Debug)]
     struct Fickle(Mutex<Vec<&'static [&'static str]>>);
 

@@ -1,5 +1,5 @@
-//! One exchange over HTTP, whatever the binding: sent with what goes with every request, read within
-//! the limits.
+//! HTTP exchanges, common to all bindings: adds the headers of every request and reads answers within the
+//! limits.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{
     body::{self, Unread},
 };
 
-/// Where requests go, and what goes with each of them.
+/// The address of requests, and what is common to all of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     pub(crate) http: reqwest::Client,
@@ -23,16 +23,16 @@ pub(crate) struct Endpoint {
     pub(crate) version: Version,
     pub(crate) limits: Limits,
     pub(crate) credentials: Credentials,
-    /// Extensions of the protocol to ask for, by URI (specification 4.6).
+    /// The URIs of the protocol extensions to request (specification 4.6).
     pub(crate) extensions: Vec<String>,
 }
 
 impl Endpoint {
-    /// A request with what every request of this agent carries: version, extensions, credentials.
+    /// Adds to a request what every request to this agent carries: version, extensions, credentials.
     pub(crate) fn dress(&self, request: RequestBuilder) -> RequestBuilder {
         let request = match self.version {
             Version::V1_0 => request.header("A2A-Version", self.version.as_str()),
-            // The header came with 1.0; older servers do not know it, and its absence means 0.3.
+            // The header came with 1.0. Older servers do not know it, and its absence means 0.3.
             Version::V0_1 | Version::V0_3 => request,
         };
         let request = match (self.extensions.is_empty(), self.version) {
@@ -45,7 +45,7 @@ impl Endpoint {
         self.credentials.show(request)
     }
 
-    /// Sends a request whose answer is read whole.
+    /// Sends a request and reads the whole answer.
     pub(crate) async fn exchange(&self, request: RequestBuilder) -> Result<Answer, Fault> {
         let limit = self.limits.reply;
         let exchange = async {
@@ -57,7 +57,7 @@ impl Endpoint {
     }
 }
 
-/// An HTTP answer, read whole.
+/// An HTTP answer with its whole body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -68,7 +68,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer within the limit of size. The limit of time is the caller's.
+    /// Reads an answer within the size limit. The caller limits the time.
     pub(crate) async fn read(reply: Response, limits: &Limits) -> Result<Self, Fault> {
         let text = |value: &HeaderValue| value.to_str().ok().map(str::to_owned);
         let media_type = reply.headers().get(CONTENT_TYPE).and_then(text);
@@ -83,12 +83,12 @@ impl Answer {
         })
     }
 
-    /// Whether HTTP calls it a success.
+    /// Whether the status is 2xx.
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// What it means if nothing of the protocol can be read from it.
+    /// The fault of an error answer without a protocol error in it.
     pub(crate) fn refused(&self) -> Fault {
         self.denied(&beginning(&self.body))
             .unwrap_or_else(|| Fault::Http {
@@ -97,7 +97,7 @@ impl Answer {
             })
     }
 
-    /// The fault of an answer that does not let the client in, with what it says for itself.
+    /// The fault if the status is 401 or 403, with the agent's explanation.
     pub(crate) fn denied(&self, said: &str) -> Option<Fault> {
         let said = said.to_owned();
         let challenge = self.challenge.clone();
@@ -109,7 +109,7 @@ impl Answer {
     }
 }
 
-/// Puts a limit of time on an exchange.
+/// Limits the time of an exchange.
 pub(crate) async fn within<T>(
     limit: Duration,
     exchange: impl Future<Output = Result<T, Fault>>,
@@ -126,7 +126,7 @@ async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// As much of a body as belongs into an error.
+/// The beginning of a body, for an error message.
 pub(crate) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let mut shown: String = text.trim().chars().take(200).collect();

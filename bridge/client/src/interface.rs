@@ -1,10 +1,10 @@
-//! The interfaces of a card: which of them this client can use, and where they are (specification, 4.4.6).
-//! Cards have URLs, and for gRPC mostly `HOST:PORT`, as gRPC's own libraries take it.
+//! The interfaces of a card: which of them this client supports, and their addresses (specification 4.4.6).
+//! For gRPC cards mostly have `HOST:PORT` in place of a URL, which is what gRPC libraries take.
 
 use bridge_protocol::{a2a::Binding, dialect::Version, wire::FieldError};
 use url::Url;
 
-/// Whether this client carries calls of a version so.
+/// Whether this client supports a version in this binding.
 pub(crate) fn carries(binding: Binding, version: Version) -> bool {
     match (binding, version) {
         (Binding::JsonRpc, Version::V0_1 | Version::V0_3 | Version::V1_0) => true,
@@ -15,10 +15,10 @@ pub(crate) fn carries(binding: Binding, version: Version) -> bool {
     }
 }
 
-/// Where an interface of the card of the agent at `base` is; cards may have it relative to their own place.
+/// The address of an interface of the agent at `base`; cards may have relative addresses.
 ///
 /// # Errors
-/// If it is no address of this binding.
+/// Returns an error if the text is no address of this binding.
 pub(crate) fn address(binding: Binding, base: &Url, said: &str) -> Result<Url, FieldError> {
     match binding {
         Binding::Grpc => of_grpc(base, said),
@@ -26,38 +26,38 @@ pub(crate) fn address(binding: Binding, base: &Url, said: &str) -> Result<Url, F
     }
 }
 
-/// The address of an interface over plain HTTP.
+/// The address of an interface over HTTP.
 fn below(base: &Url, said: &str) -> Result<Url, FieldError> {
     base.join(said)
         .map_err(|error| FieldError::new("a URL", error.to_string()).inside("url"))
 }
 
-/// The address of an interface over gRPC. What names no scheme is encrypted if the agent itself was reached so.
+/// The address of an interface over gRPC. Without a scheme it is encrypted if `base` is.
 ///
 /// # Errors
-/// If there is no host in it.
+/// Returns an error if the address has no host or an unknown scheme.
 fn of_grpc(base: &Url, said: &str) -> Result<Url, FieldError> {
     let wrong = |found: String| FieldError::new("HOST:PORT or a URL", found).inside("url");
     let (scheme, rest) = match said.split_once("://") {
         None => (base.scheme(), said),
         Some(("http" | "grpc", rest)) => ("http", rest),
         Some(("https" | "grpcs", rest)) => ("https", rest),
-        // As gRPC's libraries name what is looked up by them: `dns:///HOST:PORT`.
+        // gRPC libraries write names to be resolved as `dns:///HOST:PORT`.
         Some(("dns:", rest)) | Some(("dns", rest)) => (base.scheme(), rest.trim_start_matches('/')),
         Some((other, _)) => return Err(wrong(format!("the scheme {other:?}"))),
     };
     let url = Url::parse(&format!("{scheme}://{rest}"));
     let mut url = url.map_err(|error| wrong(error.to_string()))?;
-    // gRPC knows no paths but those of methods.
+    // In gRPC the path is that of the method.
     url.set_path("");
     url.set_query(None);
     Ok(url)
 }
 
-/// An address without the user and the password that may stand in it.
+/// The address without user name and password.
 pub fn without_user(url: &Url) -> String {
     let mut url = url.clone();
-    // There is nothing to take away where there is no host.
+    // Without a host there is nothing to remove.
     let _ = url.set_password(None).and_then(|()| url.set_username(""));
     url.into()
 }

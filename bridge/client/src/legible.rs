@@ -1,4 +1,4 @@
-//! Cards as agents write them: what is wrong in one costs its entry, and is told in the log.
+//! Reads cards leniently: an invalid entry of a card is dropped and logged.
 
 use std::fmt::Display;
 
@@ -9,13 +9,13 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-/// The place of a card that an agent shows to those whom it knows, in the log.
+/// The source named in the log for an extended card.
 pub(crate) const EXTENDED: &str = "the extended one";
 
-/// Reads a card of any generation, which came from here.
+/// Reads a card of any generation; `from` is its source for the log.
 ///
 /// # Errors
-/// If there is no name, or no address that can be read.
+/// Returns an error if the card has no name or no valid address.
 pub(crate) fn card(
     document: Value,
     from: impl Display,
@@ -25,7 +25,7 @@ pub(crate) fn card(
     Ok((read.card, read.generation))
 }
 
-/// Tells in the log what is wrong with a card.
+/// Logs the invalid entries of a card.
 pub(crate) fn warn(warnings: &[FieldError], from: impl Display) {
     for warning in warnings {
         tracing::warn!(card = %from, %warning, "the card is not as its specification has it");

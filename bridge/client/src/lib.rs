@@ -1,25 +1,25 @@
-//! An A2A client: finds out from an agent's card how to speak to it, then speaks 1.0, 0.3 or 0.1 over
-//! JSON-RPC, 1.0 or 0.3 over HTTP+JSON, or, with the feature `grpc`, 1.0 over gRPC, and always answers in
-//! the types of 1.0.
+//! An A2A client. It reads from an agent's card how to call the agent, and speaks 1.0, 0.3 or 0.1 over
+//! JSON-RPC, 1.0 or 0.3 over HTTP+JSON, or, with the feature `grpc`, 1.0 over gRPC. Its API always has the
+//! types of 1.0.
 //!
-//! Every wait has a limit, every body a greatest size ([`Limits`]); every error says which agent and
-//! operation failed, and which field where it was one ([`ClientError`]).
+//! All waits have time limits and all bodies size limits ([`Limits`]). Errors name the agent, the operation,
+//! and the invalid field if there is one ([`ClientError`]).
 //!
 //! - [`Client`]: the operations
 //! - [`EventStream`]: the events of a streaming operation
-//! - [`Binding`]: how calls are carried
-//! - [`Credentials`]: what lets the client in
-//! - [`fetch_card`]: an agent's card, of any generation
-//! - [`Lookup`]: who says where a name is, if not the system
-//! - [`Roots`]: whose certificates are believed
-//! - [`CardCheck`]: whether a card is trusted
-//! - [`CardCache`]: cards that need not be sent again
-//! - [`Signers`]: who may have signed it
-//! - [`discovery`]: what is known of a site becomes an agent with skills
-//! - [`invocation`]: a skill of such an agent is called, whatever it speaks
+//! - [`Binding`]: the transport protocol of calls
+//! - [`Credentials`]: the secrets sent with requests
+//! - [`fetch_card`]: fetches an agent's card of any generation
+//! - [`Lookup`]: resolves host names in place of the system
+//! - [`Roots`]: additional root certificates
+//! - [`CardCheck`]: decides whether a card is trusted
+//! - [`CardCache`]: cards with their `ETag`s
+//! - [`Signers`]: verifies card signatures
+//! - [`discovery`]: finds agents and their skills
+//! - [`invocation`]: calls a skill, whatever protocol the agent speaks
 //! - `registry`, a feature: agent cards in an OCI registry
 
-// What is printed passes `bridge_program::terminal`: much of it was written by others.
+// Output goes through `bridge_program::terminal`, because much of it comes from other parties.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod agent;
@@ -64,7 +64,7 @@ pub use roots::{Roots, RootsError};
 pub use signature::{SignatureError, Signed, Signers};
 pub use stream::EventStream;
 
-/// The README's example is compiled with the documentation's.
+/// The example in the README is compiled as a doctest.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

@@ -1,5 +1,5 @@
-//! Which of a card's interfaces are used: those that both sides know, in the card's order (specification 5.2,
-//! 8.3.2).
+//! Chooses among a card's interfaces those that client and agent both support, in the card's order
+//! (specification 5.2, 8.3.2).
 
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface},
@@ -8,14 +8,14 @@ use bridge_protocol::{
 
 use crate::{Binding, Fault, interface::carries};
 
-/// What a user of the client insists on.
+/// The version and binding that the caller requires.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) version: Option<Version>,
     pub(crate) binding: Option<Binding>,
 }
 
-/// An interface with what is spoken there.
+/// An interface with the version and binding to use there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Choice<'a> {
     pub(crate) interface: &'a AgentInterface,
@@ -23,7 +23,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) binding: Binding,
 }
 
-/// The interfaces that can be used, in the card's order, which says what the agent prefers (8.3.2).
+/// The interfaces that can be used, in the card's order, which is the agent's preference (8.3.2).
 pub(crate) fn choices(card: &AgentCard, wanted: Wanted) -> Result<Vec<Choice<'_>>, Fault> {
     let ways = ways(wanted);
     let find = |interface| {
@@ -45,7 +45,7 @@ pub(crate) fn choices(card: &AgentCard, wanted: Wanted) -> Result<Vec<Choice<'_>
     }
 }
 
-/// The ways in which this client can speak and its user lets it, the best first.
+/// The versions and bindings that client and caller allow, in order of preference.
 fn ways(wanted: Wanted) -> Vec<(Version, Binding)> {
     let versions = Version::ALL.into_iter().rev();
     let versions = versions.filter(|one| wanted.version.is_none_or(|version| version == *one));
@@ -56,7 +56,7 @@ fn ways(wanted: Wanted) -> Vec<(Version, Binding)> {
 }
 
 fn speaks(interface: &AgentInterface, version: Version, binding: Binding, wanted: Wanted) -> bool {
-    // Cards had no place for it yet, so whoever insists on 0.1 tries it at the address there is.
+    // Cards had no field for version 0.1 yet, so a caller that requires 0.1 gets any interface.
     let is_tried = version == Version::V0_1 && wanted.version == Some(Version::V0_1);
     let is_spoken = Version::of(&interface.protocol_version) == Some(version);
     Binding::of(&interface.protocol_binding) == Some(binding) && (is_tried || is_spoken)

@@ -1,4 +1,4 @@
-//! What a user of the client can set.
+//! The options of the client.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,38 +6,38 @@ use bridge_protocol::dialect::Version;
 
 use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, Roots, guard::Guard};
 
-/// How a client behaves.
+/// The options of a client.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Speak this version; that of the card's first interface that both sides know if absent.
+    /// The version to use; if absent, that of the card's first usable interface.
     pub version: Option<Version>,
-    /// Carry calls so; as the card's first interface that both sides know if absent.
+    /// The binding to use; if absent, that of the card's first usable interface.
     pub binding: Option<Binding>,
-    /// Extensions of the protocol that the user of the client complies with, by URI (specification 4.6): they are
-    /// asked for with every request, and agents that require others are refused.
+    /// The URIs of the protocol extensions that the caller supports (specification 4.6). They are requested
+    /// with every call, and agents that require others are refused.
     pub extensions: Vec<String>,
-    /// What the agent is shown with every request; nothing if empty.
+    /// The credentials sent with every request.
     pub credentials: Credentials,
-    /// Ask an agent that has another card for clients whom it knows for that one, and go by it.
+    /// Whether to fetch the agent's extended card, if it has one, and use it instead.
     pub extended_card: bool,
-    /// What a card has to pass before anything in it is used, such as a check of its signatures.
+    /// A check that a card must pass before it is used, such as that of its signatures.
     pub signatures: Option<Arc<dyn CardCheck>>,
-    /// Whose certificates are believed beside those of public authorities.
+    /// Root certificates that are trusted beside those of public authorities.
     pub roots: Roots,
-    /// Cards that were read before. Clones of these options share them.
+    /// The cache of cards. Clones of these options share it.
     pub cards: CardCache,
-    /// Whether what is not of the public internet may be connected to: loopback, private networks, link-local
-    /// addresses with the metadata services of clouds. It may by default, since most addresses are the
-    /// user's own; for addresses that somebody else named it must not, and then every connection is judged.
+    /// Whether private addresses may be reached: loopback, private networks, and link-local addresses such as
+    /// the metadata services of clouds. Allowed by default, since most addresses are the user's own. Forbid
+    /// it for addresses from untrusted sources; then every connection is checked.
     pub allow_private: bool,
-    /// Who says at which addresses names are; the system if absent.
+    /// Resolves host names; the system's resolver if absent.
     pub lookup: Option<Arc<dyn Lookup>>,
-    /// How long to wait, how much to take.
+    /// Limits of time and size.
     pub limits: Limits,
-    /// How streams that break are taken up again; [`Retries::NONE`] leaves them broken.
+    /// How broken streams are resumed; [`Retries::NONE`] does not resume them.
     pub retries: Retries,
-    /// How tasks are asked for whose agent cannot stream; absent, its refusal is told instead. Whoever asks
-    /// for polls by name ([`Client::poll_task`](crate::Client::poll_task)) then gets the usual ones.
+    /// How tasks are polled if the agent cannot stream. If absent, the agent's refusal is returned as an
+    /// error, and [`Client::poll_task`](crate::Client::poll_task) uses the default.
     pub polls: Option<Polls>,
 }
 
@@ -62,7 +62,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What connections are made by.
+    /// The guard for connections.
     pub(crate) fn guard(&self) -> Guard {
         Guard {
             allow_private: self.allow_private,
@@ -71,26 +71,26 @@ impl Options {
     }
 }
 
-/// How often, and after which pauses, a broken stream is taken up again.
+/// The number of attempts to resume a broken stream, and the pauses before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// How often in a row without anything new being heard.
+    /// The number of attempts in a row without a new event.
     pub attempts: u32,
-    /// Before the first attempt; doubled before each further one.
+    /// The pause before the first attempt; doubled before each further one.
     pub first: Duration,
     /// The longest pause.
     pub longest: Duration,
 }
 
 impl Retries {
-    /// A broken stream stays broken.
+    /// Broken streams are not resumed.
     pub const NONE: Self = Self {
         attempts: 0,
         first: Duration::ZERO,
         longest: Duration::ZERO,
     };
 
-    /// The pause before an attempt, counted from 0; none if there are no more.
+    /// The pause before an attempt, counted from 0; `None` after the last one.
     pub(crate) fn pause(&self, attempt: u32) -> Option<Duration> {
         let doubled = self.first.saturating_mul(2_u32.saturating_pow(attempt));
         (attempt < self.attempts).then_some(doubled.min(self.longest))
@@ -107,17 +107,17 @@ impl Default for Retries {
     }
 }
 
-/// How often a task is asked for. What ends it is [`Limits::idle`]: so long without any change.
+/// The intervals at which a task is polled. Polling ends when the task has not changed for [`Limits::idle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Polls {
-    /// After a change; doubled as long as there is none.
+    /// The pause after a change; doubled as long as nothing changes.
     pub first: Duration,
     /// The longest pause.
     pub longest: Duration,
 }
 
 impl Polls {
-    /// The pause after one that brought no change.
+    /// The next pause, if this one brought no change.
     pub(crate) fn after(&self, pause: Duration) -> Duration {
         let doubled = pause.saturating_mul(2).min(self.longest);
         doubled.max(Duration::from_millis(1))
@@ -136,15 +136,15 @@ impl Default for Polls {
 /// Limits of time and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Until a connection stands.
+    /// The time to connect.
     pub connect: Duration,
-    /// Until a card has arrived.
+    /// The time to fetch a card.
     pub card: Duration,
-    /// Until the answer to a call has arrived whole. A waiting send may take long.
+    /// The time to the end of an answer. A blocking send may take long.
     pub reply: Duration,
-    /// Between two events of a stream.
+    /// The time between two events of a stream.
     pub idle: Duration,
-    /// The largest answer, event or card, in bytes.
+    /// The size of the largest answer, event or card, in bytes.
     pub body: usize,
 }
 

@@ -1,22 +1,22 @@
-//! Addresses of agents and of cards: which are which, and what the one suggests of the other.
+//! Converts between the addresses of agents and of their cards.
 
 use bridge_protocol::dialect::places;
 use url::Url;
 
-/// Whether an address is a card's own, by its path; what it has as a query belongs to it.
+/// Whether an address is that of a card, by its path. The query is part of the address.
 pub(crate) fn is_card(url: &Url) -> bool {
     let path = url.path().trim_end_matches('/');
     path.ends_with(".json") || places::is_one(path)
 }
 
-/// An address without what only people read.
+/// The address without fragment.
 pub(crate) fn exact(url: &Url) -> Url {
     let mut url = url.clone();
     url.set_fragment(None);
     url
 }
 
-/// This path at the address's host.
+/// The address of this path at the same host.
 pub(crate) fn at(target: &Url, path: &str) -> Url {
     let mut url = exact(target);
     url.set_query(None);
@@ -24,7 +24,7 @@ pub(crate) fn at(target: &Url, path: &str) -> Url {
     url
 }
 
-/// The agent's address that a card's place suggests: what is before the path of the card.
+/// The agent's base address by the address of its card: the part before the card's path.
 pub(crate) fn base_of(place: &Url) -> Url {
     let path = place.path();
     let ending = places::ALL.iter().find_map(|card| path.strip_suffix(card));

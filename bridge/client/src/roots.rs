@@ -1,4 +1,4 @@
-//! Whose certificates are believed.
+//! Additional root certificates.
 
 use std::sync::Arc;
 
@@ -16,29 +16,29 @@ use rustls::{
 
 use crate::certificate::is_authority;
 
-/// Authorities that vouch for agents beside those that everybody believes: a company's own. They hold for
-/// cards and for every binding alike. A certificate that an agent has made for itself is one too.
+/// Root certificates that are trusted beside those of public authorities, such as a company's own. They are
+/// used for cards and for all bindings. A self-signed certificate of an agent can be one too.
 #[derive(Clone, Debug, Default)]
 pub struct Roots(Option<Arc<ClientConfig>>);
 
-/// Why a text names no authority.
+/// The reason why a text contains no usable certificates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RootsError {
-    /// There is no certificate in it.
+    /// The text contains no certificate.
     #[error(
         "expected certificates in PEM, found none that begins with -----BEGIN CERTIFICATE-----"
     )]
     Empty,
-    /// One of them cannot be read.
+    /// A certificate is invalid.
     #[error("expected certificates in PEM: {0}")]
     Unreadable(String),
 }
 
 impl Roots {
-    /// The authorities whose certificates are in a text, PEM.
+    /// Reads certificates from a text in PEM.
     ///
     /// # Errors
-    /// If there is none in it, or one that cannot be read.
+    /// Returns an error if there is none, or one is invalid.
     pub fn from_pem(text: &[u8]) -> Result<Self, RootsError> {
         let found = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
         let found = found.map_err(|error| RootsError::Unreadable(error.to_string()))?;
@@ -49,7 +49,7 @@ impl Roots {
         Ok(Self(Some(Arc::new(config))))
     }
 
-    /// A client that believes them too.
+    /// Adds the certificates to an HTTP client.
     pub(crate) fn add_to(&self, client: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
         match &self.0 {
             Some(config) => client.use_preconfigured_tls(ClientConfig::clone(config)),
@@ -77,8 +77,9 @@ fn config(named: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Error> {
     Ok(config)
 }
 
-/// The usual rules, and one more: a server may show one of the named certificates itself, though it says of itself
-/// that it is an authority's. `openssl req -x509` makes such certificates, and no other is as sure.
+/// Verifies by the usual rules, with one exception: a server may present one of the named certificates itself
+/// even if it is marked as an authority. `openssl req -x509` makes such certificates, and trusting exactly
+/// this one is as safe.
 #[derive(Debug)]
 struct Named {
     usual: Arc<WebPkiServerVerifier>,
@@ -98,7 +99,7 @@ impl ServerCertVerifier for Named {
             .usual
             .verify_server_cert(shown, between, name, ocsp, now)
         {
-            // That it has not expired is found before this, and whose it is after.
+            // The expiry was checked before this error, the host name is checked below.
             Err(Error::InvalidCertificate(wrong))
                 if is_authority(&wrong) && self.named.contains(shown) =>
             {

@@ -1,7 +1,7 @@
-//! Who has signed a card (specification 8.4.3).
+//! Verifies the signatures of a card (specification 8.4.3).
 //!
-//! Nothing here asks anybody: which sets of keys are wanted is told by [`Signers::key_sets`], and whoever
-//! fetches them hands them to [`Signers::verify`].
+//! This module does no I/O: [`Signers::key_sets`] returns the URLs of the key sets that are needed, and the
+//! caller fetches them and passes them to [`Signers::verify`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,41 +14,41 @@ use bridge_protocol::{
 use serde_json::Value;
 use url::Url;
 
-/// How many signatures of a card are looked at: anybody can write any number of them.
+/// The number of signatures of a card that are checked. A card may have any number, each of which costs time.
 const MOST: usize = 16;
 
-/// Whose signatures are believed: those of certain keys, and of the keys that are found in certain places.
+/// The signers that are trusted: certain keys, and keys published below certain URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signers {
     keys: Vec<Jwk>,
     places: Vec<Url>,
 }
 
-/// A signature that is right, and what it says of itself.
+/// A valid signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
-    /// The key's name.
+    /// The id of the key.
     pub key_id: String,
-    /// The place where the key was found; absent for one that was known before.
+    /// The URL of the key set; `None` for a key that was given directly.
     pub key_set: Option<String>,
 }
 
-/// Why nobody is known to have signed a card.
+/// The reason why no signature of a card was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// Nobody has signed it.
+    /// The card has no signature.
     #[error("the card is not signed: expected at least one entry in signatures")]
     Unsigned,
-    /// No signature is one of those that are believed.
+    /// No signature was made by a trusted key.
     #[error("no signature of the card is right: {}", reasons.join("; "))]
     NotVerified {
-        /// What is wrong with each, in their order.
+        /// The reason for each signature, in order.
         reasons: Vec<String>,
     },
 }
 
 impl Signers {
-    /// Believes what one of these keys has signed. A key without a name has any name.
+    /// Trusts these keys. A key without an id matches any id.
     pub fn keys(keys: impl IntoIterator<Item = Jwk>) -> Self {
         Self {
             keys: keys.into_iter().collect(),
@@ -56,15 +56,15 @@ impl Signers {
         }
     }
 
-    /// Believes the keys in sets at this address or below it too, such as `https://agents.example/`: a card
-    /// says where its keys are (`jku`), and who trusted any such place would believe any card.
+    /// Trusts also the key sets at this URL or below it, such as `https://agents.example/`. The restriction
+    /// is needed because the card itself names the URL of its keys (`jku`).
     #[must_use]
     pub fn and_sets_below(mut self, place: Url) -> Self {
         self.places.push(place);
         self
     }
 
-    /// The sets of keys that are wanted for a card, none of which is anywhere else than said.
+    /// The URLs of the key sets needed to verify a card; only trusted ones.
     pub fn key_sets(&self, card: &Value) -> BTreeSet<Url> {
         let signatures = signatures(card).unwrap_or_default();
         let headers = signatures
@@ -75,11 +75,11 @@ impl Signers {
             .collect()
     }
 
-    /// Who has signed a card, which may carry the fields of older versions too; `fetched` are the sets of
-    /// keys that were wanted for it. The first signature that is right counts.
+    /// Verifies a card, which may also contain fields of older versions. `fetched` has the key sets of
+    /// [`key_sets`](Self::key_sets). Returns the first valid signature.
     ///
     /// # Errors
-    /// If there is none, or none is right.
+    /// Returns an error if the card has no signature or none is valid.
     pub fn verify(
         &self,
         card: &Value,
@@ -137,7 +137,7 @@ impl Signers {
         }
     }
 
-    /// Where a header says that its key is, if that is one of the places that are believed.
+    /// The URL of the key set in a header, if it is trusted.
     fn believed(&self, header: &Header) -> Option<Url> {
         let said = Url::parse(header.key_set.as_deref()?).ok()?;
         let is_below =
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A card that PyPI a2a-sdk 1.3 has signed, with the key's public half.
+    /// A card signed by PyPI a2a-sdk 1.3, with the public key.
     const SIGNED: &str = include_str!("../tests/it/signed_by_a2a_sdk.json");
 
     fn signed() -> (Value, Jwk) {

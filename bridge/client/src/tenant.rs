@@ -1,8 +1,8 @@
-//! The tenant that an interface names goes with every request (specification 4.4.6).
+//! Adds the tenant that an interface names to every request (specification 4.4.6).
 
 use bridge_protocol::dialect::Call;
 
-/// The call with this tenant, unless it names one itself.
+/// Sets the tenant of a call, unless it has one.
 pub(crate) fn name(mut call: Call, tenant: Option<&str>) -> Call {
     let Some(tenant) = tenant.filter(|tenant| !tenant.is_empty()) else {
         return call;

@@ -1,4 +1,4 @@
-//! The ways in which an agent can be spoken to: the first in the card's order that takes a connection is used
+//! The usable interfaces of an agent. The first in the card's order that accepts a connection is used
 //! (specification 8.3.2, 5.2).
 
 use std::sync::{
@@ -10,7 +10,7 @@ use bridge_protocol::dialect::Call;
 
 use crate::{ClientError, Fault, agent::Agent, tenant};
 
-/// An agent's interfaces that this client can use, of which one is in use.
+/// The usable interfaces of an agent, one of which is in use.
 #[derive(Debug)]
 pub(crate) struct Ways {
     first: Arc<Agent>,
@@ -27,7 +27,7 @@ impl Ways {
         }
     }
 
-    /// The one in use.
+    /// The interface in use.
     pub(crate) fn agent(&self) -> &Arc<Agent> {
         let current = self.current.load(Ordering::Relaxed);
         self.at(current).unwrap_or(&self.first)
@@ -40,8 +40,8 @@ impl Ways {
         }
     }
 
-    /// Makes a call at the interface in use, or at the next one if there nobody takes a connection: whoever
-    /// refuses it has not heard the call.
+    /// Makes a call at the interface in use. If it refuses the connection, tries the next one, since the call
+    /// was certainly not received.
     pub(crate) async fn make<T, F>(
         &self,
         call: &Call,

@@ -1,4 +1,4 @@
-//! Secrets are hidden in whatever an agent says, should it repeat what it was shown.
+//! Masks the secrets that an agent may repeat in its answers.
 
 use bridge_protocol::jsonrpc::RpcError;
 
@@ -6,7 +6,7 @@ use super::{Credentials, Shown};
 use crate::Fault;
 
 impl Credentials {
-    /// A fault without what an agent may have repeated in it.
+    /// Masks the secrets in a fault.
     pub(crate) fn hide_in(&self, fault: Fault) -> Fault {
         match fault {
             Fault::Http { status, body } => Fault::Http {
@@ -22,7 +22,7 @@ impl Credentials {
                 challenge: challenge.map(|challenge| self.mask(challenge)),
                 said: self.mask(said),
             },
-            // The address of a request can hold a secret in its query.
+            // The address of a request can contain a secret in its query.
             Fault::Unconnected(said) => Fault::Unconnected(self.mask(said)),
             Fault::Unreachable(said) => Fault::Unreachable(self.mask(said)),
             Fault::StreamBroken(said) => Fault::StreamBroken(self.mask(said)),
@@ -65,7 +65,7 @@ impl Credentials {
     }
 }
 
-/// A secret without the scheme before it.
+/// The secret without its authentication scheme.
 fn bare(secret: &str) -> &str {
     let schemes = ["Bearer ", "Basic "];
     let stripped = schemes

@@ -1,7 +1,7 @@
-//! What an agent is shown to let its client in.
+//! The credentials that are sent to an agent.
 //!
-//! - [`scheme`]: which of several are shown, by the security schemes of the agent's card
-//! - [`mask`]: they are hidden wherever an agent may have repeated them
+//! - [`scheme`]: chooses among several by the security schemes of the agent's card
+//! - [`mask`]: masks them in the agent's answers
 
 mod mask;
 mod scheme;
@@ -17,19 +17,20 @@ use url::{Host, Url};
 
 use crate::{Fault, interface::without_user};
 
-/// What goes with every request to one agent: a bearer token, API keys, whatever its card asks for.
+/// The credentials sent with every request to one agent: a bearer token, API keys, or what the card's
+/// security schemes require.
 ///
-/// They are sent to where the client connects and nowhere else, and appear in no error and no debug output.
+/// They are sent only to the server that the client connects to, and never appear in errors or debug output.
 #[derive(Clone, Default)]
 pub struct Credentials {
     shown: Vec<Shown>,
     /// Secrets by the name of the card's security scheme that they are for.
     named: BTreeMap<String, String>,
-    /// For whom they are, wherever the card was.
+    /// The agent that they are for, wherever its card was found.
     meant_for: Option<Url>,
 }
 
-/// A secret with its place in a request.
+/// A secret and where in a request it is sent.
 #[derive(Clone)]
 enum Shown {
     Header(HeaderName, HeaderValue),
@@ -37,28 +38,28 @@ enum Shown {
     Cookie(String, String),
 }
 
-/// Why something cannot be sent. What it is, is not said.
+/// The reason why a credential cannot be sent. It never contains the secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialError {
-    /// There is no such header.
+    /// The name is no valid header name.
     #[error("expected the name of an HTTP header, found {0:?}")]
     Name(String),
-    /// The secret has characters that no header can have.
+    /// The secret has characters that a header cannot have.
     #[error("expected a secret of one line of visible ASCII for the header {0}")]
     Value(HeaderName),
-    /// The name or the secret has characters that no cookie can have.
+    /// The name or the secret has characters that a cookie cannot have.
     #[error("expected a cookie of visible ASCII without spaces, quotes, commas and semicolons")]
     Cookie,
-    /// Nothing is no secret.
+    /// The secret is empty.
     #[error("expected a secret for {0}, found nothing")]
     Empty(String),
-    /// A colon ends the user's name in HTTP Basic (RFC 7617).
+    /// The user name has a colon, which ends it in HTTP Basic (RFC 7617).
     #[error("expected a user name without a colon")]
     User,
 }
 
 impl Credentials {
-    /// These, and `Authorization: Bearer` with a token.
+    /// Adds `Authorization: Bearer` with this token.
     ///
     /// # Errors
     /// [`CredentialError::Value`]
@@ -66,7 +67,7 @@ impl Credentials {
         self.with_header(AUTHORIZATION, &format!("Bearer {token}"))
     }
 
-    /// These, and `Authorization: Basic` with a user's name and password (RFC 7617).
+    /// Adds `Authorization: Basic` with a user name and password (RFC 7617).
     ///
     /// # Errors
     /// [`CredentialError::User`]
@@ -77,7 +78,7 @@ impl Credentials {
         self.with_header(AUTHORIZATION, &basic(&format!("{user}:{password}")))
     }
 
-    /// These, and a header such as `X-API-Key`. One of the same name is replaced.
+    /// Adds a header such as `X-API-Key`, and replaces one of the same name.
     ///
     /// # Errors
     /// [`CredentialError::Name`], [`CredentialError::Value`]
@@ -88,7 +89,7 @@ impl Credentials {
         }
     }
 
-    /// These, and a parameter of the query.
+    /// Adds a query parameter.
     ///
     /// # Errors
     /// [`CredentialError::Empty`]
@@ -100,7 +101,7 @@ impl Credentials {
         Ok(self)
     }
 
-    /// These, and a cookie (RFC 6265).
+    /// Adds a cookie (RFC 6265).
     ///
     /// # Errors
     /// [`CredentialError::Cookie`]
@@ -116,9 +117,9 @@ impl Credentials {
         Ok(self)
     }
 
-    /// These, and a secret for the security scheme of this name in the agent's card, which says where it
-    /// is shown: a token, an API key, or `user:password` for HTTP Basic. Several can be held; what the
-    /// card asks for is shown, and nothing else (specification 4.5.1, 7.3).
+    /// Adds a secret for the security scheme of this name in the agent's card: a token, an API key, or
+    /// `user:password` for HTTP Basic. The scheme says where in the request the secret is sent. Of several
+    /// secrets only those that the card requires are sent (specification 4.5.1, 7.3).
     ///
     /// # Errors
     /// [`CredentialError::Empty`]
@@ -130,16 +131,16 @@ impl Credentials {
         Ok(self)
     }
 
-    /// These, for the agent at this address and nobody else. Its card may then be anywhere, such as in a
-    /// registry: who they go to was said by whoever set them, and not by a card.
+    /// Restricts these credentials to the agent at this address. The card may then come from anywhere, such
+    /// as a registry: the caller, not the card, has named the receiver.
     #[must_use]
     pub fn meant_for(self, agent: &Url) -> Self {
         let meant_for = Some(agent.clone());
         Self { meant_for, ..self }
     }
 
-    /// Whether these were said to be for the agent at this address: whether scheme, host and port are those of
-    /// [`meant_for`](Self::meant_for).
+    /// Whether [`meant_for`](Self::meant_for) was called with an address of this agent's scheme, host and
+    /// port.
     pub fn are_meant_for(&self, agent: &Url) -> bool {
         let meant_for = self.meant_for.as_ref();
         meant_for.is_some_and(|meant_for| is_same_place(meant_for, agent))
@@ -159,7 +160,7 @@ impl Credentials {
         }
     }
 
-    /// Puts them into a request.
+    /// Adds the credentials to a request.
     pub(crate) fn show(&self, request: RequestBuilder) -> RequestBuilder {
         let mut cookies = Vec::new();
         let mut request = request;
@@ -182,7 +183,7 @@ impl Credentials {
         }
     }
 
-    /// Refuses to send them elsewhere: anybody can write any address into a card.
+    /// Refuses to send credentials to another server: a card can name any address.
     pub(crate) fn check(&self, base: &Url, url: &Url) -> Result<(), Fault> {
         let home = self.meant_for.as_ref().unwrap_or(base);
         match self.is_empty() || is_same_place(home, url) {
@@ -213,16 +214,16 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Whether two addresses are one server's. The names of this machine are one: servers call themselves by
-/// any of them.
+/// Whether two addresses belong to the same server. All names of this machine are the same, because servers
+/// use any of them for themselves.
 fn is_same_place(one: &Url, other: &Url) -> bool {
     let here = is_loopback(one) && is_loopback(other);
     let port = one.port_or_known_default() == other.port_or_known_default();
     one.origin() == other.origin() || (here && port && one.scheme() == other.scheme())
 }
 
-/// Whether a URL names this machine: `localhost`, or a loopback address. No name is looked up: what it leads to
-/// may change, and secrets that go over plain http stay here.
+/// Whether a URL names this machine: `localhost` or a loopback address. Names are not resolved, because the
+/// result may change, and secrets sent over plain HTTP must stay on this machine.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

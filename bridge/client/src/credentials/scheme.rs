@@ -1,4 +1,4 @@
-//! Which credentials are shown, by the card's security schemes (specification 4.5, 7.3).
+//! Chooses credentials by the card's security schemes (specification 4.5, 7.3).
 
 use bridge_protocol::a2a::{AgentCard, SecurityRequirement, SecurityScheme};
 
@@ -6,9 +6,9 @@ use super::{CredentialError, Credentials, basic};
 use crate::Fault;
 
 impl Credentials {
-    /// What is shown to the agent with this card: what is always shown, and of what is held by name
-    /// what the first requirement asks for that can be met. Without a requirement, all that the card
-    /// knows.
+    /// The credentials for the agent with this card: those that are always sent, and those named for the
+    /// first security requirement that can be met. If the card has no requirement, all named ones whose
+    /// scheme it declares.
     pub(crate) fn chosen(&self, card: &AgentCard) -> Result<Self, Fault> {
         if self.named.is_empty() {
             return Ok(self.clone());
@@ -21,7 +21,7 @@ impl Credentials {
         let names: Vec<&String> = match requirements.iter().find(met) {
             Some(requirement) => requirement.schemes.keys().collect(),
             None if requirements.is_empty() => self.named.keys().collect(),
-            // What is always shown may be what lets the client in.
+            // The credentials that are always sent may satisfy the agent.
             None if !self.shown.is_empty() => Vec::new(),
             None => return Err(self.none_fits(requirements)),
         };
@@ -54,7 +54,7 @@ impl Credentials {
             SecurityScheme::HttpAuth(_)
             | SecurityScheme::OAuth2(_)
             | SecurityScheme::OpenIdConnect(_) => self.bearer(secret),
-            // The connection shows it; there is nothing to put into a request.
+            // mTLS authenticates the connection, so the request carries nothing.
             SecurityScheme::MutualTls(_) => Ok(self),
         }
     }

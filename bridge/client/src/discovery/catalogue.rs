@@ -1,4 +1,4 @@
-//! Several agents at one address: the catalogue of whoever hosts them.
+//! Catalogues: documents that list all agents of a host.
 
 use bridge_protocol::wire::FieldError;
 use serde_json::Value;
@@ -6,14 +6,15 @@ use url::Url;
 
 use super::{Discovered, DiscoveryError, DiscoveryOptions, discover, fetch::Fetcher};
 
-/// Where this project's hosts have theirs.
+/// The path of the catalogue of this project's servers.
 const CATALOGUE: &str = "/a2a/catalog";
 
-/// Finds all agents at `target`: those of a catalogue, `{"agents": [CARD, ...]}`, if that is what is there,
-/// or else the one that [`discover`] finds; if there is none, those of the catalogue at the origin.
+/// Finds all agents at `target`. If a catalogue, `{"agents": [CARD, ...]}`, is there, returns its agents;
+/// otherwise the agent that [`discover`] finds; if there is none, the agents of the catalogue at the origin.
 ///
 /// # Errors
-/// As [`discover`]. A card of the catalogue that cannot be read is an error too: it names the card.
+/// The errors of [`discover`]. A card of the catalogue that cannot be read is an error too, which names the
+/// card.
 pub async fn discover_all(
     target: &Url,
     options: &DiscoveryOptions,
@@ -34,8 +35,8 @@ pub async fn discover_all(
     }
 }
 
-/// The agents of the catalogue at an address, if one is there. Whatever else is there, or broken, is left to
-/// those who look for cards.
+/// The agents of the catalogue at this address, or `None` if there is no catalogue. Other documents and most
+/// errors give `None` too, because the address is then searched for a card.
 async fn listed(
     place: &Url,
     options: &DiscoveryOptions,
@@ -59,7 +60,7 @@ async fn listed(
     Ok(Some(agents))
 }
 
-/// The error with the card's place in the list.
+/// Adds the card's index in the list to the error.
 fn named(error: DiscoveryError, index: usize) -> DiscoveryError {
     match error {
         DiscoveryError::NotACard { url, why } => DiscoveryError::NotACard {

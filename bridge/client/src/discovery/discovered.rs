@@ -1,4 +1,4 @@
-//! An agent that was found.
+//! An agent found by discovery.
 
 use bridge_protocol::{
     a2a::{AgentCard, AgentInterface, Binding},
@@ -14,46 +14,46 @@ use crate::{
     legible, place,
 };
 
-/// An agent that was found: who it is, how to speak to it, what it can be asked for.
+/// An agent found by discovery: its card, how to call it, and its skills.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Discovered {
-    /// Its card, in the types of 1.0 whatever its generation.
+    /// Its card, in the types of 1.0 whatever its original form.
     pub card: AgentCard,
-    /// The generation in whose form the card is.
+    /// The generation of cards whose form it has.
     pub generation: Generation,
-    /// Where the card was, after redirects.
+    /// The address of the card, after redirects.
     pub found_at: Url,
-    /// How to speak to it.
+    /// The endpoint to use first.
     pub reach: Reach,
-    /// How else to speak to it, in the card's order.
+    /// The other endpoints, in the card's order.
     pub others: Vec<Reach>,
-    /// What it can be asked for, in the card's order.
+    /// Its skills, in the card's order.
     pub skills: Vec<Skill>,
-    /// Whether what is not of the public internet may be connected to when it is called: what
-    /// [`DiscoveryOptions::allow_private`](super::DiscoveryOptions::allow_private) said when it was looked for.
-    /// Names may come to mean something else.
+    /// Whether calls may connect to addresses that are not public. Copied from
+    /// [`DiscoveryOptions::allow_private`](super::DiscoveryOptions::allow_private), because a name may
+    /// resolve to another address when the agent is called.
     pub allow_private: bool,
 }
 
-/// How to speak to an agent.
+/// An address of an agent with the protocol that it speaks there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// An interface of the card: A2A in this binding and version. Of several it is the first that this client
-    /// speaks (specification 8.3.2); gRPC only if this client has it (feature `grpc`).
+    /// An interface of the card: A2A in this binding and version (specification 8.3.2). gRPC needs the
+    /// feature `grpc`.
     Interface {
-        /// Where messages go.
+        /// The address that messages are sent to.
         url: Url,
-        /// How calls are carried.
+        /// The binding.
         binding: Binding,
         /// The version.
         version: Version,
     },
-    /// 0.1 with a path for each method: tasks are posted to `{base}/tasks/send`.
+    /// A2A 0.1 with a path for each method: tasks are posted to `{base}/tasks/send`.
     TasksSend {
         /// The agent's address, without a slash at the end.
         base: Url,
     },
-    /// Each skill is a method: they are called at `{base}/execute`.
+    /// Each skill is a method, called at `{base}/execute`.
     Execute {
         /// The agent's address.
         base: Url,
@@ -61,7 +61,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// The address that the agent's messages are sent to, or below.
+    /// The address that messages are sent to, or the base of their addresses.
     pub fn url(&self) -> &Url {
         match self {
             Self::Interface { url, .. } => url,
@@ -69,7 +69,7 @@ impl Reach {
         }
     }
 
-    /// The same, to be changed where somebody stands in for the agent.
+    /// Mutable access to the address, for a proxy that replaces it by its own.
     pub fn url_mut(&mut self) -> &mut Url {
         match self {
             Self::Interface { url, .. } => url,
@@ -77,7 +77,7 @@ impl Reach {
         }
     }
 
-    /// The manner of speaking in a word or two: `JSONRPC 1.0`, `tasks/send 0.1`, `execute`.
+    /// The protocol in a word or two: `JSONRPC 1.0`, `tasks/send 0.1`, `execute`.
     pub fn name(&self) -> String {
         match self {
             Self::Interface {
@@ -90,8 +90,8 @@ impl Reach {
 }
 
 impl Discovered {
-    /// Reads a card that was found at this address, whoever fetched it: a registry, a catalogue, a file. What it
-    /// names may be private.
+    /// Reads a card that was found at this address, fetched by the caller: from a registry, a catalogue or a
+    /// file. It may name private addresses.
     ///
     /// # Errors
     /// [`DiscoveryError::NotACard`] and [`DiscoveryError::NoWayToSpeak`].
@@ -113,19 +113,20 @@ impl Discovered {
         })
     }
 
-    /// The agent's address as the card's place suggests it; what is relative in the card is relative to it.
+    /// The agent's base address, by the address of its card. Relative addresses in the card are resolved
+    /// against it.
     pub(crate) fn home(&self) -> Url {
         place::base_of(&self.found_at)
     }
 
-    /// The skill of this id, or else of this name: models mix them up.
+    /// The skill of this id, or else of this name, because language models confuse the two.
     pub fn skill(&self, id: &str) -> Option<&Skill> {
         let named = |skill: &&Skill| skill.name == id;
         let by_id = self.skills.iter().find(|skill| skill.id == id);
         by_id.or_else(|| self.skills.iter().find(named))
     }
 
-    /// The extensions that it requires, which whoever speaks to it has to know (specification 4.4.4).
+    /// The extensions that the agent requires; a client must support all of them (specification 4.4.4).
     pub fn required_extensions(&self) -> impl Iterator<Item = &str> {
         let extensions = self.card.capabilities.extensions.iter();
         extensions
@@ -133,8 +134,8 @@ impl Discovered {
             .map(|one| one.uri.as_str())
     }
 
-    /// The agent as JSON: name, description, version, where its card was, how it is spoken to, its skills.
-    /// Users and passwords that stand in addresses are left out.
+    /// The agent as JSON: name, description, version, the addresses of card and agent, protocol, skills. User
+    /// names and passwords in addresses are left out.
     pub fn to_json(&self) -> Value {
         json!({
             "name": self.card.name,
@@ -148,7 +149,8 @@ impl Discovered {
     }
 }
 
-/// Where A2A has no cards, one that does not say otherwise is of agents that take skills as methods.
+/// Reads a card. One at the path of cards of the `/execute` protocol that does not name its protocol is read
+/// as such.
 fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), FieldError> {
     let is_theirs = found_at
         .path()
@@ -160,7 +162,7 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
     }
 }
 
-/// A manner of speaking that this client has.
+/// A protocol that this client can speak.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
     Interface(Version, Binding),
@@ -196,8 +198,8 @@ impl Manner {
     }
 }
 
-/// The ways to speak that this client has, those of A2A first, else in the card's order. An address that cannot
-/// be read costs only itself, if there is another way.
+/// The endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
+/// address is skipped if there is another endpoint.
 fn ways(card: &AgentCard, found_at: &Url) -> Result<(Reach, Vec<Reach>), DiscoveryError> {
     let interfaces = card.supported_interfaces.iter().enumerate();
     let usable = interfaces
@@ -212,7 +214,7 @@ fn ways(card: &AgentCard, found_at: &Url) -> Result<(Reach, Vec<Reach>), Discove
     for (manner, place, interface) in usable.into_iter().rev() {
         match address(manner, interface, place, found_at) {
             Ok(url) => all.push(manner.at(url)),
-            // Of several it is the first's that is told.
+            // The loop runs backwards, so the error of the first one remains.
             Err(error) => wrong = error,
         }
     }
@@ -221,7 +223,7 @@ fn ways(card: &AgentCard, found_at: &Url) -> Result<(Reach, Vec<Reach>), Discove
     Ok((first, all))
 }
 
-/// An interface's address; cards may have it relative to their own.
+/// The address of an interface, which may be relative to the card's.
 fn address(
     manner: Manner,
     interface: &AgentInterface,

@@ -1,45 +1,45 @@
-//! Why there is no agent to be found.
+//! The errors of discovery.
 
 use std::time::Duration;
 
 use bridge_protocol::wire::FieldError;
 use url::Url;
 
-/// The ways in which this client can speak, as errors name them.
+/// The protocols that this client supports, for error messages.
 const WAYS: &str = match cfg!(feature = "grpc") {
     true => "JSONRPC, HTTP+JSON, GRPC of 1.0, or execute",
     false => "JSONRPC, HTTP+JSON or execute",
 };
 
-/// Why discovery found no agent.
+/// The reason why discovery found no agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
-    /// Every place answered that nothing is there.
+    /// Every location answered that it has no card.
     #[error("there is no agent card at {target}: looked at {}", all(.tried))]
     NotFound {
-        /// Where an agent was looked for.
+        /// The address that was searched.
         target: String,
-        /// The places, in order.
+        /// The locations that were tried, in order.
         tried: Vec<Url>,
     },
-    /// An address of a kind that cards cannot have.
+    /// The address does not have the scheme http or https.
     #[error("expected an address that begins with http:// or https://, found {target}")]
     Scheme {
         /// The address.
         target: String,
     },
-    /// Nobody answered.
+    /// The server cannot be reached.
     #[error("{url} cannot be reached: {cause}")]
     Unreachable {
-        /// Who was asked.
+        /// The address of the request.
         url: String,
-        /// Why not.
+        /// The cause.
         cause: String,
     },
     /// The answer took too long.
     #[error("no answer from {url} within {limit:?}")]
     Timeout {
-        /// Who was asked.
+        /// The address of the request.
         url: String,
         /// The limit.
         limit: Duration,
@@ -47,68 +47,68 @@ pub enum DiscoveryError {
     /// The answer was too large for a card.
     #[error("the answer of {url} is larger than {limit} bytes")]
     TooLarge {
-        /// Who was asked.
+        /// The address of the request.
         url: String,
         /// The limit.
         limit: usize,
     },
-    /// HTTP said no, and not that nothing is there.
+    /// The answer has an HTTP status that is an error, other than 404 and 410.
     #[error("{url} answered with HTTP status {status}")]
     Status {
-        /// Who was asked.
+        /// The address of the request.
         url: String,
         /// The status.
         status: u16,
     },
-    /// What is there is no card; the field says where it is not.
+    /// The document is no agent card.
     #[error("what is at {url} is no agent card: {why}")]
     NotACard {
-        /// Where it is.
+        /// The address of the document.
         url: String,
-        /// What was expected.
+        /// The invalid field and what was expected there.
         why: FieldError,
     },
     /// A redirect leads to another host.
     #[error("{url} redirects to {to}, another host: discover that one if it is meant")]
     Elsewhere {
-        /// Who redirects.
+        /// The address that redirects.
         url: String,
-        /// Where to.
+        /// The target of the redirect.
         to: String,
     },
-    /// A redirect leads to one redirect too many, or says no address.
+    /// There are too many redirects, or one has no valid target.
     #[error("{url} redirects once too often, after {limit} times, or without an address")]
     Redirects {
-        /// Who redirects last.
+        /// The address of the last redirect.
         url: String,
         /// The limit.
         limit: usize,
     },
-    /// The address is not of the public internet.
+    /// The address is not public.
     #[error("{url} is at {address}, which is not of the public internet and so is not reached")]
     Private {
-        /// The address that was asked for.
+        /// The address of the request.
         url: String,
-        /// Where that is.
+        /// The IP address of its host.
         address: String,
     },
-    /// The card names no way in which this client could speak.
+    /// The card has no interface that this client supports.
     #[error("the card at {url} offers {offered}: expected {WAYS}")]
     NoWayToSpeak {
-        /// Where the card is.
+        /// The address of the card.
         url: String,
-        /// What it offers.
+        /// The protocols that the card offers.
         offered: String,
     },
 }
 
 impl DiscoveryError {
-    /// Whether nothing broke: there is no agent.
+    /// Whether there is no agent, as opposed to an error on the way to it.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
 
-    /// Whether every other place of the same host would say the same.
+    /// Whether all other locations of the same host would give the same error.
     pub(super) fn is_final(&self) -> bool {
         match self {
             Self::Scheme { .. }

@@ -1,4 +1,4 @@
-//! One place: asked, followed within its host, read within the limits.
+//! Fetches one location: follows redirects within its host, and observes the limits.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::{
     interface::without_user,
 };
 
-/// Asks the places of one target.
+/// Fetches the locations of one target.
 pub(super) struct Fetcher<'a> {
     http: reqwest::Client,
     guard: Guard,
@@ -42,7 +42,7 @@ impl<'a> Fetcher<'a> {
             .tcp_nodelay(true);
         let guard = options.guard();
         let builder = guard.on(options.roots.add_to(builder));
-        // A proxy of the environment is for the outside.
+        // A proxy from the environment is for other machines.
         let builder = match is_loopback(target) {
             true => builder.no_proxy(),
             false => builder,
@@ -58,7 +58,7 @@ impl<'a> Fetcher<'a> {
         })
     }
 
-    /// What is at a place, and where it really was; `None` if nothing is there.
+    /// Fetches a location. Returns the body and the address after redirects, or `None` if there is nothing.
     pub(super) async fn get(&self, place: &Url) -> Result<Option<(Url, Vec<u8>)>, DiscoveryError> {
         let limit = self.options.place;
         let fetched = tokio::time::timeout(limit, self.follow(place)).await;
@@ -138,11 +138,10 @@ impl<'a> Fetcher<'a> {
         })
     }
 
-    /// Leaves out ways that lead where nobody may be led, and has the agent's calls judged like this. Of what is
-    /// left the first that takes a connection comes first (specification 5.2).
+    /// Removes the endpoints with private addresses unless these are allowed, and records the permission for
+    /// later calls. Then moves the first endpoint that accepts a connection to the front (specification 5.2).
     ///
-    /// # Errors
-    /// [`DiscoveryError::Private`] if nothing is left.
+    /// [`DiscoveryError::Private`] if no endpoint remains.
     pub(super) async fn allowed(&self, agent: Discovered) -> Result<Discovered, DiscoveryError> {
         let mut refused = None;
         let mut ways = Vec::new();
@@ -164,8 +163,8 @@ impl<'a> Fetcher<'a> {
         }
     }
 
-    /// The place of the first way at which somebody takes a connection; the first one if nobody does. Where all are
-    /// at one address there is nothing to choose, and nobody is asked.
+    /// The index of the first endpoint that accepts a connection, or 0 if none does. If all have one origin
+    /// there is nothing to choose, and no connection is made.
     async fn first_connected(&self, ways: &[Reach]) -> usize {
         let origins: BTreeSet<_> = ways.iter().map(origin).collect();
         if origins.len() < 2 {
@@ -185,7 +184,7 @@ impl<'a> Fetcher<'a> {
         0
     }
 
-    /// Whether somebody takes a connection there. HEAD asks for nothing.
+    /// Whether the server accepts a connection. HEAD has no effect.
     async fn connects(&self, url: &Url) -> bool {
         let asked = self.http.head(url.clone()).send();
         match tokio::time::timeout(self.options.place, asked).await {
@@ -199,7 +198,8 @@ fn origin(way: &Reach) -> String {
     way.url().origin().ascii_serialization()
 }
 
-/// The same host and port, or the same host with https at its own port in place of http at its own.
+/// Whether two addresses have the same host and port, or the redirect only goes from http to https at default
+/// ports.
 fn is_same_host(from: &Url, to: &Url) -> bool {
     let is_secured = (from.scheme(), to.scheme()) == ("http", "https")
         && from.port().is_none()
@@ -214,7 +214,7 @@ fn private(url: &Url, found: &Private) -> DiscoveryError {
     }
 }
 
-/// The innermost error says what happened; of the guard's it says which address.
+/// The innermost error says what happened; an error of the guard also says the address.
 fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
     match Private::in_error(error) {
         Some(found) => private(url, found),
@@ -229,7 +229,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
 mod tests {
     use super::*;
 
-    /// What is said of an agent when it is found is what holds when it is called.
+    /// The permission of the discovery holds for the calls too.
     #[tokio::test]
     async fn an_agent_is_called_as_it_was_looked_for() {
         let target = Url::parse("https://agent.test/card.json").unwrap();

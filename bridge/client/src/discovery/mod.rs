@@ -1,12 +1,11 @@
-//! Discovery: what is known of a site or an agent's address becomes an agent that can be asked for
-//! something.
+//! Discovery finds an agent from an address that a person knows: a site, an agent, or a card.
 //!
-//! - [`discover`]: the agent at an address
-//! - [`discover_all`]: the agents of a catalogue
-//! - [`Discovered`]: its card, where that was, how to speak to it, and its skills
-//! - [`Skill`]: something that it can be asked for, with the schema of what it takes
-//! - [`DiscoveryOptions`]: limits, and what is allowed
-//! - [`DiscoveryError`]: why there is none; [`DiscoveryError::NotFound`] if nothing broke
+//! - [`discover`]: finds the agent at an address
+//! - [`discover_all`]: finds the agents of a catalogue
+//! - [`Discovered`]: the agent's card, where it was found, the agent's endpoints and skills
+//! - [`Skill`]: a capability of the agent, with the schema of its parameters
+//! - [`DiscoveryOptions`]: limits and permissions
+//! - [`DiscoveryError`]: why there is no agent; [`DiscoveryError::NotFound`] if nothing failed
 
 mod catalogue;
 mod discovered;
@@ -29,12 +28,13 @@ use fetch::Fetcher;
 
 /// Finds the agent at `target`: a site, an agent's address, or the address of a card itself.
 ///
-/// Looked at are `.well-known/agent-card.json`, `.well-known/agent.json`, `agent.json` and `agent-card`, below
-/// the path of `target` and then at its origin; the first card wins, whatever its generation.
+/// The locations searched are `.well-known/agent-card.json`, `.well-known/agent.json`, `agent.json` and
+/// `agent-card`, below the path of `target` and then at its origin. The first card is used, whatever its
+/// generation.
 ///
 /// # Errors
-/// [`DiscoveryError::NotFound`] if every place answers that nothing is there. If no place has a card and
-/// one of them broke, what broke first.
+/// [`DiscoveryError::NotFound`] if every location answers that it has no card. If no location has a card and
+/// some failed, the error of the first that failed.
 pub async fn discover(
     target: &Url,
     options: &DiscoveryOptions,
@@ -57,7 +57,7 @@ async fn look(target: &Url, options: &DiscoveryOptions) -> Result<Discovered, Di
         match card_at(&fetcher, place).await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
-            // Nobody is there, or must not be asked: the other places would only repeat it.
+            // The other locations would give the same error.
             Err(error) if error.is_final() => return Err(error),
             Err(error) => broken = broken.or(Some(error)),
         }

@@ -1,34 +1,33 @@
-//! What a user of discovery can set.
+//! The options of discovery.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::{Credentials, Lookup, Roots, guard::Guard};
 
-/// How discovery behaves. The default is for addresses that somebody else named: nothing private is
-/// reached, and no redirect leads elsewhere.
+/// Limits and permissions of discovery. The default is for addresses from untrusted sources: private
+/// addresses are not reached and no redirect leads to another host.
 #[derive(Clone, Debug)]
 pub struct DiscoveryOptions {
-    /// What the target is shown; never sent to another host.
+    /// The credentials for the target; never sent to another host.
     pub credentials: Credentials,
-    /// Whose certificates are believed beside those of public authorities.
+    /// Root certificates that are trusted beside those of public authorities.
     pub roots: Roots,
-    /// Until a connection stands.
+    /// The limit for connecting.
     pub connect: Duration,
-    /// Until one place has answered whole, its redirects among it.
+    /// The limit for one location, with its redirects.
     pub place: Duration,
-    /// For all places together.
+    /// The limit for all locations together.
     pub total: Duration,
     /// The largest card, in bytes.
     pub size: usize,
-    /// How many redirects of one place are followed.
+    /// The number of redirects followed for one location.
     pub redirects: usize,
-    /// Whether redirects may lead to another host. The same host with https in place of http always may be
-    /// led to.
+    /// Whether redirects may lead to another host. A redirect to https on the same host is always allowed.
     pub allow_elsewhere: bool,
-    /// Whether addresses that are not of the public internet may be reached: loopback, private networks,
-    /// link-local ones with the metadata services of clouds. A card that leads there is refused as well.
+    /// Whether private addresses may be reached: loopback, private networks, and link-local addresses such as
+    /// the metadata services of clouds. A card that names such an address is refused as well.
     pub allow_private: bool,
-    /// Who says at which addresses names are; the system if absent.
+    /// Resolves host names; the system's resolver if absent.
     pub lookup: Option<Arc<dyn Lookup>>,
 }
 
@@ -50,7 +49,7 @@ impl Default for DiscoveryOptions {
 }
 
 impl DiscoveryOptions {
-    /// What connections are made by.
+    /// The guard for connections.
     pub(super) fn guard(&self) -> Guard {
         Guard {
             allow_private: self.allow_private,

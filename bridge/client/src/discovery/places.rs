@@ -1,11 +1,12 @@
-//! Where to look for the cards of an address.
+//! The locations at which the card of an agent is searched.
 
 use bridge_protocol::dialect::places;
 use url::Url;
 
 use crate::place::{at, exact, is_card};
 
-/// The places to look at, in order, each once. An address that is itself one of a card comes first.
+/// The locations to search, in order and without repetition. If the target is itself the address of a card,
+/// it is the first.
 pub(super) fn of(target: &Url) -> Vec<Url> {
     let path = target.path().trim_end_matches('/').to_owned();
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! Skills as something that a model or a pipeline can call.
+//! The skills of an agent, as functions that a model or a pipeline can call.
 
 use bridge_protocol::{
     a2a::AgentSkill,
@@ -9,14 +9,14 @@ use bridge_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-/// Something that an agent can be asked for.
+/// A capability of an agent that can be called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skill {
-    /// Unique within the card.
+    /// The id, unique within the card.
     pub id: String,
-    /// For people; the id where the card has none.
+    /// The name for people; the id if the card has none.
     pub name: String,
-    /// What it does.
+    /// A description of what the skill does.
     pub description: String,
     /// Keywords.
     pub tags: Vec<String>,
@@ -24,12 +24,12 @@ pub struct Skill {
     pub parameters_schema: Option<Value>,
     /// The JSON Schema of its result, if the card has one.
     pub output_schema: Option<Value>,
-    /// Prompts that it can answer.
+    /// Example prompts.
     pub examples: Vec<String>,
 }
 
 impl Skill {
-    /// Checks parameters before they are sent; without a schema all of them fit.
+    /// Checks parameters against the schema before they are sent. Without a schema every value is valid.
     ///
     /// # Errors
     /// [`SchemaError`], which names the fields.
@@ -40,7 +40,7 @@ impl Skill {
         )
     }
 
-    /// Checks what the agent gave as the skill's result.
+    /// Checks the result that the agent returned.
     ///
     /// # Errors
     /// [`SchemaError`], which names the fields.
@@ -48,7 +48,7 @@ impl Skill {
         check(self.output_schema.as_ref(), result)
     }
 
-    /// The skill as JSON: the fields under their names here, schemas only where there are any.
+    /// The skill as JSON, with the fields' names as here. Absent schemas are left out.
     pub fn to_json(&self) -> Value {
         let mut skill = json!({
             "id": self.id,

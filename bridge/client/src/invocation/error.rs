@@ -1,4 +1,4 @@
-//! Why nothing came of a call.
+//! The errors of invocations.
 
 use std::time::Duration;
 
@@ -6,62 +6,62 @@ use bridge_protocol::dialect::execute::SchemaError;
 
 use crate::ClientError;
 
-/// Why nothing came of a call.
+/// The reason why a call of a skill failed.
 #[derive(Debug, thiserror::Error)]
 pub enum InvocationError {
-    /// The agent has no such skill, by its card or by its own word.
+    /// The agent has no such skill, by its card or its answer.
     #[error("{agent} has no skill {skill:?}: {}", listed(.known))]
     UnknownSkill {
         /// The agent's name.
         agent: String,
-        /// What was asked for.
+        /// The requested skill.
         skill: String,
-        /// The ids of those that its card has.
+        /// The ids of the skills in its card.
         known: Vec<String>,
     },
-    /// The parameters do not fit the skill's schema; nothing was sent.
+    /// The parameters do not match the skill's schema; nothing was sent.
     #[error("invalid parameters for {skill} of {agent}: {why}")]
     Parameters {
         /// The agent's name.
         agent: String,
         /// The skill's id.
         skill: String,
-        /// Which fields are wrong.
+        /// The invalid fields.
         why: SchemaError,
     },
-    /// The agent does not take the parameters.
+    /// The agent rejected the parameters.
     #[error("{agent} refused the parameters for {skill}: {why}")]
     Refused {
         /// The agent's name.
         agent: String,
         /// The skill's id.
         skill: String,
-        /// What it says.
+        /// The agent's explanation.
         why: String,
     },
-    /// The agent has no tasks that could be waited for, gone on with or canceled.
+    /// The agent has no tasks to wait for, continue or cancel.
     #[error("{agent} takes each skill as a method and has no tasks: call the skill again instead")]
     NoTasks {
         /// The agent's name.
         agent: String,
     },
-    /// The task has neither ended nor asked for anything.
+    /// The task has neither ended nor asked for input within the limit.
     #[error("{agent} is still working on task {task} after {limit:?}: wait for it, or cancel it")]
     StillWorking {
         /// The agent's name.
         agent: String,
         /// The task's id.
         task: String,
-        /// How long was waited.
+        /// The limit.
         limit: Duration,
     },
-    /// The way to the agent and back.
+    /// The call itself failed.
     #[error(transparent)]
     Agent(#[from] ClientError),
 }
 
 impl InvocationError {
-    /// Whether the agent asks for a credential that was not given, or does not accept the one that was.
+    /// Whether the agent requires credentials that were not given, or rejected those that were.
     pub fn wants_credentials(&self) -> bool {
         match self {
             Self::Agent(error) => error.fault.wants_credentials(),

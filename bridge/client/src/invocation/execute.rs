@@ -1,4 +1,4 @@
-//! A skill as a method, at `{base}/execute`.
+//! Calls a skill as a method, at `{base}/execute`.
 
 use bridge_protocol::{
     dialect::execute::{EXECUTE_PATH, ExecuteError},
@@ -9,10 +9,10 @@ use bridge_protocol::{
 use super::{Invocation, InvocationError, Outcome, post::Poster};
 use crate::{Fault, discovery::Discovered};
 
-/// What errors call the operation.
+/// The operation's name in errors.
 const OPERATION: &str = "execute";
 
-/// Calls the skill. An execution that failed is an outcome; what the agent refuses is an error.
+/// Calls the skill. A failed execution is an outcome; a refused request is an error.
 pub(super) async fn call(
     poster: &Poster,
     agent: &Discovered,

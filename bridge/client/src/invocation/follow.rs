@@ -1,4 +1,4 @@
-//! A call that is followed event by event, so that its task is known, and can be canceled, from the beginning.
+//! Calls a skill and follows the task's events, so that its id is known early and it can be canceled.
 
 use bridge_protocol::{
     a2a::{SendMessageRequest, StreamResponse, Task},
@@ -10,10 +10,10 @@ use super::{Invocation, InvocationError, Invoker, Outcome, invoker::Way};
 use crate::{Client, ClientError, Fault};
 
 impl Invoker<'_> {
-    /// Calls a skill and waits for what comes of it, as [`invoke`](Self::invoke) does. `begun` hears the task's id
-    /// as soon as it is known, for whoever may not wait to the end: before anything is sent to agents that speak
-    /// 0.1, where clients choose it; at once from agents that stream or answer before they are done. Agents
-    /// that take skills as methods have no tasks ([`Invoker::has_tasks`]).
+    /// Calls a skill and waits for its outcome, as [`invoke`](Self::invoke) does. `begun` is called with the
+    /// task's id as soon as it is known, so that the caller can cancel: before anything is sent to agents of
+    /// 0.1, where the client chooses the id; with the first answer from agents that stream or answer early.
+    /// Agents that call skills as methods have no tasks ([`Invoker::has_tasks`]).
     ///
     /// # Errors
     /// As [`invoke`](Self::invoke).
@@ -35,8 +35,8 @@ impl Invoker<'_> {
         self.ended(outcome).await
     }
 
-    /// The task's id if it is not the agent's to choose: who continues a task knows it, and in 0.1 a message
-    /// that begins one lends it its own.
+    /// The task's id if it is known before the agent answers: that of the continued task, or in 0.1, where
+    /// the client chooses it, the message's id.
     fn chosen<'b>(&self, invocation: &'b Invocation) -> Option<&'b str> {
         let is_ours = match &self.way {
             Way::TasksSend(_) => true,
@@ -53,8 +53,7 @@ impl Invoker<'_> {
     }
 }
 
-/// What the agent says until its stream ends, or the message that it says in the place of a task. Nothing if
-/// the stream ends before anything was said.
+/// The outcome of the agent's stream: a task or a message. `None` if the stream ends before any event.
 async fn stream(
     client: &Client,
     request: SendMessageRequest,

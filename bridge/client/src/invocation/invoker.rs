@@ -1,4 +1,4 @@
-//! The calls of one agent, in steps.
+//! Calls the skills of one agent step by step.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     discovery::{Discovered, Reach},
 };
 
-/// Calls skills of one agent.
+/// Calls the skills of one agent.
 #[derive(Debug)]
 pub struct Invoker<'a> {
     pub(super) agent: &'a Discovered,
@@ -22,7 +22,7 @@ pub struct Invoker<'a> {
     polls: Polls,
 }
 
-/// How the agent is spoken to.
+/// The protocol by which the agent is called.
 #[derive(Debug)]
 pub(super) enum Way {
     Client(Box<Client>),
@@ -31,12 +31,11 @@ pub(super) enum Way {
 }
 
 impl<'a> Invoker<'a> {
-    /// Prepares to call this agent; nothing is sent yet. Private addresses are connected to if both the options
-    /// and the agent's discovery allow it.
+    /// Prepares calls of this agent; nothing is sent yet. Private addresses are reached only if both the
+    /// options and the agent's discovery allow them.
     ///
-    /// # Errors
-    /// [`InvocationError::Agent`] if the card has messages sent to where the credentials may not go, to an
-    /// address that is private, or does not speak the version that is wanted.
+    /// [`InvocationError::Agent`] if the agent's address is private or not the one that the credentials are
+    /// for, or if the agent does not support the requested version.
     pub fn new(agent: &'a Discovered, options: &Options) -> Result<Self, InvocationError> {
         let options = &Options {
             allow_private: options.allow_private && agent.allow_private,
@@ -61,24 +60,24 @@ impl<'a> Invoker<'a> {
         })
     }
 
-    /// Whether the agent has tasks, which can be waited for, gone on with and canceled. Those that take skills as
-    /// methods have none.
+    /// Whether the agent has tasks, which can be waited for, continued and canceled. Agents that call skills
+    /// as methods have none.
     pub fn has_tasks(&self) -> bool {
         !matches!(self.way, Way::Execute(_))
     }
 
-    /// Calls a skill and waits for what comes of it.
+    /// Calls a skill and waits for its outcome.
     ///
     /// # Errors
-    /// [`InvocationError`]. A task that failed is an [`Outcome`].
+    /// [`InvocationError`]. A failed task is not an error but an [`Outcome`].
     pub async fn invoke(&self, invocation: &Invocation) -> Result<Outcome, InvocationError> {
         let outcome = self.send(invocation, false).await?;
         self.ended(outcome).await
     }
 
-    /// Calls a skill and does not wait, if the agent can work without being waited for: the state is then
-    /// [`State::Working`] and the task's id is known, to be waited for or canceled. Agents that speak 0.1 or
-    /// take skills as methods answer when they are done.
+    /// Calls a skill without waiting for the end, if the agent supports this. The state is then
+    /// [`State::Working`], and the task's id can be used to wait for it or cancel it. Agents that speak 0.1
+    /// or call skills as methods answer when they are done.
     ///
     /// # Errors
     /// As [`invoke`](Self::invoke).
@@ -86,10 +85,10 @@ impl<'a> Invoker<'a> {
         self.send(invocation, true).await
     }
 
-    /// Waits for a task that was begun, until it has ended or asks for something.
+    /// Waits until a task has ended or asks for input.
     ///
     /// # Errors
-    /// [`InvocationError::StillWorking`] when the limit for replies is over.
+    /// [`InvocationError::StillWorking`] when [`Limits::reply`](crate::Limits::reply) is over.
     pub async fn wait(&self, task_id: &str) -> Result<Outcome, InvocationError> {
         let polled = tokio::time::timeout(self.limit, self.poll(task_id)).await;
         polled.unwrap_or_else(|_| {
@@ -101,10 +100,10 @@ impl<'a> Invoker<'a> {
         })
     }
 
-    /// Cancels a task and tells how it stands then.
+    /// Cancels a task and returns its state after that.
     ///
     /// # Errors
-    /// [`InvocationError::Agent`] if the agent refuses, [`InvocationError::NoTasks`] if it has none.
+    /// [`InvocationError::Agent`] if the agent refuses, [`InvocationError::NoTasks`] if it has no tasks.
     pub async fn cancel(&self, task_id: &str) -> Result<Outcome, InvocationError> {
         let request = CancelTaskRequest::new(task_id);
         Ok(match &self.way {
@@ -134,7 +133,7 @@ impl<'a> Invoker<'a> {
         })
     }
 
-    /// Refuses what the card says would be refused.
+    /// Checks skill and parameters against the card.
     pub(super) fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
         let id = &invocation.skill_id;
         let has_methods = matches!(self.way, Way::Execute(_));
@@ -154,7 +153,7 @@ impl<'a> Invoker<'a> {
         })
     }
 
-    /// Agents may answer before they are done, although they were asked to wait.
+    /// Waits for the end, because agents may answer early although they were asked to wait.
     pub(super) async fn ended(&self, outcome: Outcome) -> Result<Outcome, InvocationError> {
         match (outcome.state, &outcome.task_id) {
             (State::Working, Some(task)) => self.wait(task).await,
@@ -199,7 +198,7 @@ impl<'a> Invoker<'a> {
 }
 
 impl Discovered {
-    /// There is no such skill.
+    /// The error that the agent does not have this skill.
     pub(super) fn unknown(&self, skill: &str) -> InvocationError {
         InvocationError::UnknownSkill {
             agent: self.card.name.clone(),
@@ -209,8 +208,8 @@ impl Discovered {
     }
 }
 
-/// 0.1 if that was discovered and nothing else is wanted: its cards do not name it. Else the card says the version
-/// of each interface, of which the next one is used if nobody is at the first.
+/// The options with version 0.1 if that was discovered and no other is requested, because cards of 0.1 do not
+/// name it. Otherwise each interface of the card names its own version.
 fn speaking(options: &Options, version: Version) -> Options {
     let unnamed = (version == Version::V0_1).then_some(version);
     Options {

@@ -1,15 +1,15 @@
-//! Invocation: a skill of a discovered agent is called, whatever the agent speaks.
+//! Invocation calls a skill of a discovered agent, whatever protocol the agent speaks.
 //!
-//! Parameters are checked against the card's schema before anything is sent. What is sent is a data part
-//! `{"skill_id", "parameters"}` beside what is said in words: by SendMessage or `message/send`, to
-//! `{base}/tasks/send`, or as a method to `{base}/execute`, as the card says. What comes of it is one
+//! Parameters are checked against the card's schema before anything is sent. The message has a data part
+//! `{"skill_id", "parameters"}` and the text. It is sent by SendMessage or `message/send`, to
+//! `{base}/tasks/send`, or as a method to `{base}/execute`, as the card says. The result is always an
 //! [`Outcome`].
 //!
 //! - [`invoke`]: a call from beginning to end
-//! - [`Invoker`]: the same in steps, for those who watch it or cancel it
-//! - [`Invocation`]: what is asked
-//! - [`Outcome`]: what came of it
-//! - [`InvocationError`]: why nothing came of it
+//! - [`Invoker`]: the same in steps, to watch or cancel the call
+//! - [`Invocation`]: the request
+//! - [`Outcome`]: the result
+//! - [`InvocationError`]: why the call failed
 
 mod error;
 mod execute;
@@ -27,11 +27,11 @@ pub use request::Invocation;
 
 use crate::{Options, discovery::Discovered};
 
-/// Calls a skill and waits for what comes of it, until the task has ended or asks for something, or the
-/// limit for replies is over.
+/// Calls a skill and waits until its task has ended or asks for input, or until
+/// [`Limits::reply`](crate::Limits::reply) is over.
 ///
 /// # Errors
-/// [`InvocationError`]. A task that failed is an [`Outcome`].
+/// [`InvocationError`]. A failed task is not an error but an [`Outcome`].
 pub async fn invoke(
     agent: &Discovered,
     invocation: &Invocation,

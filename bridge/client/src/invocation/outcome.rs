@@ -1,4 +1,4 @@
-//! What came of a call.
+//! The outcome of a call.
 
 use bridge_protocol::{
     a2a::{Artifact, Message, Part, SendMessageResponse, Task, TaskState},
@@ -6,44 +6,44 @@ use bridge_protocol::{
 };
 use serde_json::{Value, json};
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// How it stands.
+    /// The state that the call ended in, or is in.
     pub state: State,
-    /// The result as data: the first data part of the artifacts, or else of what was said last.
+    /// The result as data: the first data part of the artifacts, or else of the last message.
     pub result_data: Option<Value>,
-    /// What the agent said last: the answer, the reason, or the question.
+    /// The agent's last message: the answer, the reason or the question.
     pub text: String,
-    /// Everything that the task produced, but for what only repeats the text.
+    /// The artifacts of the task, except those that only repeat `text`.
     pub artifacts: Vec<Artifact>,
-    /// The task, unless the agent answered without one.
+    /// The task's id, unless the agent answered without a task.
     pub task_id: Option<String>,
-    /// The context that it belongs to.
+    /// The id of the task's context.
     pub context_id: Option<String>,
 }
 
-/// How a call stands.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// It ended well.
+    /// The call succeeded.
     Completed,
-    /// It ended badly.
+    /// The call failed.
     Failed,
-    /// The agent did not accept it.
+    /// The agent rejected the call.
     Rejected,
-    /// Somebody canceled it.
+    /// The task was canceled.
     Canceled,
-    /// The agent asks for more; go on with the task's id.
+    /// The agent asks for input; continue with the task's id.
     InputRequired,
-    /// The agent asks for credentials; go on with the task's id when it has them.
+    /// The agent asks for credentials; continue with the task's id when it has them.
     AuthRequired,
-    /// It goes on.
+    /// The agent is still working.
     Working,
 }
 
 impl State {
-    /// Its name, as A2A 0.3 writes it.
+    /// The state's name, as in A2A 0.3.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -75,7 +75,7 @@ impl From<&TaskState> for State {
 }
 
 impl Outcome {
-    /// The outcome as JSON, with the fields' names here and nothing that is absent.
+    /// The outcome as JSON, with the fields' names as here. Absent fields are left out.
     pub fn to_json(&self) -> Value {
         let mut outcome = json!({"state": self.state.as_str(), "text": self.text});
         let artifacts = (!self.artifacts.is_empty()).then(|| json!(self.artifacts));
@@ -92,7 +92,7 @@ impl Outcome {
         outcome
     }
 
-    /// A call that ended with no more than a text.
+    /// The outcome of a failed call, with a text only.
     pub(super) fn failed(why: String) -> Self {
         Self {
             state: State::Failed,
@@ -104,7 +104,7 @@ impl Outcome {
         }
     }
 
-    /// A call that ended with a result object.
+    /// The outcome of a successful call, with a result object.
     pub(super) fn with_result(result: Value) -> Self {
         Self {
             state: State::Completed,
@@ -126,7 +126,7 @@ impl From<SendMessageResponse> for Outcome {
 impl From<Task> for Outcome {
     fn from(task: Task) -> Self {
         let text = text_of_task(&task);
-        // Words without a name that are the text already say nothing more.
+        // An artifact without a name whose text is part of the answer adds nothing.
         let is_words = |one: &Artifact| one.parts.iter().all(|part| part.as_text().is_some());
         let is_told =
             |one: &Artifact| one.name.is_none() && is_words(one) && text.contains(&words(one));
@@ -151,7 +151,7 @@ fn words(artifact: &Artifact) -> String {
     texts.join("\n")
 }
 
-/// A message without a task is a whole answer.
+/// A message without a task is a complete answer.
 impl From<Message> for Outcome {
     fn from(message: Message) -> Self {
         Self {

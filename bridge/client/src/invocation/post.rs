@@ -1,4 +1,4 @@
-//! A JSON body posted below an agent's address, for the dialects that have paths.
+//! Posts JSON bodies to paths below an agent's address, for the dialects that have paths.
 
 use bridge_protocol::{a2a::AgentCard, dialect::Version, wire::FieldError};
 use serde::Serialize;
@@ -11,12 +11,12 @@ use crate::{
     http::{Answer, Endpoint, beginning},
 };
 
-/// Where such bodies go, and with what.
+/// An agent's base address with what every request to it needs.
 #[derive(Debug)]
 pub(super) struct Poster(Endpoint);
 
 impl Poster {
-    /// Posts below `base` what is meant for the agent whose card was at `home`.
+    /// Prepares requests below `base` to the agent whose base address by its card is `home`.
     pub(super) fn new(
         base: &Url,
         card: &AgentCard,
@@ -30,7 +30,7 @@ impl Poster {
         Ok(Self(Endpoint {
             http: http_client(base, options).map_err(named)?,
             url: base.clone(),
-            // These dialects came before versions had names.
+            // These dialects are older than version names.
             version: Version::V0_1,
             limits: options.limits,
             credentials: options.credentials.chosen(card).map_err(named)?,
@@ -38,8 +38,8 @@ impl Poster {
         }))
     }
 
-    /// The answer's JSON, whatever its HTTP status: errors of the protocol come with statuses of all kinds. Only
-    /// who is not let in is told so first.
+    /// Posts a body and returns the answer's JSON, whatever its HTTP status, because protocol errors come
+    /// with any status. Only 401 and 403 are reported as such first.
     pub(super) async fn post(
         &self,
         path: &str,
@@ -59,15 +59,15 @@ impl Poster {
         url
     }
 
-    /// The fault with the agent's name and without its secrets.
+    /// Adds the agent's name to a fault and masks the secrets in it.
     pub(super) fn named(&self, fault: Fault, operation: &'static str) -> ClientError {
         let fault = self.0.credentials.hide_in(fault);
         fault.of(&self.0.url, operation)
     }
 }
 
-/// The object of an answer. Who is not let in did not call anything, whatever the error in the body says; and what
-/// comes with the status of a failure is one, unless it is an answer of the protocol.
+/// The JSON object of an answer. 401 and 403 are faults even if the body is a protocol error. Any other error
+/// status is a fault unless the body is an answer of the protocol.
 fn object(answer: &Answer) -> Result<Value, Fault> {
     match serde_json::from_slice(&answer.body) {
         Ok(object @ Value::Object(_)) => {
@@ -85,7 +85,7 @@ fn object(answer: &Answer) -> Result<Value, Fault> {
     }
 }
 
-/// Whether it is a response of JSON-RPC, the error of one, or a task.
+/// Whether the object is a JSON-RPC response, a JSON-RPC error, or a task.
 fn is_of_protocol(object: &Value) -> bool {
     let code = object.pointer("/error/code");
     object.get("jsonrpc").is_some()
@@ -93,7 +93,7 @@ fn is_of_protocol(object: &Value) -> bool {
         || object.get("status").is_some_and(Value::is_object)
 }
 
-/// What an error says for a person, where frameworks write it.
+/// The message of an error, in the fields in which common web frameworks put it.
 pub(super) fn said(object: &Value) -> Option<String> {
     let places = ["/error/message", "/error", "/message", "/detail", "/title"];
     let mut texts = places

@@ -1,33 +1,33 @@
-//! What is asked of an agent.
+//! The request to call a skill.
 
 use bridge_protocol::{
     a2a::{AgentCard, Content, Message, Metadata, Part, Role, SendMessageRequest},
     dialect::{execute::SkillCall, v0_1::card::is_pythons},
 };
 
-/// What the media type of data is called there.
+/// The field in which such agents expect the media type of data.
 const MIME_TYPE: &str = "mime_type";
 
-/// A skill that is called.
+/// A request to call a skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invocation {
-    /// The id of the message, one that was not used before: the same id from the same caller is the same
-    /// message (specification 4.1.4).
+    /// The id of the message. It must be new: a repeated id from the same caller is the same message
+    /// (specification 4.1.4).
     pub message_id: String,
-    /// The skill's id in the card; empty where the agent is only told something in words.
+    /// The skill's id in the card; empty if only text is sent.
     pub skill_id: String,
-    /// Its parameters; if absent only the words are sent, for the agent to make of them what it can.
+    /// The parameters; if absent, only the text is sent.
     pub parameters: Option<Metadata>,
-    /// What the user said, for agents that read it and for their logs.
+    /// The user's own words, for agents that read text and for logs.
     pub text: Option<String>,
-    /// The task that this goes on with: one that asked for input or credentials.
+    /// The id of the task to continue, one that asked for input or credentials.
     pub task_id: Option<String>,
-    /// The context that this belongs to.
+    /// The id of the context that the message belongs to.
     pub context_id: Option<String>,
 }
 
 impl Invocation {
-    /// A call of a skill with these parameters, and nothing said beside them.
+    /// A call of a skill with these parameters and no text.
     pub fn new(
         message_id: impl Into<String>,
         skill_id: impl Into<String>,
@@ -43,7 +43,7 @@ impl Invocation {
         }
     }
 
-    /// No skill's call, but words that the agent makes of what it can.
+    /// A message of text only, without a skill.
     pub fn of_words(message_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             parameters: None,
@@ -51,14 +51,14 @@ impl Invocation {
         }
     }
 
-    /// With words beside the parameters.
+    /// Adds a text beside the parameters.
     #[must_use]
     pub fn saying(self, text: impl Into<String>) -> Self {
         let text = Some(text.into());
         Self { text, ..self }
     }
 
-    /// The call by itself.
+    /// The skill call without the message.
     pub(super) fn call(&self) -> SkillCall {
         SkillCall {
             skill_id: self.skill_id.clone(),
@@ -66,7 +66,7 @@ impl Invocation {
         }
     }
 
-    /// The request for SendMessage. `at_once` asks the agent not to wait for the end.
+    /// The request for SendMessage. `at_once` asks the agent to answer before the task has ended.
     pub(super) fn request(&self, at_once: bool) -> SendMessageRequest {
         let text = self.text.as_deref();
         let message = match self.parameters {
@@ -80,7 +80,7 @@ impl Invocation {
         }
     }
 
-    /// The request for `{base}/tasks/send`, where agents built with python-a2a have a form of their own.
+    /// The request for `{base}/tasks/send`. Agents built with python-a2a get their own form of it.
     pub(super) fn request_by_path(&self, card: &AgentCard) -> SendMessageRequest {
         let mut request = match self.parameters.is_none() || !is_pythons(card) {
             true => self.request(false),
@@ -98,7 +98,7 @@ impl Invocation {
         Message::new(&self.message_id, Role::User, vec![said])
     }
 
-    /// A request that says this in the task and context that the call belongs to.
+    /// A request with this message, in the task and context of the invocation.
     fn belonging(&self, message: Message) -> SendMessageRequest {
         SendMessageRequest::new(Message {
             task_id: self.task_id.clone(),
@@ -108,7 +108,7 @@ impl Invocation {
     }
 }
 
-/// Data has no media type in 0.1 itself; agents with a path for each method read it as `mime_type`.
+/// Data has no media type in 0.1. Agents with a path for each method read it from `mime_type`.
 fn name_media_type(part: &mut Part) {
     if matches!(part.content, Content::Data(_))
         && let Some(media_type) = part.media_type.take()

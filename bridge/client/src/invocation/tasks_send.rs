@@ -1,4 +1,4 @@
-//! 0.1 with a path for each method: `{base}/tasks/send` takes the parameters alone and answers with a bare
+//! A2A 0.1 with a path for each method: `{base}/tasks/send` takes the bare parameters and answers with a bare
 //! task; `tasks/get` and `tasks/cancel` take JSON-RPC.
 
 use bridge_protocol::{
@@ -56,13 +56,13 @@ async fn exchange(
     open(answer, id).map_err(|fault| poster.named(fault, operation))
 }
 
-/// The path below the agent's address: the name of the method.
+/// The path below the agent's address, which is the method's name.
 fn path(call: &Call) -> &'static str {
     VERSION.method(call.operation()).unwrap_or_default()
 }
 
-/// The result of an answer in the envelope of JSON-RPC, or of a bare one. What was asked without an envelope has no
-/// id that the answer could name.
+/// The result of an answer, with or without a JSON-RPC envelope. `asked` is the request's id, if it had an
+/// envelope; the answer must have the same.
 fn open(answer: Value, asked: Option<&Id>) -> Result<Value, Fault> {
     if answer.get("jsonrpc").is_some() {
         let response = Response::read(answer).map_err(Fault::Invalid)?;

@@ -1,8 +1,8 @@
-//! What a card looks like in a registry.
+//! The form of a card in a registry.
 //!
-//! Written is one form; read is every form in which `oras` and its like push a single JSON file: a layer of
-//! our type, else one of a JSON type, else one whose title ends with `.json`. Several files are no card,
-//! unless one of them alone is of our type.
+//! Cards are written in one form. They are read from any artifact that `oras` and similar tools push for one
+//! JSON file: a layer of this crate's type, else of a JSON type, else with a title that ends in `.json`.
+//! Artifacts with several such layers are refused.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use oci_client::{
     manifest::{OciDescriptor, OciImageManifest},
 };
 
-/// The type of an artifact that is an agent card.
+/// The artifact type of an agent card.
 pub const ARTIFACT_TYPE: &str = "application/vnd.a2a.agent-card.v1+json";
 
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";
 const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 const TITLE: &str = "org.opencontainers.image.title";
 
-/// Manifest, layer and config of a card whose JSON this is.
+/// Builds the manifest, layer and config of a card with this JSON.
 pub(super) fn write(card: &AgentCard, json: Vec<u8>) -> (OciImageManifest, ImageLayer, Config) {
     let title = BTreeMap::from([(TITLE.to_owned(), "agent-card.json".to_owned())]);
     let layer = ImageLayer::new(json, "application/json".to_owned(), Some(title));
@@ -45,10 +45,10 @@ fn annotations(card: &AgentCard) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The layer that holds the card.
+/// The layer that contains the card.
 ///
 /// # Errors
-/// What was expected, if there is none.
+/// Returns what was expected if no layer, or more than one, matches.
 pub(super) fn card_layer(manifest: &OciImageManifest) -> Result<&OciDescriptor, String> {
     let layers = &manifest.layers;
     let tests: [fn(&OciDescriptor) -> bool; 3] = [is_ours, is_json, is_titled_json];

@@ -1,20 +1,20 @@
-//! How a registry wants to be shown who asks (RFC 9110, section 11.6.1; distribution specification,
-//! "Authentication"): by user and password, or by a token that is to be had from somebody whom it names.
+//! Reads authentication challenges of a registry (RFC 9110, section 11.6.1; distribution specification,
+//! "Authentication"): by password, or by a token from a token server.
 
 use http_auth::{ChallengeRef, parse_challenges};
 use url::Url;
 
-/// What a registry wants to be shown.
+/// The authentication that a registry requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
-    /// User and password.
+    /// User name and password.
     Basic,
-    /// A token, which this address gives.
+    /// A token, to be fetched from this URL.
     Token(Url),
 }
 
-/// What one of these `WWW-Authenticate` headers asks for; a token comes first, as whoever offers both means
-/// the password for programs that know no better. Nothing if none of them can be answered.
+/// Chooses from `WWW-Authenticate` headers. Tokens are preferred, because registries that offer both have the
+/// password for older clients. `None` if no challenge is supported.
 pub(super) fn read<'a>(headers: impl Iterator<Item = &'a str>) -> Option<Challenge> {
     let challenges = headers.flat_map(|header| parse_challenges(header).unwrap_or_default());
     let mut found = None;

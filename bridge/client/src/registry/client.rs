@@ -1,4 +1,4 @@
-//! One registry: where it is, and what is pushed into it.
+//! The client of one registry, and how it pushes cards.
 
 use std::time::Duration;
 
@@ -27,16 +27,16 @@ pub struct Registry {
     pub(super) shelf: Mutex<Shelf>,
     pub(super) http: reqwest::Client,
     pub(super) reader: Reader,
-    /// What pushes.
+    /// The client for pushing.
     oci: oci_client::Client,
     pub(super) host: String,
 }
 
 impl Registry {
-    /// The registry at an address such as `http://localhost:5000`; nothing is asked yet.
+    /// Creates a client for the registry at an address such as `http://localhost:5000`; nothing is sent yet.
     ///
     /// # Errors
-    /// [`RegistryError::Address`], and [`RegistryError::PlainHttp`] where http would leave this machine.
+    /// [`RegistryError::Address`], or [`RegistryError::PlainHttp`] if plain HTTP would leave this machine.
     pub fn new(url: &Url, options: RegistryOptions) -> Result<Self, RegistryError> {
         let host = host_of(url);
         let protocol = match url.scheme() {
@@ -73,10 +73,10 @@ impl Registry {
         })
     }
 
-    /// Pushes a card and gives the digest of its manifest.
+    /// Pushes a card and returns the digest of its manifest.
     ///
     /// # Errors
-    /// [`RegistryError::NotACard`] before anything is sent, and what the registry says.
+    /// [`RegistryError::NotACard`] before anything is sent, or an error of the registry.
     pub async fn push(
         &self,
         repository: &str,
@@ -98,13 +98,13 @@ impl Registry {
         let pushing = self
             .oci
             .push(&reference, &layers, config, auth, Some(manifest));
-        // The crate's future is large, and whoever waits would have to hold all of it.
+        // The future of `oci-client` is large, and so would be every future that awaits it.
         let pushing = Box::pin(pushing);
         self.pushed(&self.shown(repository, tag), pushing).await?;
         self.digest(repository, tag).await
     }
 
-    /// The reference of an artifact, which must be one.
+    /// Checks the name of an artifact and returns it in the form of `oci-client`.
     pub(super) fn reference(
         &self,
         repository: &str,
@@ -113,7 +113,7 @@ impl Registry {
         oci_reference(&self.host, repository, version)
     }
 
-    /// A reference as people write it.
+    /// The name of an artifact as text.
     pub(super) fn shown(&self, repository: &str, version: &str) -> String {
         shown(&self.host, repository, version)
     }
@@ -125,7 +125,7 @@ impl Registry {
         }
     }
 
-    /// What pushing answers within the limit of time.
+    /// Pushes within the time limit.
     async fn pushed<T>(
         &self,
         reference: &str,
@@ -138,7 +138,7 @@ impl Registry {
         self.in_time(told).await
     }
 
-    /// What is asked within the limit of time.
+    /// Applies the time limit to a request.
     pub(super) async fn in_time<T>(
         &self,
         asked: impl Future<Output = Result<T, RegistryError>>,
@@ -163,11 +163,11 @@ impl std::fmt::Debug for Registry {
     }
 }
 
-/// The crate's TLS has no provider of its own; whoever set one already is left with it.
+/// Sets ring as the TLS provider of `oci-client`, unless the program has set one.
 fn use_ring() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let set = rustls::crypto::ring::default_provider().install_default();
-        // Somebody was quicker, and theirs will do.
+        // Another thread was faster, and its provider is used.
         drop(set);
     }
 }
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// Whoever finds agents does it among other things, on whatever thread.
+    /// A future that finds agents can be sent to another thread.
     #[test]
     fn finding_can_be_sent_between_threads() {
         fn sent(_: &(impl Send + ?Sized)) {}

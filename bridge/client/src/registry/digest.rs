@@ -1,16 +1,16 @@
-//! Digests, by which what arrives is known to be what was asked for (image specification, "Digests").
+//! Computes and checks digests of content (image specification, "Digests").
 
 use sha2::{Digest as _, Sha256, Sha512};
 
-/// The digest of some bytes as everybody here calls it: by SHA-256.
+/// The SHA-256 digest of these bytes.
 pub(super) fn of(bytes: &[u8]) -> String {
     format!("sha256:{:x}", Sha256::digest(bytes))
 }
 
-/// Checks bytes against the digest that they should have.
+/// Checks bytes against their expected digest.
 ///
 /// # Errors
-/// What was expected.
+/// Returns what was expected and what was found.
 pub(super) fn check(bytes: &[u8], expected: &str) -> Result<(), String> {
     let found = match expected.split_once(':').map(|(algorithm, _)| algorithm) {
         Some("sha256") => of(bytes),

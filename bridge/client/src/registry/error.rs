@@ -1,4 +1,4 @@
-//! What can go wrong with a registry.
+//! The errors of registries.
 
 use std::time::Duration;
 
@@ -6,80 +6,80 @@ use oci_client::errors::{OciDistributionError, OciErrorCode};
 
 use crate::error::root_cause;
 
-/// What can go wrong with a registry.
+/// An error of a registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    /// The address is not one of a registry.
+    /// The address is no address of a registry.
     #[error("expected a registry such as https://HOST or http://localhost:5000, found {0:?}")]
     Address(String),
-    /// What is pushed and pulled would be open to everybody on the way.
+    /// Plain HTTP would send cards and credentials unencrypted over the network.
     #[error("http is for registries of this machine only: use https://{host}")]
     PlainHttp {
-        /// The registry.
+        /// The registry's host.
         host: String,
     },
-    /// A name that no artifact can have.
+    /// The name is no valid reference of an artifact.
     #[error("expected HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST in lower case, found {text:?}")]
     Reference {
-        /// What was given.
+        /// The invalid text.
         text: String,
     },
-    /// Nobody answered.
+    /// The registry cannot be reached.
     #[error("the registry {registry} cannot be reached: {cause}")]
     Unreachable {
-        /// The registry.
+        /// The registry's host.
         registry: String,
-        /// Why not.
+        /// The cause.
         cause: String,
     },
     /// The answer took too long.
     #[error("no answer from the registry {registry} within {limit:?}")]
     Timeout {
-        /// The registry.
+        /// The registry's host.
         registry: String,
         /// The limit.
         limit: Duration,
     },
-    /// Something is wrong with the registry, by its own word.
+    /// The registry answered with a server error.
     #[error("the registry {registry} answers with HTTP status {status}")]
     Failing {
-        /// The registry.
+        /// The registry's host.
         registry: String,
         /// The status, 500 or above.
         status: u16,
     },
-    /// The registry wants to know who asks, or does not allow it.
+    /// The registry requires other credentials or forbids the request.
     #[error("the registry {registry} does not let us in: set a user and a password, or others")]
     Unauthorized {
-        /// The registry.
+        /// The registry's host.
         registry: String,
     },
     /// There is no such artifact.
     #[error("there is no {reference} in the registry")]
     NotFound {
-        /// What was asked for.
+        /// The reference of the artifact.
         reference: String,
     },
-    /// The registry refused, or answered what is none of the protocol.
+    /// The registry refused the request or gave an invalid answer.
     #[error("{reference}: the registry answered: {cause}")]
     Refused {
-        /// What was asked for.
+        /// The reference of the artifact.
         reference: String,
-        /// What it says.
+        /// The registry's explanation.
         cause: String,
     },
-    /// What is there is no agent card.
+    /// The artifact is no agent card.
     #[error("{reference} is no agent card: {why}")]
     NotACard {
-        /// What was asked for.
+        /// The reference of the artifact.
         reference: String,
         /// What was expected.
         why: String,
     },
-    /// It is too large.
+    /// The content is too large.
     #[error("{reference} is larger than {limit} bytes")]
     TooLarge {
-        /// What was asked for.
+        /// The reference of the artifact.
         reference: String,
         /// The limit.
         limit: usize,
@@ -87,7 +87,7 @@ pub enum RegistryError {
     /// A list is too long.
     #[error("{reference} lists more than {limit}: expected a registry that is for agent cards")]
     TooMany {
-        /// What was asked for.
+        /// The address of the list.
         reference: String,
         /// The limit.
         limit: usize,
@@ -95,24 +95,24 @@ pub enum RegistryError {
     /// No agent in the registry has the skill.
     #[error("no agent in {registry} has the skill {skill:?}: {}", looked_at(.looked))]
     NoSkill {
-        /// The registry.
+        /// The registry's host.
         registry: String,
-        /// What was looked for.
+        /// The requested skill.
         skill: String,
-        /// Every artifact that was looked at, with its skills or why it is no card.
+        /// Every artifact of the registry, with its skills or the reason why it is no card.
         looked: Vec<String>,
     },
-    /// Agents have the skill, and none of them is there.
+    /// Agents have the skill, but none of them can be reached.
     #[error("no agent with the skill {skill:?} is healthy: {}", .tried.join("; "))]
     NoneHealthy {
-        /// What was looked for.
+        /// The requested skill.
         skill: String,
-        /// Every candidate with what is wrong.
+        /// Every candidate with its error.
         tried: Vec<String>,
     },
 }
 
-/// As many characters of an answer belong into an error.
+/// The number of characters of an answer kept in an error.
 const TOLD: usize = 300;
 
 fn looked_at(looked: &[String]) -> String {
@@ -123,7 +123,7 @@ fn looked_at(looked: &[String]) -> String {
 }
 
 impl RegistryError {
-    /// The registry's answer to a request is not what it should be.
+    /// The error of an invalid answer of the registry.
     pub(super) fn refused(reference: impl Into<String>, cause: &str) -> Self {
         Self::Refused {
             reference: reference.into(),
@@ -131,7 +131,7 @@ impl RegistryError {
         }
     }
 
-    /// Whether the registry itself is the trouble, and not one of its artifacts.
+    /// Whether the error is the registry's and not that of one artifact.
     pub(super) fn is_of_registry(&self) -> bool {
         match self {
             Self::Unreachable { .. }
@@ -151,7 +151,7 @@ impl RegistryError {
         }
     }
 
-    /// What the crate reports about something that was asked of a registry.
+    /// Converts an error of `oci-client`.
     pub(super) fn of(error: &OciDistributionError, registry: &str, reference: &str) -> Self {
         let registry = registry.to_owned();
         let reference = reference.to_owned();

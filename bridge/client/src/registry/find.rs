@@ -1,4 +1,4 @@
-//! The agent that has a skill.
+//! Finds the agent that has a skill.
 
 use std::{cmp::Reverse, collections::BTreeSet, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{
     discovery::{Discovered, Reach},
 };
 
-/// An agent that was found in a registry.
+/// An agent found in a registry.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The agent.
@@ -27,19 +27,19 @@ pub struct Found {
     pub tag: String,
     /// The digest of its card's manifest.
     pub digest: String,
-    /// Why the registry could not be asked, if this is what was known before it went away.
+    /// The error of the registry, if it could not be asked and this comes from the cache.
     pub stale: Option<RegistryError>,
 }
 
 impl Registry {
-    /// The agent that has a skill: of several the newest version that is healthy.
+    /// Finds the agent with this skill; of several, the newest version that is reachable.
     ///
-    /// What is known is used while it is fresh, and asked for anew if it has no such skill or nobody of it is
-    /// there. When the registry is gone, what was known before is used, and [`Found::stale`] says so.
+    /// Uses the cache while it is fresh. Asks the registry again if no cached agent has the skill or none can
+    /// be reached. If the registry is unreachable, the old cache is used and [`Found::stale`] is set.
     ///
     /// # Errors
-    /// [`RegistryError::NoSkill`] with everything that was looked at, [`RegistryError::NoneHealthy`] with
-    /// what is wrong with each candidate, and what is wrong with the registry if nothing is known yet.
+    /// [`RegistryError::NoSkill`] with all artifacts of the registry, [`RegistryError::NoneHealthy`] with the
+    /// error of each candidate, or the error of the registry if nothing is cached.
     pub async fn find(&self, skill: &str) -> Result<Found, RegistryError> {
         let (candidates, was_asked, stale) = self.candidates(skill, false).await?;
         match self.healthy(skill, &candidates).await {
@@ -53,10 +53,10 @@ impl Registry {
         }
     }
 
-    /// Every agent of the registry, of each repository the newest version.
+    /// All agents of the registry, each in its newest version.
     ///
     /// # Errors
-    /// What is wrong with the registry.
+    /// Returns the error of the registry.
     pub async fn agents(&self) -> Result<Vec<Found>, RegistryError> {
         let mut shelf = self.shelf.lock().await;
         self.restock(&mut shelf).await?;
@@ -66,7 +66,8 @@ impl Registry {
         Ok(newest.filter_map(found).collect())
     }
 
-    /// The candidates for a skill, whether the registry was asked for them just now, and why it could not be.
+    /// The candidates for a skill, whether the registry was asked just now, and the error if it could not be
+    /// asked.
     async fn candidates(
         &self,
         skill: &str,
@@ -98,7 +99,7 @@ impl Registry {
         }
     }
 
-    /// The first candidate that is there.
+    /// The first candidate that can be reached.
     async fn healthy(&self, skill: &str, candidates: &[Found]) -> Result<Found, RegistryError> {
         let mut tried = Vec::new();
         for candidate in candidates {
@@ -117,10 +118,10 @@ impl Registry {
         Err(RegistryError::NoneHealthy { skill, tried })
     }
 
-    /// Whether anybody answers where the agent should be, whatever that is but an error of its own.
+    /// Whether the agent's server answers with anything but a server error.
     async fn check(&self, agent: &Discovered) -> Result<(), String> {
         match &agent.reach {
-            // gRPC has no cards: whoever takes a connection is there.
+            // gRPC has no URL for cards, so accepting a connection is enough.
             Reach::Interface {
                 binding: Binding::Grpc,
                 url,
@@ -161,8 +162,8 @@ impl Registry {
 }
 
 impl Shelf {
-    /// The agents with a skill, the newest version first. Of several versions at one address only the
-    /// newest counts: the others are no longer there.
+    /// The agents with a skill, newest version first. Of several versions with the same address only the
+    /// newest is used: the others have been replaced by it.
     fn candidates(&self, skill: &str) -> Vec<Found> {
         let mut addresses = BTreeSet::new();
         let mut candidates = Vec::new();
@@ -191,7 +192,7 @@ fn found(entry: &Entry) -> Option<Found> {
     })
 }
 
-/// Where the agent itself has its card.
+/// The address of the card at the agent itself.
 fn card_of(agent: &Discovered) -> Url {
     let mut url = agent.reach.url().clone();
     let path = match &agent.reach {

@@ -1,7 +1,7 @@
-//! Agent cards in an OCI registry: pushed, listed, pulled, and agents found by what they can do.
+//! Stores agent cards in an OCI registry: pushes, lists and pulls them, and finds agents by skill.
 //!
 //! A card is an artifact by the conventions of `oras` (OCI image specification 1.1, "Guidelines for artifact
-//! usage"): a manifest whose one layer is the card's JSON. What is pushed here has
+//! usage"): a manifest whose one layer is the card's JSON. Cards are pushed with
 //!
 //! | | |
 //! |-|-|
@@ -10,17 +10,17 @@
 //! | layer | `application/json`, annotated `org.opencontainers.image.title: agent-card.json` |
 //! | annotations | `org.opencontainers.image.title`, `.description` and `.version` of the card |
 //!
-//! so that `oras pull HOST/agents/plan:v1` writes `agent-card.json`. Read is what anybody pushed with `oras
-//! push HOST/agents/plan:v1 FILE.json`, whatever the types: see `artifact`.
+//! so that `oras pull HOST/agents/plan:v1` writes `agent-card.json`. Artifacts pushed with
+//! `oras push HOST/agents/plan:v1 FILE.json` are read too, whatever their types: see `artifact`.
 //!
 //! - [`Registry`]: one registry, with a cache of its cards
-//! - [`Registry::find`]: the agent that has a skill: the newest version that is healthy
+//! - [`Registry::find`]: finds the newest reachable agent with a skill
 //! - [`CardReference`]: `HOST/REPOSITORY:TAG` or `HOST/REPOSITORY@DIGEST`
-//! - [`RegistryOptions`], [`RegistryAuth`]: limits, and who asks
-//! - [`RegistryError`]: what can go wrong
+//! - [`RegistryOptions`], [`RegistryAuth`]: limits and credentials
+//! - [`RegistryError`]: the errors
 //!
-//! A registry is somebody else's: all that is read of one has a limit of time and of size, lists have one of
-//! length, and what has a digest is checked against it.
+//! Registries are not trusted: all reads have limits of time and size, lists also of length, and content is
+//! checked against its digest.
 
 mod artifact;
 mod challenge;

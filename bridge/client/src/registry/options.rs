@@ -1,32 +1,32 @@
-//! What a user of a registry can set.
+//! The options of a registry.
 
 use std::time::Duration;
 
 use super::RegistryAuth;
 
-/// How a registry is asked.
+/// Limits and credentials for a registry.
 #[derive(Clone, Debug)]
 pub struct RegistryOptions {
-    /// Who asks. It goes to the registry and to the token server that it names.
+    /// The credentials, sent to the registry and to the token server that it names.
     pub auth: RegistryAuth,
-    /// Until a connection stands.
+    /// The time to connect.
     pub connect: Duration,
-    /// Until one request is answered.
+    /// The time for one request.
     pub reply: Duration,
     /// The largest card, in bytes.
     pub size: usize,
-    /// The largest answer of another kind, in bytes: a manifest, a page of a list, a token.
+    /// The largest answer of any other kind, in bytes: a manifest, a page of a list, a token.
     pub answer: usize,
-    /// How many repositories a registry may have whose cards are looked for.
+    /// The largest number of repositories of a registry.
     pub repositories: usize,
-    /// For how long what is known of the registry is used without asking again. Zero asks every time,
-    /// which costs a request for each tag; cards whose digest is known are never pulled again.
+    /// How long cached cards are used without asking again. Zero asks every time, which costs one request per
+    /// tag; cards with a known digest are never pulled again.
     pub fresh: Duration,
-    /// How many repositories and tags one page has.
+    /// The number of repositories or tags in one page.
     pub page: usize,
-    /// How many tags of one repository are looked at, the newest versions first.
+    /// The number of tags read of each repository, newest versions first.
     pub tags: usize,
-    /// Until an agent has shown that it is there.
+    /// The time in which an agent must answer to be counted as healthy.
     pub health: Duration,
 }
 

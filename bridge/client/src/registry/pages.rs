@@ -1,10 +1,10 @@
-//! All pages of a list (distribution specification, "Listing Tags").
+//! Reads the pages of a list (distribution specification, "Listing Tags").
 
-/// How many pages of a list are asked for; a registry that has more gives them without end.
+/// The number of pages read of a list; a registry with more is assumed to repeat itself without end.
 const MOST_PAGES: usize = 1000;
 
-/// Each page begins after the last item of the one before, until one is empty or brings nothing new, or there
-/// is more than anybody looks at.
+/// Collects the pages of a list. Each page starts after the last item of the previous one. The list ends with
+/// a page that is empty or has nothing new, or at the limit.
 #[derive(Debug)]
 pub(super) struct Pages {
     items: Vec<String>,
@@ -14,7 +14,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// A list of at most so many items.
+    /// Creates a list of at most this many items.
     pub(super) fn at_most(most: usize) -> Self {
         Self {
             items: Vec::new(),
@@ -24,12 +24,12 @@ impl Pages {
         }
     }
 
-    /// Whether another page is to be asked for.
+    /// Whether to fetch another page.
     pub(super) fn go_on(&self) -> bool {
         !self.ended && self.asked < MOST_PAGES && self.items.len() <= self.most
     }
 
-    /// The item after which it begins.
+    /// The item after which the next page starts.
     pub(super) fn last(&self) -> Option<&str> {
         self.items.last().map(String::as_str)
     }
@@ -45,7 +45,7 @@ impl Pages {
         self.ended = self.items.len() == before;
     }
 
-    /// All items; nothing if there are too many.
+    /// All items; `None` if there are too many.
     pub(super) fn all(self) -> Option<Vec<String>> {
         (self.items.len() <= self.most).then_some(self.items)
     }
@@ -64,7 +64,7 @@ mod tests {
         after.take(2).map(ToString::to_string).collect()
     }
 
-    /// One that knows no pages gives everything each time.
+    /// A registry without paging returns everything each time.
     fn whole(_: Option<&str>) -> Vec<String> {
         ALL.map(str::to_owned).to_vec()
     }

@@ -1,4 +1,4 @@
-//! What is read of a registry: lists, and cards by tag or by digest.
+//! Reads from a registry: lists, and cards by tag or digest.
 
 use oci_client::manifest::OciManifest;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -11,15 +11,16 @@ use super::{
     reference::is_digest,
 };
 
-/// How many tags one repository may have; of more nobody could say which is the newest.
+/// The largest number of tags of one repository. The order of tags does not follow versions, so all are
+/// needed to find the newest.
 const MOST_TAGS: usize = 10_000;
 
-/// A card that was pulled.
+/// A pulled card.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pulled {
-    /// The card, as it was pushed.
+    /// The card as it was pushed.
     pub card: Value,
-    /// The digest of its manifest, which names this version for ever.
+    /// The digest of its manifest, which identifies this version permanently.
     pub digest: String,
 }
 
@@ -77,10 +78,10 @@ impl Registry {
         })
     }
 
-    /// Pulls a card by tag or by digest. What arrives is checked against its digests.
+    /// Pulls a card by tag or digest. The content is checked against its digests.
     ///
     /// # Errors
-    /// [`RegistryError`]; [`RegistryError::NotACard`] if something else is there.
+    /// [`RegistryError`]; [`RegistryError::NotACard`] if the artifact is something else.
     pub async fn pull(&self, repository: &str, version: &str) -> Result<Pulled, RegistryError> {
         let name = self.shown(repository, version);
         let (manifest, digest) = self.pull_manifest(repository, version).await?;
@@ -105,7 +106,7 @@ impl Registry {
         Ok(Pulled { card, digest })
     }
 
-    /// The digest that a tag names now.
+    /// The digest that a tag points to now.
     pub(super) async fn digest(
         &self,
         repository: &str,
@@ -116,12 +117,12 @@ impl Registry {
         let asked = self.reader.head(wanted(&name, repository, &path));
         match self.in_time(asked).await? {
             Some(digest) => Ok(digest),
-            // Some registries leave it to the reader.
+            // Some registries do not send the digest, so it is computed.
             None => Ok(self.pull_manifest(repository, tag).await?.1),
         }
     }
 
-    /// A manifest as it arrived, with its digest.
+    /// Pulls a manifest as bytes, with its digest.
     async fn pull_manifest(
         &self,
         repository: &str,
@@ -134,7 +135,7 @@ impl Registry {
         );
         let asked = self.reader.get(wanted(&name, repository, &path));
         let Answer { digest, body } = self.in_time(asked).await?;
-        // By digest it is asked for what it has to be, whatever the registry says.
+        // For a pull by digest, that digest is expected whatever the registry sends.
         let expected = match is_digest(version) {
             true => Some(version.to_owned()),
             false => digest,
@@ -172,7 +173,7 @@ struct Catalogue {
     repositories: Vec<String>,
 }
 
-/// A page of tags; a repository whose tags are gone has null.
+/// A page of tags; null if all tags of the repository were deleted.
 #[derive(Deserialize)]
 struct Tags {
     tags: Option<Vec<String>>,

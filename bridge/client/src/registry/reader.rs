@@ -1,6 +1,6 @@
-//! What is read of a registry: one request at a time, shown what it asks for, and never more than a limit says.
+//! Sends read requests to a registry, authenticates them, and limits the size of answers.
 //!
-//! `oci-client`, which pushes, reads answers whole whatever their size; what is pulled may come from anybody.
+//! `oci-client`, which does the pushing, reads answers of any size; pulled content is not trusted.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use crate::{
     error::root_cause,
 };
 
-/// The types of manifests that can be answered (image specification, "Media Types").
+/// The types of manifests that are accepted (image specification, "Media Types").
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json, \
     application/vnd.oci.image.index.v1+json, \
@@ -36,16 +36,16 @@ const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json, \
 /// The header with a manifest's digest (distribution specification, "Pulling manifests").
 const DIGEST: &str = "docker-content-digest";
 
-/// Blobs often lie elsewhere.
+/// Blobs are often stored at another host.
 const REDIRECTS: usize = 5;
 
-/// Of how many repositories it is remembered what let us in.
+/// The number of repositories whose authorization is cached.
 const REMEMBERED: usize = 1024;
 
-/// As much of a refusal is read as an error can tell.
+/// The size of an error answer that is read, in bytes.
 const REFUSAL: usize = 4 << 10;
 
-/// Reads one registry.
+/// Reads from one registry.
 pub(super) struct Reader {
     http: Client,
     url: Url,
@@ -53,32 +53,32 @@ pub(super) struct Reader {
     auth: RegistryAuth,
     /// The largest manifest, list or token, in bytes.
     limit: usize,
-    /// What let us in, by repository.
+    /// The accepted `Authorization` header of each repository.
     shown: Mutex<BTreeMap<String, HeaderValue>>,
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
-    /// What errors call it.
+    /// The reference for error messages.
     pub(super) reference: &'a str,
     /// The repository that it belongs to.
     pub(super) repository: &'a str,
-    /// Its path below `/v2/`.
+    /// The path below `/v2/`.
     pub(super) path: &'a str,
-    /// Its query.
+    /// The query parameters.
     pub(super) query: &'a [(&'a str, String)],
 }
 
-/// An answer that was read whole.
+/// An answer with its whole body.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// The digest that the registry says it has.
+    /// The digest that the registry declares.
     pub(super) digest: Option<String>,
     pub(super) body: Vec<u8>,
 }
 
-/// What a token server answers (distribution's "Token Authentication").
+/// The answer of a token server (distribution's "Token Authentication").
 #[derive(Deserialize)]
 struct Token {
     #[serde(alias = "access_token")]
@@ -90,7 +90,7 @@ impl Reader {
         let builder = Client::builder()
             .connect_timeout(options.connect)
             .redirect(redirect::Policy::limited(REDIRECTS))
-            // What is asked for over https is never answered from a place without.
+            // A request over https must not be redirected to plain HTTP.
             .https_only(url.scheme() == "https")
             .tcp_nodelay(true);
         let builder = match is_loopback(url) {
@@ -107,12 +107,12 @@ impl Reader {
         })
     }
 
-    /// A manifest, a list: what is no larger than [`RegistryOptions::answer`].
+    /// Fetches a manifest or list of at most [`RegistryOptions::answer`] bytes.
     pub(super) async fn get(&self, wanted: Wanted<'_>) -> Result<Answer, RegistryError> {
         self.get_within(wanted, self.limit).await
     }
 
-    /// What is no larger than so many bytes.
+    /// Fetches content of at most `limit` bytes.
     pub(super) async fn get_within(
         &self,
         wanted: Wanted<'_>,
@@ -124,13 +124,14 @@ impl Reader {
         Ok(Answer { digest, body })
     }
 
-    /// The digest of what is there, if the registry says it.
+    /// The digest of some content, if the registry declares it.
     pub(super) async fn head(&self, wanted: Wanted<'_>) -> Result<Option<String>, RegistryError> {
         let reply = self.ask(Method::HEAD, wanted).await?;
         Ok(digest_in(&reply))
     }
 
-    /// Asks, and asks again with what is wanted to be shown. The answer is a success.
+    /// Sends a request, and again with authentication if the registry requires it. Only a success is
+    /// returned.
     async fn ask(&self, method: Method, wanted: Wanted<'_>) -> Result<Response, RegistryError> {
         let known = self.lock().get(wanted.repository).cloned();
         let reply = self.send(method.clone(), wanted, known).await?;
@@ -206,7 +207,8 @@ impl Reader {
         })
     }
 
-    /// What a registry that asks who we are is shown, if we have it.
+    /// The `Authorization` header that answers a registry's challenge; `None` if there are no such
+    /// credentials.
     async fn answer_to(&self, reply: &Response) -> Result<Option<HeaderValue>, RegistryError> {
         if let RegistryAuth::Bearer(token) = &self.auth {
             return Ok(sensitive(&format!("Bearer {token}")));
@@ -223,7 +225,7 @@ impl Reader {
         }
     }
 
-    /// User and password, if that is how we are known.
+    /// The header for HTTP Basic, if the credentials are user name and password.
     fn basic(&self) -> Option<HeaderValue> {
         match &self.auth {
             RegistryAuth::Basic(user, password) => {
@@ -234,7 +236,8 @@ impl Reader {
         }
     }
 
-    /// A token of the server that the registry names; user and password go there only where nobody reads along.
+    /// Fetches a token from the server that the registry names. Credentials are sent there only over https or
+    /// on this machine.
     async fn token(&self, url: Url) -> Result<String, RegistryError> {
         let server = host_of(&url);
         if url.scheme() != "https" && !is_loopback(&url) {
@@ -250,7 +253,7 @@ impl Reader {
         let reply = self.success(reply, &server).await?;
         let body = self.body(reply, &server, self.limit).await?;
         let read = serde_json::from_slice::<Token>(&body);
-        // What is wrong with it is said without a word of it.
+        // The answer may contain a secret, so the error does not quote it.
         let no_token = |_| RegistryError::refused(server, "expected an object with a token");
         read.map(|answer| answer.token).map_err(no_token)
     }
@@ -278,7 +281,7 @@ fn digest_in(reply: &Response) -> Option<String> {
     header.to_str().ok().map(str::to_owned)
 }
 
-/// A header that no log shows; nothing if the secret has characters that no header can have.
+/// A header value that is not logged; `None` if it has characters that no header can have.
 fn sensitive(value: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(value).ok()?;
     value.set_sensitive(true);

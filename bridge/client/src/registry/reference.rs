@@ -1,4 +1,4 @@
-//! Which registry, which artifact.
+//! References to registries and artifacts.
 
 use std::{fmt, str::FromStr};
 
@@ -8,10 +8,10 @@ use url::Url;
 use super::RegistryError;
 use crate::credentials::is_loopback;
 
-/// A card in a registry: `HOST/REPOSITORY:TAG` or `HOST/REPOSITORY@DIGEST`.
+/// A reference to a card in a registry: `HOST/REPOSITORY:TAG` or `HOST/REPOSITORY@DIGEST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardReference {
-    /// The registry: http for this machine, https for others.
+    /// The registry's URL: http on this machine, https otherwise.
     pub registry: Url,
     /// The repository, such as `agents/plan`.
     pub repository: String,
@@ -23,8 +23,7 @@ impl FromStr for CardReference {
     type Err = RegistryError;
 
     /// # Errors
-    /// [`RegistryError::Reference`] if there is no host, no repository or no version, or one of them has
-    /// characters that it cannot have.
+    /// [`RegistryError::Reference`] if host, repository or version is missing or has invalid characters.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bad = || RegistryError::Reference {
             text: text.to_owned(),
@@ -35,7 +34,7 @@ impl FromStr for CardReference {
             None => rest.rsplit_once(':').ok_or_else(bad)?,
         };
         let registry = registry_at(host)?;
-        // The crate's reader knows the grammar of names.
+        // `oci-client` checks the grammar of names.
         oci_reference(host, repository, version)?;
         Ok(Self {
             registry,
@@ -52,7 +51,7 @@ impl fmt::Display for CardReference {
     }
 }
 
-/// The registry on a host, such as `localhost:5000`.
+/// The URL of the registry on a host such as `localhost:5000`.
 fn registry_at(host: &str) -> Result<Url, RegistryError> {
     let at = |scheme: &str| Url::parse(&format!("{scheme}://{host}/"));
     let bad = |_| RegistryError::Address(host.to_owned());
@@ -63,13 +62,13 @@ fn registry_at(host: &str) -> Result<Url, RegistryError> {
     }
 }
 
-/// A reference as people write it.
+/// The text form of a reference.
 pub(super) fn shown(host: &str, repository: &str, version: &str) -> String {
     let between = if is_digest(version) { '@' } else { ':' };
     format!("{host}/{repository}{between}{version}")
 }
 
-/// The reference that the crate takes.
+/// The reference in the form of `oci-client`.
 pub(super) fn oci_reference(
     host: &str,
     repository: &str,
@@ -85,12 +84,12 @@ pub(super) fn oci_reference(
     })
 }
 
-/// Whether a version is a digest, and no tag.
+/// Whether a version is a digest rather than a tag.
 pub(super) fn is_digest(version: &str) -> bool {
     version.contains(':')
 }
 
-/// Host and port of a registry, as references have them.
+/// Host and port of a registry, as in references.
 pub(super) fn host_of(registry: &Url) -> String {
     let host = registry.host_str().unwrap_or_default();
     match registry.port() {

@@ -1,4 +1,4 @@
-//! What is known of a registry: every card, and since when.
+//! The cache of a registry's cards.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,24 +10,24 @@ use url::Url;
 use super::{Registry, RegistryError, version};
 use crate::discovery::Discovered;
 
-/// How many requests go to a registry at the same time.
+/// The number of concurrent requests to a registry.
 const AT_ONCE: usize = 8;
 
-/// What an artifact is: an agent, or why it is none.
+/// The content of an artifact: an agent, or the reason why it is no agent card.
 type Read = Result<Arc<Discovered>, String>;
 
-/// The cards of a registry as they were when it was asked last.
+/// The cards of a registry when it was last asked.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
-    /// When that was.
+    /// The time when it was last asked.
     pub(super) asked: Option<Instant>,
-    /// Every artifact, in the registry's order, of one repository the newest first.
+    /// All artifacts in the registry's order; within a repository the newest first.
     pub(super) entries: Vec<Entry>,
-    /// What each digest is, which never changes.
+    /// The content of each digest, which never changes.
     known: BTreeMap<String, Read>,
 }
 
-/// An artifact.
+/// An artifact of a registry.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) repository: String,
@@ -37,13 +37,13 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The version by the tag, or else by the card.
+    /// The version named by the tag, or else by the card.
     pub(super) fn version(&self) -> Option<Version> {
         let of_card = || version::of_tag(&self.read.as_ref().ok()?.card.version);
         version::of_tag(&self.tag).or_else(of_card)
     }
 
-    /// What it is, in a few words for an error.
+    /// A short description for errors.
     pub(super) fn described(&self) -> String {
         let Self {
             repository, tag, ..
@@ -60,12 +60,13 @@ impl Entry {
 }
 
 impl Registry {
-    /// Asks for everything anew. Cards of known digests are not pulled again; one artifact that cannot be
-    /// read does not hide the others.
+    /// Reads the whole registry again. Cards with known digests are not pulled again, and an artifact that
+    /// cannot be read does not affect the others.
     pub(super) async fn restock(&self, shelf: &mut Shelf) -> Result<(), RegistryError> {
         let repositories = self.list().await?.into_iter();
         let known = &shelf.known;
-        // Made before they run: a closure inside the stream would not be known to be Send.
+        // The futures are created before the stream runs, because a closure inside it would not be known to
+        // be Send.
         let asking: Vec<_> = repositories
             .map(|repository| self.entries(repository, known))
             .collect();
@@ -87,7 +88,7 @@ impl Registry {
         let tags = match self.tags(&repository).await {
             Ok(tags) => version::newest(tags, self.options.tags),
             Err(error) if error.is_of_registry() => return Err(error),
-            // A repository whose tags are all gone is still listed.
+            // A repository is still listed after its last tag was deleted.
             Err(_) => Vec::new(),
         };
         let mut entries = Vec::new();
@@ -131,7 +132,7 @@ impl Registry {
         Ok(agent.map(Arc::new).map_err(|error| error.to_string()))
     }
 
-    /// Where an artifact's manifest is.
+    /// The address of an artifact's manifest.
     fn manifest(&self, repository: &str, tag: &str) -> Url {
         let mut url = self.url.clone();
         url.set_path(&format!("/v2/{repository}/manifests/{tag}"));

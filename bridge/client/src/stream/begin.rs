@@ -1,5 +1,4 @@
-//! How it begins: with a stream where the agent has them, else with an answer after which the task is asked
-//! for.
+//! Starts to follow a call: with a stream if the agent supports it, else by polling after the first answer.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use super::{
 };
 use crate::{Fault, Polls, agent::Agent};
 
-/// Begins to follow what a call is about.
+/// Starts to follow a call.
 pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fault> {
     let polls = agent.polls;
     if let (Some(polls), Some(false)) = (polls, agent.streaming) {
@@ -34,7 +33,7 @@ pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fau
     }
 }
 
-/// Begins to follow a task that is known as it stands here. One that waits for nobody's answer is asked for
+/// Starts to follow a task in a known state by polling. If the task does not wait for input, it is polled
 /// until its turn is over.
 pub(super) fn at(agent: Arc<Agent>, task: Task) -> Follower {
     let polls = agent.polls.unwrap_or_default();
@@ -51,10 +50,10 @@ fn until(call: &Call) -> Until {
     }
 }
 
-/// Begins with what the agent answers without a stream.
+/// Starts with the answer of an agent that does not stream.
 async fn asking(agent: Arc<Agent>, call: &Call, polls: Polls) -> Result<Follower, Fault> {
     let first = answer(&agent, call).await?;
-    // The answer is the message's own, so the state that it tells is that of its turn.
+    // The answer is that to the message, so its state is that of the message's turn.
     let (source, seen) = match &first {
         Some(StreamResponse::Task(task)) => {
             (Source::Polls(Polling::new(polls)), Seen::of(task.clone()))
@@ -72,8 +71,8 @@ async fn asking(agent: Arc<Agent>, call: &Call, polls: Polls) -> Result<Follower
     Ok(follower)
 }
 
-/// The first event; none of calls that have no events. A message that goes on with a task is answered when
-/// its turn is over, because until then the state of the turn before could be taken for its own.
+/// The first event; `None` for calls without events. A message that continues a task is answered when its
+/// turn is over, because the state of the previous turn could be mistaken for that of its own.
 async fn answer(agent: &Agent, call: &Call) -> Result<Option<StreamResponse>, Fault> {
     Ok(Some(match call {
         Call::SendStreamingMessage(request) => {
@@ -104,8 +103,8 @@ fn without_stream(mut request: SendMessageRequest) -> SendMessageRequest {
     request
 }
 
-/// Whether a refusal says that the agent has no streams. Of a subscription it can also mean that the task
-/// has ended, which is for the user to know.
+/// Whether an error says that the agent does not stream. For a subscription the same error can mean that the
+/// task has ended, which the caller must see.
 fn cannot_stream(call: &Call, fault: &Fault) -> bool {
     let kind = if let Fault::Rpc(error) = fault {
         error.kind()

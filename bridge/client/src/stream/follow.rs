@@ -1,5 +1,5 @@
-//! Follows a task from event to event: by the stream that was opened, by another one after that broke
-//! ([`super::resume`]), or by asking for the task ([`super::poll`]).
+//! Follows a task event by event: from its stream, from another stream after that broke ([`super::resume`]),
+//! or by polling ([`super::poll`]).
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -19,35 +19,35 @@ use crate::{
 /// Events, or the fault that ends them.
 pub(super) type Events = BoxStream<'static, Result<StreamResponse, Fault>>;
 
-/// Where events come from.
+/// The source of events.
 pub(super) enum Source {
-    /// A stream of the agent's.
+    /// A stream of the agent.
     Stream(Items),
-    /// Asking for the task.
+    /// Polling the task.
     Polls(Polling),
-    /// Nowhere any more.
+    /// No source; everything was read.
     Ended,
 }
 
-/// When there is nothing more to follow.
+/// The condition that ends the following.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The turn that a message began has ended: SendStreamingMessage.
+    /// The end of the turn that a message started (SendStreamingMessage).
     Turn,
-    /// The task has ended: SubscribeToTask.
+    /// The end of the task (SubscribeToTask).
     End,
 }
 
-/// What is followed, and how far.
+/// The state of following a call.
 pub(super) struct Follower {
     pub(super) agent: Arc<Agent>,
     pub(super) until: Until,
     pub(super) seen: Seen,
     pub(super) source: Source,
     ready: VecDeque<StreamResponse>,
-    /// Attempts to take the stream up again since something new was heard.
+    /// The number of attempts to resume the stream since the last new event.
     pub(super) attempt: u32,
-    /// The stream was taken up again, so its end is no longer the agent's word on the turn's.
+    /// The stream was resumed, so its end no longer means that the turn has ended.
     pub(super) again: bool,
 }
 
@@ -74,12 +74,12 @@ impl Follower {
         }
     }
 
-    /// The events from now on.
+    /// Returns the events from now on.
     pub(super) fn into_events(self) -> Events {
         stream::unfold(self, step).boxed()
     }
 
-    /// The next event; none at the end.
+    /// The next event; `None` at the end.
     async fn next(&mut self) -> Result<Option<StreamResponse>, Fault> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -106,7 +106,8 @@ impl Follower {
                 Ok(())
             }
             Some(Err(fault)) => self.broken(fault).await,
-            // The agent ended the stream that it began; of another one only the state says what it means.
+            // The end of the first stream ends the turn. The end of a resumed stream does so only if the
+            // task's state agrees.
             None if !self.again || self.is_over() => {
                 self.source = Source::Ended;
                 Ok(())
@@ -119,21 +120,21 @@ impl Follower {
         let is_message = matches!(item.event, StreamResponse::Message(_));
         let events = self.seen.take(item);
         self.show(events);
-        // A stream that was opened for the turn ends by itself, after what the agent has left to say.
+        // The first stream ends by itself, possibly with further events after the state that ends the turn.
         let is_streaming = matches!(self.source, Source::Stream(_)) && !self.again;
         if is_message || (!is_streaming && self.is_over()) {
             self.source = Source::Ended;
         }
     }
 
-    /// Ends it if there is nothing more to follow.
+    /// Ends the following if its condition is met.
     pub(super) fn end_if_over(&mut self) {
         if self.is_over() {
             self.source = Source::Ended;
         }
     }
 
-    /// Has these shown next.
+    /// Queues events to be returned next.
     pub(super) fn show(&mut self, events: Vec<StreamResponse>) {
         if !events.is_empty() {
             self.attempt = 0;
@@ -141,7 +142,7 @@ impl Follower {
         self.ready.extend(events);
     }
 
-    /// Whether there is nothing more to follow, as far as the task's state says.
+    /// Whether the task's state meets the condition that ends the following.
     pub(super) fn is_over(&self) -> bool {
         match self.until {
             Until::Turn => self.seen.is_settled(),

@@ -1,12 +1,12 @@
-//! The events of a streaming operation, whatever becomes of the connection that brings them.
+//! The events of a streaming operation, independent of broken connections.
 //!
-//! - [`begin`]: with a stream, or with an answer where the agent has none
-//! - [`follow`]: from event to event
-//! - [`resume`]: a stream that broke is taken up again
-//! - [`poll`]: the task is asked for
-//! - [`seen`]: what was shown already, so that nothing is shown twice and nothing is left out
-//! - [`recent`]: the last of that, and no more
-//! - [`news`]: what a task says that was not shown yet, as events
+//! - [`begin`]: starts with a stream, or with an answer if the agent does not stream
+//! - [`follow`]: moves from event to event
+//! - [`resume`]: resumes a broken stream
+//! - [`poll`]: polls the task
+//! - [`seen`]: filters out repeated events and detects missed ones
+//! - [`recent`]: a bounded set of recent items
+//! - [`news`]: the differences between two states of a task, as events
 
 mod begin;
 mod follow;
@@ -31,17 +31,17 @@ use futures_util::{Stream, StreamExt as _, stream::BoxStream};
 use crate::{ClientError, agent::Agent};
 use follow::Follower;
 
-/// Events as they arrive, in the types of 1.0. It ends after the stream's end or the first error.
+/// The events of a streaming operation, in the types of 1.0. The stream ends after the last event or the
+/// first error.
 ///
-/// A stream that breaks before its end is taken up again by itself with SubscribeToTask, and where the
-/// agent has none, by asking for the task; the message is never sent again. What was shown is not shown
-/// again, and what was missed is: each message once, artifacts as they grew, and the status. Where the
-/// agent does not stream at all, the task is asked for from the beginning. [`Options`](crate::Options)
-/// has the limits of both.
+/// A stream that breaks is resumed with SubscribeToTask, or by polling the task if the agent does not support
+/// that; the message is never sent again. Events are not repeated after that, and missed ones are supplied:
+/// each message once, artifacts as far as they grew, and the status. If the agent does not stream at all, the
+/// task is polled from the beginning. [`Options`](crate::Options) has the limits of both.
 ///
-/// A stream that the agent ends properly is at its end, whatever state its task is in.
+/// If the agent ends a stream properly, this stream ends too, whatever the task's state.
 ///
-/// Dropping it closes the connection; the task goes on at the agent.
+/// Dropping it closes the connection; the agent continues the task.
 pub struct EventStream(BoxStream<'static, Result<StreamResponse, ClientError>>);
 
 impl Stream for EventStream {
@@ -58,7 +58,7 @@ impl std::fmt::Debug for EventStream {
     }
 }
 
-/// Opens the stream of a call. A refusal is told here already, not by the first event.
+/// Opens the stream of a call. A refusal is returned here and not as the first event.
 pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream, ClientError> {
     match begin::with(agent.clone(), &call).await {
         Ok(follower) => Ok(EventStream::named(follower, agent, call)),
@@ -66,14 +66,14 @@ pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream, C
     }
 }
 
-/// What becomes of a task that is known as it stands here, by asking for it.
+/// Follows a task in a known state by polling.
 pub(crate) fn poll(agent: Arc<Agent>, task: Task) -> EventStream {
     let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
     EventStream::named(begin::at(agent.clone(), task), agent, call)
 }
 
 impl EventStream {
-    /// The events of what is followed; its faults say whom they come from and what was called.
+    /// The events of a follower, whose errors name the agent and the call.
     fn named(follower: Follower, agent: Arc<Agent>, call: Call) -> Self {
         let events = follower.into_events();
         let named = events.map(move |event| event.map_err(|fault| agent.named(fault, &call)));

@@ -1,4 +1,4 @@
-//! What a task says that was not shown yet, as the events that would have said it.
+//! Computes the events that lead from one state of a task to another.
 
 use bridge_protocol::a2a::{
     Artifact, Message, Metadata, Role, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState,
@@ -7,8 +7,8 @@ use bridge_protocol::a2a::{
 
 use super::recent::Recent;
 
-/// The events that lead from the task as it was shown to the task as it stands: messages that came and
-/// went (`messages` were shown), then artifacts, then the status.
+/// The events between the task as it was reported and the task as it is now: messages that are in the history
+/// (without those in `messages`, which were reported), then artifacts, then the status.
 pub(super) fn between(shown: &Task, now: &Task, messages: &Recent) -> Vec<StreamResponse> {
     let passed = passed(now, messages).map(|message| said(now, message));
     let artifacts = now.artifacts.iter().filter_map(|artifact| {
@@ -21,7 +21,7 @@ pub(super) fn between(shown: &Task, now: &Task, messages: &Recent) -> Vec<Stream
     passed.chain(artifacts).chain(status).collect()
 }
 
-/// The agent's messages that stood in a status which is over.
+/// The agent's messages from earlier statuses.
 fn passed<'a>(now: &'a Task, shown: &'a Recent) -> impl Iterator<Item = &'a Message> {
     let last = now.status.message.as_ref();
     let last = last.map(|message| message.message_id.as_str());
@@ -32,7 +32,8 @@ fn passed<'a>(now: &'a Task, shown: &'a Recent) -> impl Iterator<Item = &'a Mess
     now.history.iter().filter(unseen)
 }
 
-/// That the agent said something. In which state it stood nobody knows any more; it went on.
+/// A status event for a message of an earlier status. The state at that time is not recorded; working is
+/// certain, since the task continued.
 fn said(task: &Task, message: &Message) -> StreamResponse {
     let working = TaskStatus {
         message: Some(message.clone()),
@@ -51,7 +52,7 @@ fn status(task: &Task, status: TaskStatus, metadata: Option<Metadata>) -> Stream
     })
 }
 
-/// The piece by which an artifact grew, or the whole of it if it changed otherwise.
+/// The parts appended to an artifact, or the whole artifact if it changed otherwise.
 fn grown(task: &Task, shown: Option<&Artifact>, now: &Artifact) -> Option<StreamResponse> {
     let appended = shown.and_then(|shown| appended(shown, now));
     match (shown, appended) {
@@ -61,7 +62,7 @@ fn grown(task: &Task, shown: Option<&Artifact>, now: &Artifact) -> Option<Stream
     }
 }
 
-/// The artifact with its new parts only, if it is the same but for them.
+/// The artifact with only its new parts, if nothing else changed.
 fn appended(shown: &Artifact, now: &Artifact) -> Option<Artifact> {
     let parts = now.parts.strip_prefix(shown.parts.as_slice())?;
     let parts = parts.to_vec();

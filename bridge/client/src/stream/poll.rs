@@ -1,4 +1,4 @@
-//! A task whose agent has no stream of it: it is asked for, ever less often while nothing changes.
+//! Polls a task without a stream, at growing intervals while nothing changes.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use tokio::time::sleep;
 use super::follow::{Follower, Source};
 use crate::{Fault, Polls, tenant};
 
-/// When the task is asked for next.
+/// The interval of the next poll.
 pub(super) struct Polling {
     polls: Polls,
     pub(super) pause: Duration,
-    /// How long nothing has changed.
+    /// The time since the last change.
     idle: Duration,
 }
 
@@ -28,7 +28,7 @@ impl Polling {
         }
     }
 
-    /// Asks at once, because something may have been missed.
+    /// Starts with an immediate poll, because events may have been missed.
     pub(super) fn at_once(polls: Polls) -> Self {
         Self {
             pause: Duration::ZERO,
@@ -36,7 +36,7 @@ impl Polling {
         }
     }
 
-    /// Notes whether the last pause brought a change.
+    /// Records whether the last poll brought a change.
     fn note(&mut self, changed: bool) {
         (self.idle, self.pause) = match changed {
             true => (Duration::ZERO, self.polls.first),
@@ -46,7 +46,7 @@ impl Polling {
 }
 
 impl Follower {
-    /// Asks for the task after this pause.
+    /// Polls the task after this pause.
     pub(super) async fn poll(&mut self, pause: Duration) -> Result<(), Fault> {
         sleep(pause).await;
         let Some(task) = self.seen.task() else {

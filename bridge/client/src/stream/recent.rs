@@ -1,14 +1,14 @@
-//! What was shown last, known by its digest: a long stream takes no more memory than a short one.
+//! A set of recently reported items, stored as hashes and bounded, so that long streams need no more memory.
 
 use std::{
     collections::{BTreeSet, VecDeque},
     hash::{DefaultHasher, Hash, Hasher as _},
 };
 
-/// So many are known. When a stream is taken up again, more than that were seldom missed.
+/// The number of items. Resumed streams have rarely missed more.
 const LIMIT: usize = 16_384;
 
-/// The digests of what was shown last.
+/// The hashes of recently reported items.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     known: BTreeSet<u64>,
@@ -16,12 +16,12 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Whether it was shown.
+    /// Whether the item is in the set.
     pub(super) fn contains(&self, shown: impl Hash) -> bool {
         self.known.contains(&digest(shown))
     }
 
-    /// It was shown; what was shown first is forgotten when there is too much.
+    /// Adds an item and drops the oldest one if the set is full.
     pub(super) fn insert(&mut self, shown: impl Hash) {
         let digest = digest(shown);
         if !self.known.insert(digest) {

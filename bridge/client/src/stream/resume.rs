@@ -1,5 +1,4 @@
-//! A stream that broke: it is taken up again with SubscribeToTask, and where that cannot be, the task is
-//! asked for.
+//! Resumes a broken stream with SubscribeToTask, or else by polling the task.
 
 use bridge_protocol::{
     a2a::{StreamResponse, SubscribeToTaskRequest},
@@ -15,7 +14,7 @@ use super::{
 use crate::{Fault, tenant, transport::Items};
 
 impl Follower {
-    /// The stream broke: at its end that means nothing, else it is taken up again.
+    /// Handles a broken stream: if the turn is over the stream ends, else it is resumed.
     pub(super) async fn broken(&mut self, fault: Fault) -> Result<(), Fault> {
         if self.is_over() {
             self.source = Source::Ended;
@@ -43,15 +42,15 @@ impl Follower {
             match self.agent.open(&call, self.seen.last_id()).await {
                 Ok(items) => return self.resume(items).await,
                 Err(passing) if passing.is_passing() => fault = passing,
-                // Refused, or answered with something that is no stream.
+                // The agent refused, or did not answer with a stream.
                 Err(refusal) => return self.ask_instead(refusal),
             }
         }
         Err(fault)
     }
 
-    /// Goes on with another stream. It must begin where the one before broke off, or with the task: else
-    /// nobody knows what was said between the two, and the task itself is asked.
+    /// Continues with another stream. Its first event must have an id or be the task: otherwise nothing shows
+    /// what was missed in between, and the task is polled.
     async fn resume(&mut self, mut items: Items) -> Result<(), Fault> {
         let first = items.next().await;
         let is_known = match &first {
@@ -66,7 +65,8 @@ impl Follower {
         self.source = Source::Stream(items);
         match first {
             Some(Ok(item)) => self.hear(item),
-            // A stream that broke before it said anything was an attempt; the next round makes another.
+            // A stream that breaks before its first event counts as a failed attempt; the next round makes
+            // another.
             Some(Err(fault)) => {
                 self.source = Source::Stream(stream::once(async { Err(fault) }).boxed());
             }
@@ -75,7 +75,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Asks for the task from now on, if that is wanted.
+    /// Polls the task from now on, if polling is enabled.
     pub(super) fn ask_instead(&mut self, fault: Fault) -> Result<(), Fault> {
         let polls = self.agent.polls.ok_or(fault)?;
         self.source = Source::Polls(Polling::at_once(polls));

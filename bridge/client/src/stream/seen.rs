@@ -1,6 +1,6 @@
-//! What was shown of a task: nothing of it is shown again, and nothing else is left out.
+//! Filters a task's events, so that each is reported exactly once over broken and resumed streams.
 //!
-//! A machine without sockets: items go in, the events to show come out.
+//! This is a state machine without I/O: items go in, and the events to report come out.
 
 use bridge_protocol::{
     a2a::{Message, StreamResponse, Task, TaskStatus},
@@ -10,25 +10,25 @@ use bridge_protocol::{
 use super::{news, recent::Recent};
 use crate::transport::Item;
 
-/// What was shown so far.
+/// What was reported so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     task: Option<Task>,
-    /// The status that stood when the stream began: it says nothing of what the stream is about.
+    /// The status at the beginning of the stream, which belongs to an earlier turn.
     before: Option<TaskStatus>,
-    /// Ids of the agent's messages that were shown.
+    /// Ids of the agent's messages that were reported.
     messages: Recent,
-    /// Ids of the events that were shown, as the server gave them.
+    /// Ids of the events that were reported, as the server assigned them.
     ids: Recent,
     last_id: Option<String>,
-    /// Statuses that were shown and can be told from any other.
+    /// Statuses that were reported and are distinguishable from others.
     statuses: Recent,
-    /// What comes now may have been shown before: the stream was taken up again.
+    /// The stream was resumed, so events may be repeated.
     again: bool,
 }
 
 impl Seen {
-    /// All of this task was shown; its state is that of the turn which is followed.
+    /// Starts with all of this task reported; its state is that of the turn being followed.
     pub(super) fn of(task: Task) -> Self {
         let mut seen = Self::default();
         seen.note(&StreamResponse::Task(task));
@@ -36,17 +36,17 @@ impl Seen {
         seen
     }
 
-    /// The stream was taken up again.
+    /// Records that the stream was resumed.
     pub(super) fn again(&mut self) {
         self.again = true;
     }
 
-    /// The task that the events are about, as it was shown.
+    /// The task as far as it was reported.
     pub(super) fn task(&self) -> Option<&Task> {
         self.task.as_ref()
     }
 
-    /// The id after which the server takes the stream up again, if it gives ids.
+    /// The id after which the server resumes the stream, if it assigns ids.
     pub(super) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
@@ -57,7 +57,7 @@ impl Seen {
         task.is_some_and(|task| task.status.state.is_terminal())
     }
 
-    /// Whether the turn has ended: the task has, or it waits for somebody and did not do so before.
+    /// Whether the turn has ended: the task has ended, or it waits for input and did not do so before.
     pub(super) fn is_settled(&self) -> bool {
         let waits = |task: &Task| {
             task.status.state.is_interrupted() && self.before.as_ref() != Some(&task.status)
@@ -65,7 +65,7 @@ impl Seen {
         self.is_ended() || self.task.as_ref().is_some_and(waits)
     }
 
-    /// Takes an item of a stream: gives the events that were not shown yet.
+    /// Takes an item of a stream and returns the events to report.
     pub(super) fn take(&mut self, item: Item) -> Vec<StreamResponse> {
         let is_repeated = item.id.as_ref().is_some_and(|id| self.ids.contains(id));
         if let Some(id) = item.id {
@@ -83,8 +83,8 @@ impl Seen {
         }
     }
 
-    /// Takes the task as it stands: gives the events that say what was not shown of it. One of which
-    /// nothing was shown is shown as it is.
+    /// Takes a state of the task and returns the events that were missed. If nothing was reported yet, the
+    /// task itself is the event.
     pub(super) fn catch_up(&mut self, now: Task) -> Vec<StreamResponse> {
         let events = match &self.task {
             Some(shown) => news::between(shown, &now, &self.messages),
@@ -93,13 +93,13 @@ impl Seen {
         for event in &events {
             self.note(event);
         }
-        // An artifact that is gone is the one change that no event says.
+        // The removal of an artifact is the only change without an event.
         self.task = Some(now);
         events
     }
 
-    /// Whether an event repeats what was shown: the status as it stands or once stood, or an artifact as
-    /// it stands. What is appended always counts as new.
+    /// Whether an event repeats an earlier one: the current or an earlier status, or an artifact in its
+    /// current form. Appended pieces always count as new.
     fn was_shown(&self, event: &StreamResponse) -> bool {
         match event {
             StreamResponse::StatusUpdate(update) => {
@@ -117,7 +117,7 @@ impl Seen {
         }
     }
 
-    /// Whether a status is one on the way, known by its message alone: the history has no more of it.
+    /// Whether a status is an earlier one, recognized by its message: the history contains only messages.
     fn was_passed(&self, status: &TaskStatus) -> bool {
         let is_known = |message: &Message| self.messages.contains(&message.message_id);
         let rests = status.state.is_terminal() || status.state.is_interrupted();
@@ -145,7 +145,7 @@ impl Seen {
 
     fn note_status(&mut self, status: &TaskStatus) {
         status.message.iter().for_each(|one| self.note_message(one));
-        // A bare state may come many times, and mean it each time.
+        // A bare state may occur many times and is meant each time.
         if status.message.is_some() || status.timestamp.is_some() {
             self.statuses.insert(written(status));
         }
@@ -156,7 +156,7 @@ impl Seen {
     }
 }
 
-/// A status as it is known again.
+/// The text by which a status is compared.
 fn written(status: &TaskStatus) -> String {
     to_value(status).to_string()
 }

@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct JsonRpc {
     endpoint: Endpoint,
-    /// Each method has a path of its own, as some agents of 0.1 have it.
+    /// Whether each method has its own path, as at some agents of 0.1.
     has_paths: bool,
     next_id: AtomicU64,
 }
@@ -60,7 +60,7 @@ impl JsonRpc {
         sse::open(&self.endpoint, request, after, read, refused).await
     }
 
-    /// A request, and the id that its answer must have.
+    /// Builds a request, and the id that its answer must have.
     fn request(&self, call: &Call) -> Result<(RequestBuilder, Id), Fault> {
         let version = self.endpoint.version;
         let method = version
@@ -79,8 +79,8 @@ impl JsonRpc {
     }
 }
 
-/// Opens an answer that should be a JSON-RPC response, whatever its HTTP status: agents send errors of
-/// the protocol with statuses of all kinds.
+/// Reads an answer as a JSON-RPC response, whatever its HTTP status, because agents send protocol errors with
+/// any status.
 fn read_result(answer: &Answer, id: &Id) -> Result<Value, Fault> {
     match open_envelope(&answer.body, id) {
         Err(Fault::Rpc(error)) => Err(answer
@@ -96,8 +96,8 @@ fn read_result(answer: &Answer, id: &Id) -> Result<Value, Fault> {
     }
 }
 
-/// Whether an answer says that a setting is gone by saying nothing: servers that leave out what is null
-/// leave out the result of 0.3 (7.8).
+/// Whether an empty answer confirms that a push configuration was deleted: the result in 0.3 is null (7.8),
+/// and some servers leave null fields out.
 fn is_deleted(call: &Call, answer: &Answer, id: &Id) -> bool {
     let body = wire::from_slice::<Value>(&answer.body).unwrap_or_default();
     let is_bare = body.get("result").or(body.get("error")).is_none();

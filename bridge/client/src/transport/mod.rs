@@ -1,14 +1,14 @@
-//! How calls are carried: the bindings of the specification (section 5) behind one seam.
+//! The bindings of the specification (section 5) behind one interface.
 //!
-//! A [`Transport`] carries a [`Call`] and brings a [`Reply`], or a stream of [`Item`]s, both in the types
-//! of 1.0. What it does not know: which interface was chosen, who asks, what becomes of a broken stream.
+//! A [`Transport`] sends a [`Call`] and returns a [`Reply`] or a stream of [`Item`]s, both in the types of
+//! 1.0. It does not choose interfaces or credentials, and does not resume broken streams.
 //!
 //! - [`json_rpc`]: JSON-RPC in 1.0, 0.3 and 0.1
 //! - [`rest`]: HTTP+JSON in 1.0 and 0.3
 //! - `grpc`: gRPC in 1.0, with the feature of that name
-//! - [`sse`]: the events that both of the others stream
-//! - [`stray`]: events that are not quite as their version has them
-//! - [`reply`]: what comes back
+//! - [`sse`]: server-sent events, used by the first two
+//! - [`stray`]: repairs events that deviate from their version
+//! - [`reply`]: the answers of operations
 
 #[cfg(feature = "grpc")]
 pub(crate) mod grpc;
@@ -28,7 +28,7 @@ use self::reply::Reply;
 pub(crate) use self::{json_rpc::JsonRpc, rest::Rest};
 use crate::{Fault, http::Endpoint};
 
-/// Carries calls in one binding and version to one interface.
+/// Sends calls to one interface, in its binding and version.
 #[derive(Debug)]
 pub(crate) enum Transport {
     JsonRpc(JsonRpc),
@@ -37,14 +37,14 @@ pub(crate) enum Transport {
     Grpc(grpc::Grpc),
 }
 
-/// One event of a stream, with the id under which the server takes the stream up again, if it gave one.
+/// One event of a stream, with the id after which the server can resume the stream, if it assigned one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
     pub(crate) id: Option<String>,
     pub(crate) event: StreamResponse,
 }
 
-/// The events of a stream. Its end is the stream's own; after an error nothing comes.
+/// The events of a stream. Nothing follows after an error.
 pub(crate) type Items = BoxStream<'static, Result<Item, Fault>>;
 
 impl Transport {
@@ -58,8 +58,8 @@ impl Transport {
         }
     }
 
-    /// Makes a call whose answer is a stream, of which only what comes after the event of the id `after`
-    /// is wanted. A refusal is told here already, not by the first item.
+    /// Makes a call whose answer is a stream, starting after the event with the id `after`. A refusal is
+    /// returned here and not as the first item.
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
         match self {
             Self::JsonRpc(transport) => transport.open(call, after).await,
@@ -70,7 +70,7 @@ impl Transport {
     }
 }
 
-/// Logs what the endpoint's version cannot say of a call.
+/// Logs the parts of a call that the endpoint's version cannot express.
 fn report(endpoint: &Endpoint, call: &Call, losses: &Losses) {
     for loss in losses {
         let operation = call.operation().name();

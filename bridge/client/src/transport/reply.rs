@@ -1,4 +1,4 @@
-//! What operations answer, in the types of 1.0.
+//! The answers of operations, in the types of 1.0.
 
 use bridge_protocol::{
     a2a::{
@@ -12,22 +12,22 @@ use serde_json::Value;
 
 use crate::legible;
 
-/// What an operation answers that does not stream.
+/// The answer of an operation that does not stream.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// To SendMessage.
+    /// The answer to SendMessage.
     Sent(Box<SendMessageResponse>),
-    /// To GetTask and CancelTask.
+    /// The answer to GetTask and CancelTask.
     Task(Box<Task>),
-    /// To ListTasks.
+    /// The answer to ListTasks.
     Tasks(ListTasksResponse),
-    /// To CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
+    /// The answer to CreateTaskPushNotificationConfig and GetTaskPushNotificationConfig.
     PushConfig(Box<TaskPushNotificationConfig>),
-    /// To ListTaskPushNotificationConfigs.
+    /// The answer to ListTaskPushNotificationConfigs.
     PushConfigs(ListTaskPushNotificationConfigsResponse),
-    /// To DeleteTaskPushNotificationConfig.
+    /// The answer to DeleteTaskPushNotificationConfig.
     Deleted,
-    /// To GetExtendedAgentCard.
+    /// The answer to GetExtendedAgentCard.
     Card(Box<AgentCard>),
 }
 
@@ -65,13 +65,13 @@ impl Reply {
     }
 }
 
-/// What a method of the client answers, taken out of the reply that it waits for.
+/// The result type of a client method, extracted from a [`Reply`].
 pub(crate) trait Answered: Sized {
-    /// The answer, if the reply is of its kind.
+    /// The value, if the reply is of this kind.
     fn from_reply(reply: Reply) -> Option<Self>;
 }
 
-/// Lets each answer be taken out of the one variant that holds it.
+/// Implements [`Answered`] for the type in each variant.
 macro_rules! answered {
     ($( $answer:ty: $pattern:pat => $value:expr; )*) => {
         $( impl Answered for $answer {

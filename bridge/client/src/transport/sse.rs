@@ -1,4 +1,4 @@
-//! The events of a stream, as server-sent events.
+//! Reads server-sent events.
 
 use std::time::Duration;
 
@@ -13,8 +13,7 @@ use crate::{
     http::{Answer, Endpoint, within},
 };
 
-/// Opens a stream. `read` makes an event of what one server-sent event holds; `refused` says what an
-/// answer means that is no stream.
+/// Opens a stream. `read` converts the data of an event; `refused` converts an answer that is no stream.
 pub(super) async fn open(
     endpoint: &Endpoint,
     request: RequestBuilder,
@@ -50,7 +49,7 @@ pub(super) async fn open(
     Ok(stream::unfold(Some(reader), step).boxed())
 }
 
-/// The fault of an answer that is an object where a stream was asked for.
+/// The fault of an answer that is a single object instead of a stream.
 pub(super) fn no_stream() -> Fault {
     Fault::StreamBroken("the answer is a single object, not a stream".into())
 }
@@ -61,7 +60,7 @@ struct Reader<R> {
     read: R,
 }
 
-/// One step of the stream: the next item and the reader, which is gone after the end.
+/// Reads the next item. The reader is dropped after the end or an error.
 async fn step<R>(reader: Option<Reader<R>>) -> Option<(Result<Item, Fault>, Option<Reader<R>>)>
 where
     R: Fn(&str) -> Result<StreamResponse, Fault>,
@@ -84,7 +83,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
                 Err(Broken::By(fault)) => return Err(fault),
                 Err(Broken::Answered(_)) => return Err(no_stream()),
             };
-            // Keep-alives of some servers are events without data.
+            // Some servers send events without data as keep-alives.
             if message.data.is_empty() {
                 continue;
             }
@@ -95,7 +94,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
     }
 
     fn event(&self, data: &str) -> Result<StreamResponse, Fault> {
-        // VoltAgent's server begins each with the record separator of JSON text sequences (RFC 7464).
+        // VoltAgent's server starts each event with the record separator of JSON text sequences (RFC 7464).
         let data = data.trim_start_matches('\u{1e}');
         let limit = self.limits.body;
         match data.len() > limit {
@@ -105,11 +104,11 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
     }
 }
 
-/// Why nothing came.
+/// The reason why there is no next event.
 enum Broken {
-    /// An answer came that is no stream.
+    /// The answer is no stream.
     Answered(Box<reqwest::Response>),
-    /// Something else.
+    /// Any other fault.
     By(Fault),
 }
 

@@ -1,4 +1,4 @@
-//! Events of streams that are not quite as their version has them.
+//! Repairs stream events that deviate from their version.
 
 use bridge_protocol::{a2a::StreamResponse, dialect::Version, wire::FieldError};
 use serde_json::{Value, json};
@@ -11,8 +11,8 @@ pub(super) fn item(version: Version, event: Value) -> Result<StreamResponse, Fie
     }
 }
 
-/// An event of 1.0 is one member, whose name says what it is. LangGraph's server has only the first event so: what
-/// follows is told by its `kind`, as in 0.3.
+/// Wraps an event of 1.0 in the member that names its type. LangGraph's server does so only for the first
+/// event; the others have a `kind`, as in 0.3.
 fn wrapped(event: Value) -> Value {
     let member = match event.get("kind").and_then(Value::as_str) {
         Some("task") => "task",

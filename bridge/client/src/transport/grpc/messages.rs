@@ -1,4 +1,4 @@
-//! One exchange, as the messages that come back.
+//! Sends a gRPC request and reads the messages of its answer.
 
 use bytes::{Buf as _, Bytes};
 use reqwest::{Body, RequestBuilder};
@@ -20,7 +20,7 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Sends a request and waits until its answer begins. A refusal is told here already.
+    /// Sends a request and waits for the beginning of the answer. A refusal is returned here.
     pub(super) async fn of(endpoint: &Endpoint, request: RequestBuilder) -> Result<Self, Fault> {
         let limits = &endpoint.limits;
         let sent = endpoint.dress(request).send().await;
@@ -30,7 +30,7 @@ impl Messages {
         {
             return Err(fault(&status, limits.body));
         }
-        // Whoever answers so does not speak gRPC: something before the agent, mostly.
+        // An HTTP error is not from a gRPC server but usually from a proxy in front of it.
         if !reply.status().is_success() {
             let answer = within(limits.reply, Answer::read(reply, limits)).await?;
             return Err(answer.refused());
@@ -40,14 +40,14 @@ impl Messages {
         Ok(Self { messages, limit })
     }
 
-    /// The next message; none at a good end.
+    /// The next message; `None` at a successful end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         let message = self.messages.message().await;
         message.map_err(|status| fault(&status, self.limit))
     }
 }
 
-/// Messages as the bytes that they are.
+/// Decodes a message as raw bytes.
 struct Whole;
 
 impl Decoder for Whole {

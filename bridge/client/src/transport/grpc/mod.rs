@@ -1,8 +1,8 @@
-//! gRPC in 1.0 (specification, section 10): the service `lf.a2a.v1.A2AService`, over the same HTTP client as
-//! the other bindings, so that what is set for those holds here too.
+//! gRPC in 1.0 (specification, section 10): the service `lf.a2a.v1.A2AService`. It uses the same HTTP client
+//! as the other bindings, with the same settings.
 //!
-//! - [`messages`]: one exchange, as the messages that come back
-//! - [`status`]: what a status means
+//! - [`messages`]: sends a request and reads its messages
+//! - [`status`]: converts error statuses
 
 mod messages;
 mod status;
@@ -50,7 +50,7 @@ impl Grpc {
                 let error = FieldError::new("one message", "nothing");
                 return Err(Fault::Invalid(error));
             };
-            // What comes behind it says whether all went well.
+            // The trailers after the message say whether the call succeeded.
             match messages.next().await? {
                 None => reply(call.operation(), &message),
                 Some(_) => Err(Fault::Invalid(FieldError::new("one message", "several"))),
@@ -89,17 +89,17 @@ impl Grpc {
     }
 }
 
-/// A message with what stands before it: that it is not compressed, and its length.
+/// The message in its frame: a byte for no compression, and the length.
 fn frame(message: &[u8]) -> Bytes {
     let mut frame = BytesMut::with_capacity(message.len() + 5);
     frame.put_u8(0);
-    // What is longer than its length can say, no server takes either.
+    // A message too long for the length field is too long for any server.
     frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
     frame.put_slice(message);
     frame.freeze()
 }
 
-/// A limit as `grpc-timeout` has it, in at most eight digits.
+/// A duration as a `grpc-timeout` header, which has at most eight digits.
 fn timeout(limit: Duration) -> String {
     match limit.as_millis() {
         millis @ ..=99_999_999 => format!("{millis}m"),
@@ -109,7 +109,7 @@ fn timeout(limit: Duration) -> String {
 
 fn item(message: &[u8]) -> Result<Item, Fault> {
     let event = read::<v1::StreamResponse, StreamResponse>(message).map_err(invalid)?;
-    // Messages of gRPC have no ids.
+    // gRPC messages have no ids.
     Ok(Item { id: None, event })
 }
 

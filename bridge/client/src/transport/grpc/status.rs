@@ -1,4 +1,4 @@
-//! What a status that is not OK means.
+//! Converts gRPC error statuses.
 
 use std::error::Error as _;
 
@@ -7,9 +7,9 @@ use tonic::{Code, Status};
 
 use crate::Fault;
 
-/// The fault that a status tells of. `limit` is the greatest size of a message.
+/// The fault for a status. `limit` is the largest message size, in bytes.
 pub(super) fn fault(status: &Status, limit: usize) -> Fault {
-    // Only what happened on this side has a cause.
+    // Only local errors have a source.
     if let Some(cause) = status.source() {
         return Fault::StreamBroken(cause.to_string());
     }
@@ -21,7 +21,7 @@ pub(super) fn fault(status: &Status, limit: usize) -> Fault {
         Code::Unauthenticated => Fault::Unauthenticated { challenge, said },
         Code::PermissionDenied => Fault::Forbidden { challenge, said },
         Code::Unavailable | Code::Cancelled => Fault::StreamBroken(said),
-        // The decoder's own word for a message that is too long.
+        // The decoder's status for a message that is too long.
         Code::OutOfRange => Fault::TooLarge { limit },
         code @ (Code::Ok
         | Code::Unknown

@@ -1,8 +1,8 @@
-//! HTTP+JSON (specification 1.0, section 11; 0.3, section 3.2.3): each operation has a path of its own.
+//! HTTP+JSON (specification 1.0, section 11; 0.3, section 3.2.3): each operation has its own path.
 //!
 //! - [`route`]: method, path, query and body of each call
 //! - [`spoken`]: the JSON of each version
-//! - [`refusal`]: what an answer means that HTTP calls a failure
+//! - [`refusal`]: reads error answers
 
 mod refusal;
 mod route;
@@ -22,7 +22,7 @@ use crate::{
     http::{Answer, Endpoint, beginning},
 };
 
-/// What this client takes; 1.0.1 named a media type of its own (section 11.1).
+/// The accepted media types; 1.0.1 added one of its own (section 11.1).
 const ACCEPTED: &str = "application/a2a+json, application/json";
 
 /// Sends calls to the paths below one address.
@@ -74,7 +74,7 @@ impl Rest {
     fn request(&self, route: Route) -> RequestBuilder {
         let request = self.0.http.request(route.method, route.url);
         match route.body {
-            // The JSON that every server knows: application/a2a+json is younger than most of them.
+            // Sent as application/json, because application/a2a+json is newer than most servers.
             Some(body) => request
                 .header(CONTENT_TYPE, "application/json")
                 .body(body.to_string()),
@@ -83,18 +83,18 @@ impl Rest {
     }
 }
 
-/// Whether the server did not understand what was asked, and so has done nothing.
+/// Whether the server rejected the parameters, and so has had no side effects.
 fn is_misread(fault: &Fault) -> bool {
     matches!(fault, Fault::Rpc(error) if error.kind() == Some(ErrorKind::InvalidParams))
 }
 
-/// The object in an answer, or the fault that it tells of.
+/// The object in an answer, or the fault that it describes.
 fn read_answer(answer: &Answer, call: &Call) -> Result<Value, Fault> {
     if !answer.is_success() {
         return Err(refusal::read(answer, call));
     }
     match answer.body.is_empty() {
-        // Deleting answers with nothing at all.
+        // The answer to a deletion is empty.
         true => Ok(Value::Null),
         false if answer.is_json => json(&answer.body),
         false => Err(Fault::Http {

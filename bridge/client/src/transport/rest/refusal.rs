@@ -1,7 +1,7 @@
-//! What an answer means that HTTP calls a failure (specification 1.0, section 11.6).
+//! Reads error answers (specification 1.0, section 11.6).
 //!
-//! 1.0 answers with `google.rpc.Status`; its reason says which error of the protocol it is. Servers of 0.3
-//! say what they like: some the code of JSON-RPC, some only the status.
+//! 1.0 uses `google.rpc.Status`, whose reason names the protocol error. Servers of 0.3 vary: some send the
+//! JSON-RPC code, some only the HTTP status.
 
 use bridge_protocol::{
     a2a::{ErrorKind, Operation},
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{Fault, http::Answer};
 
-/// Reads a failure. What says nothing of the protocol stays an HTTP status.
+/// Reads an error answer. One without a protocol error becomes an HTTP status.
 pub(super) fn read(answer: &Answer, call: &Call) -> Fault {
     let body = wire::from_slice::<Value>(&answer.body).unwrap_or_default();
     let status = &body.get("error").unwrap_or(&body);
@@ -28,7 +28,7 @@ pub(super) fn read(answer: &Answer, call: &Call) -> Fault {
     code.map_or_else(|| answer.refused(), |code| Fault::Rpc(error(status, code)))
 }
 
-/// The error that an event of a stream holds instead of an item.
+/// The error in an event of a stream that has an error in place of an item.
 pub(super) fn in_stream(event: &Value) -> Option<RpcError> {
     let status = event.get("error")?;
     let kind = reason(status).unwrap_or(ErrorKind::Internal);
@@ -45,13 +45,13 @@ fn error(status: &Value, code: i64) -> RpcError {
     }
 }
 
-/// The code of JSON-RPC, where a server uses it here too. Others have the HTTP status in its place.
+/// The JSON-RPC code, if the server sends one. Other servers put the HTTP status there.
 fn code(status: &Value) -> Option<i64> {
     let code = status.get("code").and_then(Value::as_i64);
     code.filter(|code| *code < 0)
 }
 
-/// What the `google.rpc.ErrorInfo` among the details names.
+/// The error named by the `google.rpc.ErrorInfo` in the details.
 fn reason(status: &Value) -> Option<ErrorKind> {
     let details = status.get("details").and_then(Value::as_array)?;
     let reasons = details
@@ -66,8 +66,7 @@ fn reason(status: &Value) -> Option<ErrorKind> {
     reasons.filter_map(kind).next()
 }
 
-/// What a status means of which nothing else is said: each of these has one error, or one for each
-/// kind of operation.
+/// The error that a status means if the body says nothing else. Some depend on the operation.
 fn by_status(status: u16, operation: Operation) -> Option<ErrorKind> {
     let names_task = match operation {
         Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => true,

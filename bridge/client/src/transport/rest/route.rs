@@ -1,4 +1,4 @@
-//! Where each call goes: method, path, query and body (specification 1.0, section 11.3; 0.3, section 3.5.6).
+//! The method, path, query and body of each call (specification 1.0, section 11.3; 0.3, section 3.5.6).
 
 use bridge_protocol::{
     a2a::Operation,
@@ -12,7 +12,7 @@ use url::Url;
 use super::spoken;
 use crate::{Fault, http::Endpoint, transport::report};
 
-/// A request as HTTP sees it.
+/// The parts of an HTTP request.
 #[derive(Debug)]
 pub(super) struct Route {
     pub(super) method: Method,
@@ -21,10 +21,10 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The route of a call. Tenant and ids go into the path; the rest into the body, or the query of
-    /// what has none.
+    /// The route of a call. Tenant and ids go into the path, the other parameters into the body, or into the
+    /// query if there is no body.
     pub(super) fn of(endpoint: &Endpoint, call: &Call) -> Result<Self, Fault> {
-        // 0.3 names a list in its table and has no answer for it.
+        // The table of 0.3 has a list operation without an answer type.
         if endpoint.version.method(call.operation()).is_none() {
             return Err(Fault::NotInVersion(endpoint.version.as_str()));
         }
@@ -49,8 +49,8 @@ impl Route {
         Ok(Self { method, url, body })
     }
 
-    /// The same with the body that the annotations in the `a2a.proto` of 0.3 name for a setting that is to be
-    /// made: nothing but its `config`. PyPI a2a-sdk reads the whole request instead, npm @a2a-js/sdk this.
+    /// The same with only the `config` as body, as the annotations in the `a2a.proto` of 0.3 say for the
+    /// creation of a push configuration. npm @a2a-js/sdk expects this, PyPI a2a-sdk the whole request.
     pub(super) fn annotated(&self, version: Version, operation: Operation) -> Option<Self> {
         let is_disputed =
             (version, operation) == (Version::V0_3, Operation::CreateTaskPushNotificationConfig);
@@ -79,14 +79,14 @@ fn method(operation: Operation) -> Method {
     }
 }
 
-/// The path below the interface's address, its pieces taken out of the parameters.
+/// The path below the interface's address. Removes its parts from `fields`.
 fn segments(
     version: Version,
     operation: Operation,
     fields: &mut Map<String, Value>,
 ) -> Result<Vec<String>, Fault> {
     let mut take = |name: &str| match fields.remove(name) {
-        // Dots alone would lead to another path.
+        // Dot segments would lead to another path.
         Some(Value::String(text)) if !matches!(text.as_str(), "" | "." | "..") => Some(text),
         Some(_) | None => None,
     };
@@ -128,10 +128,10 @@ fn missing(name: &str) -> Fault {
     Fault::Asked(FieldError::new("an id, since it is part of the path", "nothing").inside(name))
 }
 
-/// The address below `base`. Segments are encoded, so that no id can lead elsewhere.
+/// The address below `base`. Segments are percent-encoded, so that no id changes the path.
 fn below(base: &Url, segments: &[String]) -> Url {
     let mut url = base.clone();
-    // Some cards of 0.3 name the address with its version already.
+    // Some cards of 0.3 have the version in their address already.
     let is_named = base.path().trim_end_matches('/').ends_with("/v1");
     let segments = match segments {
         [first, rest @ ..] if first == "v1" && is_named => rest,
@@ -143,7 +143,7 @@ fn below(base: &Url, segments: &[String]) -> Url {
     url
 }
 
-/// A value as it stands in a query.
+/// A value as text for a query.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! The JSON of each version: 0.3 has one for HTTP+JSON that is not the one it has for JSON-RPC.
+//! The JSON of each version. The JSON of 0.3 for HTTP+JSON differs from that for JSON-RPC.
 
 use bridge_protocol::{
     a2a::{Operation, StreamResponse},
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::transport::{Reply, stray};
 
-/// The parameters of a call, ids and tenant among them: what stands in the path is taken out later.
+/// The parameters of a call, including ids and tenant. Those that belong into the path are removed later.
 pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
     match (version, call) {
         (Version::V0_3, Call::SendMessage(send) | Call::SendStreamingMessage(send)) => {
@@ -23,7 +23,7 @@ pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Valu
             body["taskId"] = to_value(&config.task_id);
             body
         }
-        // What is left has ids, and numbers for the query, which all versions name alike.
+        // The remaining calls have ids and query parameters, which have the same names in all versions.
         (Version::V0_1 | Version::V0_3 | Version::V1_0, _) => {
             Version::V1_0.params_from_v1(call, losses)
         }
