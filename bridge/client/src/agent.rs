@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::{
     Binding, ClientError, Credentials, Fault, Limits, Polls, Retries,
-    transport::{Items, Transport, reply::Answered},
+    transport::{Items, Transport, reply::ReplyValue},
 };
 
 /// One interface of an agent, with all that is needed to call it.
@@ -29,7 +29,7 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// Makes a call whose answer is one object.
-    pub(crate) async fn ask<T: Answered>(&self, call: &Call) -> Result<T, Fault> {
+    pub(crate) async fn ask<T: ReplyValue>(&self, call: &Call) -> Result<T, Fault> {
         let reply = self.transport.call(call).await?;
         T::from_reply(reply).ok_or_else(unexpected)
     }
@@ -45,7 +45,7 @@ impl Agent {
             binding: Some(self.binding),
             ..self
                 .credentials
-                .hide_in(fault)
+                .mask_fault(fault)
                 .of(&self.url, call.operation().name())
         }
     }

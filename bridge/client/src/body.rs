@@ -4,7 +4,7 @@ use reqwest::Response;
 
 /// The reason why a body was not read.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum BodyError {
     /// The body is larger than the limit.
     TooLarge,
     /// The connection broke.
@@ -12,11 +12,11 @@ pub(crate) enum Unread {
 }
 
 /// Reads a body of at most `limit` bytes. The caller limits the time.
-pub(crate) async fn read(mut reply: Response, limit: usize) -> Result<Vec<u8>, Unread> {
+pub(crate) async fn read(mut reply: Response, limit: usize) -> Result<Vec<u8>, BodyError> {
     let mut body = Vec::new();
-    while let Some(chunk) = reply.chunk().await.map_err(Unread::Broken)? {
+    while let Some(chunk) = reply.chunk().await.map_err(BodyError::Broken)? {
         if body.len() + chunk.len() > limit {
-            return Err(Unread::TooLarge);
+            return Err(BodyError::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }

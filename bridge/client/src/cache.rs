@@ -13,17 +13,17 @@ const CARDS: usize = 256;
 /// Agent cards by their URL, each with the `ETag` that the agent sent with it. An agent that answers 304 Not
 /// Modified does not send its card again. Clones share their content.
 #[derive(Clone, Debug, Default)]
-pub struct CardCache(Arc<Mutex<BTreeMap<String, Kept>>>);
+pub struct CardCache(Arc<Mutex<BTreeMap<String, CachedCard>>>);
 
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct CachedCard {
     pub(crate) etag: String,
     pub(crate) card: AgentCard,
 }
 
 impl CardCache {
     /// The cached card of this URL.
-    pub(crate) fn get(&self, url: &str) -> Option<Kept> {
+    pub(crate) fn get(&self, url: &str) -> Option<CachedCard> {
         self.lock().get(url).cloned()
     }
 
@@ -31,11 +31,11 @@ impl CardCache {
     pub(crate) fn keep(&self, url: &str, etag: String, card: AgentCard) {
         let mut cards = self.lock();
         if cards.len() < CARDS || cards.contains_key(url) {
-            cards.insert(url.to_owned(), Kept { etag, card });
+            cards.insert(url.to_owned(), CachedCard { etag, card });
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, CachedCard>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

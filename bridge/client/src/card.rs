@@ -9,9 +9,9 @@ use reqwest::header::IF_NONE_MATCH;
 use url::Url;
 
 use crate::{
-    CardCache, ClientError, Fault, Limits, Options,
+    CardCache, ClientError, Fault, Limits, Options, card_url,
     http::{Answer, within},
-    legible, place,
+    lenient_card,
 };
 
 /// Fetches the card of the agent at `base`.
@@ -32,7 +32,7 @@ pub async fn fetch_card(
 }
 
 /// No card was found: the locations that were tried, and the error of the first of them.
-pub(crate) struct Missing {
+pub(crate) struct CardNotFound {
     pub(crate) tried: Vec<Url>,
     pub(crate) fault: Fault,
 }
@@ -42,7 +42,7 @@ pub(crate) async fn find(
     http: &reqwest::Client,
     base: &Url,
     options: &Options,
-) -> Result<AgentCard, Missing> {
+) -> Result<AgentCard, CardNotFound> {
     let limit = options.limits.card;
     let mut first = None;
     let mut tried = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) async fn find(
             }
         }
     }
-    Err(Missing {
+    Err(CardNotFound {
         tried,
         fault: first.unwrap_or_else(|| Fault::Unreachable("there is no place to look".into())),
     })
@@ -68,8 +68,8 @@ pub(crate) async fn find(
 
 /// The addresses at which the card is looked for.
 fn places_of(base: &Url) -> Vec<Url> {
-    match place::is_card(base) {
-        true => vec![place::exact(base)],
+    match card_url::is_card(base) {
+        true => vec![card_url::without_fragment(base)],
         false => places::SPECIFIED.map(|path| below(base, path)).into(),
     }
 }
@@ -92,7 +92,7 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
     let kept = options.cards.get(url.as_str());
     let request = http.get(url.clone());
     let request = match options.credentials.check(url, url) {
-        Ok(()) => options.credentials.show(request),
+        Ok(()) => options.credentials.apply_to(request),
         // The credentials belong to another server, and most cards are public.
         Err(_) => request,
     };
@@ -117,7 +117,7 @@ async fn fetch(http: &reqwest::Client, url: &Url, options: &Options) -> Result<A
 
 fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault> {
     let document = wire::from_slice(&answer.body);
-    let read = document.and_then(|document| legible::card(document, url));
+    let read = document.and_then(|document| lenient_card::read(document, url));
     let (card, _) = read.map_err(Fault::Invalid)?;
     if let Some(etag) = answer.etag {
         cards.keep(url.as_str(), etag, card.clone());
@@ -127,7 +127,7 @@ fn read(answer: Answer, url: &Url, cards: &CardCache) -> Result<AgentCard, Fault
 
 /// Appends `path` to the path of `base`, whether or not `base` ends with a slash.
 fn below(base: &Url, path: &str) -> Url {
-    place::at(base, &places::below(base.path(), path))
+    card_url::with_path(base, &places::below(base.path(), path))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{error::Error, io};
 use rustls::CertificateError;
 
 /// Explains why a certificate was rejected, if that is the cause of the error.
-pub(crate) fn distrust(error: &(dyn Error + 'static)) -> Option<String> {
+pub(crate) fn rejection(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(rustls::Error::InvalidCertificate(wrong)) = error.downcast_ref() {
@@ -26,16 +26,16 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
 fn describe(wrong: &CertificateError) -> String {
     match wrong {
         CertificateError::UnknownIssuer => {
-            "nobody who is believed vouches for it: expected a certificate of a public authority, or to be \
-             told of the authority"
+            "its issuer is not trusted: expected a certificate of a public authority, or of one that is \
+             named as trusted (--ca FILE of the programs)"
                 .to_owned()
         }
         CertificateError::BadSignature => {
-            "the authority of that name that is believed did not sign it".to_owned()
+            "it was not signed by the trusted authority of that name".to_owned()
         }
         other if is_authority(other) => {
-            "it is an authority's own, as certificates are that vouch for themselves: if it is the agent's, name \
-             exactly this one as believed (--ca FILE of the programs)"
+            "it is the certificate of an authority, as self-signed ones are: if it is the agent's own, name \
+             exactly this one as trusted (--ca FILE of the programs)"
                 .to_owned()
         }
         other => other.to_string(),
@@ -58,7 +58,7 @@ mod tests {
         for (error, expected) in [
             (
                 hidden(CertificateError::UnknownIssuer),
-                Some("nobody who is believed vouches for it"),
+                Some("its issuer is not trusted"),
             ),
             (
                 io::Error::other(hidden(CertificateError::Revoked)),
@@ -67,7 +67,7 @@ mod tests {
             (io::Error::other(rustls::Error::DecryptError), None),
             (io::Error::other("broken"), None),
         ] {
-            let found = distrust(&error);
+            let found = rejection(&error);
             let fits = found
                 .as_deref()
                 .map(|found| found.starts_with(expected.unwrap_or("?")));

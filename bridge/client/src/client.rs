@@ -15,8 +15,8 @@ use bridge_protocol::{
 use url::Url;
 
 use crate::{
-    Binding, ClientError, EventStream, Options, agent::Agent, connect, stream,
-    transport::reply::Answered, ways::Ways,
+    Binding, ClientError, EventStream, Options, agent::Agent, connect, failover::InterfaceSet,
+    stream, transport::reply::ReplyValue,
 };
 
 /// A connection to one agent. Cheap to share behind an `Arc`; every method takes `&self`.
@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Client {
     card: AgentCard,
-    ways: Ways,
+    interfaces: InterfaceSet,
 }
 
 impl Client {
@@ -39,8 +39,8 @@ impl Client {
     pub async fn connect(base: &Url, options: &Options) -> Result<Self, ClientError> {
         // The future is large, and so would be every future that awaits it. Therefore it is boxed, here and
         // below.
-        let (card, ways) = Box::pin(connect::to(base, options)).await?;
-        Ok(Self { card, ways })
+        let (card, interfaces) = Box::pin(connect::to(base, options)).await?;
+        Ok(Self { card, interfaces })
     }
 
     /// Chooses an interface from a card that was read already, from `base` or below it.
@@ -48,8 +48,8 @@ impl Client {
     /// # Errors
     /// If none of the card's interfaces can be used.
     pub fn for_card(card: AgentCard, base: &Url, options: &Options) -> Result<Self, ClientError> {
-        let ways = connect::by_card(&card, base, options)?;
-        Ok(Self { card, ways })
+        let interfaces = connect::by_card(&card, base, options)?;
+        Ok(Self { card, interfaces })
     }
 
     /// The agent's card.
@@ -60,12 +60,12 @@ impl Client {
     /// The version of the interface in use. Another interface, used when this one refuses connections, may
     /// have another version.
     pub fn version(&self) -> Version {
-        self.ways.agent().version
+        self.interfaces.agent().version
     }
 
     /// The binding of the interface in use.
     pub fn binding(&self) -> Binding {
-        self.ways.agent().binding
+        self.interfaces.agent().binding
     }
 
     /// SendMessage (specification 3.1.1).
@@ -120,7 +120,7 @@ impl Client {
     /// [`Options::polls`] sets the interval, [`Limits::idle`](crate::Limits::idle) how long the task may stay
     /// unchanged.
     pub fn poll_task(&self, task: Task) -> EventStream {
-        stream::poll(self.ways.agent().clone(), task)
+        stream::poll(self.interfaces.agent().clone(), task)
     }
 
     /// CreateTaskPushNotificationConfig (3.1.7).
@@ -167,15 +167,15 @@ impl Client {
         self.call(Call::GetExtendedAgentCard(request)).await
     }
 
-    async fn call<T: Answered>(&self, call: Call) -> Result<T, ClientError> {
+    async fn call<T: ReplyValue>(&self, call: Call) -> Result<T, ClientError> {
         let ask = |agent: Arc<Agent>, call: Call| async move {
             let answer = agent.ask(&call).await;
             answer.map_err(|fault| agent.named(fault, &call))
         };
-        Box::pin(self.ways.make(&call, ask)).await
+        Box::pin(self.interfaces.make(&call, ask)).await
     }
 
     async fn open(&self, call: Call) -> Result<EventStream, ClientError> {
-        Box::pin(self.ways.make(&call, stream::open)).await
+        Box::pin(self.interfaces.make(&call, stream::open)).await
     }
 }

@@ -14,18 +14,21 @@ use crate::transport::grpc;
 use crate::{
     Binding, ClientError, Fault, Options,
     agent::Agent,
-    card::{self, Missing},
+    card::{self, CardNotFound},
+    card_url,
     credentials::is_loopback,
+    failover::InterfaceSet,
     http::Endpoint,
     interface,
-    negotiation::{self, Choice, Wanted},
-    place,
+    negotiation::{self, ChosenInterface, Requirements},
     transport::{JsonRpc, Rest, Transport},
-    ways::Ways,
 };
 
 /// Reads the card of the agent at `base` and chooses its interfaces.
-pub(crate) async fn to(base: &Url, options: &Options) -> Result<(AgentCard, Ways), ClientError> {
+pub(crate) async fn to(
+    base: &Url,
+    options: &Options,
+) -> Result<(AgentCard, InterfaceSet), ClientError> {
     let found = find(base, options).await?;
     let connected = connect(found, base, options).await;
     let (card, known) = connected.map_err(|fault| failed(fault, base, options))?;
@@ -40,14 +43,14 @@ pub(crate) fn by_card(
     card: &AgentCard,
     base: &Url,
     options: &Options,
-) -> Result<Ways, ClientError> {
+) -> Result<InterfaceSet, ClientError> {
     let http = http_client(base, options);
-    let known = http.and_then(|http| ways(&http, card, base, options));
+    let known = http.and_then(|http| interfaces(&http, card, base, options));
     known.map_err(|fault| failed(fault, base, options))
 }
 
 fn failed(fault: Fault, at: &Url, options: &Options) -> ClientError {
-    options.credentials.hide_in(fault).of(at, "card")
+    options.credentials.mask_fault(fault).of(at, "card")
 }
 
 async fn find(base: &Url, options: &Options) -> Result<(reqwest::Client, AgentCard), ClientError> {
@@ -55,8 +58,8 @@ async fn find(base: &Url, options: &Options) -> Result<(reqwest::Client, AgentCa
     let http = allowed.and_then(|()| http_client(base, options));
     let http = http.map_err(|fault| failed(fault, base, options))?;
     let found = card::find(&http, base, options).await;
-    let card = found.map_err(|Missing { tried, fault }| {
-        options.credentials.hide_in(fault).of_card_at(&tried)
+    let card = found.map_err(|CardNotFound { tried, fault }| {
+        options.credentials.mask_fault(fault).of_card_at(&tried)
     })?;
     Ok((http, card))
 }
@@ -65,18 +68,18 @@ async fn connect(
     (http, card): (reqwest::Client, AgentCard),
     base: &Url,
     options: &Options,
-) -> Result<(AgentCard, Ways), Fault> {
+) -> Result<(AgentCard, InterfaceSet), Fault> {
     trust(&card, options).await?;
-    let ways = ways(&http, &card, base, options)?;
-    Ok((card, ways))
+    let interfaces = interfaces(&http, &card, base, options)?;
+    Ok((card, interfaces))
 }
 
 /// Fetches the extended card and chooses its interfaces instead.
 async fn extended(
-    known: Ways,
+    known: InterfaceSet,
     base: &Url,
     options: &Options,
-) -> Result<(AgentCard, Ways), ClientError> {
+) -> Result<(AgentCard, InterfaceSet), ClientError> {
     let call = Call::GetExtendedAgentCard(GetExtendedAgentCardRequest {
         tenant: None,
         extra: Metadata::new(),
@@ -99,13 +102,13 @@ async fn trust(card: &AgentCard, options: &Options) -> Result<(), Fault> {
 }
 
 /// The interfaces of the card that can be used. An unusable interface is skipped if there is another.
-fn ways(
+fn interfaces(
     http: &reqwest::Client,
     card: &AgentCard,
     base: &Url,
     options: &Options,
-) -> Result<Ways, Fault> {
-    let wanted = Wanted {
+) -> Result<InterfaceSet, Fault> {
+    let wanted = Requirements {
         version: options.version,
         binding: options.binding,
     };
@@ -120,7 +123,7 @@ fn ways(
     }
     let mut usable = usable.into_iter();
     match (usable.next(), first) {
-        (Some(agent), _) => Ok(Ways::new(agent, usable)),
+        (Some(agent), _) => Ok(InterfaceSet::new(agent, usable)),
         (None, Some(fault)) => Err(fault),
         (None, None) => Err(Fault::Unreachable("the card has no interface".into())),
     }
@@ -140,13 +143,13 @@ fn know_extensions(card: &AgentCard, options: &Options) -> Result<(), Fault> {
 
 fn agent(
     http: reqwest::Client,
-    choice: Choice<'_>,
+    choice: ChosenInterface<'_>,
     card: &AgentCard,
     base: &Url,
     options: &Options,
 ) -> Result<Agent, Fault> {
-    let home = match place::is_card(base) {
-        true => &place::base_of(base),
+    let home = match card_url::is_card(base) {
+        true => &card_url::agent_base(base),
         false => base,
     };
     let url = interface::address(choice.binding, home, &choice.interface.url);
@@ -180,7 +183,11 @@ fn agent(
     })
 }
 
-fn transport(endpoint: Endpoint, choice: Choice<'_>, card: &AgentCard) -> Result<Transport, Fault> {
+fn transport(
+    endpoint: Endpoint,
+    choice: ChosenInterface<'_>,
+    card: &AgentCard,
+) -> Result<Transport, Fault> {
     match choice.binding {
         Binding::JsonRpc => {
             let has_paths = choice.version == Version::V0_1 && has_paths(card);

@@ -5,7 +5,7 @@ use std::{net::IpAddr, time::Duration};
 use bridge_protocol::{jsonrpc::RpcError, wire::FieldError};
 use url::Url;
 
-use crate::{Binding, certificate, guard::Private, interface::without_user};
+use crate::{Binding, certificate, guard::PrivateAddress, interface::without_user};
 
 /// A call that failed: the agent, the operation, the binding and the cause.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +147,7 @@ impl Fault {
     }
 
     /// Whether a retry may succeed.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Unconnected(_) | Self::Unreachable(_) | Self::Timeout(_) => true,
             Self::Http { status, .. } => matches!(status, 408 | 429 | 500..=599) && *status != 501,
@@ -196,13 +196,13 @@ impl Fault {
 
     /// Converts an error of reqwest. `limit` is the time limit of the request.
     pub(crate) fn transport(error: &reqwest::Error, limit: Duration) -> Self {
-        if let Some(private) = Private::in_error(error) {
+        if let Some(private) = PrivateAddress::in_error(error) {
             return private.clone().into();
         }
         if error.is_timeout() && !error.is_connect() {
             return Self::Timeout(limit);
         }
-        if let Some(why) = certificate::distrust(error) {
+        if let Some(why) = certificate::rejection(error) {
             return Self::Certificate(why);
         }
         let cause = root_cause(error);
@@ -214,8 +214,8 @@ impl Fault {
     }
 }
 
-impl From<Private> for Fault {
-    fn from(Private { host, address }: Private) -> Self {
+impl From<PrivateAddress> for Fault {
+    fn from(PrivateAddress { host, address }: PrivateAddress) -> Self {
         Self::Private { host, address }
     }
 }

@@ -30,7 +30,7 @@ pub trait Lookup: fmt::Debug + Send + Sync {
 
 /// Checks the addresses that connections are made to.
 #[derive(Clone, Debug)]
-pub(crate) struct Guard {
+pub(crate) struct AddressGuard {
     pub(crate) allow_private: bool,
     pub(crate) lookup: Option<Arc<dyn Lookup>>,
 }
@@ -38,12 +38,12 @@ pub(crate) struct Guard {
 /// A host whose address is private.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{host} is at {address}, which is not of the public internet")]
-pub(crate) struct Private {
+pub(crate) struct PrivateAddress {
     pub(crate) host: String,
     pub(crate) address: IpAddr,
 }
 
-impl Private {
+impl PrivateAddress {
     /// Returns this error if it is the cause of a failed request.
     pub(crate) fn in_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
         let mut causes = std::iter::successors(Some(error), |error| error.source());
@@ -51,7 +51,7 @@ impl Private {
     }
 }
 
-impl Guard {
+impl AddressGuard {
     /// Installs the check in a client. A proxy would connect on its own, unchecked, so it is disabled if
     /// private addresses are forbidden.
     pub(crate) fn on(&self, builder: ClientBuilder) -> ClientBuilder {
@@ -66,7 +66,7 @@ impl Guard {
     }
 
     /// Refuses a URL whose host is a forbidden literal address.
-    pub(crate) fn check_literal(&self, url: &Url) -> Result<(), Private> {
+    pub(crate) fn check_literal(&self, url: &Url) -> Result<(), PrivateAddress> {
         let address = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address),
             Some(Host::Ipv6(address)) => IpAddr::V6(address),
@@ -77,7 +77,7 @@ impl Guard {
 
     /// Refuses a URL whose host now resolves to a forbidden address. A host that cannot be resolved is not
     /// refused: the connection will fail.
-    pub(crate) async fn check(&self, url: &Url) -> Result<(), Private> {
+    pub(crate) async fn check(&self, url: &Url) -> Result<(), PrivateAddress> {
         let Some(Host::Domain(name)) = url.host() else {
             return self.check_literal(url);
         };
@@ -91,10 +91,10 @@ impl Guard {
     }
 
     /// One private address among several is enough to refuse: a public host has none.
-    fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), Private> {
+    fn judge(&self, host: &str, addresses: &[IpAddr]) -> Result<(), PrivateAddress> {
         let private = |address: &&IpAddr| !self.allow_private && !is_public(**address);
         match addresses.iter().find(private) {
-            Some(address) => Err(Private {
+            Some(address) => Err(PrivateAddress {
                 host: host.to_owned(),
                 address: *address,
             }),
@@ -113,7 +113,7 @@ impl Guard {
     }
 }
 
-impl Resolve for Guard {
+impl Resolve for AddressGuard {
     fn resolve(&self, name: Name) -> Resolving {
         let guard = self.clone();
         Box::pin(async move {
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    const GUARD: Guard = Guard {
+    const GUARD: AddressGuard = AddressGuard {
         allow_private: false,
         lookup: None,
     };
@@ -146,7 +146,7 @@ mod tests {
         for host in SPELLINGS.lines() {
             let url = Url::parse(&format!("http://{host}:80/x")).unwrap();
             assert!(GUARD.check_literal(&url).is_err(), "{host}");
-            let allowing = Guard {
+            let allowing = AddressGuard {
                 allow_private: true,
                 ..GUARD
             };
@@ -184,7 +184,7 @@ mod tests {
             &[],
         ];
         let fickle = Fickle(Mutex::new(said.into_iter().rev().collect()));
-        let guard = Guard {
+        let guard = AddressGuard {
             lookup: Some(Arc::new(fickle)),
             ..GUARD
         };
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(resolve().await.map(Iterator::count).ok(), Some(2));
         for expected in ["127.0.0.1", "168.63.129.16"] {
             let error = resolve().await.err().unwrap();
-            let private = Private::in_error(&*error).unwrap();
+            let private = PrivateAddress::in_error(&*error).unwrap();
             assert_eq!(private.address.to_canonical().to_string(), expected);
             assert_eq!(private.host, "agent.test");
         }

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::{
     Credentials, Fault, Limits,
-    body::{self, Unread},
+    body::{self, BodyError},
 };
 
 /// The address of requests, and what is common to all of them.
@@ -29,7 +29,7 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// Adds to a request what every request to this agent carries: version, extensions, credentials.
-    pub(crate) fn dress(&self, request: RequestBuilder) -> RequestBuilder {
+    pub(crate) fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
         let request = match self.version {
             Version::V1_0 => request.header("A2A-Version", self.version.as_str()),
             // The header came with 1.0. Older servers do not know it, and its absence means 0.3.
@@ -42,14 +42,14 @@ impl Endpoint {
                 request.header("X-A2A-Extensions", self.extensions.join(", "))
             }
         };
-        self.credentials.show(request)
+        self.credentials.apply_to(request)
     }
 
     /// Sends a request and reads the whole answer.
     pub(crate) async fn exchange(&self, request: RequestBuilder) -> Result<Answer, Fault> {
         let limit = self.limits.reply;
         let exchange = async {
-            let sent = self.dress(request).send().await;
+            let sent = self.with_headers(request).send().await;
             let reply = sent.map_err(|error| Fault::transport(&error, limit))?;
             Answer::read(reply, &self.limits).await
         };
@@ -121,8 +121,8 @@ pub(crate) async fn within<T>(
 async fn read_body(reply: Response, limits: &Limits) -> Result<Vec<u8>, Fault> {
     let limit = limits.body;
     body::read(reply, limit).await.map_err(|error| match error {
-        Unread::TooLarge => Fault::TooLarge { limit },
-        Unread::Broken(error) => Fault::transport(&error, limits.reply),
+        BodyError::TooLarge => Fault::TooLarge { limit },
+        BodyError::Broken(error) => Fault::transport(&error, limits.reply),
     })
 }
 

@@ -10,26 +10,29 @@ use crate::{Binding, Fault, interface::carries};
 
 /// The version and binding that the caller requires.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Requirements {
     pub(crate) version: Option<Version>,
     pub(crate) binding: Option<Binding>,
 }
 
 /// An interface with the version and binding to use there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct ChosenInterface<'a> {
     pub(crate) interface: &'a AgentInterface,
     pub(crate) version: Version,
     pub(crate) binding: Binding,
 }
 
 /// The interfaces that can be used, in the card's order, which is the agent's preference (8.3.2).
-pub(crate) fn choices(card: &AgentCard, wanted: Wanted) -> Result<Vec<Choice<'_>>, Fault> {
-    let ways = ways(wanted);
+pub(crate) fn choices(
+    card: &AgentCard,
+    wanted: Requirements,
+) -> Result<Vec<ChosenInterface<'_>>, Fault> {
+    let usable = supported(wanted);
     let find = |interface| {
-        let mut spoken = ways.iter();
+        let mut spoken = usable.iter();
         let spoken = spoken.find(|way| speaks(interface, way.0, way.1, wanted));
-        spoken.map(|&(version, binding)| Choice {
+        spoken.map(|&(version, binding)| ChosenInterface {
             interface,
             version,
             binding,
@@ -40,13 +43,13 @@ pub(crate) fn choices(card: &AgentCard, wanted: Wanted) -> Result<Vec<Choice<'_>
         false => Ok(all),
         true => Err(Fault::NoInterface {
             offered: offered(card),
-            needed: needed(&ways),
+            needed: needed(&usable),
         }),
     }
 }
 
 /// The versions and bindings that client and caller allow, in order of preference.
-fn ways(wanted: Wanted) -> Vec<(Version, Binding)> {
+fn supported(wanted: Requirements) -> Vec<(Version, Binding)> {
     let versions = Version::ALL.into_iter().rev();
     let versions = versions.filter(|one| wanted.version.is_none_or(|version| version == *one));
     let all = versions.flat_map(|version| Binding::ALL.map(|binding| (version, binding)));
@@ -55,7 +58,12 @@ fn ways(wanted: Wanted) -> Vec<(Version, Binding)> {
         .collect()
 }
 
-fn speaks(interface: &AgentInterface, version: Version, binding: Binding, wanted: Wanted) -> bool {
+fn speaks(
+    interface: &AgentInterface,
+    version: Version,
+    binding: Binding,
+    wanted: Requirements,
+) -> bool {
     // Cards had no field for version 0.1 yet, so a caller that requires 0.1 gets any interface.
     let is_tried = version == Version::V0_1 && wanted.version == Some(Version::V0_1);
     let is_spoken = Version::of(&interface.protocol_version) == Some(version);
@@ -74,8 +82,8 @@ fn offered(card: &AgentCard) -> String {
     }
 }
 
-fn needed(ways: &[(Version, Binding)]) -> String {
-    let shown: Vec<_> = ways
+fn needed(usable: &[(Version, Binding)]) -> String {
+    let shown: Vec<_> = usable
         .iter()
         .map(|(version, binding)| format!("{binding} {version}"))
         .collect();

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_protocol::dialect::Version;
 
-use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, Roots, guard::Guard};
+use crate::{Binding, CardCache, CardCheck, Credentials, Lookup, Roots, guard::AddressGuard};
 
 /// The options of a client.
 #[derive(Clone, Debug)]
@@ -63,8 +63,8 @@ impl Default for Options {
 
 impl Options {
     /// The guard for connections.
-    pub(crate) fn guard(&self) -> Guard {
-        Guard {
+    pub(crate) fn guard(&self) -> AddressGuard {
+        AddressGuard {
             allow_private: self.allow_private,
             lookup: self.lookup.clone(),
         }

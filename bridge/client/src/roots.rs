@@ -71,7 +71,7 @@ fn config(named: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Error> {
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Named { usual, named }))
+        .with_custom_certificate_verifier(Arc::new(PinnedOrTrusted { usual, named }))
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
@@ -81,12 +81,12 @@ fn config(named: Vec<CertificateDer<'static>>) -> Result<ClientConfig, Error> {
 /// even if it is marked as an authority. `openssl req -x509` makes such certificates, and trusting exactly
 /// this one is as safe.
 #[derive(Debug)]
-struct Named {
+struct PinnedOrTrusted {
     usual: Arc<WebPkiServerVerifier>,
     named: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Named {
+impl ServerCertVerifier for PinnedOrTrusted {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,

@@ -1,8 +1,8 @@
-//! Which IP addresses are everybody's: those of the public internet, and no others.
+//! Decides whether an IP address belongs to the public internet.
 //!
-//! Whoever connects to where somebody else said judges here, each time, what the name stands for then: webhooks
-//! that callers name, agents that cards name. The tables under `tests/addresses/` say what must come of it; the
-//! rooms that connect are tested with the same ones.
+//! Code that connects to addresses from untrusted sources checks them here on every connection: webhooks
+//! named by callers, agents named by cards. The tables in `tests/addresses/` have the expected results; the
+//! crates that connect are tested with the same tables.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,36 +16,36 @@ const fn v6(first: u16, second: u16, length: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0), length)
 }
 
-/// Special purposes (IANA's registry after RFC 6890), and where clouds keep what belongs to a machine alone.
+/// Networks for special purposes (IANA's registry after RFC 6890), and addresses of cloud-internal services.
 const SPECIAL_V4: [Ipv4Net; 16] = [
     v4(0, 0, 0, 0, 8),
     v4(10, 0, 0, 0, 8),
-    // Carriers' own (RFC 6598); a cloud's metadata at 100.100.100.200 is among them.
+    // Carrier-grade NAT (RFC 6598), with a cloud's metadata service at 100.100.100.200.
     v4(100, 64, 0, 0, 10),
     v4(127, 0, 0, 0, 8),
-    // Link-local, most clouds' metadata among them.
+    // Link-local addresses, with the metadata services of most clouds.
     v4(169, 254, 0, 0, 16),
     v4(172, 16, 0, 0, 12),
     v4(192, 0, 0, 0, 24),
     v4(192, 0, 2, 0, 24),
-    // Relays of 6to4.
+    // 6to4 relays.
     v4(192, 88, 99, 0, 24),
     v4(192, 168, 0, 0, 16),
     v4(198, 18, 0, 0, 15),
     v4(198, 51, 100, 0, 24),
     v4(203, 0, 113, 0, 24),
-    // A cloud's own services for its machines, at an address that looks public.
+    // A cloud's internal services, at an address that looks public.
     v4(168, 63, 129, 16, 32),
-    // Multicast, and everything behind it.
+    // Multicast and reserved addresses.
     v4(224, 0, 0, 0, 4),
     v4(240, 0, 0, 0, 4),
 ];
 
-/// What is given out to anybody at all.
+/// The global unicast addresses.
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 3);
 
-/// What of that is not: protocols' own addresses with Teredo among them; documentation, the last of it with all
-/// around it that nobody has; and 6to4, through which an address of version 4 could be reached in disguise.
+/// Exceptions among them: protocol assignments including Teredo; documentation, the last one with the
+/// unassigned network around it; and 6to4, which contains IPv4 addresses.
 const SPECIAL_V6: [Ipv6Net; 4] = [
     v6(0x2001, 0, 23),
     v6(0x2001, 0x0db8, 32),
@@ -53,11 +53,11 @@ const SPECIAL_V6: [Ipv6Net; 4] = [
     v6(0x3fff, 0, 16),
 ];
 
-/// Where networks with IPv6 alone show addresses of version 4 (NAT64, RFC 6052).
+/// IPv4 addresses as seen in IPv6-only networks (NAT64, RFC 6052).
 const NAT64: Ipv6Net = v6(0x0064, 0xff9b, 96);
 
-/// Whether an address belongs to the public internet. One of version 4 inside one of version 6 is judged as
-/// what it is where networks show such (mapped, NAT64), and refused in every other disguise.
+/// Whether an address belongs to the public internet. IPv4 addresses inside IPv6 ones are checked as IPv4 if
+/// mapped or NAT64, and refused in any other encoding.
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -73,7 +73,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !SPECIAL_V4.iter().any(|net| net.contains(&address))
 }
 
-/// The last four bytes.
+/// The IPv4 address in the last four bytes.
 fn inside(address: Ipv6Addr) -> Ipv4Addr {
     let [.., a, b, c, d] = address.octets();
     Ipv4Addr::new(a, b, c, d)
@@ -97,7 +97,7 @@ mod tests {
     }
 
     proptest! {
-        /// The standard library knows fewer special addresses; none of those that it knows is public.
+        /// The standard library knows fewer special addresses, none of which may count as public.
         #[test]
         fn what_the_standard_library_calls_special_is_not_public(bits: u32) {
             let address = Ipv4Addr::from_bits(bits);

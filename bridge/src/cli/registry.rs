@@ -4,7 +4,7 @@ use std::{error::Error, fs, path::PathBuf};
 
 use bridge_client::{
     discovery::Discovered,
-    registry::{CardReference, Found, Registry, RegistryAuth, RegistryOptions},
+    registry::{CardReference, Registry, RegistryAgent, RegistryAuth, RegistryOptions},
 };
 use bridge_program::{outln, terminal};
 use clap::{Args, Subcommand};
@@ -158,7 +158,8 @@ pub(super) async fn agents(
         Some(skill) => vec![registry.find(skill).await?],
         None => registry.agents().await?,
     };
-    let place = |found: &Found| format!("{}:{}@{}", found.repository, found.tag, found.digest);
+    let place =
+        |found: &RegistryAgent| format!("{}:{}@{}", found.repository, found.tag, found.digest);
     let listed = found
         .iter()
         .map(|found| ((*found.agent).clone(), Some(place(found))));

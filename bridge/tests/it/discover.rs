@@ -183,7 +183,7 @@ async fn an_agent_that_offers_grpc_alone_is_called_over_it() {
     interfaces.retain(|one| one["protocolBinding"] == "GRPC");
     assert_eq!(interfaces.len(), 1);
     let found = Discovered::from_card(card, place.parse().unwrap()).unwrap();
-    assert_eq!(found.reach.name(), "GRPC 1.0");
+    assert_eq!(found.endpoint.name(), "GRPC 1.0");
     let said = Invocation::of_words("m-1", "hello");
     let outcome = invoke(&found, &said, &Options::default()).await.unwrap();
     assert_eq!(
@@ -207,7 +207,7 @@ async fn agents_of_python_a2a_are_discovered_and_invoked() {
     let club = discover(&server.url().parse().unwrap(), &options)
         .await
         .unwrap();
-    assert_eq!(club.reach.name(), "tasks/send 0.1");
+    assert_eq!(club.endpoint.name(), "tasks/send 0.1");
     let skill = "check_team_availability_v1";
     let call = |id: &str, parameters| Invocation::new(id, skill, parameters);
     let age = |age: Value| Map::from_iter([("age".to_owned(), age)]);

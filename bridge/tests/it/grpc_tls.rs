@@ -125,13 +125,13 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
         interface.url = interface.url.replace("127.0.0.1", "localhost");
     }
     let another = Roots::from_pem(certificate().cert.pem().as_bytes()).unwrap();
-    let vouched = "nobody who is believed vouches for it";
+    let vouched = "its issuer is not trusted";
     for (roots, card, expected) in [
         (Roots::default(), known.card(), vouched),
         (
             another,
             known.card(),
-            "the authority of that name that is believed did not sign it",
+            "it was not signed by the trusted authority of that name",
         ),
         (site.roots(), &elsewhere, "not valid for name \"localhost\""),
     ] {
@@ -155,7 +155,7 @@ async fn a_stranger_s_certificate_is_refused_by_what_is_wrong_with_it() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_vouches_for_itself_is_believed_if_it_is_exactly_the_one_named() {
+async fn a_self_signed_certificate_is_trusted_if_it_is_exactly_the_one_named() {
     let (made, another, expired) = (authority(2999), authority(2999), authority(2001));
     let roots = |made: &CertifiedKey<KeyPair>| Roots::from_pem(made.cert.pem().as_bytes()).unwrap();
     for (made, roots, expected) in [
@@ -163,12 +163,12 @@ async fn a_certificate_that_vouches_for_itself_is_believed_if_it_is_exactly_the_
         (
             &made,
             roots(&another),
-            Some("name exactly this one as believed"),
+            Some("name exactly this one as trusted"),
         ),
         (
             &made,
             Roots::default(),
-            Some("name exactly this one as believed"),
+            Some("name exactly this one as trusted"),
         ),
         (&expired, roots(&expired), Some("expired")),
     ] {

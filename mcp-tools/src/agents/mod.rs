@@ -118,7 +118,7 @@ impl Agents {
         };
         let options = Options {
             lookup: self.settings.discovery.lookup.clone(),
-            credentials: self.settings.credentials(agent.reach.url())?,
+            credentials: self.settings.credentials(agent.endpoint.url())?,
             limits: self.settings.limits,
             ..Options::default()
         };
@@ -154,10 +154,10 @@ impl Agents {
                 }
             }
         }
-        for way in std::iter::once(&mut agent.reach).chain(&mut agent.others) {
+        for way in std::iter::once(&mut agent.endpoint).chain(&mut agent.others) {
             *way.url_mut() = self.settings.actual_url(way.url());
         }
-        agent.allow_private |= self.settings.may_be_private(agent.reach.url());
+        agent.allow_private |= self.settings.may_be_private(agent.endpoint.url());
         agent
     }
 
@@ -166,7 +166,7 @@ impl Agents {
         let mut found = self.lock();
         let kept = self.settings.remember;
         found.retain(|_, (at, _)| is_fresh(*at, now, kept));
-        for url in [site.clone(), self.shown(agent.reach.url())] {
+        for url in [site.clone(), self.shown(agent.endpoint.url())] {
             if found.len() < MAX_AGENTS {
                 found.insert(url, (now, agent.clone()));
             }

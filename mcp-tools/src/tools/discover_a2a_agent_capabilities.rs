@@ -39,7 +39,7 @@ impl DiscoverA2aAgentCapabilities {
         };
         match self.0.look_for(&target, context.now()).await {
             Ok(agent) => {
-                let base = self.0.shown(agent.reach.url());
+                let base = self.0.shown(agent.endpoint.url());
                 self.0.masked(&found(&agent, &base))
             }
             Err(CallError::Discovery(error)) if error.is_not_found() => {

@@ -2,18 +2,18 @@
 
 use bridge_protocol::jsonrpc::RpcError;
 
-use super::{Credentials, Shown};
+use super::{Credentials, PlacedSecret};
 use crate::Fault;
 
 impl Credentials {
     /// Masks the secrets in a fault.
-    pub(crate) fn hide_in(&self, fault: Fault) -> Fault {
+    pub(crate) fn mask_fault(&self, fault: Fault) -> Fault {
         match fault {
             Fault::Http { status, body } => Fault::Http {
                 status,
                 body: self.mask(body),
             },
-            Fault::Rpc(error) => Fault::Rpc(self.hide_in_error(error)),
+            Fault::Rpc(error) => Fault::Rpc(self.mask_error(error)),
             Fault::Unauthenticated { challenge, said } => Fault::Unauthenticated {
                 challenge: challenge.map(|challenge| self.mask(challenge)),
                 said: self.mask(said),
@@ -41,7 +41,7 @@ impl Credentials {
         }
     }
 
-    fn hide_in_error(&self, error: RpcError) -> RpcError {
+    fn mask_error(&self, error: RpcError) -> RpcError {
         let data = error.data.filter(|data| {
             let text = data.to_string();
             self.mask(text.clone()) == text
@@ -55,8 +55,8 @@ impl Credentials {
 
     fn mask(&self, text: String) -> String {
         let shown = self.shown.iter().filter_map(|shown| match shown {
-            Shown::Header(_, value) => value.to_str().ok().map(bare),
-            Shown::Query(_, value) | Shown::Cookie(_, value) => Some(value.as_str()),
+            PlacedSecret::Header(_, value) => value.to_str().ok().map(bare),
+            PlacedSecret::Query(_, value) | PlacedSecret::Cookie(_, value) => Some(value.as_str()),
         });
         let named = self.named.values().map(String::as_str);
         shown

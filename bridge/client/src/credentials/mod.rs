@@ -23,7 +23,7 @@ use crate::{Fault, interface::without_user};
 /// They are sent only to the server that the client connects to, and never appear in errors or debug output.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    shown: Vec<Shown>,
+    shown: Vec<PlacedSecret>,
     /// Secrets by the name of the card's security scheme that they are for.
     named: BTreeMap<String, String>,
     /// The agent that they are for, wherever its card was found.
@@ -32,7 +32,7 @@ pub struct Credentials {
 
 /// A secret and where in a request it is sent.
 #[derive(Clone)]
-enum Shown {
+enum PlacedSecret {
     Header(HeaderName, HeaderValue),
     Query(String, String),
     Cookie(String, String),
@@ -97,7 +97,8 @@ impl Credentials {
         if value.is_empty() {
             return Err(CredentialError::Empty(name.into()));
         }
-        self.shown.push(Shown::Query(name.into(), value.into()));
+        self.shown
+            .push(PlacedSecret::Query(name.into(), value.into()));
         Ok(self)
     }
 
@@ -113,7 +114,8 @@ impl Credentials {
         if !is_token(name) || name.contains('=') || !is_token(value) {
             return Err(CredentialError::Cookie);
         }
-        self.shown.push(Shown::Cookie(name.into(), value.into()));
+        self.shown
+            .push(PlacedSecret::Cookie(name.into(), value.into()));
         Ok(self)
     }
 
@@ -150,10 +152,9 @@ impl Credentials {
         match HeaderValue::from_str(value) {
             Ok(mut value) if !value.is_empty() && value.to_str().is_ok() => {
                 value.set_sensitive(true);
-                let is_other =
-                    |one: &Shown| !matches!(one, Shown::Header(known, _) if *known == name);
+                let is_other = |one: &PlacedSecret| !matches!(one, PlacedSecret::Header(known, _) if *known == name);
                 self.shown.retain(is_other);
-                self.shown.push(Shown::Header(name, value));
+                self.shown.push(PlacedSecret::Header(name, value));
                 Ok(self)
             }
             Ok(_) | Err(_) => Err(CredentialError::Value(name)),
@@ -161,14 +162,14 @@ impl Credentials {
     }
 
     /// Adds the credentials to a request.
-    pub(crate) fn show(&self, request: RequestBuilder) -> RequestBuilder {
+    pub(crate) fn apply_to(&self, request: RequestBuilder) -> RequestBuilder {
         let mut cookies = Vec::new();
         let mut request = request;
         for shown in &self.shown {
             request = match shown {
-                Shown::Header(name, value) => request.header(name, value),
-                Shown::Query(name, value) => request.query(&[(name, value)]),
-                Shown::Cookie(name, value) => {
+                PlacedSecret::Header(name, value) => request.header(name, value),
+                PlacedSecret::Query(name, value) => request.query(&[(name, value)]),
+                PlacedSecret::Cookie(name, value) => {
                     cookies.push(format!("{name}={value}"));
                     request
                 }
@@ -206,8 +207,8 @@ fn basic(user_and_password: &str) -> String {
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.shown.iter().map(|shown| match shown {
-            Shown::Header(name, _) => name.as_str(),
-            Shown::Query(name, _) | Shown::Cookie(name, _) => name,
+            PlacedSecret::Header(name, _) => name.as_str(),
+            PlacedSecret::Query(name, _) | PlacedSecret::Cookie(name, _) => name,
         });
         let named = self.named.keys().map(String::as_str);
         f.debug_list().entries(shown.chain(named)).finish()

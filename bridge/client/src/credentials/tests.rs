@@ -14,11 +14,11 @@ fn secrets_are_not_shown() {
         r#"["authorization", "x-api-key"]"#
     );
     let text = "no hunter2, no swordfish";
-    let http = secret().hide_in(Fault::Http {
+    let http = secret().mask_fault(Fault::Http {
         status: 401,
         body: text.into(),
     });
-    let rpc = secret().hide_in(Fault::Rpc(RpcError {
+    let rpc = secret().mask_fault(Fault::Rpc(RpcError {
         code: -1,
         message: text.into(),
         data: Some(text.into()),

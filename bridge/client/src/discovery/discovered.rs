@@ -10,8 +10,9 @@ use url::Url;
 
 use super::{DiscoveryError, Skill};
 use crate::{
+    card_url,
     interface::{self, without_user},
-    legible, place,
+    lenient_card,
 };
 
 /// An agent found by discovery: its card, how to call it, and its skills.
@@ -24,9 +25,9 @@ pub struct Discovered {
     /// The address of the card, after redirects.
     pub found_at: Url,
     /// The endpoint to use first.
-    pub reach: Reach,
+    pub endpoint: AgentEndpoint,
     /// The other endpoints, in the card's order.
-    pub others: Vec<Reach>,
+    pub others: Vec<AgentEndpoint>,
     /// Its skills, in the card's order.
     pub skills: Vec<Skill>,
     /// Whether calls may connect to addresses that are not public. Copied from
@@ -37,7 +38,7 @@ pub struct Discovered {
 
 /// An address of an agent with the protocol that it speaks there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum AgentEndpoint {
     /// An interface of the card: A2A in this binding and version (specification 8.3.2). gRPC needs the
     /// feature `grpc`.
     Interface {
@@ -60,7 +61,7 @@ pub enum Reach {
     },
 }
 
-impl Reach {
+impl AgentEndpoint {
     /// The address that messages are sent to, or the base of their addresses.
     pub fn url(&self) -> &Url {
         match self {
@@ -100,13 +101,13 @@ impl Discovered {
             let url = found_at.to_string();
             DiscoveryError::NotACard { url, why }
         })?;
-        let (reach, others) = ways(&card, &found_at)?;
+        let (endpoint, others) = endpoints(&card, &found_at)?;
         let skills = card.skills.iter().map(Skill::from).collect();
         Ok(Self {
             card,
             generation,
             found_at,
-            reach,
+            endpoint,
             others,
             skills,
             allow_private: true,
@@ -116,7 +117,7 @@ impl Discovered {
     /// The agent's base address, by the address of its card. Relative addresses in the card are resolved
     /// against it.
     pub(crate) fn home(&self) -> Url {
-        place::base_of(&self.found_at)
+        card_url::agent_base(&self.found_at)
     }
 
     /// The skill of this id, or else of this name, because language models confuse the two.
@@ -142,8 +143,8 @@ impl Discovered {
             "description": self.card.description,
             "version": self.card.version,
             "card": without_user(&self.found_at),
-            "url": without_user(self.reach.url()),
-            "speaks": self.reach.name(),
+            "url": without_user(self.endpoint.url()),
+            "speaks": self.endpoint.name(),
             "skills": self.skills.iter().map(Skill::to_json).collect::<Value>(),
         })
     }
@@ -158,19 +159,19 @@ fn read(document: Value, found_at: &Url) -> Result<(AgentCard, Generation), Fiel
     let bare = is_theirs.then(|| execute::card::read_if_bare(&document));
     match bare.flatten() {
         Some(card) => Ok((card?, Generation::Execute)),
-        None => legible::card(document, found_at),
+        None => lenient_card::read(document, found_at),
     }
 }
 
 /// A protocol that this client can speak.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum EndpointKind {
     Interface(Version, Binding),
     TasksSend,
     Execute,
 }
 
-impl Manner {
+impl EndpointKind {
     fn of(card: &AgentCard, interface: &AgentInterface) -> Option<Self> {
         let spoken = interface.protocol_binding.as_str();
         if spoken == execute::BINDING {
@@ -185,34 +186,38 @@ impl Manner {
         Some(Self::Interface(version, binding))
     }
 
-    fn at(self, url: Url) -> Reach {
+    fn at(self, url: Url) -> AgentEndpoint {
         match self {
-            Self::Interface(version, binding) => Reach::Interface {
+            Self::Interface(version, binding) => AgentEndpoint::Interface {
                 url,
                 binding,
                 version,
             },
-            Self::TasksSend => Reach::TasksSend { base: url },
-            Self::Execute => Reach::Execute { base: url },
+            Self::TasksSend => AgentEndpoint::TasksSend { base: url },
+            Self::Execute => AgentEndpoint::Execute { base: url },
         }
     }
 }
 
 /// The endpoints that this client can use: those of A2A first, each group in the card's order. An invalid
 /// address is skipped if there is another endpoint.
-fn ways(card: &AgentCard, found_at: &Url) -> Result<(Reach, Vec<Reach>), DiscoveryError> {
+fn endpoints(
+    card: &AgentCard,
+    found_at: &Url,
+) -> Result<(AgentEndpoint, Vec<AgentEndpoint>), DiscoveryError> {
     let interfaces = card.supported_interfaces.iter().enumerate();
-    let usable = interfaces
-        .filter_map(|(place, interface)| Some((Manner::of(card, interface)?, place, interface)));
+    let usable = interfaces.filter_map(|(card_url, interface)| {
+        Some((EndpointKind::of(card, interface)?, card_url, interface))
+    });
     let mut usable: Vec<_> = usable.collect();
-    usable.sort_by_key(|(manner, ..)| !matches!(manner, Manner::Interface(..)));
+    usable.sort_by_key(|(manner, ..)| !matches!(manner, EndpointKind::Interface(..)));
     let mut wrong = DiscoveryError::NoWayToSpeak {
         url: found_at.to_string(),
         offered: offered(card),
     };
     let mut all = Vec::new();
-    for (manner, place, interface) in usable.into_iter().rev() {
-        match address(manner, interface, place, found_at) {
+    for (manner, card_url, interface) in usable.into_iter().rev() {
+        match address(manner, interface, card_url, found_at) {
             Ok(url) => all.push(manner.at(url)),
             // The loop runs backwards, so the error of the first one remains.
             Err(error) => wrong = error,
@@ -225,19 +230,19 @@ fn ways(card: &AgentCard, found_at: &Url) -> Result<(Reach, Vec<Reach>), Discove
 
 /// The address of an interface, which may be relative to the card's.
 fn address(
-    manner: Manner,
+    manner: EndpointKind,
     interface: &AgentInterface,
-    place: usize,
+    card_url: usize,
     found_at: &Url,
 ) -> Result<Url, DiscoveryError> {
     let binding = match manner {
-        Manner::Interface(_, binding) => binding,
-        Manner::TasksSend | Manner::Execute => Binding::JsonRpc,
+        EndpointKind::Interface(_, binding) => binding,
+        EndpointKind::TasksSend | EndpointKind::Execute => Binding::JsonRpc,
     };
-    let found = interface::address(binding, &place::base_of(found_at), &interface.url);
+    let found = interface::address(binding, &card_url::agent_base(found_at), &interface.url);
     found.map_err(|why| DiscoveryError::NotACard {
         url: found_at.to_string(),
-        why: why.at(place).inside("supportedInterfaces"),
+        why: why.at(card_url).inside("supportedInterfaces"),
     })
 }
 
@@ -255,8 +260,8 @@ mod tests {
     use super::*;
 
     fn found(card: Value) -> Discovered {
-        let place = "http://h/.well-known/agent-card.json";
-        Discovered::from_card(card, Url::parse(place).unwrap()).unwrap()
+        let card_url = "http://h/.well-known/agent-card.json";
+        Discovered::from_card(card, Url::parse(card_url).unwrap()).unwrap()
     }
 
     #[test]
@@ -300,7 +305,10 @@ mod tests {
         ] {
             let found = found(card);
             assert_eq!(
-                (found.reach.name().as_str(), found.reach.url().as_str()),
+                (
+                    found.endpoint.name().as_str(),
+                    found.endpoint.url().as_str()
+                ),
                 (name, url)
             );
         }
@@ -333,7 +341,7 @@ mod tests {
             (json!([execute, grpc("h:1")]), "GRPC 1.0", "http://h:1/"),
         ] {
             let found = found(json!({"name": "n", "supportedInterfaces": interfaces}));
-            let reach = (found.reach.name(), found.reach.url().to_string());
+            let reach = (found.endpoint.name(), found.endpoint.url().to_string());
             assert_eq!(reach, (name.to_owned(), url.to_owned()));
         }
         let card = json!({"name": "n", "supportedInterfaces": [grpc("unix:///tmp/a")]});

@@ -9,20 +9,20 @@ use reqwest::{
 };
 use url::Url;
 
-use super::{Discovered, DiscoveryError, DiscoveryOptions, Reach};
+use super::{AgentEndpoint, Discovered, DiscoveryError, DiscoveryOptions};
 use crate::{
-    body::{self, Unread},
+    body::{self, BodyError},
     certificate,
     credentials::is_loopback,
     error::root_cause,
-    guard::{Guard, Private},
+    guard::{AddressGuard, PrivateAddress},
     interface::without_user,
 };
 
 /// Fetches the locations of one target.
 pub(super) struct Fetcher<'a> {
     http: reqwest::Client,
-    guard: Guard,
+    guard: AddressGuard,
     target: &'a Url,
     options: &'a DiscoveryOptions,
 }
@@ -99,7 +99,7 @@ impl<'a> Fetcher<'a> {
             .get(url.clone())
             .header(ACCEPT, "application/json");
         let request = match self.options.credentials.check(self.target, url) {
-            Ok(()) => self.options.credentials.show(request),
+            Ok(()) => self.options.credentials.apply_to(request),
             Err(_) => request,
         };
         request
@@ -130,33 +130,34 @@ impl<'a> Fetcher<'a> {
     async fn read(&self, url: &Url, reply: Response) -> Result<Vec<u8>, DiscoveryError> {
         let limit = self.options.size;
         body::read(reply, limit).await.map_err(|error| match error {
-            Unread::TooLarge => DiscoveryError::TooLarge {
+            BodyError::TooLarge => DiscoveryError::TooLarge {
                 url: url.to_string(),
                 limit,
             },
-            Unread::Broken(error) => unreachable(url, &error),
+            BodyError::Broken(error) => unreachable(url, &error),
         })
     }
 
     /// Removes the endpoints with private addresses unless these are allowed, and records the permission for
     /// later calls. Then moves the first endpoint that accepts a connection to the front (specification 5.2).
     ///
+    /// # Errors
     /// [`DiscoveryError::Private`] if no endpoint remains.
     pub(super) async fn allowed(&self, agent: Discovered) -> Result<Discovered, DiscoveryError> {
         let mut refused = None;
-        let mut ways = Vec::new();
-        for way in std::iter::once(agent.reach).chain(agent.others) {
-            match self.guard.check(way.url()).await {
-                Ok(()) => ways.push(way),
-                Err(found) => refused = refused.or_else(|| Some(private(way.url(), &found))),
+        let mut endpoints = Vec::new();
+        for endpoint in std::iter::once(agent.endpoint).chain(agent.others) {
+            match self.guard.check(endpoint.url()).await {
+                Ok(()) => endpoints.push(endpoint),
+                Err(found) => refused = refused.or_else(|| Some(private(endpoint.url(), &found))),
             }
         }
-        let first = self.first_connected(&ways).await;
-        match (ways.is_empty(), refused) {
+        let first = self.first_connected(&endpoints).await;
+        match (endpoints.is_empty(), refused) {
             (true, Some(refused)) => Err(refused),
             (_, _) => Ok(Discovered {
-                reach: ways.remove(first),
-                others: ways,
+                endpoint: endpoints.remove(first),
+                others: endpoints,
                 allow_private: self.guard.allow_private,
                 ..agent
             }),
@@ -165,21 +166,21 @@ impl<'a> Fetcher<'a> {
 
     /// The index of the first endpoint that accepts a connection, or 0 if none does. If all have one origin
     /// there is nothing to choose, and no connection is made.
-    async fn first_connected(&self, ways: &[Reach]) -> usize {
-        let origins: BTreeSet<_> = ways.iter().map(origin).collect();
+    async fn first_connected(&self, endpoints: &[AgentEndpoint]) -> usize {
+        let origins: BTreeSet<_> = endpoints.iter().map(origin).collect();
         if origins.len() < 2 {
             return 0;
         }
         let mut refused = BTreeSet::new();
-        for (place, way) in ways.iter().enumerate() {
-            if refused.contains(&origin(way)) {
+        for (place, endpoint) in endpoints.iter().enumerate() {
+            if refused.contains(&origin(endpoint)) {
                 continue;
             }
-            if self.connects(way.url()).await {
+            if self.connects(endpoint.url()).await {
                 return place;
             }
-            tracing::warn!(agent = %without_user(way.url()), "nobody takes a connection, so the card's next interface is tried");
-            refused.insert(origin(way));
+            tracing::warn!(agent = %without_user(endpoint.url()), "the connection is refused, trying the card's next interface");
+            refused.insert(origin(endpoint));
         }
         0
     }
@@ -194,8 +195,8 @@ impl<'a> Fetcher<'a> {
     }
 }
 
-fn origin(way: &Reach) -> String {
-    way.url().origin().ascii_serialization()
+fn origin(endpoint: &AgentEndpoint) -> String {
+    endpoint.url().origin().ascii_serialization()
 }
 
 /// Whether two addresses have the same host and port, or the redirect only goes from http to https at default
@@ -207,7 +208,7 @@ fn is_same_host(from: &Url, to: &Url) -> bool {
     from.host() == to.host() && (from.origin() == to.origin() || is_secured)
 }
 
-fn private(url: &Url, found: &Private) -> DiscoveryError {
+fn private(url: &Url, found: &PrivateAddress) -> DiscoveryError {
     DiscoveryError::Private {
         url: without_user(url),
         address: found.address.to_string(),
@@ -216,11 +217,11 @@ fn private(url: &Url, found: &Private) -> DiscoveryError {
 
 /// The innermost error says what happened; an error of the guard also says the address.
 fn unreachable(url: &Url, error: &reqwest::Error) -> DiscoveryError {
-    match Private::in_error(error) {
+    match PrivateAddress::in_error(error) {
         Some(found) => private(url, found),
         None => DiscoveryError::Unreachable {
             url: url.to_string(),
-            cause: certificate::distrust(error).unwrap_or_else(|| root_cause(error)),
+            cause: certificate::rejection(error).unwrap_or_else(|| root_cause(error)),
         },
     }
 }

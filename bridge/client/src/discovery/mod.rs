@@ -11,15 +11,15 @@ mod catalogue;
 mod discovered;
 mod error;
 mod fetch;
+mod locations;
 mod options;
-mod places;
 mod skill;
 
 use bridge_protocol::wire::FieldError;
 use url::Url;
 
 pub use catalogue::discover_all;
-pub use discovered::{Discovered, Reach};
+pub use discovered::{AgentEndpoint, Discovered};
 pub use error::DiscoveryError;
 pub use options::DiscoveryOptions;
 pub use skill::Skill;
@@ -52,7 +52,7 @@ pub async fn discover(
 async fn look(target: &Url, options: &DiscoveryOptions) -> Result<Discovered, DiscoveryError> {
     let fetcher = Fetcher::new(target, options)?;
     let mut broken = None;
-    let tried = places::of(target);
+    let tried = locations::of(target);
     for place in &tried {
         match card_at(&fetcher, place).await {
             Ok(Some(found)) => return Ok(found),

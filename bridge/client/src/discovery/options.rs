@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Credentials, Lookup, Roots, guard::Guard};
+use crate::{Credentials, Lookup, Roots, guard::AddressGuard};
 
 /// Limits and permissions of discovery. The default is for addresses from untrusted sources: private
 /// addresses are not reached and no redirect leads to another host.
@@ -50,8 +50,8 @@ impl Default for DiscoveryOptions {
 
 impl DiscoveryOptions {
     /// The guard for connections.
-    pub(super) fn guard(&self) -> Guard {
-        Guard {
+    pub(super) fn guard(&self) -> AddressGuard {
+        AddressGuard {
             allow_private: self.allow_private,
             lookup: self.lookup.clone(),
         }

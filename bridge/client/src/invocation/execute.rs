@@ -6,7 +6,7 @@ use bridge_protocol::{
     wire::Wire as _,
 };
 
-use super::{Invocation, InvocationError, Outcome, post::Poster};
+use super::{Invocation, InvocationError, Outcome, post::JsonPoster};
 use crate::{Fault, discovery::Discovered};
 
 /// The operation's name in errors.
@@ -14,7 +14,7 @@ const OPERATION: &str = "execute";
 
 /// Calls the skill. A failed execution is an outcome; a refused request is an error.
 pub(super) async fn call(
-    poster: &Poster,
+    poster: &JsonPoster,
     agent: &Discovered,
     invocation: &Invocation,
 ) -> Result<Outcome, InvocationError> {

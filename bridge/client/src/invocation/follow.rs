@@ -6,7 +6,7 @@ use bridge_protocol::{
 };
 use futures_util::StreamExt as _;
 
-use super::{Invocation, InvocationError, Invoker, Outcome, invoker::Way};
+use super::{Invocation, InvocationError, Invoker, Outcome, invoker::AgentTransport};
 use crate::{Client, ClientError, Fault};
 
 impl Invoker<'_> {
@@ -24,12 +24,14 @@ impl Invoker<'_> {
     ) -> Result<Outcome, InvocationError> {
         self.chosen(invocation).into_iter().for_each(&mut begun);
         let outcome = match &self.way {
-            Way::Client(client) if client.card().capabilities.streams() => {
+            AgentTransport::Client(client) if client.card().capabilities.streams() => {
                 self.check(invocation)?;
                 let heard = stream(client, invocation.request(false), &mut begun).await?;
                 heard.ok_or_else(|| self.nothing_said())?
             }
-            Way::Client(_) | Way::TasksSend(_) | Way::Execute(_) => self.begin(invocation).await?,
+            AgentTransport::Client(_)
+            | AgentTransport::TasksSend(_)
+            | AgentTransport::Execute(_) => self.begin(invocation).await?,
         };
         outcome.task_id.iter().for_each(|id| begun(id));
         self.ended(outcome).await
@@ -39,9 +41,9 @@ impl Invoker<'_> {
     /// the client chooses it, the message's id.
     fn chosen<'b>(&self, invocation: &'b Invocation) -> Option<&'b str> {
         let is_ours = match &self.way {
-            Way::TasksSend(_) => true,
-            Way::Client(client) => client.version() == Version::V0_1,
-            Way::Execute(_) => return None,
+            AgentTransport::TasksSend(_) => true,
+            AgentTransport::Client(client) => client.version() == Version::V0_1,
+            AgentTransport::Execute(_) => return None,
         };
         let lent = is_ours.then_some(&invocation.message_id);
         invocation.task_id.as_ref().or(lent).map(String::as_str)
@@ -49,7 +51,7 @@ impl Invoker<'_> {
 
     fn nothing_said(&self) -> ClientError {
         let fault = Fault::StreamBroken("it ended before anything was said".to_owned());
-        fault.of(self.agent.reach.url(), "SendStreamingMessage")
+        fault.of(self.agent.endpoint.url(), "SendStreamingMessage")
     }
 }
 

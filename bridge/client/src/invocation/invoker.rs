@@ -7,33 +7,34 @@ use bridge_protocol::{
     dialect::Version,
 };
 
-use super::{Invocation, InvocationError, Outcome, State, execute, post::Poster, tasks_send};
+use super::{Invocation, InvocationError, Outcome, State, execute, post::JsonPoster, tasks_send};
 use crate::{
     Client, Options, Polls,
-    discovery::{Discovered, Reach},
+    discovery::{AgentEndpoint, Discovered},
 };
 
 /// Calls the skills of one agent.
 #[derive(Debug)]
 pub struct Invoker<'a> {
     pub(super) agent: &'a Discovered,
-    pub(super) way: Way,
+    pub(super) way: AgentTransport,
     limit: Duration,
     polls: Polls,
 }
 
 /// The protocol by which the agent is called.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum AgentTransport {
     Client(Box<Client>),
-    TasksSend(Poster),
-    Execute(Poster),
+    TasksSend(JsonPoster),
+    Execute(JsonPoster),
 }
 
 impl<'a> Invoker<'a> {
     /// Prepares calls of this agent; nothing is sent yet. Private addresses are reached only if both the
     /// options and the agent's discovery allow them.
     ///
+    /// # Errors
     /// [`InvocationError::Agent`] if the agent's address is private or not the one that the credentials are
     /// for, or if the agent does not support the requested version.
     pub fn new(agent: &'a Discovered, options: &Options) -> Result<Self, InvocationError> {
@@ -42,15 +43,15 @@ impl<'a> Invoker<'a> {
             ..options.clone()
         };
         let home = agent.home();
-        let poster = |base| Poster::new(base, &agent.card, &home, options);
-        let way = match &agent.reach {
-            Reach::Interface { version, .. } => {
+        let poster = |base| JsonPoster::new(base, &agent.card, &home, options);
+        let way = match &agent.endpoint {
+            AgentEndpoint::Interface { version, .. } => {
                 let options = speaking(options, *version);
                 let card = agent.card.clone();
-                Way::Client(Box::new(Client::for_card(card, &home, &options)?))
+                AgentTransport::Client(Box::new(Client::for_card(card, &home, &options)?))
             }
-            Reach::TasksSend { base } => Way::TasksSend(poster(base)?),
-            Reach::Execute { base } => Way::Execute(poster(base)?),
+            AgentEndpoint::TasksSend { base } => AgentTransport::TasksSend(poster(base)?),
+            AgentEndpoint::Execute { base } => AgentTransport::Execute(poster(base)?),
         };
         Ok(Self {
             agent,
@@ -63,7 +64,7 @@ impl<'a> Invoker<'a> {
     /// Whether the agent has tasks, which can be waited for, continued and canceled. Agents that call skills
     /// as methods have none.
     pub fn has_tasks(&self) -> bool {
-        !matches!(self.way, Way::Execute(_))
+        !matches!(self.way, AgentTransport::Execute(_))
     }
 
     /// Calls a skill and waits for its outcome.
@@ -107,9 +108,9 @@ impl<'a> Invoker<'a> {
     pub async fn cancel(&self, task_id: &str) -> Result<Outcome, InvocationError> {
         let request = CancelTaskRequest::new(task_id);
         Ok(match &self.way {
-            Way::Client(client) => client.cancel_task(request).await?.into(),
-            Way::TasksSend(poster) => tasks_send::cancel(poster, request).await?.into(),
-            Way::Execute(_) => return Err(self.no_tasks()),
+            AgentTransport::Client(client) => client.cancel_task(request).await?.into(),
+            AgentTransport::TasksSend(poster) => tasks_send::cancel(poster, request).await?.into(),
+            AgentTransport::Execute(_) => return Err(self.no_tasks()),
         })
     }
 
@@ -120,23 +121,27 @@ impl<'a> Invoker<'a> {
     ) -> Result<Outcome, InvocationError> {
         self.check(invocation)?;
         Ok(match &self.way {
-            Way::Client(client) => {
+            AgentTransport::Client(client) => {
                 let request = invocation.request(at_once);
                 client.send_message(request).await?.into()
             }
-            Way::TasksSend(poster) => {
+            AgentTransport::TasksSend(poster) => {
                 let request = invocation.request_by_path(&self.agent.card);
                 tasks_send::send(poster, request).await?.into()
             }
-            Way::Execute(_) if invocation.task_id.is_some() => return Err(self.no_tasks()),
-            Way::Execute(poster) => execute::call(poster, self.agent, invocation).await?,
+            AgentTransport::Execute(_) if invocation.task_id.is_some() => {
+                return Err(self.no_tasks());
+            }
+            AgentTransport::Execute(poster) => {
+                execute::call(poster, self.agent, invocation).await?
+            }
         })
     }
 
     /// Checks skill and parameters against the card.
     pub(super) fn check(&self, invocation: &Invocation) -> Result<(), InvocationError> {
         let id = &invocation.skill_id;
-        let has_methods = matches!(self.way, Way::Execute(_));
+        let has_methods = matches!(self.way, AgentTransport::Execute(_));
         if id.is_empty() && invocation.parameters.is_none() && !has_methods {
             return Ok(());
         }
@@ -185,9 +190,9 @@ impl<'a> Invoker<'a> {
     async fn get(&self, task_id: &str) -> Result<Outcome, InvocationError> {
         let request = GetTaskRequest::new(task_id);
         Ok(match &self.way {
-            Way::Client(client) => client.get_task(request).await?.into(),
-            Way::TasksSend(poster) => tasks_send::get(poster, request).await?.into(),
-            Way::Execute(_) => return Err(self.no_tasks()),
+            AgentTransport::Client(client) => client.get_task(request).await?.into(),
+            AgentTransport::TasksSend(poster) => tasks_send::get(poster, request).await?.into(),
+            AgentTransport::Execute(_) => return Err(self.no_tasks()),
         })
     }
 

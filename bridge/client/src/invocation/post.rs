@@ -13,9 +13,9 @@ use crate::{
 
 /// An agent's base address with what every request to it needs.
 #[derive(Debug)]
-pub(super) struct Poster(Endpoint);
+pub(super) struct JsonPoster(Endpoint);
 
-impl Poster {
+impl JsonPoster {
     /// Prepares requests below `base` to the agent whose base address by its card is `home`.
     pub(super) fn new(
         base: &Url,
@@ -61,7 +61,7 @@ impl Poster {
 
     /// Adds the agent's name to a fault and masks the secrets in it.
     pub(super) fn named(&self, fault: Fault, operation: &'static str) -> ClientError {
-        let fault = self.0.credentials.hide_in(fault);
+        let fault = self.0.credentials.mask_fault(fault);
         fault.of(&self.0.url, operation)
     }
 }

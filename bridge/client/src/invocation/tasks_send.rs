@@ -11,13 +11,13 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use super::post::{self, Poster};
+use super::post::{self, JsonPoster};
 use crate::{ClientError, Fault};
 
 const VERSION: Version = Version::V0_1;
 
 pub(super) async fn send(
-    poster: &Poster,
+    poster: &JsonPoster,
     request: SendMessageRequest,
 ) -> Result<SendMessageResponse, ClientError> {
     let call = Call::SendMessage(request);
@@ -26,18 +26,18 @@ pub(super) async fn send(
     read(poster, &call, VERSION.send_result_to_v1(answer))
 }
 
-pub(super) async fn get(poster: &Poster, request: GetTaskRequest) -> Result<Task, ClientError> {
+pub(super) async fn get(poster: &JsonPoster, request: GetTaskRequest) -> Result<Task, ClientError> {
     task(poster, Call::GetTask(request)).await
 }
 
 pub(super) async fn cancel(
-    poster: &Poster,
+    poster: &JsonPoster,
     request: CancelTaskRequest,
 ) -> Result<Task, ClientError> {
     task(poster, Call::CancelTask(request)).await
 }
 
-async fn task(poster: &Poster, call: Call) -> Result<Task, ClientError> {
+async fn task(poster: &JsonPoster, call: Call) -> Result<Task, ClientError> {
     let params = VERSION.params_from_v1(&call, &mut Losses::new());
     let request = Request::new(Id::Number(1.into()), path(&call), params);
     let body = bridge_protocol::wire::to_value(&request);
@@ -46,7 +46,7 @@ async fn task(poster: &Poster, call: Call) -> Result<Task, ClientError> {
 }
 
 async fn exchange(
-    poster: &Poster,
+    poster: &JsonPoster,
     call: &Call,
     body: &Value,
     id: Option<&Id>,
@@ -84,6 +84,10 @@ fn open(answer: Value, asked: Option<&Id>) -> Result<Value, Fault> {
     }
 }
 
-fn read<T>(poster: &Poster, call: &Call, read: Result<T, FieldError>) -> Result<T, ClientError> {
+fn read<T>(
+    poster: &JsonPoster,
+    call: &Call,
+    read: Result<T, FieldError>,
+) -> Result<T, ClientError> {
     read.map_err(|error| poster.named(Fault::Invalid(error), call.operation().name()))
 }

@@ -14,9 +14,9 @@ use url::Url;
 
 use super::{
     RegistryError, RegistryOptions, artifact,
-    reader::Reader,
+    cache::RegistryCache,
+    reader::RegistryReader,
     reference::{host_of, oci_reference, shown},
-    shelf::Shelf,
 };
 use crate::credentials::is_loopback;
 
@@ -24,9 +24,9 @@ use crate::credentials::is_loopback;
 pub struct Registry {
     pub(super) url: Url,
     pub(super) options: RegistryOptions,
-    pub(super) shelf: Mutex<Shelf>,
+    pub(super) cache: Mutex<RegistryCache>,
     pub(super) http: reqwest::Client,
-    pub(super) reader: Reader,
+    pub(super) reader: RegistryReader,
     /// The client for pushing.
     oci: oci_client::Client,
     pub(super) host: String,
@@ -64,9 +64,10 @@ impl Registry {
             .build();
         Ok(Self {
             url: url.clone(),
-            shelf: Mutex::default(),
+            cache: Mutex::default(),
             http: http.map_err(|error| unusable(error.to_string()))?,
-            reader: Reader::new(url, &options).map_err(|error| unusable(error.to_string()))?,
+            reader: RegistryReader::new(url, &options)
+                .map_err(|error| unusable(error.to_string()))?,
             oci: oci.map_err(|error| unusable(error.to_string()))?,
             options,
             host,

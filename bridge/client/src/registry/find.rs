@@ -8,17 +8,17 @@ use url::Url;
 
 use super::{
     Registry, RegistryError,
+    cache::{Entry, RegistryCache},
     reference::host_of,
-    shelf::{Entry, Shelf},
 };
 use crate::{
     Binding,
-    discovery::{Discovered, Reach},
+    discovery::{AgentEndpoint, Discovered},
 };
 
 /// An agent found in a registry.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RegistryAgent {
     /// The agent.
     pub agent: Arc<Discovered>,
     /// The repository of its card.
@@ -35,20 +35,20 @@ impl Registry {
     /// Finds the agent with this skill; of several, the newest version that is reachable.
     ///
     /// Uses the cache while it is fresh. Asks the registry again if no cached agent has the skill or none can
-    /// be reached. If the registry is unreachable, the old cache is used and [`Found::stale`] is set.
+    /// be reached. If the registry is unreachable, the old cache is used and [`RegistryAgent::stale`] is set.
     ///
     /// # Errors
     /// [`RegistryError::NoSkill`] with all artifacts of the registry, [`RegistryError::NoneHealthy`] with the
     /// error of each candidate, or the error of the registry if nothing is cached.
-    pub async fn find(&self, skill: &str) -> Result<Found, RegistryError> {
+    pub async fn find(&self, skill: &str) -> Result<RegistryAgent, RegistryError> {
         let (candidates, was_asked, stale) = self.candidates(skill, false).await?;
         match self.healthy(skill, &candidates).await {
-            Ok(found) => Ok(Found { stale, ..found }),
+            Ok(found) => Ok(RegistryAgent { stale, ..found }),
             Err(error) if was_asked || stale.is_some() => Err(error),
             Err(_) => {
                 let (candidates, _, stale) = self.candidates(skill, true).await?;
                 let found = self.healthy(skill, &candidates).await?;
-                Ok(Found { stale, ..found })
+                Ok(RegistryAgent { stale, ..found })
             }
         }
     }
@@ -57,11 +57,11 @@ impl Registry {
     ///
     /// # Errors
     /// Returns the error of the registry.
-    pub async fn agents(&self) -> Result<Vec<Found>, RegistryError> {
-        let mut shelf = self.shelf.lock().await;
-        self.restock(&mut shelf).await?;
+    pub async fn agents(&self) -> Result<Vec<RegistryAgent>, RegistryError> {
+        let mut cache = self.cache.lock().await;
+        self.refresh(&mut cache).await?;
         let mut repositories = BTreeSet::new();
-        let newest = shelf.entries.iter();
+        let newest = cache.entries.iter();
         let newest = newest.filter(|entry| repositories.insert(entry.repository.clone()));
         Ok(newest.filter_map(found).collect())
     }
@@ -72,44 +72,48 @@ impl Registry {
         &self,
         skill: &str,
         anew: bool,
-    ) -> Result<(Vec<Found>, bool, Option<RegistryError>), RegistryError> {
-        let mut shelf = self.shelf.lock().await;
-        let asked = shelf.asked;
+    ) -> Result<(Vec<RegistryAgent>, bool, Option<RegistryError>), RegistryError> {
+        let mut cache = self.cache.lock().await;
+        let asked = cache.asked;
         let is_fresh = !anew && asked.is_some_and(|asked| asked.elapsed() < self.options.fresh);
-        let candidates = shelf.candidates(skill);
+        let candidates = cache.candidates(skill);
         if is_fresh && !candidates.is_empty() {
             return Ok((candidates, false, None));
         }
-        match self.restock(&mut shelf).await {
+        match self.refresh(&mut cache).await {
             Ok(()) => {}
             Err(error) if candidates.is_empty() => return Err(error),
             Err(error) => {
-                tracing::warn!(registry = %self.url, %error, "the registry is gone; using what was known");
+                tracing::warn!(registry = %self.url, %error, "the registry cannot be reached; using the cached cards");
                 return Ok((candidates, true, Some(error)));
             }
         }
-        let candidates = shelf.candidates(skill);
+        let candidates = cache.candidates(skill);
         match candidates.is_empty() {
             false => Ok((candidates, true, None)),
             true => Err(RegistryError::NoSkill {
                 registry: host_of(&self.url),
                 skill: skill.to_owned(),
-                looked: shelf.entries.iter().map(Entry::described).collect(),
+                looked: cache.entries.iter().map(Entry::described).collect(),
             }),
         }
     }
 
     /// The first candidate that can be reached.
-    async fn healthy(&self, skill: &str, candidates: &[Found]) -> Result<Found, RegistryError> {
+    async fn healthy(
+        &self,
+        skill: &str,
+        candidates: &[RegistryAgent],
+    ) -> Result<RegistryAgent, RegistryError> {
         let mut tried = Vec::new();
         for candidate in candidates {
             match self.check(&candidate.agent).await {
                 Ok(()) => return Ok(candidate.clone()),
                 Err(why) => {
-                    let Found {
+                    let RegistryAgent {
                         repository, tag, ..
                     } = candidate;
-                    let url = candidate.agent.reach.url();
+                    let url = candidate.agent.endpoint.url();
                     tried.push(format!("{repository}:{tag} at {url}: {why}"));
                 }
             }
@@ -120,16 +124,16 @@ impl Registry {
 
     /// Whether the agent's server answers with anything but a server error.
     async fn check(&self, agent: &Discovered) -> Result<(), String> {
-        match &agent.reach {
+        match &agent.endpoint {
             // gRPC has no URL for cards, so accepting a connection is enough.
-            Reach::Interface {
+            AgentEndpoint::Interface {
                 binding: Binding::Grpc,
                 url,
                 ..
             } => self.connects(url).await,
-            Reach::Interface { .. } | Reach::TasksSend { .. } | Reach::Execute { .. } => {
-                self.answers(agent).await
-            }
+            AgentEndpoint::Interface { .. }
+            | AgentEndpoint::TasksSend { .. }
+            | AgentEndpoint::Execute { .. } => self.answers(agent).await,
         }
     }
 
@@ -161,17 +165,17 @@ impl Registry {
     }
 }
 
-impl Shelf {
+impl RegistryCache {
     /// The agents with a skill, newest version first. Of several versions with the same address only the
     /// newest is used: the others have been replaced by it.
-    fn candidates(&self, skill: &str) -> Vec<Found> {
+    fn candidates(&self, skill: &str) -> Vec<RegistryAgent> {
         let mut addresses = BTreeSet::new();
         let mut candidates = Vec::new();
         for entry in &self.entries {
             let Some(found) = found(entry) else {
                 continue;
             };
-            let address = (entry.repository.clone(), found.agent.reach.url().clone());
+            let address = (entry.repository.clone(), found.agent.endpoint.url().clone());
             let is_newest = addresses.insert(address);
             if is_newest && found.agent.skills.iter().any(|one| one.id == skill) {
                 candidates.push((entry.version(), found));
@@ -182,8 +186,8 @@ impl Shelf {
     }
 }
 
-fn found(entry: &Entry) -> Option<Found> {
-    Some(Found {
+fn found(entry: &Entry) -> Option<RegistryAgent> {
+    Some(RegistryAgent {
         agent: entry.read.as_ref().ok()?.clone(),
         repository: entry.repository.clone(),
         tag: entry.tag.clone(),
@@ -194,10 +198,10 @@ fn found(entry: &Entry) -> Option<Found> {
 
 /// The address of the card at the agent itself.
 fn card_of(agent: &Discovered) -> Url {
-    let mut url = agent.reach.url().clone();
-    let path = match &agent.reach {
-        Reach::Execute { .. } => CARD_PATH,
-        Reach::Interface { .. } | Reach::TasksSend { .. } => places::CURRENT,
+    let mut url = agent.endpoint.url().clone();
+    let path = match &agent.endpoint {
+        AgentEndpoint::Execute { .. } => CARD_PATH,
+        AgentEndpoint::Interface { .. } | AgentEndpoint::TasksSend { .. } => places::CURRENT,
     };
     url.set_path(&places::below(url.path(), path));
     url

@@ -23,6 +23,7 @@
 //! checked against its digest.
 
 mod artifact;
+mod cache;
 mod challenge;
 mod client;
 mod digest;
@@ -33,14 +34,13 @@ mod pages;
 mod pull;
 mod reader;
 mod reference;
-mod shelf;
 mod version;
 
 pub use artifact::ARTIFACT_TYPE;
 pub use client::Registry;
 pub use error::RegistryError;
-pub use find::Found;
+pub use find::RegistryAgent;
 pub use oci_client::secrets::RegistryAuth;
 pub use options::RegistryOptions;
-pub use pull::Pulled;
+pub use pull::PulledCard;
 pub use reference::CardReference;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     Registry, RegistryError, artifact, digest,
     pages::Pages,
-    reader::{Answer, Wanted},
+    reader::{Answer, ReadRequest},
     reference::is_digest,
 };
 
@@ -17,7 +17,7 @@ const MOST_TAGS: usize = 10_000;
 
 /// A pulled card.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pulled {
+pub struct PulledCard {
     /// The card as it was pushed.
     pub card: Value,
     /// The digest of its manifest, which identifies this version permanently.
@@ -61,7 +61,7 @@ impl Registry {
         while pages.go_on() {
             let mut query = vec![("n", self.options.page.to_string())];
             query.extend(pages.last().map(|last| ("last", last.to_owned())));
-            let answer = self.reader.get(Wanted {
+            let answer = self.reader.get(ReadRequest {
                 reference,
                 repository,
                 path,
@@ -82,7 +82,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError`]; [`RegistryError::NotACard`] if the artifact is something else.
-    pub async fn pull(&self, repository: &str, version: &str) -> Result<Pulled, RegistryError> {
+    pub async fn pull(&self, repository: &str, version: &str) -> Result<PulledCard, RegistryError> {
         let name = self.shown(repository, version);
         let (manifest, digest) = self.pull_manifest(repository, version).await?;
         let not_a_card = |why: String| RegistryError::NotACard {
@@ -103,7 +103,7 @@ impl Registry {
         }
         let body = self.blob(&name, repository, &layer.digest).await?;
         let card = serde_json::from_slice(&body).map_err(|error| not_a_card(error.to_string()))?;
-        Ok(Pulled { card, digest })
+        Ok(PulledCard { card, digest })
     }
 
     /// The digest that a tag points to now.
@@ -179,8 +179,8 @@ struct Tags {
     tags: Option<Vec<String>>,
 }
 
-fn wanted<'a>(reference: &'a str, repository: &'a str, path: &'a str) -> Wanted<'a> {
-    Wanted {
+fn wanted<'a>(reference: &'a str, repository: &'a str, path: &'a str) -> ReadRequest<'a> {
+    ReadRequest {
         reference,
         repository,
         path,

@@ -22,7 +22,7 @@ use super::{
     reference::host_of,
 };
 use crate::{
-    body::{self, Unread},
+    body::{self, BodyError},
     credentials::is_loopback,
     error::root_cause,
 };
@@ -46,7 +46,7 @@ const REMEMBERED: usize = 1024;
 const REFUSAL: usize = 4 << 10;
 
 /// Reads from one registry.
-pub(super) struct Reader {
+pub(super) struct RegistryReader {
     http: Client,
     url: Url,
     host: String,
@@ -59,7 +59,7 @@ pub(super) struct Reader {
 
 /// A request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ReadRequest<'a> {
     /// The reference for error messages.
     pub(super) reference: &'a str,
     /// The repository that it belongs to.
@@ -85,7 +85,7 @@ struct Token {
     token: String,
 }
 
-impl Reader {
+impl RegistryReader {
     pub(super) fn new(url: &Url, options: &RegistryOptions) -> reqwest::Result<Self> {
         let builder = Client::builder()
             .connect_timeout(options.connect)
@@ -108,14 +108,14 @@ impl Reader {
     }
 
     /// Fetches a manifest or list of at most [`RegistryOptions::answer`] bytes.
-    pub(super) async fn get(&self, wanted: Wanted<'_>) -> Result<Answer, RegistryError> {
+    pub(super) async fn get(&self, wanted: ReadRequest<'_>) -> Result<Answer, RegistryError> {
         self.get_within(wanted, self.limit).await
     }
 
     /// Fetches content of at most `limit` bytes.
     pub(super) async fn get_within(
         &self,
-        wanted: Wanted<'_>,
+        wanted: ReadRequest<'_>,
         limit: usize,
     ) -> Result<Answer, RegistryError> {
         let reply = self.ask(Method::GET, wanted).await?;
@@ -125,14 +125,21 @@ impl Reader {
     }
 
     /// The digest of some content, if the registry declares it.
-    pub(super) async fn head(&self, wanted: Wanted<'_>) -> Result<Option<String>, RegistryError> {
+    pub(super) async fn head(
+        &self,
+        wanted: ReadRequest<'_>,
+    ) -> Result<Option<String>, RegistryError> {
         let reply = self.ask(Method::HEAD, wanted).await?;
         Ok(digest_in(&reply))
     }
 
     /// Sends a request, and again with authentication if the registry requires it. Only a success is
     /// returned.
-    async fn ask(&self, method: Method, wanted: Wanted<'_>) -> Result<Response, RegistryError> {
+    async fn ask(
+        &self,
+        method: Method,
+        wanted: ReadRequest<'_>,
+    ) -> Result<Response, RegistryError> {
         let known = self.lock().get(wanted.repository).cloned();
         let reply = self.send(method.clone(), wanted, known).await?;
         if reply.status() != StatusCode::UNAUTHORIZED {
@@ -155,7 +162,7 @@ impl Reader {
     async fn send(
         &self,
         method: Method,
-        wanted: Wanted<'_>,
+        wanted: ReadRequest<'_>,
         shown: Option<HeaderValue>,
     ) -> Result<Response, RegistryError> {
         let mut url = self.url.clone();
@@ -199,11 +206,11 @@ impl Reader {
         limit: usize,
     ) -> Result<Vec<u8>, RegistryError> {
         body::read(reply, limit).await.map_err(|error| match error {
-            Unread::TooLarge => RegistryError::TooLarge {
+            BodyError::TooLarge => RegistryError::TooLarge {
                 reference: reference.to_owned(),
                 limit,
             },
-            Unread::Broken(error) => self.unreachable(&error),
+            BodyError::Broken(error) => self.unreachable(&error),
         })
     }
 

@@ -9,7 +9,7 @@ use futures_util::{
     stream::{self, BoxStream},
 };
 
-use super::{poll::Polling, seen::Seen};
+use super::{poll::Polling, reported::ReportedTask};
 use crate::{
     Fault,
     agent::Agent,
@@ -42,7 +42,7 @@ pub(super) enum Until {
 pub(super) struct Follower {
     pub(super) agent: Arc<Agent>,
     pub(super) until: Until,
-    pub(super) seen: Seen,
+    pub(super) reported: ReportedTask,
     pub(super) source: Source,
     ready: VecDeque<StreamResponse>,
     /// The number of attempts to resume the stream since the last new event.
@@ -62,11 +62,16 @@ async fn step(mut follower: Follower) -> Option<(Result<StreamResponse, Fault>, 
 }
 
 impl Follower {
-    pub(super) fn new(agent: Arc<Agent>, until: Until, source: Source, seen: Seen) -> Self {
+    pub(super) fn new(
+        agent: Arc<Agent>,
+        until: Until,
+        source: Source,
+        reported: ReportedTask,
+    ) -> Self {
         Self {
             agent,
             until,
-            seen,
+            reported,
             source,
             ready: VecDeque::new(),
             attempt: 0,
@@ -118,7 +123,7 @@ impl Follower {
 
     pub(super) fn hear(&mut self, item: Item) {
         let is_message = matches!(item.event, StreamResponse::Message(_));
-        let events = self.seen.take(item);
+        let events = self.reported.take(item);
         self.show(events);
         // The first stream ends by itself, possibly with further events after the state that ends the turn.
         let is_streaming = matches!(self.source, Source::Stream(_)) && !self.again;
@@ -145,8 +150,8 @@ impl Follower {
     /// Whether the task's state meets the condition that ends the following.
     pub(super) fn is_over(&self) -> bool {
         match self.until {
-            Until::Turn => self.seen.is_settled(),
-            Until::End => self.seen.is_ended(),
+            Until::Turn => self.reported.is_settled(),
+            Until::End => self.reported.is_ended(),
         }
     }
 }

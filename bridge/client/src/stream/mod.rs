@@ -1,20 +1,20 @@
 //! The events of a streaming operation, independent of broken connections.
 //!
-//! - [`begin`]: starts with a stream, or with an answer if the agent does not stream
+//! - [`start`]: starts with a stream, or with an answer if the agent does not stream
 //! - [`follow`]: moves from event to event
 //! - [`resume`]: resumes a broken stream
 //! - [`poll`]: polls the task
-//! - [`seen`]: filters out repeated events and detects missed ones
-//! - [`recent`]: a bounded set of recent items
-//! - [`news`]: the differences between two states of a task, as events
+//! - [`reported`]: filters out repeated events and detects missed ones
+//! - [`recent_set`]: a bounded set of recent items
+//! - [`changes`]: the differences between two states of a task, as events
 
-mod begin;
+mod changes;
 mod follow;
-mod news;
 mod poll;
-mod recent;
+mod recent_set;
+mod reported;
 mod resume;
-mod seen;
+mod start;
 
 use std::{
     pin::Pin,
@@ -60,7 +60,7 @@ impl std::fmt::Debug for EventStream {
 
 /// Opens the stream of a call. A refusal is returned here and not as the first event.
 pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream, ClientError> {
-    match begin::with(agent.clone(), &call).await {
+    match start::with(agent.clone(), &call).await {
         Ok(follower) => Ok(EventStream::named(follower, agent, call)),
         Err(fault) => Err(agent.named(fault, &call)),
     }
@@ -69,7 +69,7 @@ pub(crate) async fn open(agent: Arc<Agent>, call: Call) -> Result<EventStream, C
 /// Follows a task in a known state by polling.
 pub(crate) fn poll(agent: Arc<Agent>, task: Task) -> EventStream {
     let call = Call::GetTask(GetTaskRequest::new(task.id.as_str()));
-    EventStream::named(begin::at(agent.clone(), task), agent, call)
+    EventStream::named(start::at(agent.clone(), task), agent, call)
 }
 
 impl EventStream {

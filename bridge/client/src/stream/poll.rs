@@ -49,7 +49,7 @@ impl Follower {
     /// Polls the task after this pause.
     pub(super) async fn poll(&mut self, pause: Duration) -> Result<(), Fault> {
         sleep(pause).await;
-        let Some(task) = self.seen.task() else {
+        let Some(task) = self.reported.task() else {
             self.source = Source::Ended;
             return Ok(());
         };
@@ -57,7 +57,7 @@ impl Follower {
         let call = tenant::name(call, self.agent.tenant.as_deref());
         match self.agent.ask::<Task>(&call).await {
             Ok(task) => self.compare(task),
-            Err(fault) if fault.is_passing() => {
+            Err(fault) if fault.is_transient() => {
                 let next = self.agent.retries.pause(self.attempt);
                 self.attempt += 1;
                 self.wait(next.ok_or(fault)?);
@@ -68,7 +68,7 @@ impl Follower {
     }
 
     fn compare(&mut self, task: Task) -> Result<(), Fault> {
-        let events = self.seen.catch_up(task);
+        let events = self.reported.catch_up(task);
         let limit = self.agent.limits.idle;
         if let Source::Polls(polling) = &mut self.source {
             polling.note(!events.is_empty());

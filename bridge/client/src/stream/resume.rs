@@ -24,12 +24,12 @@ impl Follower {
             fault,
             Fault::StreamBroken(_) | Fault::Unconnected(_) | Fault::Unreachable(_)
         );
-        let Some(task) = self.seen.task().filter(|_| is_broken) else {
+        let Some(task) = self.reported.task().filter(|_| is_broken) else {
             return Err(fault);
         };
         let request = SubscribeToTaskRequest::new(task.id.as_str());
         self.again = true;
-        self.seen.again();
+        self.reported.again();
         self.subscribe(&Call::SubscribeToTask(request), fault).await
     }
 
@@ -39,9 +39,9 @@ impl Follower {
             self.attempt += 1;
             tracing::debug!(agent = %self.agent.url, %fault, attempt = self.attempt, "a stream broke");
             sleep(pause).await;
-            match self.agent.open(&call, self.seen.last_id()).await {
+            match self.agent.open(&call, self.reported.last_id()).await {
                 Ok(items) => return self.resume(items).await,
-                Err(passing) if passing.is_passing() => fault = passing,
+                Err(passing) if passing.is_transient() => fault = passing,
                 // The agent refused, or did not answer with a stream.
                 Err(refusal) => return self.ask_instead(refusal),
             }

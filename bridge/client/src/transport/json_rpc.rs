@@ -11,7 +11,7 @@ use bridge_protocol::{
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use super::{Items, Reply, report, sse, stray};
+use super::{Items, Reply, event_repair, report, sse};
 use crate::{
     Fault,
     http::{Answer, Endpoint, beginning},
@@ -51,7 +51,7 @@ impl JsonRpc {
         let asked = id.clone();
         let read = move |data: &str| {
             let event = open_envelope(data.as_bytes(), &asked)?;
-            stray::item(version, event).map_err(Fault::Invalid)
+            event_repair::item(version, event).map_err(Fault::Invalid)
         };
         let refused = |answer: &Answer| match read_result(answer, &id) {
             Err(fault) => fault,

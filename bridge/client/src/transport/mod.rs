@@ -7,16 +7,16 @@
 //! - [`rest`]: HTTP+JSON in 1.0 and 0.3
 //! - `grpc`: gRPC in 1.0, with the feature of that name
 //! - [`sse`]: server-sent events, used by the first two
-//! - [`stray`]: repairs events that deviate from their version
+//! - [`event_repair`]: repairs events that deviate from their version
 //! - [`reply`]: the answers of operations
 
+mod event_repair;
 #[cfg(feature = "grpc")]
 pub(crate) mod grpc;
 mod json_rpc;
 pub(crate) mod reply;
 mod rest;
 mod sse;
-mod stray;
 
 use bridge_protocol::{
     a2a::StreamResponse,
@@ -74,6 +74,6 @@ impl Transport {
 fn report(endpoint: &Endpoint, call: &Call, losses: &Losses) {
     for loss in losses {
         let operation = call.operation().name();
-        tracing::warn!(agent = %endpoint.url, operation, %loss, "not sayable in this version");
+        tracing::warn!(agent = %endpoint.url, operation, %loss, "this version cannot express a part of the request");
     }
 }

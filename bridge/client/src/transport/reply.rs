@@ -10,7 +10,7 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use crate::legible;
+use crate::lenient_card;
 
 /// The answer of an operation that does not stream.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Reply {
             }
             Operation::DeleteTaskPushNotificationConfig => Ok(Self::Deleted),
             Operation::GetExtendedAgentCard => {
-                let read = legible::card(value, legible::EXTENDED);
+                let read = lenient_card::read(value, lenient_card::EXTENDED);
                 read.map(|(card, _)| Self::Card(Box::new(card)))
             }
             Operation::SendStreamingMessage | Operation::SubscribeToTask => {
@@ -66,15 +66,15 @@ impl Reply {
 }
 
 /// The result type of a client method, extracted from a [`Reply`].
-pub(crate) trait Answered: Sized {
+pub(crate) trait ReplyValue: Sized {
     /// The value, if the reply is of this kind.
     fn from_reply(reply: Reply) -> Option<Self>;
 }
 
-/// Implements [`Answered`] for the type in each variant.
+/// Implements [`ReplyValue`] for the type in each variant.
 macro_rules! answered {
     ($( $answer:ty: $pattern:pat => $value:expr; )*) => {
-        $( impl Answered for $answer {
+        $( impl ReplyValue for $answer {
             fn from_reply(reply: Reply) -> Option<Self> {
                 if let $pattern = reply { Some($value) } else { None }
             }

@@ -26,7 +26,7 @@ pub(super) async fn open(
         Some(id) => request.header("Last-Event-ID", id),
         None => request,
     };
-    let mut source = EventSource::new(endpoint.dress(request))
+    let mut source = EventSource::new(endpoint.with_headers(request))
         .map_err(|error| Fault::StreamBroken(error.to_string()))?;
     // A reconnect would send the message again, and so start a second turn.
     source.set_retry_policy(Box::new(retry::Never));
@@ -36,12 +36,12 @@ pub(super) async fn open(
             return Err(Fault::StreamBroken("it ended before it began".into()));
         }
         Err(Broken::By(fault)) => return Err(fault),
-        Err(Broken::Answered(reply)) => {
+        Err(Broken::ReplyValue(reply)) => {
             let answer = within(limits.reply, Answer::read(*reply, &limits)).await?;
             return Err(refused(&answer));
         }
     }
-    let reader = Reader {
+    let reader = SseReader {
         source,
         limits,
         read,
@@ -54,14 +54,16 @@ pub(super) fn no_stream() -> Fault {
     Fault::StreamBroken("the answer is a single object, not a stream".into())
 }
 
-struct Reader<R> {
+struct SseReader<R> {
     source: EventSource,
     limits: Limits,
     read: R,
 }
 
 /// Reads the next item. The reader is dropped after the end or an error.
-async fn step<R>(reader: Option<Reader<R>>) -> Option<(Result<Item, Fault>, Option<Reader<R>>)>
+async fn step<R>(
+    reader: Option<SseReader<R>>,
+) -> Option<(Result<Item, Fault>, Option<SseReader<R>>)>
 where
     R: Fn(&str) -> Result<StreamResponse, Fault>,
 {
@@ -73,7 +75,7 @@ where
     }
 }
 
-impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
+impl<R: Fn(&str) -> Result<StreamResponse, Fault>> SseReader<R> {
     async fn next_item(&mut self) -> Result<Option<Item>, Fault> {
         loop {
             let message = match next(&mut self.source, self.limits.idle).await {
@@ -81,7 +83,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
                 Ok(Some(Event::Open)) => continue,
                 Ok(Some(Event::Message(message))) => message,
                 Err(Broken::By(fault)) => return Err(fault),
-                Err(Broken::Answered(_)) => return Err(no_stream()),
+                Err(Broken::ReplyValue(_)) => return Err(no_stream()),
             };
             // Some servers send events without data as keep-alives.
             if message.data.is_empty() {
@@ -107,7 +109,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Fault>> Reader<R> {
 /// The reason why there is no next event.
 enum Broken {
     /// The answer is no stream.
-    Answered(Box<reqwest::Response>),
+    ReplyValue(Box<reqwest::Response>),
     /// Any other fault.
     By(Fault),
 }
@@ -119,7 +121,7 @@ async fn next(source: &mut EventSource, wait: Duration) -> Result<Option<Event>,
         Ok(Some(Ok(event))) => Ok(Some(event)),
         Ok(Some(Err(Error::Transport(error)))) => Err(Broken::By(Fault::transport(&error, wait))),
         Ok(Some(Err(Error::InvalidStatusCode(_, reply) | Error::InvalidContentType(_, reply)))) => {
-            Err(Broken::Answered(Box::new(reply)))
+            Err(Broken::ReplyValue(Box::new(reply)))
         }
         Ok(Some(Err(
             error @ (Error::Utf8(_) | Error::Parser(_) | Error::InvalidLastEventId(_)),

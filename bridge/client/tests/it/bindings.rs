@@ -1,4 +1,4 @@
-//! What goes over the wire in each binding and version, for each operation.
+//! Tests of the requests sent in each binding and version, for each operation.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,7 @@ use url::Url;
 
 use crate::server::{hello, reply};
 
-/// Requests as they came: method, path with query, body, `A2A-Version`.
+/// The requests received: method, path with query, body, `A2A-Version`.
 type Asked = Arc<Mutex<Vec<String>>>;
 
 #[derive(Clone)]
@@ -34,7 +34,7 @@ struct Told {
     answers: Arc<Mutex<Vec<Response<Body>>>>,
 }
 
-/// A server that keeps what it is asked and gives these answers, one after the other.
+/// A server that records its requests and gives these answers in order.
 async fn serve(interface: Value, answers: Vec<Response<Body>>) -> (Url, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/base", listener.local_addr().unwrap());
@@ -200,7 +200,7 @@ async fn every_operation_has_its_path_in_0_3() {
     insta::assert_snapshot!(asked.lock().unwrap().join("\n"));
 }
 
-/// The SDKs of 0.3 do not agree on what a setting's body is.
+/// The SDKs of 0.3 disagree about the body of a push configuration.
 #[tokio::test]
 async fn a_setting_that_is_not_understood_is_said_as_the_proto_has_it() {
     let misread = || {

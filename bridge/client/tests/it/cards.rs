@@ -1,5 +1,4 @@
-//! Cards: kept as long as they are the same, checked before they are used, and shown in full to those who
-//! are known.
+//! Tests of cards: the cache, the check before use, and the extended card.
 
 use std::sync::{
     Arc,
@@ -85,7 +84,7 @@ async fn the_extended_card_is_gone_by_and_checked_too() {
     );
 }
 
-/// One bad entry costs itself, in the extended card too.
+/// An invalid entry is dropped, in the extended card too.
 #[tokio::test]
 async fn the_extended_card_is_read_leniently() {
     let extended = || {
@@ -105,7 +104,7 @@ async fn the_extended_card_is_read_leniently() {
     assert_eq!(card.supported_interfaces[0].protocol_version, "1.0");
 }
 
-/// Whoever complies with an extension names it; an agent that requires another one is not spoken to.
+/// A client that supports an extension names it; agents that require others are refused.
 #[tokio::test]
 async fn an_extension_that_is_required_has_to_be_known() {
     let mut card = card_1_0();

@@ -1,4 +1,4 @@
-//! What an agent is shown goes with every request, and to it alone.
+//! Tests that credentials are sent with every request, and only to their agent.
 
 use bridge_client::{Client, Credentials, Fault, Options};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ async fn a_card_cannot_have_them_sent_elsewhere() {
     assert!(Client::connect(&url, &Options::default()).await.is_ok());
 }
 
-/// A card that asks for any of these lists of schemes.
+/// A card that requires any of these lists of schemes.
 fn card(asked: &Value) -> Value {
     let key = |location| json!({"apiKeySecurityScheme": {"location": location, "name": "key"}});
     let http = |scheme| json!({"httpAuthSecurityScheme": {"scheme": scheme}});

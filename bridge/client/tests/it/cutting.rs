@@ -1,4 +1,4 @@
-//! A server that cuts its streams where it is told to, and goes on with the task meanwhile.
+//! A server that cuts its streams as scripted while the task goes on.
 
 use std::{
     collections::VecDeque,
@@ -24,45 +24,45 @@ use url::Url;
 
 use crate::server::reply;
 
-/// How a server lets its streams be taken up again.
+/// The way in which a server resumes its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// Events have ids, and after one of them come the later ones.
+    /// Events have ids, and a resumed stream continues after one of them.
     Ids,
-    /// The task first, then what comes later, without ids.
+    /// The task first, then the later events, without ids.
     Snapshot,
-    /// The same, but what was said last is said again after the task.
+    /// The same, but the last event before is repeated after the task.
     Repeats,
-    /// What comes later and nothing else, as servers of 0.3 do.
+    /// Only the later events, as servers of 0.3 do.
     Later,
-    /// Not at all.
+    /// The server refuses to resume.
     Refuses,
-    /// No streams at all.
+    /// The server does not stream.
     Silent,
 }
 
-/// One connection: so many events, and then so many which nobody is there to hear.
+/// One connection: the number of events sent, and of those that are lost after it.
 pub(crate) type Cut = (usize, usize);
 
-/// What the server does.
+/// The script of the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) manner: Manner,
-    /// All that happens; the task comes first.
+    /// All events; the task is the first.
     pub(crate) log: Vec<Value>,
     pub(crate) cuts: VecDeque<Cut>,
-    /// Subscriptions that are answered with HTTP 503 before one is taken.
+    /// The number of subscriptions answered with HTTP 503 before one is accepted.
     pub(crate) busy: usize,
 }
 
-/// What happened so far.
+/// The events so far.
 #[derive(Debug)]
 pub(crate) struct Stage {
     script: Script,
     happened: usize,
-    /// The id of the request that is being answered.
+    /// The id of the request being answered.
     id: Value,
-    /// The methods that were called.
+    /// The methods called.
     pub(crate) asked: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn serve(script: Script) -> (Url, Shared) {
     (Url::parse(&base).unwrap(), shared)
 }
 
-/// The task as it stands after these events.
+/// The state of the task after these events.
 pub(crate) fn task(log: &[Value]) -> Task {
     let mut events = log
         .iter()
@@ -127,7 +127,7 @@ async fn answer(State(stage): State<Shared>, headers: HeaderMap, body: Bytes) ->
     reply(200, "application/json", &body.to_string())
 }
 
-/// What came before is sent first: a body that fails at once would take it along.
+/// Earlier events are sent first, because a body that fails at once would take them along.
 async fn cut() -> Result<Bytes, std::io::Error> {
     tokio::task::yield_now().await;
     Err(std::io::Error::other("cut"))
@@ -158,15 +158,15 @@ impl Stage {
         }
     }
 
-    /// Where to begin so that the last event comes again, if it can be told from a new one: the same
-    /// piece of an artifact can be meant twice.
+    /// The event to start with so that the last one is repeated, if a repetition can be told from a new
+    /// event: the same piece of an artifact can occur twice.
     fn repeated(&self) -> usize {
         let last = &self.script.log[self.happened - 1];
         let is_piece = last.pointer("/artifactUpdate/append") == Some(&Value::Bool(true));
         self.happened - usize::from(!is_piece)
     }
 
-    /// A stream from this event on, which breaks where the next cut says.
+    /// A stream that starts with this event and breaks at the next cut.
     fn stream(&mut self, from: usize, first: Option<Value>) -> Response<Body> {
         let end = self.script.log.len();
         let (heard, missed) = self.script.cuts.pop_front().unwrap_or((end, 0));

@@ -1,4 +1,4 @@
-//! Where agents are found, and what is said when they are not.
+//! Tests of discovery: which agents are found, and the errors when there are none.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::site::{Answer, json as card, redirect, site};
 
-/// Everything of this machine may be reached.
+/// Options that allow addresses of this machine.
 fn here() -> DiscoveryOptions {
     DiscoveryOptions {
         allow_private: true,
@@ -27,7 +27,7 @@ async fn found(answers: &[(&str, Answer)], path: &str) -> (Discovered, Vec<Strin
     (found, site.lines())
 }
 
-/// What is said, with the site's address as `URL`, and how many requests it took.
+/// The error, with the site's address as `URL`, and the number of requests.
 async fn refused(answers: &[(&str, Answer)], options: &DiscoveryOptions) -> (String, usize) {
     let site = site(answers).await;
     let error = discover(&site.url, options).await.unwrap_err();
@@ -35,13 +35,13 @@ async fn refused(answers: &[(&str, Answer)], options: &DiscoveryOptions) -> (Str
     (error.to_string().replace(base, "URL"), site.asked().len())
 }
 
-/// The card of the document that describes a club's agent, without its comments.
+/// The card in the document that describes the agent of a club, without its comments.
 fn club() -> Value {
     let text = include_str!("../../../../snapshots/wire/v0_1/urmston-card.json");
     serde_json::from_str(text).unwrap()
 }
 
-/// The card of the document that describes agents in a registry.
+/// The card in the document that describes agents in a registry.
 fn plan() -> Value {
     let text = include_str!("../../../../snapshots/wire/execute/plan-card.json");
     serde_json::from_str(text).unwrap()
@@ -88,7 +88,7 @@ async fn cards_of_every_generation_are_found_in_their_places() {
     ] {
         let (found, _) = found(&[(line, card(&document))], "").await;
         assert_eq!(found.generation, generation, "{line}");
-        assert_eq!(found.reach.name(), speaks);
+        assert_eq!(found.endpoint.name(), speaks);
         assert!(line.ends_with(found.found_at.path()));
     }
 }
@@ -187,7 +187,7 @@ async fn a_later_place_mends_an_earlier_one() {
 #[tokio::test]
 async fn other_hosts_are_followed_where_that_is_allowed_without_the_credentials() {
     let other = site(&[("GET /card", card(&json!({"name": "n", "url": "http://a"})))]).await;
-    // Another name of this machine, since one name with two ports is another host too.
+    // Another name of this machine, since another port is another host too.
     let there = other.url.join("/card").unwrap().to_string();
     let site = site(&[("GET /.well-known/agent-card.json", redirect(&there))]).await;
     let options = DiscoveryOptions {

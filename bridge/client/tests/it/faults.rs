@@ -1,4 +1,4 @@
-//! What goes wrong is told by agent, operation and field, and within the limits.
+//! Tests of errors: they name agent, operation and field, and come within the limits.
 
 use std::time::Duration;
 
@@ -212,14 +212,14 @@ async fn a_stream_that_goes_wrong_ends_with_its_error() {
     }
 }
 
-/// A server that mixes up its callers' answers must not be believed.
+/// A server that mixes up the answers of its callers must be detected.
 #[tokio::test]
 async fn the_answer_to_another_request_is_refused() {
     let cases: [(Answer, Option<&str>); 5] = [
         (|| said(&json!(7)), Some("7")),
         (|| said(&json!("m-1")), Some("\"m-1\"")),
         (|| said(&json!(null)), Some("null")),
-        // As some servers spell a number.
+        // Some servers write the number in this form.
         (|| said(&json!("1")), None),
         (|| said(&json!(1)), None),
     ];

@@ -1,4 +1,4 @@
-//! Calls that are followed, so that their task is known before they end.
+//! Tests of calls that are followed, so that the task's id is known before the end.
 
 use axum::{body::Body, http::Response};
 use bridge_client::{
@@ -12,7 +12,7 @@ use crate::server::{Answer, reply, result, serve};
 
 const CARD: &str = "/.well-known/agent-card.json";
 
-/// The task's ids in the order in which they were heard, and what came of the call.
+/// The task ids in the order in which they were reported, and the outcome of the call.
 async fn followed(
     streams: bool,
     answer: Answer,

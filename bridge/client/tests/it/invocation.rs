@@ -1,4 +1,4 @@
-//! Skills called at agents of every kind, and what comes of it.
+//! Tests of calling skills of agents of every kind, and of the outcomes.
 
 use bridge_client::{
     Credentials, Options,
@@ -50,7 +50,7 @@ fn of_age(age: Value) -> Invocation {
     Invocation::new("m-1", "check", parameters).saying("Can my son join?")
 }
 
-/// The next interface is used if nobody takes a connection at the first one (5.2), and found so.
+/// The next interface is used if the first refuses connections (5.2), and discovery finds it.
 #[tokio::test]
 async fn the_next_interface_is_called_if_nobody_is_at_the_first() {
     let nobody = "http://127.0.0.1:1/";
@@ -64,7 +64,7 @@ async fn the_next_interface_is_called_if_nobody_is_at_the_first() {
     let (site, found) = agent(&[(CARD, card(&document)), ("POST /rpc", done)]).await;
     let here = site.url.join("rpc").unwrap();
     assert_eq!(
-        (found.reach.url(), &*found.reach.name()),
+        (found.endpoint.url(), &*found.endpoint.name()),
         (&here, "JSONRPC 1.0")
     );
     let others: Vec<_> = found.others.iter().map(|way| way.url().as_str()).collect();
@@ -124,7 +124,7 @@ async fn a_skill_is_called_in_1_0() {
     );
 }
 
-/// Its task's id is ours to choose, so that it can be canceled while nothing has been answered yet.
+/// The client chooses the task's id, so that the task can be canceled before anything was answered.
 #[tokio::test]
 async fn a_task_of_0_1_is_known_before_anything_is_answered() {
     let places = [
@@ -150,7 +150,7 @@ async fn a_task_of_0_1_is_known_before_anything_is_answered() {
         begun.push((id.to_owned(), site.asked().len()));
     });
     following.await.unwrap();
-    // The card alone was asked for at that time.
+    // At that time only the card had been requested.
     assert_eq!(begun[0], ("m-1".to_owned(), site.asked().len() - 1));
     let canceled = invoker.cancel(&begun[0].0).await.unwrap();
     assert_eq!(canceled.state, State::Canceled);
@@ -480,7 +480,7 @@ async fn methods_have_no_tasks() {
     assert!(matches!(error, InvocationError::NoTasks { .. }), "{error}");
 }
 
-/// Whoever serves several callers has them on several threads.
+/// The futures of an invocation can be sent to another thread.
 #[tokio::test]
 async fn what_waits_may_wait_on_any_thread() {
     fn sent<T: Send>(waiting: T) -> T {

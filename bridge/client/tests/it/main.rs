@@ -1,4 +1,4 @@
-//! The client against servers that behave in every way, over real sockets.
+//! Tests of the client against servers of all kinds, over real sockets.
 
 #[cfg(test)]
 mod bindings;

@@ -1,4 +1,4 @@
-//! Names that mean something else than they did when the card was read: nothing is sent there.
+//! Tests of DNS rebinding: nothing is sent to a name that resolves to another address than before.
 
 use std::{io, net::IpAddr, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     site::{Answer, Site, json as answer, redirect, site},
 };
 
-/// Every name is this machine's by now.
+/// A resolver that resolves every name to this machine.
 #[derive(Debug)]
 struct Rebound;
 
@@ -28,7 +28,7 @@ impl Lookup for Rebound {
     }
 }
 
-/// What a user has who thinks of none of this.
+/// The default options.
 fn usual() -> Options {
     options(true)
 }
@@ -41,14 +41,14 @@ fn options(allow_private: bool) -> Options {
     }
 }
 
-/// The site under a name that was public once.
+/// The site under a name that was public before.
 fn named(site: &Site) -> Url {
     let mut url = site.url.clone();
     url.set_host(Some("agent.test")).unwrap();
     url
 }
 
-/// The agent of a site as it was found while its name was public.
+/// The agent of a site, found while its name was public.
 async fn found(answers: &[(&str, Answer)]) -> (Site, Discovered) {
     let site = site(answers).await;
     let options = DiscoveryOptions {
@@ -72,7 +72,7 @@ fn fault(error: InvocationError) -> Fault {
     }
 }
 
-/// Cards whose interface is relative to their own address, which is the name's.
+/// Cards whose interface is relative to their own address, and so to the name.
 fn ways() -> [(&'static str, Value, &'static str); 4] {
     let skills = json!([{"id": "check"}]);
     let methods = json!([{"id": "check", "input_schema": {"type": "object"}}]);
@@ -103,7 +103,7 @@ async fn an_agent_whose_name_has_become_private_is_not_called() {
     for (place, card, call) in ways() {
         let (site, agent) = found(&[(&format!("GET /{place}"), answer(&card))]).await;
         let looked = site.lines().len();
-        // By the options, and by what discovery was told.
+        // By the options, and by the permission recorded at discovery.
         let public = Discovered {
             allow_private: false,
             ..agent.clone()
@@ -165,7 +165,7 @@ async fn neither_is_its_card_asked_for() {
     assert!(site.lines().is_empty());
 }
 
-/// A card may name an address where there is a name to be judged.
+/// A card may have a literal address where another has a name.
 #[tokio::test]
 async fn an_agent_at_a_private_address_is_not_called() {
     for (place, card, call) in ways() {

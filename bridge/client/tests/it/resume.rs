@@ -1,4 +1,4 @@
-//! A stream that breaks is taken up again: nothing is shown twice, nothing is lost, and in the same order.
+//! Tests of resumed streams: nothing is repeated, nothing is lost, and the order is kept.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ fn artifact(id: usize, append: bool, number: usize) -> Value {
         {"artifactId": format!("a{id}"), "parts": [{"text": format!("p{number}")}]}}})
 }
 
-/// What a task does: a message, or a piece of one of two artifacts, by number; then it completes.
+/// A step of a task: a message, or a piece of one of two artifacts, by number. At the end the task completes.
 fn log(steps: &[u8]) -> Vec<Value> {
     let step = |(number, step): (usize, &u8)| match step {
         0 | 1 => status("TASK_STATE_WORKING", number),
@@ -66,7 +66,7 @@ fn log(steps: &[u8]) -> Vec<Value> {
     let mut log = vec![begun()];
     log.extend(steps.iter().enumerate().map(step));
     log.push(status("TASK_STATE_COMPLETED", 59));
-    // As the client writes them again: without what is meant anyway.
+    // As the client writes them: without default values.
     let read = |event| to_value(&StreamResponse::read(event).unwrap());
     log.into_iter().map(read).collect()
 }
@@ -85,7 +85,7 @@ async fn run(manner: Manner, log: &[Value], cuts: &[Cut], busy: usize) -> (Vec<V
     (events.collect().await, shared)
 }
 
-/// The messages and pieces of artifacts in these events, in their order.
+/// The messages and artifact pieces in these events, in order.
 fn said(events: &[Value]) -> (Vec<&str>, Task) {
     let messages = events.iter().filter_map(|event| {
         event

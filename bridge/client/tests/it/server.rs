@@ -1,4 +1,4 @@
-//! A server that answers as it is told and remembers what it was asked.
+//! A server with scripted answers that records its requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
-/// What was asked by POST: headers and body.
+/// A POST request: headers and body.
 pub(crate) type Asked = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
 
-/// How a server answers a POST.
+/// The answer to a POST.
 pub(crate) type Answer = fn() -> Response<Body>;
 
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct Told {
     answer: Answer,
 }
 
-/// Starts a server with this card at this path; `URL` in the card stands for its own address.
+/// Starts a server with this card at this path; `URL` in the card is replaced by the server's address.
 pub(crate) async fn serve(card_path: &str, card: Value, answer: Answer) -> (Url, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}/", listener.local_addr().unwrap());
@@ -52,7 +52,8 @@ async fn remember(State(told): State<Told>, headers: HeaderMap, body: Bytes) -> 
     answering(&id, (told.answer)()).await
 }
 
-/// The answer to the request with this id, in place of 1, which answers are written with. One that is not whole stays.
+/// Replaces the id 1, with which answers are written, by the request's id. Incomplete answers stay as they
+/// are.
 async fn answering(id: &Value, answer: Response<Body>) -> Response<Body> {
     if axum::body::HttpBody::size_hint(answer.body())
         .exact()

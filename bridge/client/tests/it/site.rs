@@ -1,4 +1,4 @@
-//! A site with an answer for each path, which remembers what it was asked.
+//! A site with an answer for each path, which records its requests.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::server::reply;
 
-/// What one request asked: its line, headers and JSON.
+/// A request: its line, headers and JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) line: String,
@@ -30,11 +30,11 @@ pub(crate) struct Site {
     asked: Arc<Mutex<Vec<Asked>>>,
 }
 
-/// An answer's status, a redirect's address if it has one, and its body.
+/// An answer's status, the address of a redirect if it is one, and its body.
 pub(crate) type Answer = (u16, Option<String>, String);
 
 impl Site {
-    /// What was asked, in order.
+    /// The requests, in order.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
@@ -53,8 +53,8 @@ pub(crate) fn redirect(to: &str) -> Answer {
     (302, Some(to.to_owned()), String::new())
 }
 
-/// Starts a site with these answers; `URL` in them stands for its own address, `ASKED` for the request's id, and several answers of one
-/// line are given one after the other, the last one for ever.
+/// Starts a site with these answers. In them `URL` is replaced by the site's address and `ASKED` by the
+/// request's id. Several answers for one line are given in order, and the last one repeats.
 pub(crate) async fn site(answers: &[(&str, Answer)]) -> Site {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());

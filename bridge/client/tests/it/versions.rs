@@ -1,4 +1,4 @@
-//! Which version is spoken, and what goes over the wire in each.
+//! Tests of the choice of versions, and of the requests in each.
 
 use bridge_client::{Client, Fault, Options};
 use bridge_protocol::{
@@ -26,7 +26,7 @@ fn options(version: Option<Version>) -> Options {
     }
 }
 
-/// What an agent prefers stands first in its card (8.3.2).
+/// The first interface of a card is the preferred one (8.3.2).
 #[tokio::test]
 async fn the_first_interface_of_the_card_is_used_unless_another_is_wanted() {
     for (card, wanted, spoken) in [
@@ -129,7 +129,7 @@ async fn a_setting_is_gone_when_nothing_is_said_of_it() {
     let named = DeleteTaskPushNotificationConfigRequest::read(json!({"taskId": "t", "id": "p"}));
     let deleted = client.delete_task_push_notification_config(named.unwrap());
     assert!(deleted.await.is_ok());
-    // Whatever else is asked must be answered.
+    // All other requests must be answered.
     assert!(client.send_message(hello()).await.is_err());
 }
 
@@ -138,7 +138,7 @@ fn answered() -> axum::http::Response<axum::body::Body> {
         {"messageId": "a-1", "role": "ROLE_AGENT", "parts": [{"text": "hi"}]}}))
 }
 
-/// Nobody has heard what was asked there, so it may be asked elsewhere (5.2).
+/// A refused connection has received no request, so the request may be sent elsewhere (5.2).
 #[tokio::test]
 async fn the_next_interface_is_used_if_nobody_takes_a_connection() {
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -164,7 +164,7 @@ async fn the_next_interface_is_used_if_nobody_takes_a_connection() {
     assert_eq!(&*error.agent, gone);
 }
 
-/// As Microsoft's Agent Framework serves it; a2a-sdk reads it too.
+/// The form of Microsoft's Agent Framework, which a2a-sdk reads too.
 #[tokio::test]
 async fn an_interface_without_a_version_speaks_1_0() {
     let card = json!({"name": "Food", "supportedInterfaces": [
@@ -177,7 +177,7 @@ async fn an_interface_without_a_version_speaks_1_0() {
     assert_eq!(asked.lock().unwrap()[0].0["a2a-version"], "1.0");
 }
 
-/// LangGraph tells its agents apart by the query, and VoltAgent has a place of its own.
+/// LangGraph distinguishes agents by the query; VoltAgent has its own path.
 #[tokio::test]
 async fn a_card_s_own_address_is_taken_as_it_is() {
     use axum::{Json, Router, extract::RawQuery, routing::get};

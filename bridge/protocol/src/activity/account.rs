@@ -1,4 +1,4 @@
-//! Who speaks, and where.
+//! Accounts of users and bots, and conversations.
 
 use alloc::string::String;
 use serde_json::Value;
@@ -6,45 +6,45 @@ use serde_json::Value;
 use crate::wire::object;
 
 object! {
-    /// A user or a bot on its channel.
+    /// The account of a user or bot on a channel.
     #[derive(Default)]
     pub struct ChannelAccount {
-        /// Unique on the channel.
+        /// The id, unique on the channel.
         optional id: Option<String> = "id",
-        /// A name for people.
+        /// The name for people.
         optional name: Option<String> = "name",
-        /// The account in Microsoft Entra.
+        /// The object id in Microsoft Entra.
         optional aad_object_id: Option<String> = "aadObjectId",
-        /// `user`, `bot`, `skill`, or what the channel calls it.
+        /// The role: `user`, `bot`, `skill`, or a name of the channel's own.
         optional role: Option<String> = "role",
     }
 }
 
 object! {
-    /// A conversation on its channel.
+    /// A conversation on a channel.
     #[derive(Default)]
     pub struct ConversationAccount {
-        /// Unique on the channel.
+        /// The id, unique on the channel.
         optional id: Option<String> = "id",
-        /// A name for people.
+        /// The name for people.
         optional name: Option<String> = "name",
-        /// Whether there can be more than two.
+        /// Whether the conversation can have more than two members.
         optional is_group: Option<bool> = "isGroup",
-        /// What the channel tells conversations apart by.
+        /// The channel's type of conversation.
         optional conversation_type: Option<String> = "conversationType",
         /// The tenant in Microsoft Entra.
         optional tenant_id: Option<String> = "tenantId",
-        /// The account in Microsoft Entra.
+        /// The object id in Microsoft Entra.
         optional aad_object_id: Option<String> = "aadObjectId",
-        /// `user`, `bot`, or what the channel calls it.
+        /// The role: `user`, `bot`, or a name of the channel's own.
         optional role: Option<String> = "role",
-        /// What else the channel says about it.
+        /// Further properties, as the channel defines them.
         optional properties: Option<Value> = "properties",
     }
 }
 
 impl ChannelAccount {
-    /// An account with this id and name.
+    /// Creates an account with this id, name and role.
     pub fn new(id: impl Into<String>, name: impl Into<String>, role: impl Into<String>) -> Self {
         Self {
             id: Some(id.into()),
@@ -56,7 +56,7 @@ impl ChannelAccount {
 }
 
 impl ConversationAccount {
-    /// A conversation with this id.
+    /// Creates a conversation with this id.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: Some(id.into()),

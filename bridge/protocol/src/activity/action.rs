@@ -1,4 +1,4 @@
-//! What a user can choose, and what the choice means.
+//! Actions: the choices offered to a user, and their meaning.
 
 use alloc::{string::String, vec::Vec};
 use serde_json::Value;
@@ -7,10 +7,10 @@ use super::Entity;
 use crate::wire::{Metadata, object};
 
 object! {
-    /// Choices offered beside a message, gone once one is taken.
+    /// Choices offered with a message, which disappear once one is chosen.
     #[derive(Default)]
     pub struct SuggestedActions {
-        /// To whom they are offered; to everybody if empty.
+        /// The users to whom they are offered; all if empty.
         optional to: Vec<String> = "to",
         /// The choices.
         optional actions: Vec<CardAction> = "actions",
@@ -21,36 +21,36 @@ object! {
     /// A button.
     #[derive(Default)]
     pub struct CardAction {
-        /// What it does: `imBack`, `openUrl`, `signin` and others.
+        /// The type of action: `imBack`, `openUrl`, `signin` and others.
         optional kind: Option<String> = "type",
-        /// What stands on it.
+        /// The label.
         optional title: Option<String> = "title",
-        /// The address of a picture on it.
+        /// The URL of an image on the button.
         optional image: Option<String> = "image",
-        /// The picture in words.
+        /// The text alternative of the image.
         optional image_alt_text: Option<String> = "imageAltText",
-        /// What is sent when it is pressed.
+        /// The text that is sent when the button is pressed.
         optional text: Option<String> = "text",
-        /// What the conversation shows when it is pressed.
+        /// The text that the conversation shows when the button is pressed.
         optional display_text: Option<String> = "displayText",
-        /// What it works with; the meaning depends on `kind`.
+        /// The argument of the action; its meaning depends on `kind`.
         optional value: Option<Value> = "value",
-        /// For the channel.
+        /// Data for the channel.
         optional channel_data: Option<Value> = "channelData",
     }
 }
 
 object! {
-    /// A step of a program that an activity belongs to.
+    /// A step of an application's action that the activity belongs to.
     #[derive(Default)]
     pub struct SemanticAction {
-        /// The name of the program.
+        /// The id of the action.
         optional id: Option<String> = "id",
-        /// `start`, `continue` or `done`.
+        /// The step: `start`, `continue` or `done`.
         optional state: Option<String> = "state",
-        /// What it works with, by name.
+        /// The arguments of the action, by name.
         optional entities: alloc::collections::BTreeMap<String, Entity> = "entities",
-        /// What bots add.
+        /// Further properties that bots add.
         optional properties: Option<Metadata> = "properties",
     }
 }

@@ -1,4 +1,4 @@
-//! What hangs on a message: files and cards.
+//! Attachments of a message: files and cards.
 
 use alloc::string::String;
 use serde_json::Value;
@@ -9,21 +9,21 @@ object! {
     /// A file or a card.
     #[derive(Default)]
     pub struct Attachment {
-        /// Its media type, such as `image/png` or `application/vnd.microsoft.card.hero`.
+        /// The media type, such as `image/png` or `application/vnd.microsoft.card.hero`.
         optional content_type: Option<String> = "contentType",
-        /// Where it can be fetched, or the content itself as `data:` URI.
+        /// The URL of the content, or the content itself as a `data:` URI.
         optional content_url: Option<String> = "contentUrl",
         /// The content itself: a card's object, or a file in base64.
         optional content: Option<Value> = "content",
-        /// A name for it.
+        /// The file name.
         optional name: Option<String> = "name",
-        /// Where a small picture of it can be fetched.
+        /// The URL of a thumbnail.
         optional thumbnail_url: Option<String> = "thumbnailUrl",
     }
 }
 
 impl Attachment {
-    /// Whether it asks the user to sign in.
+    /// Whether the attachment asks the user to sign in.
     pub fn is_sign_in(&self) -> bool {
         let kind = self.content_type.as_deref();
         kind.is_some_and(Self::is_sign_in_card)

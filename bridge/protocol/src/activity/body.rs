@@ -1,4 +1,4 @@
-//! The activity itself (Activity specification, "Basic activity structure").
+//! The type of activities (Activity specification, "Basic activity structure").
 
 use alloc::{string::String, vec::Vec};
 
@@ -12,98 +12,98 @@ use super::{
 use crate::wire::object;
 
 object! {
-    /// Something that happens in a conversation.
+    /// An event in a conversation, such as a message.
     #[derive(Default)]
     pub struct Activity {
-        /// What it is; decides which of the other fields have a meaning.
+        /// The type, which decides what the other fields mean.
         required kind: ActivityType = "type",
-        /// Given by the channel.
+        /// The id assigned by the channel.
         optional id: Option<String> = "id",
-        /// When it was sent, RFC 3339 in UTC.
+        /// The time of sending, RFC 3339 in UTC.
         optional timestamp: Option<String> = "timestamp",
-        /// When it was sent, RFC 3339 in the sender's own time.
+        /// The time of sending in the sender's time zone, RFC 3339.
         optional local_timestamp: Option<String> = "localTimestamp",
         /// The sender's time zone, such as `Europe/Berlin`.
         optional local_timezone: Option<String> = "localTimezone",
-        /// The bot that calls this bot.
+        /// The id of the bot that calls this bot.
         optional caller_id: Option<String> = "callerId",
-        /// Where the channel takes answers. It is a secret between the channel and the bot.
+        /// The URL to which answers are posted. It is a secret between channel and bot.
         optional service_url: Option<String> = "serviceUrl",
         /// The channel, such as `a2a` or `webchat`.
         optional channel_id: Option<String> = "channelId",
-        /// Who sends it.
+        /// The sender.
         optional from: Option<ChannelAccount> = "from",
-        /// Where it belongs.
+        /// The conversation that the activity belongs to.
         optional conversation: Option<ConversationAccount> = "conversation",
-        /// To whom it is sent.
+        /// The receiver.
         optional recipient: Option<ChannelAccount> = "recipient",
-        /// How `text` is written.
+        /// The markup of `text`.
         optional text_format: Option<TextFormat> = "textFormat",
-        /// How `attachments` are laid out.
+        /// The layout of `attachments`.
         optional attachment_layout: Option<AttachmentLayout> = "attachmentLayout",
-        /// Who joined the conversation.
+        /// The members who joined the conversation.
         optional members_added: Vec<ChannelAccount> = "membersAdded",
-        /// Who left the conversation.
+        /// The members who left the conversation.
         optional members_removed: Vec<ChannelAccount> = "membersRemoved",
-        /// Reactions to the message `replyToId`.
+        /// The reactions to the message `replyToId`.
         optional reactions_added: Vec<MessageReaction> = "reactionsAdded",
-        /// Reactions taken back.
+        /// The reactions to it that were withdrawn.
         optional reactions_removed: Vec<MessageReaction> = "reactionsRemoved",
-        /// What the conversation is about from now on.
+        /// The new topic of the conversation.
         optional topic_name: Option<String> = "topicName",
-        /// Whether those who join see what was said before.
+        /// Whether new members see earlier messages.
         optional history_disclosed: Option<bool> = "historyDisclosed",
         /// The language spoken, such as `en-US`.
         optional locale: Option<String> = "locale",
-        /// What is said.
+        /// The text.
         optional text: Option<String> = "text",
-        /// What is said aloud, as text or SSML.
+        /// The text for speech output, plain or SSML.
         optional speak: Option<String> = "speak",
-        /// Whether the bot waits for the user.
+        /// Whether the bot expects input after this.
         optional input_hint: Option<InputHint> = "inputHint",
-        /// What stands in for the attachments where they cannot be shown.
+        /// A text for channels that cannot show the attachments.
         optional summary: Option<String> = "summary",
-        /// Choices for the user.
+        /// The choices offered to the user.
         optional suggested_actions: Option<SuggestedActions> = "suggestedActions",
         /// Files and cards.
         optional attachments: Vec<Attachment> = "attachments",
-        /// What is said about something, for programs.
+        /// Structured information about the activity, for programs.
         optional entities: Vec<Entity> = "entities",
-        /// What only this channel understands.
+        /// Data that only this channel understands.
         optional channel_data: Option<Value> = "channelData",
-        /// `add` or `remove`: what became of the bot among the contacts or the installed.
+        /// `add` or `remove`: whether the bot was added to or removed from contacts or installations.
         optional action: Option<String> = "action",
-        /// The activity that is answered.
+        /// The id of the activity that this one answers.
         optional reply_to_id: Option<String> = "replyToId",
-        /// A trace in few words.
+        /// The label of a trace.
         optional label: Option<String> = "label",
-        /// What `value` is.
+        /// The type of `value`.
         optional value_type: Option<String> = "valueType",
-        /// What an event, an invoke or the end of a conversation carries.
+        /// The content of an event, an invoke or the end of a conversation.
         optional value: Option<Value> = "value",
-        /// Which event, invoke or command.
+        /// The name of the event, invoke or command.
         optional name: Option<String> = "name",
-        /// Another place that is meant.
+        /// A reference to another conversation.
         optional relates_to: Option<ConversationReference> = "relatesTo",
-        /// Why the conversation ended.
+        /// The reason why the conversation ended.
         optional code: Option<EndOfConversationCode> = "code",
-        /// From when on it means nothing any more, RFC 3339.
+        /// The time after which the activity has no meaning, RFC 3339.
         optional expiration: Option<String> = "expiration",
-        /// How important it is.
+        /// The importance.
         optional importance: Option<Importance> = "importance",
-        /// How it is to be answered.
+        /// The way in which the bot should send its answers.
         optional delivery_mode: Option<DeliveryMode> = "deliveryMode",
-        /// Words that a speech recogniser should expect.
+        /// Words that a speech recognizer should expect.
         optional listen_for: Vec<String> = "listenFor",
-        /// Which pieces of the answered message are meant.
+        /// The pieces of the answered message that are meant.
         optional text_highlights: Vec<TextHighlight> = "textHighlights",
-        /// The step of a program that it belongs to.
+        /// The step of an application's action that it belongs to.
         optional semantic_action: Option<SemanticAction> = "semanticAction",
     }
 }
 
 impl Activity {
-    /// An activity of this type that says nothing yet.
+    /// Creates an activity of this type without content.
     pub fn new(kind: ActivityType) -> Self {
         Self {
             kind,
@@ -111,7 +111,7 @@ impl Activity {
         }
     }
 
-    /// A message with this text.
+    /// Creates a message with this text.
     pub fn message(text: impl Into<String>) -> Self {
         Self {
             text: Some(text.into()),
@@ -119,19 +119,19 @@ impl Activity {
         }
     }
 
-    /// Which piece of a stream it is, if it is one.
+    /// The stream that the activity is a piece of, if any.
     pub fn stream_info(&self) -> Option<StreamInfo> {
         self.entities.iter().find_map(Entity::stream_info)
     }
 
-    /// Whether it waits for the user's answer.
+    /// Whether the bot waits for the user's answer.
     pub fn is_expecting_input(&self) -> bool {
         self.input_hint
             .as_ref()
             .is_some_and(InputHint::is_expecting)
     }
 
-    /// Whether it asks the user to sign in.
+    /// Whether the activity asks the user to sign in.
     pub fn is_sign_in(&self) -> bool {
         self.attachments.iter().any(Attachment::is_sign_in)
     }

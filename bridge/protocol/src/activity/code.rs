@@ -1,27 +1,27 @@
-//! Why a conversation ended.
+//! The codes for the end of a conversation.
 
 use crate::wire::open_enum;
 
 open_enum! {
     /// The codes of `endOfConversation`: those of the .NET SDK and those of the other SDKs.
     pub enum EndOfConversationCode, "a code such as completedSuccessfully" {
-        /// Nobody said why. The name on the wire is `unknown`.
+        /// No reason was given. The name on the wire is `unknown`.
         Unspecified = "unknown",
-        /// It came to its end.
+        /// The conversation was completed.
         CompletedSuccessfully = "completedSuccessfully",
         /// The user ended it.
         UserCancelled = "userCancelled",
         /// The agent took too long.
         TimedOut = "timedOut",
-        /// The agent took too long, as Python and botbuilder-js say it.
+        /// The agent took too long; the name in Python and botbuilder-js.
         BotTimedOut = "botTimedOut",
-        /// The agent said what could not be understood.
+        /// The agent sent an invalid message.
         AgentIssuedInvalidMessage = "agentIssuedInvalidMessage",
-        /// The agent said what could not be understood, as Python and botbuilder-js say it.
+        /// The agent sent an invalid message; the name in Python and botbuilder-js.
         BotIssuedInvalidMessage = "botIssuedInvalidMessage",
-        /// The channel broke.
+        /// The channel failed.
         ChannelFailed = "channelFailed",
-        /// The agent broke.
+        /// The agent failed.
         Error = "error",
     }
 }

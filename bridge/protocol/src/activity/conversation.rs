@@ -1,4 +1,4 @@
-//! References to conversations, and small things said about messages.
+//! References to conversations, reactions and highlights.
 
 use alloc::string::String;
 
@@ -6,16 +6,16 @@ use super::{ChannelAccount, ConversationAccount};
 use crate::wire::object;
 
 object! {
-    /// A place in a conversation, enough to go on there later.
+    /// A reference to a place in a conversation, with which a bot can continue there later.
     #[derive(Default)]
     pub struct ConversationReference {
-        /// The activity that is meant.
+        /// The id of the activity.
         optional activity_id: Option<String> = "activityId",
-        /// The user's side.
+        /// The user.
         optional user: Option<ChannelAccount> = "user",
-        /// The bot's side, as most SDKs call it.
+        /// The bot, under the name in most SDKs.
         optional bot: Option<ChannelAccount> = "bot",
-        /// The bot's side, as the .NET SDK calls it.
+        /// The bot, under the name in the .NET SDK.
         optional agent: Option<ChannelAccount> = "agent",
         /// The conversation.
         optional conversation: Option<ConversationAccount> = "conversation",
@@ -23,27 +23,27 @@ object! {
         optional channel_id: Option<String> = "channelId",
         /// The language spoken, such as `en-US`.
         optional locale: Option<String> = "locale",
-        /// Where the channel takes activities.
+        /// The URL at which the channel accepts activities.
         optional service_url: Option<String> = "serviceUrl",
     }
 }
 
 object! {
-    /// What somebody feels about a message.
+    /// A reaction to a message.
     #[derive(Default)]
     pub struct MessageReaction {
-        /// `like`, `plusOne`, or what the channel calls it.
+        /// The kind: `like`, `plusOne`, or a name of the channel's own.
         optional kind: Option<String> = "type",
     }
 }
 
 object! {
-    /// A piece of the text of the message that is replied to.
+    /// A piece of the text of the answered message.
     #[derive(Default)]
     pub struct TextHighlight {
-        /// The piece.
+        /// The text of the piece.
         optional text: Option<String> = "text",
-        /// Which one, counted from zero, if there are several.
+        /// The occurrence that is meant, counted from zero, if the text occurs several times.
         optional occurrence: Option<i32> = "occurrence",
     }
 }

@@ -1,4 +1,4 @@
-//! What an activity says about something, for programs.
+//! Entities: structured information in an activity.
 
 use alloc::string::String;
 use serde_json::Value;
@@ -7,15 +7,15 @@ use super::StreamInfo;
 use crate::wire::{Metadata, object};
 
 object! {
-    /// An object of a type that names its vocabulary; its other members stand in `extra`.
+    /// An object whose type names its vocabulary; its other members are in `extra`.
     pub struct Entity {
-        /// `mention`, `streaminfo`, `https://schema.org/Message` and others.
+        /// The type: `mention`, `streaminfo`, `https://schema.org/Message` and others.
         required kind: String = "type",
     }
 }
 
 impl Entity {
-    /// An entity of this type.
+    /// Creates an entity of this type.
     pub fn new(kind: impl Into<String>, members: Metadata) -> Self {
         Self {
             kind: kind.into(),
@@ -23,12 +23,12 @@ impl Entity {
         }
     }
 
-    /// What it says about a stream, if it is a `streaminfo` that can be understood.
+    /// The stream information, if this is a valid `streaminfo`.
     pub fn stream_info(&self) -> Option<StreamInfo> {
         StreamInfo::of(self)
     }
 
-    /// The sources that it names, if it is a message of schema.org with citations.
+    /// The cited sources, if this is a message of schema.org with citations.
     pub fn citations(&self) -> &[Value] {
         let is_message = self.kind == "https://schema.org/Message";
         let citations = self.extra.get("citation").and_then(Value::as_array);

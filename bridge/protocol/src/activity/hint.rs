@@ -1,27 +1,27 @@
-//! How an activity wants to be shown, delivered and answered.
+//! Hints on how an activity is shown, delivered and answered.
 
 use crate::wire::open_enum;
 
 open_enum! {
-    /// Whether the bot waits for the user. The specification's prose has shorter names than the SDKs.
+    /// Whether the bot expects input. The specification's prose has shorter names than the SDKs.
     pub enum InputHint, "an input hint such as acceptingInput" {
-        /// It can wait.
+        /// The bot accepts input but does not wait for it.
         AcceptingInput = "acceptingInput",
-        /// It can wait, as the prose says it.
+        /// The same; the name in the prose.
         Accepting = "accepting",
-        /// It does not listen.
+        /// The bot ignores input.
         IgnoringInput = "ignoringInput",
-        /// It does not listen, as the prose says it.
+        /// The same; the name in the prose.
         Ignoring = "ignoring",
-        /// It waits for an answer.
+        /// The bot waits for input.
         ExpectingInput = "expectingInput",
-        /// It waits for an answer, as the prose says it.
+        /// The same; the name in the prose.
         Expecting = "expecting",
     }
 }
 
 impl InputHint {
-    /// Whether the bot waits for an answer.
+    /// Whether the bot waits for input.
     pub fn is_expecting(&self) -> bool {
         match self {
             Self::ExpectingInput | Self::Expecting => true,
@@ -35,7 +35,7 @@ impl InputHint {
 }
 
 open_enum! {
-    /// How a bot is to answer an activity.
+    /// The way in which a bot sends its answers.
     pub enum DeliveryMode, "a delivery mode such as normal" {
         /// By calls to the service URL.
         Normal = "normal",
@@ -43,7 +43,7 @@ open_enum! {
         Notification = "notification",
         /// In the HTTP response, as one list.
         ExpectReplies = "expectReplies",
-        /// Not to be kept.
+        /// The activity is not to be stored.
         Ephemeral = "ephemeral",
         /// In the HTTP response, as a stream of events.
         Stream = "stream",
@@ -51,35 +51,35 @@ open_enum! {
 }
 
 open_enum! {
-    /// How several attachments are laid out.
+    /// The layout of several attachments.
     pub enum AttachmentLayout, "an attachment layout such as list" {
-        /// Below each other.
+        /// One below the other.
         List = "list",
-        /// Beside each other.
+        /// Side by side.
         Carousel = "carousel",
     }
 }
 
 open_enum! {
-    /// How a text is written.
+    /// The markup of a text.
     pub enum TextFormat, "a text format such as markdown" {
-        /// Markdown: what a missing format means.
+        /// Markdown, which is the default.
         Markdown = "markdown",
         /// Without any markup.
         Plain = "plain",
-        /// A few tags in the manner of HTML.
+        /// A few tags like those of HTML.
         Xml = "xml",
     }
 }
 
 open_enum! {
-    /// How important an activity is.
+    /// The importance of an activity.
     pub enum Importance, "an importance such as normal" {
-        /// Less than others.
+        /// Below normal.
         Low = "low",
-        /// As others.
+        /// Normal.
         Normal = "normal",
-        /// More than others.
+        /// Above normal.
         High = "high",
     }
 }

@@ -1,4 +1,4 @@
-//! What an activity is (Activity specification, "Activity structure").
+//! The types of activities (Activity specification, "Activity structure").
 
 use crate::wire::open_enum;
 
@@ -6,42 +6,42 @@ open_enum! {
     /// The types of activities.
     #[derive(Default)]
     pub enum ActivityType, "a type of activity such as message" {
-        /// Something said in the conversation.
+        /// A message in the conversation.
         #[default]
         Message = "message",
-        /// The bot was added to somebody's contacts, or removed.
+        /// The bot was added to or removed from a user's contacts.
         ContactRelationUpdate = "contactRelationUpdate",
         /// The members or the topic of the conversation changed.
         ConversationUpdate = "conversationUpdate",
-        /// Somebody is about to say something. With a `streaminfo` entity: the text so far.
+        /// The sender is typing. With a `streaminfo` entity: the text so far.
         Typing = "typing",
         /// The conversation is over.
         EndOfConversation = "endOfConversation",
-        /// Something happened that a program wants to know.
+        /// An event for programs.
         Event = "event",
-        /// A request that is answered at once.
+        /// A request that expects an immediate response.
         Invoke = "invoke",
-        /// The answer to an invoke.
+        /// The response to an invoke.
         InvokeResponse = "invokeResponse",
-        /// A user wants to be forgotten.
+        /// A user requests the deletion of their data.
         DeleteUserData = "deleteUserData",
-        /// A message as it reads now.
+        /// A message was changed; this is its new version.
         MessageUpdate = "messageUpdate",
-        /// A message is gone.
+        /// A message was deleted.
         MessageDelete = "messageDelete",
         /// The bot was installed, upgraded or removed.
         InstallationUpdate = "installationUpdate",
-        /// Somebody reacted to a message.
+        /// A user reacted to a message.
         MessageReaction = "messageReaction",
         /// A private proposal to one member.
         Suggestion = "suggestion",
-        /// For those who look for mistakes.
+        /// Debugging information.
         Trace = "trace",
         /// The conversation passes to another agent.
         Handoff = "handoff",
-        /// Asks for an operation.
+        /// A request for an operation.
         Command = "command",
-        /// What came of a command.
+        /// The result of a command.
         CommandResult = "commandResult",
     }
 }

@@ -1,9 +1,9 @@
-//! The types of the Activity protocol, a family a file, with the names of its JSON form.
+//! The types of the Activity protocol, one family in each file, with the names of its JSON form.
 //!
-//! They follow `protocol-activity.md` of the Microsoft 365 Agents SDK and what its SDKs send. Everything
-//! but the type of an activity may be missing, because bots in the field leave out almost anything. Fields
-//! and names that this version does not know are kept, so that reading and writing is the identity; only
-//! null and empty lists, which say what a missing field says, are not written again.
+//! They follow `protocol-activity.md` of the Microsoft 365 Agents SDK and the SDKs' actual output. All fields
+//! but the type of an activity are optional, because existing bots leave out almost anything. Unknown fields
+//! and names are kept, so that a value is written as it was read, except for null and empty lists, which mean
+//! the same as a missing field and are not written.
 
 mod account;
 mod action;

@@ -1,4 +1,4 @@
-//! The entity `streaminfo`: which piece of which stream an activity is.
+//! The entity `streaminfo`, which marks an activity as a piece of a stream.
 
 use alloc::string::String;
 
@@ -6,23 +6,23 @@ use super::Entity;
 use crate::wire::{Wire, object, open_enum, to_object};
 
 object! {
-    /// What the entity `streaminfo` says.
+    /// The content of the entity `streaminfo`.
     pub struct StreamInfo {
-        /// What this piece is.
+        /// The kind of this piece.
         required stream_type: StreamType = "streamType",
-        /// The stream. Missing in the first piece where the channel chooses the id.
+        /// The id of the stream; missing in the first piece if the channel assigns the id.
         optional stream_id: Option<String> = "streamId",
-        /// Counts the pieces from one; missing in the final one.
+        /// The number of the piece, starting with 1; missing in the final one.
         optional stream_sequence: Option<i32> = "streamSequence",
-        /// How the stream ended.
+        /// The result of the stream.
         optional stream_result: Option<StreamResult> = "streamResult",
     }
 }
 
 open_enum! {
-    /// What a piece of a stream is.
+    /// The kind of a piece of a stream.
     pub enum StreamType, "a stream type such as streaming" {
-        /// Says what the agent is doing; no part of the answer.
+        /// The agent's progress; not part of the answer.
         Informative = "informative",
         /// The answer so far.
         Streaming = "streaming",
@@ -32,13 +32,13 @@ open_enum! {
 }
 
 open_enum! {
-    /// How a stream ended.
+    /// The result of a stream.
     pub enum StreamResult, "a stream result such as success" {
-        /// Well.
+        /// The stream is complete.
         Success = "success",
-        /// It took too long.
+        /// The stream took too long.
         Timeout = "timeout",
-        /// Badly.
+        /// The stream failed.
         Error = "error",
     }
 }
@@ -47,7 +47,7 @@ impl StreamInfo {
     /// The type of the entity.
     pub const KIND: &str = "streaminfo";
 
-    /// Reads an entity, if it is one of these and says so in a way that can be understood.
+    /// Reads an entity, if it is a valid `streaminfo`.
     pub fn of(entity: &Entity) -> Option<Self> {
         if entity.kind != Self::KIND {
             return None;

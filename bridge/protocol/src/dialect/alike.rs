@@ -1,4 +1,4 @@
-//! What 0.1 and 0.3 say alike, but for the fields that they do not know: requests about a task, states,
+//! The parts that 0.1 and 0.3 have in common except for unknown fields: requests about a task, states,
 //! statuses and skills.
 
 use alloc::vec::Vec;
@@ -85,7 +85,7 @@ impl Older {
         object.finish(&request.extra, &[], losses)
     }
 
-    /// What most parameters begin with: the task, and the tenant that no older generation knows.
+    /// The common part of most parameters: the task, and the tenant, which older generations do not have.
     pub(crate) fn of_task(
         &'static self,
         id: &str,
@@ -98,7 +98,7 @@ impl Older {
         object
     }
 
-    /// Reads a status, whose state and message each generation has its own words for.
+    /// Reads a status. Each generation has its own readers for state and message.
     pub(crate) fn status_to_v1(
         &self,
         value: Value,
@@ -131,7 +131,7 @@ impl Older {
         object.finish(&status.extra, &[], losses)
     }
 
-    /// Reads a skill. What it requires of callers is read from its fields, where that can be said.
+    /// Reads a skill. `security` reads its security requirements from the fields, if the generation has them.
     pub(crate) fn skill_to_v1(
         &self,
         value: Value,
@@ -151,7 +151,7 @@ impl Older {
         })
     }
 
-    /// Begins to write a skill: all but what it requires of callers.
+    /// Writes a skill except for its security requirements.
     pub(crate) fn skill_from_v1(&'static self, skill: &AgentSkill) -> Object {
         let mut object = self.object();
         object.put("id", skill.id.as_str());
@@ -176,7 +176,7 @@ pub(crate) fn state_to_v1(
         .ok_or_else(|| FieldError::unexpected(STATE, value))
 }
 
-/// The state of this name. `unknown` is what 1.0 calls unspecified.
+/// The state with this name. `unknown` is `Unspecified` in 1.0.
 pub(crate) fn named_state(name: &str) -> TaskState {
     match name {
         "unknown" => TaskState::Unspecified,
@@ -192,7 +192,7 @@ pub(crate) fn named_state(name: &str) -> TaskState {
     }
 }
 
-/// The name of a state since 0.2; as it came, if it is none of them.
+/// The name of a state since 0.2; an unknown state keeps its own.
 pub(crate) fn state_name(state: &TaskState) -> &str {
     match state {
         TaskState::Unspecified => "unknown",

@@ -1,4 +1,4 @@
-//! An operation with its parameters, in every generation.
+//! A call: an operation with its parameters, in every generation.
 
 use alloc::string::String;
 
@@ -18,35 +18,35 @@ use crate::{
     wire::{FieldError, Wire, to_value},
 };
 
-/// What a client asks: an operation with its parameters.
+/// A request of a client: an operation with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    /// Say something; the answer is one object.
+    /// Sends a message; the answer is one object.
     SendMessage(SendMessageRequest),
-    /// Say something; the answer is a stream.
+    /// Sends a message; the answer is a stream.
     SendStreamingMessage(SendMessageRequest),
-    /// A task as it stands.
+    /// Returns the current state of a task.
     GetTask(GetTaskRequest),
-    /// The caller's tasks. Neither 0.3 nor 0.1 can ask this.
+    /// Lists the caller's tasks. Neither 0.3 nor 0.1 has this.
     ListTasks(ListTasksRequest),
-    /// End a task.
+    /// Cancels a task.
     CancelTask(CancelTaskRequest),
-    /// A running task's further events.
+    /// Streams the further events of a running task.
     SubscribeToTask(SubscribeToTaskRequest),
-    /// Have a task's events delivered.
+    /// Creates a push notification configuration of a task.
     CreateTaskPushNotificationConfig(TaskPushNotificationConfig),
-    /// One such setting.
+    /// Returns a push notification configuration.
     GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest),
-    /// A task's such settings.
+    /// Lists the push notification configurations of a task.
     ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest),
-    /// Remove one.
+    /// Deletes a push notification configuration.
     DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest),
-    /// The card for authenticated callers.
+    /// Returns the card for authenticated callers.
     GetExtendedAgentCard(GetExtendedAgentCardRequest),
 }
 
 impl Call {
-    /// The operation that is asked for.
+    /// The operation.
     pub fn operation(&self) -> Operation {
         match self {
             Self::SendMessage(_) => Operation::SendMessage,
@@ -67,7 +67,7 @@ impl Call {
         }
     }
 
-    /// The tenant that is named among the parameters. An empty one is none.
+    /// The tenant in the parameters. An empty one counts as none.
     pub fn tenant(&self) -> Option<&str> {
         let tenant = match self {
             Self::SendMessage(request) | Self::SendStreamingMessage(request) => &request.tenant,
@@ -84,7 +84,7 @@ impl Call {
         tenant.as_deref().filter(|tenant| !tenant.is_empty())
     }
 
-    /// The parameter that names the tenant, to be set.
+    /// Mutable access to the tenant in the parameters.
     pub fn tenant_mut(&mut self) -> &mut Option<String> {
         match self {
             Self::SendMessage(request) | Self::SendStreamingMessage(request) => &mut request.tenant,
@@ -102,8 +102,8 @@ impl Call {
 }
 
 impl Version {
-    /// Reads the parameters of an operation: the server's way. A message that brings no id, as in 0.1,
-    /// gets `message_id`: the caller sees to it that no other message has had that.
+    /// Reads the parameters of an operation, for servers. A message without an id, as in 0.1, gets
+    /// `message_id`, which the caller must not have used before.
     pub fn params_to_v1(
         self,
         operation: Operation,
@@ -117,8 +117,8 @@ impl Version {
         }
     }
 
-    /// Writes the parameters of a call: the client's way. [`Version::method`] says whether there is a
-    /// method that takes them.
+    /// Writes the parameters of a call, for clients. [`Version::method`] returns whether the version has a
+    /// method for it.
     pub fn params_from_v1(self, call: &Call, losses: &mut Losses) -> Value {
         match self {
             Self::V0_1 => write_v0_1(call, losses),

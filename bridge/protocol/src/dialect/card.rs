@@ -1,4 +1,4 @@
-//! Agent cards of all generations, and the card that serves readers of 0.2, 0.3 and 1.0.
+//! Reads agent cards of all generations, and writes a card for readers of 0.2, 0.3 and 1.0.
 
 use serde_json::Value;
 
@@ -14,25 +14,25 @@ use crate::{
 /// The generation in whose form a card is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
-    /// None of A2A: one `url`, and skills with `input_schema`; see [`execute`].
+    /// The `/execute` protocol, not A2A: one `url`, and skills with `input_schema`; see [`execute`].
     Execute,
-    /// 0.1: one `url`, or `base_url`, with `authentication`; and what python-a2a writes.
+    /// 0.1: one `url` or `base_url`, with `authentication`; also the cards of python-a2a.
     V0_1,
     /// 0.2: one `url`, and no `protocolVersion` or one of 0.2.
     V0_2,
     /// 0.3: one `url`, perhaps with `additionalInterfaces`.
     V0_3,
-    /// 1.0: `supportedInterfaces`. Cards that carry the fields of 0.3 too are read as 1.0.
+    /// 1.0: `supportedInterfaces`. Cards with additional fields of 0.3 are read as 1.0.
     V1_0,
 }
 
 /// Reads a card of any generation.
 ///
-/// Cards in the field leave out much that their specification requires, and a reader who refuses them
-/// cannot talk to those agents: only a name and an address must be there.
+/// Only a name and an address are required, because existing cards leave out much of what their specification
+/// demands.
 ///
 /// # Errors
-/// If there is no name or no address, or a field is there with a type that it cannot have.
+/// Returns an error if name or address is missing, or a field has an invalid type.
 pub fn read(value: Value) -> Result<(AgentCard, Generation), FieldError> {
     const ADDRESS: &str = "at least one of supportedInterfaces, or url as in 0.3 and before";
     let fields = Fields::of(value)?;
@@ -68,24 +68,24 @@ pub fn to_v0_3(card: &AgentCard, losses: &mut Losses) -> Value {
     v0_3::card::from_v1(card, losses)
 }
 
-/// Writes a card in the form of 0.1, as `/agent.json` has it.
+/// Writes a card in the form of 0.1, as served at `/agent.json`.
 pub fn to_v0_1(card: &AgentCard, losses: &mut Losses) -> Value {
     v0_1::card::from_v1(card, losses)
 }
 
-/// Writes a card that readers of 0.3 and of 1.0 understand: the document of 1.0 with the fields of 0.3
-/// beside it. A card without an interface that speaks 0.3 stays a document of 1.0, so that nobody is
-/// led to an address that will not understand them.
+/// Writes a card for readers of 0.3 and 1.0: the document of 1.0 with additional fields of 0.3. A card
+/// without an interface of 0.3 stays a plain document of 1.0, so that no reader of 0.3 calls an address with
+/// another version.
 pub fn combined(card: &AgentCard) -> Value {
     let mut document = to_value(card);
     if card.supported_interfaces.iter().any(is_reachable) {
-        // What 0.3 cannot say is said by the other half.
+        // Whatever 0.3 cannot express is in the fields of 1.0.
         overlay(&mut document, to_v0_3(card, &mut Losses::new()));
     }
     document
 }
 
-/// Adds members that are missing; the document's own win. Lists of one length are items of one kind.
+/// Adds missing members; existing ones are kept. Lists of equal length are merged item by item.
 fn overlay(document: &mut Value, more: Value) {
     match (document, more) {
         (Value::Object(document), Value::Object(more)) => {
@@ -106,8 +106,7 @@ fn overlay(document: &mut Value, more: Value) {
 }
 
 impl Generation {
-    /// The version in which an agent with such a card is talked to, if its interface says nothing else;
-    /// none if it does not speak A2A.
+    /// The version to use with an agent whose interface names none; `None` if it does not speak A2A.
     pub fn version(self) -> Option<Version> {
         match self {
             Self::Execute => None,

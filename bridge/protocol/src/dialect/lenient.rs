@@ -1,7 +1,7 @@
-//! Cards as a client reads them: a bad entry costs that entry, not the card.
+//! Reads cards leniently, for clients: an invalid entry is dropped, not the card.
 //!
-//! A name and an address must be there. What cannot be read beside them is left out, and told: a security scheme
-//! of an unknown kind, a skill without an id, an interface without a binding.
+//! Name and address are required. Other invalid entries are dropped with a warning: a security scheme of an
+//! unknown kind, a skill without an id, an interface without a binding.
 
 use alloc::{string::String, vec::Vec};
 
@@ -20,7 +20,7 @@ use crate::{
     wire::{FieldError, Wire},
 };
 
-/// Fields that a client can do without.
+/// Fields that can be dropped.
 const DISPENSABLE: [&str; 14] = [
     "additionalInterfaces",
     "capabilities",
@@ -38,23 +38,23 @@ const DISPENSABLE: [&str; 14] = [
     "version",
 ];
 
-/// A card as far as it can be read.
+/// A card without its invalid entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Legible {
     /// The card.
     pub card: AgentCard,
     /// The generation in whose form it is.
     pub generation: Generation,
-    /// What is not as the specification has it, and was left out or taken for something.
+    /// The entries that were invalid, and were dropped or interpreted.
     pub warnings: Vec<FieldError>,
 }
 
-/// Reads a card of any generation, and leaves out what cannot be read.
+/// Reads a card of any generation and drops invalid entries.
 ///
-/// An interface of 1.0 that names no version is taken to speak 1.0, whose field the list is in.
+/// An interface without a version in a card of 1.0 is taken to have version 1.0.
 ///
 /// # Errors
-/// If there is no name, or no address that can be read.
+/// Returns an error if the name or a valid address is missing.
 pub fn read_leniently(mut document: Value) -> Result<Legible, FieldError> {
     let mut warnings = Vec::new();
     if let Value::Object(card) = &mut document {
@@ -67,7 +67,7 @@ pub fn read_leniently(mut document: Value) -> Result<Legible, FieldError> {
         let had = card.contains_key("supportedInterfaces");
         mend(card, &mut warnings);
         let has_none = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
-        // Without an interface that can be read there is no address, and the first error says why.
+        // Without a valid interface there is no address; the first error names the reason.
         if had && card.get("supportedInterfaces").is_some_and(has_none) && !card.contains_key("url")
         {
             return Err(first);
@@ -76,7 +76,7 @@ pub fn read_leniently(mut document: Value) -> Result<Legible, FieldError> {
     legible(document, warnings)
 }
 
-/// Leaves out one field that a client can do without after the other, until the card can be read.
+/// Drops optional fields, one after the other, until the card can be read.
 fn legible(mut document: Value, mut warnings: Vec<FieldError>) -> Result<Legible, FieldError> {
     loop {
         let error = match read(document.clone()) {
@@ -125,7 +125,7 @@ fn name_versions(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) 
     }
 }
 
-/// Leaves out the entries that cannot be read.
+/// Drops invalid entries.
 fn mend(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) {
     let is_v1 = card.contains_key("supportedInterfaces");
     keep(card, "supportedInterfaces", warnings, AgentInterface::read);
@@ -146,7 +146,7 @@ fn mend(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) {
             *warning = warning.clone().inside("capabilities");
         }
     }
-    // Readers of 0.3 keep schemes that they do not know by themselves.
+    // Readers of 0.3 handle unknown schemes themselves.
     if let Some(Value::Object(schemes)) = card.get_mut("securitySchemes").filter(|_| is_v1) {
         schemes.retain(|name, scheme| {
             let error = SecurityScheme::read(scheme.clone()).err();
@@ -157,7 +157,7 @@ fn mend(card: &mut Map<String, Value>, warnings: &mut Vec<FieldError>) {
     }
 }
 
-/// Keeps those entries of a list that can be read.
+/// Keeps the valid entries of a list.
 fn keep<T>(
     fields: &mut Map<String, Value>,
     key: &str,
@@ -177,7 +177,7 @@ fn keep<T>(
     });
 }
 
-/// What a further interface of 0.3 must have.
+/// Checks the required fields of an additional interface of 0.3.
 fn address(interface: Value) -> Result<(), FieldError> {
     let mut fields = crate::wire::Fields::of(interface)?;
     fields.required::<String>("url")?;

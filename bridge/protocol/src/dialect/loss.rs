@@ -1,4 +1,4 @@
-//! What an older generation cannot say, reported as data.
+//! Reports what an older generation cannot express.
 
 use alloc::{
     format,
@@ -9,12 +9,12 @@ use core::fmt;
 
 use crate::wire::join;
 
-/// One thing that the older generation cannot say.
+/// A value that the older generation cannot express.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Where it stands in the 1.0 object: `message.parts[0].mediaType`.
+    /// The path in the 1.0 object: `message.parts[0].mediaType`.
     pub path: String,
-    /// Why it cannot be said, and what became of it.
+    /// The reason, and what was done instead.
     pub what: String,
 }
 
@@ -24,27 +24,27 @@ impl fmt::Display for Loss {
     }
 }
 
-/// What a translation lost. Collects from all objects that are written with it.
+/// The losses of a translation, collected from all objects written with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses(Vec<Loss>);
 
 impl Losses {
-    /// None yet.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether everything could be said.
+    /// Whether nothing was lost.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each of them, in the order of writing.
+    /// The losses in the order of writing.
     pub fn iter(&self) -> core::slice::Iter<'_, Loss> {
         self.0.iter()
     }
 
-    /// Notes one at `path`, seen from the object that is being written.
+    /// Records a loss at `path`, relative to the object being written.
     pub(crate) fn add(&mut self, path: &str, what: &str) {
         self.0.push(Loss {
             path: path.to_string(),
@@ -52,12 +52,12 @@ impl Losses {
         });
     }
 
-    /// Writes what stands under `name`, and puts `name` before the paths of what it loses.
+    /// Writes the member `name`, and puts `name` before the paths of its losses.
     pub(crate) fn inside<T>(&mut self, name: &str, write: impl FnOnce(&mut Self) -> T) -> T {
         self.below(|| name.to_string(), write)
     }
 
-    /// The same with a name that is only made if something is lost, which is seldom.
+    /// The same with a name that is only computed if there is a loss, which is rare.
     fn below<T>(&mut self, name: impl Fn() -> String, write: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.0.len();
         let written = write(self);
@@ -67,7 +67,7 @@ impl Losses {
         written
     }
 
-    /// Writes what 0.1 says as 0.3 does, and tells of 0.1 what the writer tells of 0.3.
+    /// Writes by the rules of 0.3, and reports the losses for 0.1.
     pub(crate) fn as_v0_3<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.0.len();
         let written = write(self);

@@ -1,8 +1,7 @@
-//! Objects of an older generation: how they are written, and what becomes of fields that do not fit.
+//! Writes objects of an older generation, and keeps fields that do not fit.
 //!
-//! A field that 1.0 does not know stands in `extra` under its own name. Only where that name means
-//! something else in 1.0 does it stand one level deeper, in the object [`RESIDUE`] inside `extra`; the
-//! way down puts it back to its place.
+//! A field unknown to 1.0 goes into `extra` under its own name. If that name has another meaning in 1.0, the
+//! field goes into the object [`RESIDUE`] inside `extra`, from which it is restored on the way down.
 
 use alloc::{
     string::{String, ToString},
@@ -14,20 +13,20 @@ use serde_json::{Map, Value};
 use super::Losses;
 use crate::{a2a::Metadata, wire::Fields};
 
-/// The member of `extra` that holds what came from 0.3 and would be misread in 1.0.
+/// The member of `extra` for fields of 0.3 that would be misread in 1.0.
 pub(crate) const RESIDUE: &str = "v0_3";
 
-/// What differs between older generations in the writing of objects.
+/// The differences between older generations in writing objects.
 pub(crate) struct Older {
-    /// The member of `extra` that holds what came from it and would be misread in 1.0.
+    /// The member of `extra` for fields that would be misread in 1.0.
     residue: &'static str,
-    /// Why a field of `extra` was left out.
+    /// The reason given when a field of `extra` is left out.
     taken: &'static str,
-    /// Why a field was written under a name that it does not have.
+    /// The reason given when a field is written under a name unknown to the generation.
     pub(crate) skipped: &'static str,
 }
 
-/// 0.3, and 0.2.
+/// 0.3 and 0.2.
 pub(crate) const V0_3: Older = Older {
     residue: RESIDUE,
     taken: "the name means something else in 0.3, so it was left out",
@@ -41,16 +40,16 @@ pub(crate) const V0_1: Older = Older {
     skipped: "0.1 has no such field; it is written, and readers of 0.1 skip it",
 };
 
-/// Why a field was written under a name that 0.3 does not have.
+/// The reason given when a field is written under a name unknown to 0.3.
 pub(crate) const SKIPPED: &str = "0.3 has no such field; it is written, and readers of 0.3 skip it";
 
-/// What is left of `fields` as `extra`: those named in `taken` go to the residue, beside `residue`.
+/// The remaining `fields` as `extra`: those named in `taken` go to the residue, together with `residue`.
 pub(crate) fn extra(fields: Fields, taken: &[&str], residue: Metadata) -> Metadata {
     V0_3.extra(fields, taken, residue)
 }
 
 impl Older {
-    /// What is left of `fields` as `extra`: those named in `taken` go to the residue, beside `residue`.
+    /// The remaining `fields` as `extra`: those named in `taken` go to the residue, together with `residue`.
     pub(crate) fn extra(
         &self,
         mut fields: Fields,
@@ -69,13 +68,13 @@ impl Older {
         extra
     }
 
-    /// An object to be written in this generation.
+    /// Starts an object of this generation.
     pub(crate) fn object(&'static self) -> Object {
         let map = Map::new();
         Object { map, older: self }
     }
 
-    /// Goes on writing an object that is the same in 1.0 up to here.
+    /// Continues an object that was written as in 1.0 so far.
     pub(crate) fn object_from(&'static self, value: Value) -> Object {
         let map = match value {
             Value::Object(map) => map,
@@ -89,7 +88,7 @@ impl Older {
     }
 }
 
-/// A residue of one object under `key`; none if it is empty.
+/// The residue of an object under `key`; empty if there is none.
 pub(crate) fn residue_under(key: &str, rest: Metadata) -> Metadata {
     match rest.is_empty() {
         true => Metadata::new(),
@@ -97,7 +96,7 @@ pub(crate) fn residue_under(key: &str, rest: Metadata) -> Metadata {
     }
 }
 
-/// An object of an older generation as it is written; of 0.3 unless [`Older`] makes it.
+/// An object of an older generation being written; of 0.3 unless created by [`Older`].
 pub(crate) struct Object {
     map: Map<String, Value>,
     older: &'static Older,
@@ -110,14 +109,14 @@ impl Default for Object {
 }
 
 impl Object {
-    /// An object with the `kind` that tells it from its siblings.
+    /// Starts an object with a `kind`.
     pub(crate) fn of_kind(kind: &str) -> Self {
         let mut object = Self::default();
         object.put("kind", kind);
         object
     }
 
-    /// Goes on writing an object that is the same in both generations up to here.
+    /// Continues an object that was written as in 1.0 so far.
     pub(crate) fn from_value(value: Value) -> Self {
         V0_3.object_from(value)
     }
@@ -127,7 +126,7 @@ impl Object {
         self.map.insert(key.to_string(), value.into());
     }
 
-    /// Writes a field if there is something to write.
+    /// Writes a field if it has a value.
     pub(crate) fn some(&mut self, key: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.put(key, value);
@@ -141,7 +140,8 @@ impl Object {
         }
     }
 
-    /// Writes a text that the older generation has no field for. An empty one says nothing in 1.0, so it is no loss.
+    /// Writes a text that the older generation has no field for. An empty text has no meaning in 1.0, so it
+    /// is no loss.
     pub(crate) fn skipped(&mut self, key: &str, value: Option<&str>, losses: &mut Losses) {
         if let Some(text) = value.filter(|text| !text.is_empty()) {
             self.put(key, text);
@@ -157,13 +157,13 @@ impl Object {
         }
     }
 
-    /// Takes a field out again.
+    /// Removes a field.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
         self.map.remove(key)
     }
 
-    /// Adds what stands in `extra`. Names that were written already, or that stand in `meant` because
-    /// they mean something in the older generation, are lost.
+    /// Adds the members of `extra`. Names that were written already, or are in `meant` because they have a
+    /// meaning in the older generation, are lost.
     pub(crate) fn finish(mut self, extra: &Metadata, meant: &[&str], losses: &mut Losses) -> Value {
         for (key, value) in extra {
             match (key.as_str(), value) {
@@ -182,7 +182,7 @@ impl Object {
     }
 }
 
-/// Puts a residue back: inside objects, after the items of lists, and never over what was written.
+/// Restores a residue: inside objects, after the items of lists, and never over existing values.
 fn merge(object: &mut Map<String, Value>, residue: &Metadata) {
     for (key, value) in residue {
         match (object.get_mut(key), value) {

@@ -1,25 +1,25 @@
-//! Where agent cards lie below an agent's address, generation by generation.
+//! The paths of agent cards below an agent's address in each generation.
 
 use alloc::{format, string::String};
 
 use super::execute;
 
-/// 1.0 and 0.3 (specification 8.2).
+/// The path in 1.0 and 0.3 (specification 8.2).
 pub const CURRENT: &str = ".well-known/agent-card.json";
 
-/// 0.2 and before.
+/// The path in 0.2 and before.
 pub const BEFORE: &str = ".well-known/agent.json";
 
-/// 0.1 as python-a2a serves it.
+/// The path in 0.1 as served by python-a2a.
 pub const PYTHON: &str = "agent.json";
 
-/// The places that the specifications name, the newest first.
+/// The paths in the specifications, newest first.
 pub const SPECIFIED: [&str; 2] = [CURRENT, BEFORE];
 
-/// All places where cards have been, in the order in which to look.
+/// All paths in use, in the order in which to search.
 pub const ALL: [&str; 4] = [CURRENT, BEFORE, PYTHON, execute::CARD_PATH];
 
-/// Whether a card may lie at a path, which has no query: it ends as one of the places does.
+/// Whether a path, without query, ends like the path of a card.
 pub fn is_one(path: &str) -> bool {
     ALL.iter().any(|place| {
         let before = path.strip_suffix(place);
@@ -27,7 +27,7 @@ pub fn is_one(path: &str) -> bool {
     })
 }
 
-/// `place` below an agent's address or path, whether or not that ends with a slash.
+/// Appends `place` to an agent's address or path, whether or not that ends with a slash.
 pub fn below(address: &str, place: &str) -> String {
     format!("{}/{place}", address.trim_end_matches('/'))
 }

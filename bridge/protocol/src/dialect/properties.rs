@@ -1,4 +1,4 @@
-//! What must hold for every value: nothing is lost in silence, nothing panics.
+//! Property tests: every loss is reported, and nothing panics.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -72,7 +72,7 @@ proptest! {
         if losses.is_empty() {
             prop_assert_eq!(&back, &agent);
         }
-        // Whatever was lost, nothing more is lost from then on.
+        // After a first loss nothing more is lost.
         let (again, _) = card::read(card::to_v0_3(&back, &mut Losses::new())).unwrap();
         prop_assert_eq!(again, back);
     }
@@ -83,7 +83,7 @@ proptest! {
         let mut json = arbitrary::assemble(written, more);
         let (agent, _) = card::read(json.clone()).unwrap();
         let mut back = card::to_v0_3(&agent, &mut Losses::new());
-        // There the main interface may be repeated, or not.
+        // The main interface may be repeated there or not.
         for card in [&mut json, &mut back] {
             card.as_object_mut().unwrap().remove("additionalInterfaces");
         }
@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-/// Reads `json` as everything that there is, and writes what could be read.
+/// Reads `json` as every type, and writes the values that could be read.
 fn read_as_everything(json: &Value) {
     for version in Version::ALL {
         let mut losses = Losses::new();

@@ -1,7 +1,7 @@
-//! What operations answer, in every generation.
+//! The answers of operations, in every generation.
 //!
-//! Two answers need no translation: ListTasks exists in 1.0 alone, and deleting a push setting answers
-//! with nothing. Cards are read by [`card::read`], which knows their generation itself.
+//! Two answers need no translation: ListTasks exists in 1.0 only, and the answer to a deletion is empty.
+//! Cards are read by [`card::read`], which detects their generation.
 
 use serde_json::{Map, Value};
 
@@ -94,8 +94,8 @@ impl Version {
         }
     }
 
-    /// Reads the answer to ListTaskPushNotificationConfigs, which is a bare list in 0.3, and of which
-    /// 0.1 knows nothing.
+    /// Reads the answer to ListTaskPushNotificationConfigs, which is a bare list in 0.3 and does not exist in
+    /// 0.1.
     pub fn push_configs_to_v1(
         self,
         value: Value,
@@ -145,7 +145,7 @@ impl Version {
     }
 }
 
-/// A list has no place for anything beside its items.
+/// Reports the loss of what a bare list cannot contain.
 fn lose_pages(response: &ListTaskPushNotificationConfigsResponse, losses: &mut Losses) {
     const NO_PLACE: &str = "0.3 answers with a bare list, so it was left out";
     let token = response.next_page_token.as_ref();

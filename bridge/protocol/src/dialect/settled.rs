@@ -1,5 +1,5 @@
-//! What a request says once its fields have been read: protocol buffers know no difference between an empty
-//! string and none, so no generation may make one (specification 5.7; proto3, field presence).
+//! Treats empty strings in requests as absent and checks required fields. Protocol buffers cannot distinguish
+//! empty from absent strings, so all generations behave alike (specification 5.7; proto3, field presence).
 
 use alloc::{format, string::String};
 
@@ -10,14 +10,14 @@ use crate::{
 };
 
 impl Call {
-    /// Takes empty strings for absent ones, and refuses what a client must not leave open: the id of what is
-    /// asked for, who speaks, and what a part holds.
+    /// Removes empty strings and checks the fields that a client must set: the id of the requested object,
+    /// the role of a message, and the content of a part.
     ///
     /// # Errors
-    /// Names the field as `version` does.
+    /// Returns an error that names the field as in `version`.
     pub fn settle(&mut self, version: Version) -> Result<(), FieldError> {
         unset(self.tenant_mut());
-        // Before 1.0 a task is named `id` wherever something of it is asked for.
+        // Before 1.0 the task is called `id` in all requests.
         let task = match version {
             Version::V0_1 | Version::V0_3 => "id",
             Version::V1_0 => "taskId",
@@ -45,7 +45,7 @@ impl Call {
             Self::GetTaskPushNotificationConfig(request) => {
                 given(&request.task_id, task)?;
                 match version {
-                    // There it may be left out: the task's first setting is meant.
+                    // Without an id these versions mean the task's first configuration.
                     Version::V0_1 | Version::V0_3 => Ok(()),
                     Version::V1_0 => given(&request.id, "id"),
                 }
@@ -100,7 +100,7 @@ fn settle_part(part: &mut Part, version: Version) -> Result<(), FieldError> {
     }
 }
 
-/// Nothing of a part of unknown kind would reach the agent.
+/// The error for a part of unknown kind, of which nothing would reach the agent.
 fn unknown(part: &Part, version: Version) -> FieldError {
     let name = match version {
         Version::V0_1 => "type",
@@ -109,7 +109,7 @@ fn unknown(part: &Part, version: Version) -> FieldError {
             return FieldError::new("exactly one of text, raw, url, data", "none of them");
         }
     };
-    // Of both generations the name of 0.3 is kept.
+    // The name in 0.3 is kept for both generations.
     let kind = part.extra.get("kind").or_else(|| part.extra.get(name));
     let kind = kind.and_then(serde_json::Value::as_str);
     let found = kind.map_or_else(|| "something else".into(), |kind| format!("{kind:?}"));

@@ -1,4 +1,4 @@
-//! Which generation of A2A is spoken.
+//! The generations of A2A.
 
 use alloc::format;
 use core::fmt;
@@ -8,22 +8,22 @@ use crate::{
     dialect::{v0_1, v0_3},
 };
 
-/// A generation of A2A that this project speaks.
+/// A version of A2A that this project supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
-    /// 0.1, which was called A2A before it had versions.
+    /// 0.1, the first form of A2A, before it had version numbers.
     V0_1,
-    /// 0.3, and 0.2, which differs from it in nothing that is said after the card.
+    /// 0.3, and 0.2, which differs only in its cards.
     V0_3,
     /// 1.0.
     V1_0,
 }
 
 impl Version {
-    /// All of them, the oldest first.
+    /// All versions, oldest first.
     pub const ALL: [Self; 3] = [Self::V0_1, Self::V0_3, Self::V1_0];
 
-    /// As it stands in the header `A2A-Version`: major and minor.
+    /// The value of the header `A2A-Version`: major and minor.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V0_1 => "0.1",
@@ -32,9 +32,9 @@ impl Version {
         }
     }
 
-    /// The version that speaks this `protocolVersion`, such as `1.0` or `0.3.0`, if there is one.
+    /// The version for a `protocolVersion` such as `1.0` or `0.3.0`, if it is supported.
     ///
-    /// Patch numbers are no part of a version (specification 3.6), so they are not looked at.
+    /// Patch numbers are ignored, as they are no part of a version (specification 3.6).
     pub fn of(protocol_version: &str) -> Option<Self> {
         let mut numbers = protocol_version.trim().splitn(3, '.');
         match (numbers.next()?, numbers.next()?) {
@@ -45,11 +45,11 @@ impl Version {
         }
     }
 
-    /// Reads the header, or query parameter, `A2A-Version`. Absent and empty mean 0.3 (3.6.2), although
-    /// clients of 0.1 do not send it either: those are told by [`Version::operation`].
+    /// Reads the header or query parameter `A2A-Version`. Absent and empty mean 0.3 (3.6.2). Clients of 0.1
+    /// do not send it either; they are recognized by [`Version::operation`].
     ///
     /// # Errors
-    /// [`ErrorKind::VersionNotSupported`], with a message that names the versions that are.
+    /// [`ErrorKind::VersionNotSupported`], with a message that names the supported versions.
     pub fn from_header(value: Option<&str>) -> Result<Self, Error> {
         match value.map(str::trim) {
             None | Some("") => Ok(Self::V0_3),
@@ -57,7 +57,7 @@ impl Version {
         }
     }
 
-    /// The JSON-RPC method of an operation that has one: 0.3 has none for ListTasks, 0.1 for what it cannot do.
+    /// The JSON-RPC method of an operation; `None` if the version does not have it, such as ListTasks in 0.3.
     pub fn method(self, operation: Operation) -> Option<&'static str> {
         match self {
             Self::V0_1 => v0_1::method::from_operation(operation),
@@ -66,8 +66,7 @@ impl Version {
         }
     }
 
-    /// The operation of a JSON-RPC method. Some methods of 0.1 have their names in 0.3 too; see
-    /// [`v0_1::method`].
+    /// The operation of a JSON-RPC method. Some methods of 0.1 also exist in 0.3; see [`v0_1::method`].
     pub fn operation(self, method: &str) -> Option<Operation> {
         match self {
             Self::V0_1 => v0_1::method::to_operation(method),

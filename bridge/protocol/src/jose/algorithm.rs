@@ -1,4 +1,4 @@
-//! Signature algorithms (RFC 7518, section 3.1): only those with a public key.
+//! Asymmetric signature algorithms (RFC 7518, section 3.1).
 
 use core::fmt;
 
@@ -8,11 +8,11 @@ use ring::signature::{
     RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RsaParameters,
 };
 
-/// A way to sign. Neither `none` nor the `HS` family is among them: a secret that a verifier shares with
-/// an issuer is none, and a public key must never be taken for one.
+/// A signature algorithm. `none` and the `HS` family are missing: issuer and verifier share no secret, and a
+/// public key must never be used as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// RSASSA-PKCS1-v1_5 with SHA-256: what every SDK accepts.
+    /// RSASSA-PKCS1-v1_5 with SHA-256, which every SDK accepts.
     Rs256,
     /// RSASSA-PKCS1-v1_5 with SHA-384.
     Rs384,
@@ -28,17 +28,17 @@ pub enum Algorithm {
     EdDsa,
 }
 
-/// What a signature is checked with.
+/// The parameters for checking a signature.
 pub(super) enum Check {
     Rsa(&'static RsaParameters),
-    /// With the curve's name in keys, and the length of a coordinate in bytes.
+    /// The third value is the length of a coordinate in bytes, the second the curve's name in keys.
     Ecdsa(&'static EcdsaVerificationAlgorithm, &'static str, usize),
-    /// With the curve's name in keys.
+    /// The second value is the curve's name in keys.
     Ed25519(&'static EdDSAParameters, &'static str),
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms.
     pub const ALL: [Self; 7] = [
         Self::Rs256,
         Self::Rs384,
@@ -62,7 +62,7 @@ impl Algorithm {
         }
     }
 
-    /// The one with this name, in exactly this spelling.
+    /// The algorithm with exactly this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }

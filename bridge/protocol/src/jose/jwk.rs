@@ -9,18 +9,18 @@ use serde_json::Value;
 
 use super::algorithm::{Algorithm, Check};
 
-/// A public key. Keys of kinds that nobody here knows are read, and verify nothing.
+/// A public key. Keys of unknown kinds can be read but verify nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Jwk {
     /// The kind: `RSA`, `EC` or `OKP`.
     pub kty: String,
-    /// The name by which tokens refer to it.
+    /// The id by which tokens refer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kid: Option<String>,
-    /// What it is for: `sig`, if it says.
+    /// The purpose, such as `sig`, if given.
     #[serde(default, rename = "use", skip_serializing_if = "Option::is_none")]
     pub key_use: Option<String>,
-    /// The only algorithm that it is for, if it says.
+    /// The only algorithm to be used with it, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alg: Option<String>,
     /// The modulus of an RSA key, base64url.
@@ -40,7 +40,7 @@ pub struct Jwk {
     pub y: Option<String>,
 }
 
-/// A set of public keys, as an issuer publishes it.
+/// A set of public keys, as published by an issuer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Jwks {
     /// The keys.
@@ -48,7 +48,7 @@ pub struct Jwks {
 }
 
 impl Jwks {
-    /// Reads a published set. Members that are no keys are left out, as section 5 has it.
+    /// Reads a published set. Invalid members are skipped, as section 5 requires.
     pub fn read(document: Value) -> Option<Self> {
         let Value::Object(mut document) = document else {
             return None;
@@ -62,7 +62,7 @@ impl Jwks {
         })
     }
 
-    /// The keys that a token may be signed with that names this key, or none.
+    /// The keys with this id; all keys for `None`.
     pub fn named(&self, kid: Option<&str>) -> impl Iterator<Item = &Jwk> {
         let is_meant = move |key: &&Jwk| kid.is_none() || key.kid.as_deref() == kid;
         self.keys.iter().filter(is_meant)
@@ -70,8 +70,8 @@ impl Jwks {
 }
 
 impl Jwk {
-    /// Whether the signature over the message is this key's, made in this way. A key that is for another
-    /// purpose, algorithm or curve has signed nothing.
+    /// Whether this key made the signature over the message with this algorithm. False for keys with another
+    /// purpose, algorithm or curve.
     pub fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
         let says = |said: &Option<String>, expected: &str| {
             said.as_deref().is_none_or(|said| said == expected)

@@ -1,4 +1,4 @@
-//! Public keys and what they verify (RFC 7517, RFC 7518): what tokens and signed cards stand on.
+//! Public keys and signature verification (RFC 7517, RFC 7518), for tokens and signed cards.
 
 mod algorithm;
 mod jwk;

@@ -1,4 +1,4 @@
-//! Where an agent is reached (specification 4.4.6, 8.3; 0.3, 5.6).
+//! Checks the interfaces of a card (specification 4.4.6, 8.3; 0.3, 5.6).
 
 use alloc::{
     collections::BTreeSet,
@@ -32,7 +32,7 @@ impl Linter<'_> {
         }
     }
 
-    /// The interfaces of 1.0.
+    /// Checks the interfaces of a 1.0 card.
     fn interfaces(&mut self) {
         let interfaces = self
             .card
@@ -118,7 +118,7 @@ impl Linter<'_> {
         }
     }
 
-    /// The address of 0.3 and 0.2, with those beside it.
+    /// Checks the main and additional addresses of a 0.3 or 0.2 card.
     fn main_url(&mut self) {
         let transport = text(self.card, "preferredTransport");
         self.address(self.card, "", transport);
@@ -167,7 +167,7 @@ impl Linter<'_> {
         }
     }
 
-    /// A binding has a name of its own, or is named by a URI.
+    /// Checks a binding: a standard name or a URI.
     fn binding(&mut self, path: &str, said: Option<&Value>) {
         let Some(binding) = self.said(path, "transport", said, "\"JSONRPC\"") else {
             return;
@@ -182,7 +182,7 @@ impl Linter<'_> {
         self.add(Level::Error, "transport", path, message, fix);
     }
 
-    /// A text that has to be there; what is wrong is told if it is not.
+    /// A required text. Its absence is reported.
     fn said<'v>(
         &mut self,
         path: &str,
@@ -206,7 +206,7 @@ impl Linter<'_> {
         None
     }
 
-    /// Where an interface is: what is called by a binding that everybody knows is asked over HTTP.
+    /// Checks the address of an interface. Standard bindings other than gRPC need HTTP.
     fn address(&mut self, object: &Map<String, Value>, path: &str, binding: &str) {
         let scheme = text(object, "url")
             .split_once("://")
@@ -214,7 +214,7 @@ impl Linter<'_> {
         let schemes: &[&str] = match Binding::of(binding) {
             Some(Binding::JsonRpc | Binding::HttpJson) => &["http", "https"],
             Some(Binding::Grpc) => &["http", "https", "grpc", "grpcs"],
-            // Before 1.0 a transport need not be named.
+            // Before 1.0 the transport is optional.
             None if binding.is_empty() => &["http", "https"],
             None => &[],
         };
@@ -228,7 +228,7 @@ impl Linter<'_> {
         self.url(object, path, "url");
     }
 
-    /// Where a channel of gRPC leads: host and port, since that is what its libraries take.
+    /// Checks the address of a gRPC channel: gRPC libraries take host and port.
     fn channel(&mut self, interface: &Map<String, Value>, path: &str) {
         let (url, path) = (text(interface, "url"), super::below(path, "url"));
         let is_port = |port: &str| port.parse::<u16>().is_ok();
@@ -248,7 +248,7 @@ impl Linter<'_> {
         }
     }
 
-    /// An address, if it is there.
+    /// Checks a URL, if the field is present.
     pub(super) fn url(&mut self, object: &Map<String, Value>, path: &str, name: &str) {
         let Some(url) = object.get(name).and_then(Value::as_str) else {
             return;
@@ -286,19 +286,19 @@ fn text<'a>(object: &'a Map<String, Value>, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether clients know a version: 1.0 and what extends it, and those before.
+/// Whether clients know a version: 1.0 and its minor versions, and the older ones.
 fn is_known(version: &str) -> bool {
     Version::of(version).is_some() || version.starts_with("1.")
 }
 
-/// Whether somebody is named before an address's host.
+/// Whether a URL contains a user name.
 fn has_user(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     authority.contains('@')
 }
 
-/// The host of what follows a URL's scheme.
+/// The host in a URL without its scheme.
 fn host(rest: &str) -> &str {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let address = authority.rsplit('@').next().unwrap_or_default();

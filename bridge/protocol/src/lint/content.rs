@@ -1,4 +1,4 @@
-//! What a card says of its agent: name, modes, skills (specification 4.4.1 to 4.4.5; 0.3, 5.5).
+//! Checks the description of an agent: name, modes, skills (specification 4.4.1 to 4.4.5; 0.3, 5.5).
 
 use alloc::{
     collections::BTreeSet,
@@ -28,7 +28,7 @@ impl Linter<'_> {
         self.skills();
     }
 
-    /// A text that has to be there.
+    /// Checks that a required text is present.
     fn text(&mut self, object: &Map<String, Value>, path: &str, name: &str, example: &str) {
         let message = match object.get(name) {
             Some(Value::String(text)) if !text.trim().is_empty() => return,

@@ -1,8 +1,8 @@
-//! What is wrong with an agent card, of any generation, and how to put it right.
+//! Finds mistakes in an agent card of any generation and suggests corrections.
 //!
-//! Readers here are lenient, since cards in the field leave out much; this is for those who write cards.
-//! An error is what breaks a rule of the card's specification or keeps clients away, a warning what
-//! probably was not meant, a note what is good to know.
+//! The readers in this crate are lenient, because existing cards leave out much; this module is for authors
+//! of cards. An error breaks a rule of the specification or keeps clients away, a warning is probably
+//! unintended, a note is useful to know.
 
 mod address;
 mod content;
@@ -27,30 +27,30 @@ use crate::{
     wire::FieldError,
 };
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// It breaks a rule, or keeps clients away.
+    /// The card breaks a rule, or keeps clients away.
     Error,
-    /// It probably was not meant.
+    /// This was probably not intended.
     Warning,
-    /// It is good to know.
+    /// This is useful to know.
     Note,
 }
 
-/// One thing that is wrong with a card.
+/// One mistake in a card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How much it matters.
+    /// The severity.
     pub level: Level,
     /// The rule's name, such as `required-field`.
     pub rule: &'static str,
     /// The field, such as `skills[0].id`; empty for the whole card.
     pub path: String,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it.
+    /// The suggested correction.
     pub fix: String,
 }
 
@@ -64,14 +64,14 @@ impl fmt::Display for Level {
     }
 }
 
-/// What is looked at, and what was found so far.
+/// The card being checked, and the findings so far.
 struct Linter<'a> {
     card: &'a Map<String, Value>,
     generation: Generation,
     found: Vec<Finding>,
 }
 
-/// The generation of a card, if it can be told, and everything that is wrong with it, what matters most first.
+/// Returns the generation of a card, if it can be determined, and the findings with the most severe first.
 pub fn lint(document: &Value) -> (Option<Generation>, Vec<Finding>) {
     let Value::Object(fields) = document else {
         return (
@@ -131,7 +131,7 @@ impl Linter<'_> {
     ) {
         let (path, message, fix) = (path.into(), message.into(), fix.into());
         let is_known = |one: &Finding| one.level == Level::Error && one.path == path;
-        // Whoever is told that a field cannot be read need not be told again.
+        // A field that cannot be read is not reported again.
         if self
             .found
             .iter()
@@ -148,7 +148,7 @@ impl Linter<'_> {
         });
     }
 
-    /// Whether the card has to be as 0.3 or 1.0 want it; before, hardly anything was required.
+    /// Whether the rules of 0.3 or 1.0 apply; earlier versions required hardly anything.
     fn is_strict(&self) -> bool {
         match self.generation {
             Generation::V1_0 | Generation::V0_3 => true,
@@ -160,7 +160,7 @@ impl Linter<'_> {
         self.generation == Generation::V1_0
     }
 
-    /// Names as Python writes them are not read by anybody who goes by the specification.
+    /// Reports names in snake case, as Python writes them, which readers of the specification ignore.
     fn spellings(&mut self) {
         const NAMES: [&str; 16] = [
             "protocolVersion",
@@ -191,7 +191,7 @@ impl Linter<'_> {
         }
     }
 
-    /// What a template has for others to fill in.
+    /// Reports placeholders left over from a template.
     fn placeholders(&mut self, value: &Value, path: &str) {
         match value {
             Value::String(text) if text.starts_with('<') && text.ends_with('>') => {
@@ -214,7 +214,7 @@ impl Linter<'_> {
     }
 }
 
-/// The way to a member of what is at this path.
+/// The path of a member of the object at this path.
 fn below(path: &str, name: &str) -> String {
     match path {
         "" => name.to_string(),
@@ -222,7 +222,7 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-/// A name in the spelling of the specification.
+/// A name in the camel case of the specification.
 fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_string();

@@ -1,4 +1,4 @@
-//! How callers authenticate (specification 4.5, 7; 0.3, 5.5.3).
+//! Checks the declared authentication (specification 4.5, 7; 0.3, 5.5.3).
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -157,7 +157,7 @@ impl Linter<'_> {
         required
     }
 
-    /// The schemes of one requirement; none, if it cannot be read.
+    /// The schemes of one requirement; empty if it cannot be read.
     fn names(&self, requirement: &Value) -> Vec<String> {
         let read = match self.is_1_0() {
             true => SecurityRequirement::read(requirement.clone()),

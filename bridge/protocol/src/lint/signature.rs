@@ -1,4 +1,4 @@
-//! Who has signed a card (specification 8.4). Whether a signature is right is told by its key alone.
+//! Checks the form of a card's signatures (specification 8.4). Whether a signature is valid needs its key.
 
 use alloc::{format, string::ToString};
 

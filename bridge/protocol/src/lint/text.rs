@@ -1,4 +1,4 @@
-//! Characters and members that readers do not agree on: what commands terminals, and names that stand twice.
+//! Reports characters that control terminals, and duplicate members, which readers treat differently.
 
 use alloc::{
     collections::BTreeSet,
@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use super::{Finding, Level, Linter, below};
 
-/// Texts that are one line wherever they are shown.
+/// Texts that are shown in one line.
 const LINES: [&str; 6] = ["name", "id", "version", "organization", "url", "scheme"];
 
-/// The most names that are told to stand twice.
+/// The number of duplicate members reported.
 const MOST: usize = 20;
 
 impl Linter<'_> {
-    /// Control characters and overrides of the direction of writing, in texts and in names of members.
+    /// Reports control characters and overrides of the writing direction, in texts and names of members.
     pub(super) fn characters(&mut self, value: &Value, path: &str) {
         match value {
             Value::String(text) => {
@@ -60,7 +60,7 @@ impl Linter<'_> {
     }
 }
 
-/// Whether a terminal obeys a character, or shows what follows it in another order.
+/// Whether a character controls a terminal or reorders the text after it.
 fn commands(one: char, is_line: bool) -> bool {
     match one {
         '\n' | '\r' | '\t' => is_line,
@@ -69,8 +69,8 @@ fn commands(one: char, is_line: bool) -> bool {
     }
 }
 
-/// The members of a document that stand in one object twice: readers take the first or the last, so that a card
-/// that was checked is not the one that is used. Nothing, if the text is no JSON.
+/// Finds duplicate members of objects. Readers take the first or the last, so that a checked card may differ
+/// from the one that is used. Empty if the text is not JSON.
 pub fn duplicates(text: &[u8]) -> Vec<Finding> {
     let found = RefCell::new(Vec::new());
     let path = String::new();
@@ -78,7 +78,7 @@ pub fn duplicates(text: &[u8]) -> Vec<Finding> {
         path,
         found: &found,
     };
-    // What is no JSON is told by whoever reads it.
+    // Invalid JSON is reported by the reader of the card.
     let _ = scan.deserialize(&mut serde_json::Deserializer::from_slice(text));
     let paths = found.into_inner().into_iter();
     let finding = |path| Finding {
@@ -91,7 +91,7 @@ pub fn duplicates(text: &[u8]) -> Vec<Finding> {
     paths.map(finding).collect()
 }
 
-/// What is at this path, whose members' names are looked at.
+/// Visits the value at this path and records its duplicate members.
 struct Scan<'a> {
     path: String,
     found: &'a RefCell<Vec<String>>,

@@ -1,4 +1,4 @@
-//! An operation with its parameters, and what it answers, as the bytes of one message.
+//! Reads and writes the parameters and answers of operations as the bytes of one message.
 
 use alloc::{string::ToString as _, vec::Vec};
 
@@ -11,16 +11,16 @@ use crate::{
     wire::{FieldError, weight::TooMuch},
 };
 
-/// Why bytes are not what they should be.
+/// The reason why bytes cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReadError {
-    /// They are no protocol buffers, or those of another message.
+    /// The bytes are no protocol buffers, or those of another message.
     #[error("the bytes are not the message that was expected: {0}")]
     Bytes(prost::DecodeError),
-    /// They would take too much memory.
+    /// The message would take too much memory.
     #[error("the message is too much: {0}")]
     TooMuch(TooMuch),
-    /// A field is not as the protocol wants it.
+    /// A field is invalid.
     #[error(transparent)]
     Field(#[from] FieldError),
 }
@@ -44,12 +44,12 @@ pub fn read<P: Message + Default, T: Proto<P>>(bytes: &[u8]) -> Result<T, ReadEr
     Ok(T::from_proto(message)?)
 }
 
-/// Writes something as the bytes of a message `P`.
+/// Writes a value as the bytes of a message `P`.
 pub fn write<P: Message, T: Proto<P>>(value: &T) -> Vec<u8> {
     value.to_proto().encode_to_vec()
 }
 
-/// Reads the parameters of an operation: the server's way.
+/// Reads the parameters of an operation, for servers.
 ///
 /// # Errors
 /// [`ReadError`]
@@ -92,7 +92,7 @@ pub fn read_call(operation: Operation, bytes: &[u8]) -> Result<Call, ReadError> 
     })
 }
 
-/// The message that carries the parameters of an operation.
+/// The name of the message with the parameters of an operation.
 pub(super) fn message(operation: Operation) -> &'static str {
     match operation {
         Operation::SendMessage | Operation::SendStreamingMessage => "SendMessageRequest",
@@ -108,7 +108,7 @@ pub(super) fn message(operation: Operation) -> &'static str {
     }
 }
 
-/// Writes the parameters of a call: the client's way.
+/// Writes the parameters of a call, for clients.
 pub fn write_call(call: &Call) -> Vec<u8> {
     match call {
         Call::SendMessage(request) | Call::SendStreamingMessage(request) => {

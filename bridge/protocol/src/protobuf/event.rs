@@ -1,4 +1,4 @@
-//! What an agent answers: whole objects, and the events of a stream.
+//! The answers of an agent: whole objects, and the events of a stream.
 
 use super::{
     Proto,

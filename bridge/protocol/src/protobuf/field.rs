@@ -1,4 +1,4 @@
-//! Fields as protocol buffers have them, and the table from which a message's conversion is made.
+//! Converts fields, and generates the conversion of messages from a table.
 
 use alloc::{
     collections::BTreeMap,
@@ -8,20 +8,20 @@ use alloc::{
 
 use crate::wire::FieldError;
 
-/// Something of A2A 1.0 that has the form `P` in protocol buffers.
+/// A type of A2A 1.0 with the form `P` in protocol buffers.
 pub trait Proto<P>: Sized {
-    /// Writes it. What has no form there is left out, see [the list](crate::protobuf).
+    /// Converts to `P`. What protocol buffers cannot express is left out, see [the list](crate::protobuf).
     fn to_proto(&self) -> P;
 
-    /// Reads it.
+    /// Converts from `P`.
     ///
     /// # Errors
-    /// Names the field by its JSON name, as the other bindings do.
+    /// Returns an error that names the field by its JSON name, as the other bindings do.
     fn from_proto(proto: P) -> Result<Self, FieldError>;
 }
 
-/// Makes the conversion of a message from a table of fields, which have the same names on both sides. A
-/// field is `plain`, or `given`: a text that must not be empty, since that is how one is absent.
+/// Generates the conversion of a message from a table of fields, which have the same names on both sides. A
+/// field is `plain`, or `given`: a text that must not be empty, since empty means absent.
 macro_rules! proto {
     ($name:ident { $( $mode:ident $field:ident = $key:literal, )* }) => {
         impl $crate::protobuf::Proto<$crate::protobuf::v1::$name> for $crate::a2a::$name {
@@ -43,7 +43,7 @@ macro_rules! proto {
 
         $crate::protobuf::field::proto!(@needed $name);
     };
-    // A message inside another that must be there.
+    // A required message inside another.
     (@needed $name:ident) => {
         impl $crate::protobuf::Proto<Option<$crate::protobuf::v1::$name>> for $crate::a2a::$name {
             fn to_proto(&self) -> Option<$crate::protobuf::v1::$name> {
@@ -69,7 +69,7 @@ pub(super) fn plain<T: Proto<P>, P>(proto: P, key: &str) -> Result<T, FieldError
     T::from_proto(proto).map_err(|error| error.inside(key))
 }
 
-/// Reads a text that must be there.
+/// Reads a required text.
 pub(super) fn given(proto: String, key: &str) -> Result<String, FieldError> {
     match proto.is_empty() {
         false => Ok(proto),
@@ -77,7 +77,7 @@ pub(super) fn given(proto: String, key: &str) -> Result<String, FieldError> {
     }
 }
 
-/// Fields that are the same on both sides.
+/// Types that are the same on both sides.
 macro_rules! same {
     ($($name:ty),*) => {$(
         impl Proto<$name> for $name {
@@ -94,7 +94,7 @@ macro_rules! same {
 
 same!(String, bool, i32);
 
-/// A text that is not `optional` is absent when it is empty.
+/// A text that is not `optional` is absent if it is empty.
 impl Proto<String> for Option<String> {
     fn to_proto(&self) -> String {
         self.clone().unwrap_or_default()
@@ -105,7 +105,7 @@ impl Proto<String> for Option<String> {
     }
 }
 
-/// So is a number that is 0.
+/// A number that is not `optional` is absent if it is 0.
 impl Proto<i32> for Option<i32> {
     fn to_proto(&self) -> i32 {
         self.unwrap_or_default()
@@ -152,7 +152,7 @@ impl<T: Proto<P>, P> Proto<BTreeMap<String, P>> for BTreeMap<String, T> {
     }
 }
 
-/// A time, which JSON writes as text (RFC 3339).
+/// A time, which is text in JSON (RFC 3339).
 impl Proto<Option<prost_types::Timestamp>> for Option<String> {
     fn to_proto(&self) -> Option<prost_types::Timestamp> {
         self.as_ref().and_then(|text| text.parse().ok())

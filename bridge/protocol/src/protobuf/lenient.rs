@@ -1,4 +1,4 @@
-//! Cards as a client reads them from protocol buffers: a bad entry costs that entry, not the card, as in
+//! Reads cards leniently from protocol buffers, for clients: an invalid entry is dropped, not the card, as in
 //! [`dialect::lenient`](crate::dialect::lenient).
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
@@ -15,8 +15,8 @@ use crate::{
     wire::FieldError,
 };
 
-/// Reads a card, and leaves out what cannot be read, which is told. An interface that names no version is taken to
-/// speak 1.0, since only that has protocol buffers.
+/// Reads a card and drops invalid entries, each with a warning. An interface without a version is taken to
+/// have 1.0, because only that has protocol buffers.
 ///
 /// # Errors
 /// [`ReadError`]
@@ -59,7 +59,7 @@ fn name_versions(interfaces: &mut [v1::AgentInterface], warnings: &mut Vec<Field
     }
 }
 
-/// Keeps those entries of a list that can be read.
+/// Keeps the valid entries of a list.
 fn keep<P: Clone, T: Proto<P>>(entries: &mut Vec<P>, key: &str, warnings: &mut Vec<FieldError>) {
     let mut place = 0;
     entries.retain(|entry| {
@@ -104,7 +104,7 @@ mod tests {
             supported_interfaces: vec![interface("1.0"), interface("")],
             security_schemes: [
                 ("good".into(), v1::SecurityScheme { scheme: Some(good) }),
-                // As one of a kind that is not known yet is read.
+                // A scheme of an unknown kind is read like this.
                 ("unknown".into(), v1::SecurityScheme::default()),
             ]
             .into(),

@@ -1,17 +1,16 @@
-//! A2A 1.0 as protocol buffers: what the gRPC binding sends (specification, section 10).
+//! A2A 1.0 as protocol buffers, which the gRPC binding sends (specification, section 10).
 //!
-//! [`v1`] are the messages of package `lf.a2a.v1`, made from `proto/a2a.proto` by `proto/generate`, which
-//! also makes the [`DESCRIPTOR`] that reflection shows. [`Proto`] goes between them and the types of
-//! [`a2a`](crate::a2a), [`read`] and [`write()`] between those and bytes, [`read_call`] and [`write_call`] do so
-//! for the parameters of any operation, and [`status`] for errors.
+//! [`v1`] has the messages of package `lf.a2a.v1`, generated from `proto/a2a.proto` by `proto/generate`,
+//! which also makes the [`DESCRIPTOR`] for reflection. [`Proto`] converts between them and the types of
+//! [`a2a`](crate::a2a); [`read`] and [`write()`] convert those from and to bytes, [`read_call`] and
+//! [`write_call`] do so for the parameters of any operation, and [`status`] for errors.
 //!
-//! What protocol buffers cannot carry, and JSON can:
-//! - fields that 1.0 does not know (`extra`), a part whose content is one of them, and unknown enum values,
-//!   which become UNSPECIFIED;
-//! - the difference between an absent text and an empty one, where the field is not `optional`; so for
-//!   `pageSize` of ListTaskPushNotificationConfigs and 0;
+//! Unlike JSON, protocol buffers cannot carry:
+//! - unknown fields (`extra`), a part whose content is one, and unknown enum values, which become UNSPECIFIED;
+//! - the difference between an absent and an empty text, where the field is not `optional`; likewise between
+//!   an absent `pageSize` of ListTaskPushNotificationConfigs and 0;
 //! - times that are not RFC 3339, and their offset from UTC;
-//! - numbers in free-form data beyond what a double holds, such as integers from 2^53 on;
+//! - numbers in free-form data that a double cannot represent, such as integers from 2^53 on;
 //! - all OAuth flows of a scheme but the first, of which 1.0 allows no more.
 
 mod call;
@@ -40,7 +39,7 @@ pub use lenient::read_card_leniently;
 pub use tenant::tenant;
 pub use weight::Scales;
 
-/// `google.protobuf.FileDescriptorSet` of `a2a.proto` and what it imports, without annotations.
+/// The `google.protobuf.FileDescriptorSet` of `a2a.proto` and its imports, without annotations.
 pub const DESCRIPTOR: &[u8] = include_bytes!("../../proto/a2a.binpb");
 
 /// The package of the messages.

@@ -1,4 +1,4 @@
-//! What must hold for every value: it comes back from protocol buffers, but for what they cannot carry.
+//! Property tests: every value survives protocol buffers, except for what they cannot carry.
 
 use alloc::string::String;
 use core::fmt::Debug;
@@ -16,7 +16,7 @@ use crate::{
     wire::{Wire, to_value},
 };
 
-/// Names of fields that no type has, and of some that free-form data may have too.
+/// Names of fields that no type has, and of some that may occur in free-form data.
 const UNKNOWN: [&str; 8] = [
     "x-unknown",
     "kind",
@@ -113,7 +113,7 @@ fn carried(json: Value) -> Value {
     }
 }
 
-/// The first flow of a scheme, in the specification's order of those in use.
+/// The first flow of a scheme, in the specification's order of the current flows.
 fn first(flows: Map<String, Value>) -> Value {
     let order = ["authorizationCode", "clientCredentials", "deviceCode"];
     let first = order.iter().find(|name| flows.contains_key(**name));

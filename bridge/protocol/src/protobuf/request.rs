@@ -1,5 +1,5 @@
-//! The parameters of the operations, and the answers that are lists. What names a thing must be given: an
-//! empty text is an absent one here.
+//! The parameters of the operations, and the answers that are lists. Ids are required, and empty texts count
+//! as absent.
 
 use super::field::proto;
 

@@ -1,4 +1,4 @@
-//! How callers authenticate, as cards declare it.
+//! The security schemes of cards.
 
 use super::{
     Proto,
@@ -119,7 +119,7 @@ impl Proto<Option<v1::OAuthFlows>> for OAuthFlows {
         let device = self.device_code.to_proto().map(Flow::DeviceCode);
         let implicit = self.implicit.to_proto().map(Flow::Implicit);
         let password = self.password.to_proto().map(Flow::Password);
-        // The deprecated ones come last: a scheme that has others too is better shown by those.
+        // The deprecated flows come last: if there are others, one of them is written.
         let flow = code.or(client).or(device).or(implicit).or(password);
         Some(v1::OAuthFlows { flow })
     }
@@ -143,7 +143,7 @@ impl Proto<Option<v1::OAuthFlows>> for OAuthFlows {
             Some(Flow::Implicit(flow)) => flows.implicit = Some(plain(flow, "implicit")?),
             Some(Flow::Password(flow)) => flows.password = Some(plain(flow, "password")?),
             Some(Flow::DeviceCode(flow)) => flows.device_code = Some(plain(flow, "deviceCode")?),
-            // 1.0 has a flow for each scheme, but cards in the field leave out much.
+            // 1.0 requires a flow for each scheme, but existing cards leave out much.
             None => {}
         }
         Ok(flows)

@@ -1,5 +1,5 @@
-//! Errors as gRPC has them: a code, a text, and `google.rpc.Status` in the trailer
-//! `grpc-status-details-bin` (specification 5.4, 10.6).
+//! Errors in gRPC: a code, a text, and `google.rpc.Status` in the trailer `grpc-status-details-bin`
+//! (specification 5.4, 10.6).
 
 use alloc::{
     collections::BTreeMap,
@@ -16,10 +16,10 @@ use crate::{
     jsonrpc::RpcError,
 };
 
-/// What all type URLs of `google.protobuf.Any` begin with.
+/// The prefix of all type URLs in `google.protobuf.Any`.
 const TYPES: &str = "type.googleapis.com/";
 
-/// The code of a kind of error among gRPC's status codes.
+/// The gRPC status code of an error kind.
 pub fn code(kind: ErrorKind) -> i32 {
     const INVALID_ARGUMENT: i32 = 3;
     const NOT_FOUND: i32 = 5;
@@ -43,7 +43,7 @@ pub fn code(kind: ErrorKind) -> i32 {
     }
 }
 
-/// What the kind of an error is that says no more than its code.
+/// The error kind for a gRPC status code without details.
 fn kind(code: i32) -> ErrorKind {
     match code {
         3 => ErrorKind::InvalidParams,
@@ -51,7 +51,7 @@ fn kind(code: i32) -> ErrorKind {
         9 => ErrorKind::UnsupportedOperation,
         12 => ErrorKind::MethodNotFound,
         14 => ErrorKind::Unavailable,
-        // Codes of gRPC that A2A has no word for, and whatever may be added to them.
+        // gRPC codes without a counterpart in A2A, and future ones.
         _ => ErrorKind::Internal,
     }
 }
@@ -61,7 +61,7 @@ pub fn details(error: &Error) -> Vec<u8> {
     status(code(error.kind), &error.message, &error.all_details())
 }
 
-/// The `google.rpc.Status` of a code of gRPC, for what A2A has no kind of error for. Details are
+/// The `google.rpc.Status` of a gRPC code, for errors without a kind in A2A. Details are
 /// `google.protobuf.Any` in JSON; those of types that the protocol does not use are left out.
 pub fn status(code: i32, message: &str, details: &[Value]) -> Vec<u8> {
     let status = Status {
@@ -72,8 +72,7 @@ pub fn status(code: i32, message: &str, details: &[Value]) -> Vec<u8> {
     status.encode_to_vec()
 }
 
-/// The error that a status and its details stand for, as the other bindings show errors. Details that
-/// cannot be read are left out.
+/// The error for a status and its details, in the form of the other bindings. Invalid details are left out.
 pub fn error(code: i32, message: &str, details: &[u8]) -> RpcError {
     let status = Status::decode(details).unwrap_or_default();
     let data: Vec<Value> = status.details.iter().filter_map(from_any).collect();
@@ -144,7 +143,7 @@ impl Name for BadRequest {
     const PACKAGE: &'static str = "google.rpc";
 }
 
-/// A detail from its JSON form. There is none for types that the protocol does not use.
+/// Converts a detail from JSON; `None` for types that the protocol does not use.
 fn to_any(detail: &Value) -> Option<Any> {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_string();
     let name = detail["@type"].as_str()?.strip_prefix(TYPES)?;
@@ -185,7 +184,7 @@ fn pack<M: Message + Name>(message: &M) -> Any {
     }
 }
 
-/// The JSON form of a detail.
+/// Converts a detail to JSON.
 fn from_any(detail: &Any) -> Option<Value> {
     let name = detail.type_url.strip_prefix(TYPES)?;
     if name == ErrorInfo::full_name() {

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use super::Proto;
 use crate::wire::FieldError;
 
-/// Doubles have a place for each integer below this.
+/// Doubles represent every integer below this exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Proto<Struct> for Map<String, Value> {
@@ -33,7 +33,7 @@ impl Proto<ProtoValue> for Value {
         let kind = match self {
             Self::Null => Kind::NullValue(0),
             Self::Bool(flag) => Kind::BoolValue(*flag),
-            // Every number of JSON has a nearest double.
+            // Every JSON number has a nearest double.
             Self::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or_default()),
             Self::String(text) => Kind::StringValue(text.clone()),
             Self::Array(items) => Kind::ListValue(ListValue {
@@ -56,7 +56,7 @@ impl Proto<ProtoValue> for Value {
     }
 }
 
-/// A double as JSON writes it: whole numbers without a fraction.
+/// A double as JSON number: whole numbers without a fraction.
 fn number(double: f64) -> Result<Number, FieldError> {
     let whole = double as i64;
     match double.abs() < EXACT && whole as f64 == double {

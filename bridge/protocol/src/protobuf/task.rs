@@ -1,4 +1,4 @@
-//! Tasks, their states and what they produce.
+//! Tasks, their states and artifacts.
 
 use super::{Proto, field::proto, v1};
 use crate::{a2a::TaskState, wire::FieldError};
@@ -58,7 +58,7 @@ impl Proto<i32> for TaskState {
     }
 }
 
-/// A filter by state, which is absent when it is UNSPECIFIED.
+/// A filter by state, which is absent if it is UNSPECIFIED.
 impl Proto<i32> for Option<TaskState> {
     fn to_proto(&self) -> i32 {
         self.as_ref().map_or(0, TaskState::to_proto)

@@ -1,4 +1,4 @@
-//! A request's tenant, found without reading the rest.
+//! Finds a request's tenant without reading the rest.
 
 use alloc::string::String;
 
@@ -6,8 +6,8 @@ use prost::Message;
 
 use crate::a2a::Operation;
 
-/// The tenant that the bytes of an operation's parameters name, if they can be read; a request that names none
-/// has an empty one.
+/// The tenant in the bytes of an operation's parameters; empty if the request names none, `None` if the bytes
+/// are invalid.
 pub fn tenant(operation: Operation, bytes: &[u8]) -> Option<String> {
     match operation {
         Operation::ListTaskPushNotificationConfigs => {
@@ -28,14 +28,14 @@ pub fn tenant(operation: Operation, bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Requests whose first field it is: all but one.
+/// Requests with the tenant in field 1: all but one.
 #[derive(Clone, PartialEq, Message)]
 struct First {
     #[prost(string, tag = "1")]
     tenant: String,
 }
 
-/// The one whose fourth it is.
+/// The request with the tenant in field 4.
 #[derive(Clone, PartialEq, Message)]
 struct Fourth {
     #[prost(string, tag = "4")]

@@ -1,5 +1,5 @@
-//! What a message would weigh once it is read, as [`weight`](crate::wire::weight) tells it of JSON. Bytes alone do
-//! not say which of them are messages; the descriptor does.
+//! Estimates the memory that a message takes once it is read, as [`weight`](crate::wire::weight) does for
+//! JSON. The descriptor is needed, because the bytes do not show which fields are messages.
 
 use alloc::{collections::BTreeMap, format, string::String};
 
@@ -16,16 +16,16 @@ use crate::{
     wire::weight::{DEEPEST, MOST, OBJECT, SMALL, TooMuch, VALUE},
 };
 
-/// What a message takes beside what is in it, in bytes.
+/// The memory of a message without its content, in bytes.
 const MESSAGE: usize = 512;
 
-/// The fields of each message that are messages, by their numbers.
+/// The fields of each message that are messages, by number.
 type Messages = BTreeMap<String, BTreeMap<u32, String>>;
 
-/// Whether the bytes of a message may be read. What is no such message is left to whoever reads it.
+/// Whether the bytes of a message may be read. Invalid bytes are left to the reader.
 ///
 /// # Errors
-/// If it would take too much.
+/// Returns an error if the message would take too much memory.
 pub(super) fn check(name: &str, bytes: &[u8]) -> Result<(), TooMuch> {
     match bytes.len() {
         0..=SMALL => Ok(()),
@@ -42,21 +42,21 @@ fn weigh(messages: &Messages, name: &str, bytes: &[u8]) -> Result<usize, TooMuch
     Ok(scale.weight)
 }
 
-/// Tells what the parameters of an operation weigh. It is made once, for that takes a while.
+/// Estimates the memory of operations' parameters. Creating it takes a while, so it is created once.
 #[derive(Debug)]
 pub struct Scales(Messages);
 
 impl Scales {
-    /// For all operations.
+    /// Creates the estimator for all operations.
     #[expect(clippy::new_without_default, reason = "it is no value to begin with")]
     pub fn new() -> Self {
         Self(messages())
     }
 
-    /// How much the structure of the parameters takes in memory, in bytes.
+    /// The memory for the structure of the parameters, in bytes.
     ///
     /// # Errors
-    /// If that is more than one request may.
+    /// Returns an error if that exceeds the limit of one request.
     pub fn weigh(&self, operation: Operation, bytes: &[u8]) -> Result<usize, TooMuch> {
         weigh(&self.0, message(operation), bytes)
     }
@@ -118,7 +118,7 @@ impl Scale<'_> {
     }
 }
 
-/// Free-form data is read twice, as its own messages and as JSON.
+/// Free-form data counts twice, as its own messages and as JSON.
 fn weight(name: &str, is_empty: bool) -> usize {
     match name {
         ".google.protobuf.Struct" if is_empty => VALUE,
@@ -131,7 +131,7 @@ fn weight(name: &str, is_empty: bool) -> usize {
 
 fn messages() -> Messages {
     let mut messages = Messages::new();
-    // It was compiled in, so it can be read.
+    // The descriptor is compiled in, so it is valid.
     for file in FileDescriptorSet::decode(DESCRIPTOR)
         .unwrap_or_default()
         .file
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn empty_messages_weigh_too() {
-        // Message: parts, its fifth field.
+        // `Message.parts`, field 5.
         let mut message = Vec::new();
         for _ in 0..20_000 {
             message.extend([0x2a, 0x00]);

@@ -1,4 +1,4 @@
-//! The canonical form of JSON (RFC 8785): one text for one value.
+//! The canonical form of JSON (RFC 8785), in which equal values have equal text.
 
 use alloc::{
     format,
@@ -8,8 +8,8 @@ use alloc::{
 
 use serde_json::{Map, Number, Value};
 
-/// A value in its canonical form: members in the order of their names as UTF-16, numbers as ECMAScript
-/// prints them, no white space.
+/// Writes a value in canonical form: members sorted by their names as UTF-16, numbers as ECMAScript prints
+/// them, no white space.
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
@@ -18,7 +18,7 @@ pub fn canonical(value: &Value) -> String {
 
 fn write(value: &Value, text: &mut String) {
     match value {
-        // Texts and literals are written as ECMAScript does anyway.
+        // serde_json writes texts and literals as ECMAScript does.
         Value::Null | Value::Bool(_) | Value::String(_) => text.push_str(&value.to_string()),
         Value::Number(number) => text.push_str(&printed(number)),
         Value::Array(items) => {
@@ -49,7 +49,7 @@ fn write_members(members: &Map<String, Value>, text: &mut String) {
     text.push('}');
 }
 
-/// All numbers are those of IEEE 754, with the digits that are lost by it.
+/// Prints a number as IEEE 754 double, which may lose digits.
 fn printed(number: &Number) -> String {
     match number.as_f64() {
         Some(number) => ryu_js::Buffer::new().format(number).to_string(),

@@ -11,55 +11,55 @@ use serde_json::{Value, json};
 
 use crate::jose::Algorithm;
 
-/// How a card was signed, and with which key. Nothing in it is to be believed before the signature is
-/// checked, and where keys are only if whoever reads it trusts that place.
+/// How and with which key a card was signed. Nothing in it is trustworthy before the signature is verified,
+/// and the key set only if its URL is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The algorithm (`alg`).
     pub algorithm: Algorithm,
-    /// The key's name (`kid`).
+    /// The key's id (`kid`).
     pub key_id: String,
-    /// Where a set of keys is that has it (`jku`).
+    /// The URL of the key set with this key (`jku`).
     pub key_set: Option<String>,
 }
 
-/// Why a header says nothing.
+/// The reason why a header cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// It has not the form of one.
+    /// The header is not base64url of a JSON object.
     #[error("expected base64url of a JSON object")]
     Malformed,
-    /// It does not name its key.
+    /// The header does not name its key.
     #[error("expected the name of the key in kid")]
     NoKey,
-    /// The signature is made in another way than with a public key, or in one that is not known.
+    /// The algorithm is not supported or not asymmetric.
     #[error("expected one of {expected} in alg, found {found:?}")]
     Algorithm {
-        /// What is known.
+        /// The supported algorithms.
         expected: String,
-        /// What it says.
+        /// The algorithm in the header.
         found: String,
     },
-    /// The signature beside it is not one that its algorithm makes.
+    /// The signature does not have the length of its algorithm.
     #[error("expected base64url of {expected} bytes, as {algorithm} makes them, found {found}")]
     Signature {
         /// The algorithm.
         algorithm: Algorithm,
-        /// How many bytes it makes.
+        /// The expected length in bytes.
         expected: &'static str,
-        /// How many there are.
+        /// The actual length.
         found: String,
     },
-    /// It has extensions that must be understood, and none are (RFC 7515, section 4.1.11).
+    /// The header has critical extensions, none of which are supported (RFC 7515, section 4.1.11).
     #[error("expected no critical extensions (crit)")]
     Critical,
 }
 
 impl Header {
-    /// Reads a header as a signature's `protected` has it.
+    /// Reads the `protected` field of a signature.
     ///
     /// # Errors
-    /// If it is no header, or one of a signature that cannot be checked.
+    /// Returns an error if the field is no header, or its signature cannot be verified.
     pub fn read(protected: &str) -> Result<Self, HeaderError> {
         let bytes = URL_SAFE_NO_PAD.decode(protected);
         let header = bytes
@@ -81,7 +81,7 @@ impl Header {
         })
     }
 
-    /// The header as a signature's `protected` has it.
+    /// The header in the form of a signature's `protected` field.
     pub fn protected(&self) -> String {
         let mut header = json!({
             "alg": self.algorithm.name(),

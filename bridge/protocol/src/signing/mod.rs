@@ -1,13 +1,12 @@
-//! What is signed of an agent card, and what a signature says of itself (specification 8.4; RFC 7515 with
-//! the payload detached).
+//! The signed form of an agent card, and the headers of its signatures (specification 8.4; RFC 7515 with
+//! detached payload).
 //!
-//! A signature is over bytes that both sides make of the card they have: the fields of 1.0 and no others,
-//! values that are their fields' defaults left out, in the canonical form of RFC 8785. Nothing here holds a
-//! private key.
+//! Signer and verifier compute the signed bytes from the card: the fields of 1.0 only, without default
+//! values, in the canonical form of RFC 8785. This module holds no private keys.
 //!
-//! - [`payload`], [`payload_of_sdks`]: the bytes
+//! - [`payload`], [`payload_of_sdks`]: the signed bytes
 //! - [`Header`]: algorithm and key
-//! - [`Standing`], [`form`]: what can be said of a signature without any key
+//! - [`Standing`], [`form`]: what is known of a signature without its key
 //! - [`verify`]: whether a key has signed a card
 //! - [`canonical`]: RFC 8785
 
@@ -27,21 +26,21 @@ pub use standing::{Standing, form};
 
 use crate::jose::Jwk;
 
-/// What is signed of a card, by the words of the specification (8.4.1): `signatures` left out, required
-/// fields and those that say whether they were set kept, others only if they are not their default.
+/// The signed form of a card by the specification (8.4.1): without `signatures`; required fields and fields
+/// with presence are kept, others only if they are not the default.
 pub fn payload(card: &Value) -> String {
     canonical(&presence::card(card))
 }
 
-/// What the SDKs sign of a card: as [`payload`], but every empty text, list and object is left out wherever
-/// it stands, those of required fields too. It differs where a card has any, as requirements without
-/// scopes are; whoever reads such a signature must not draw conclusions from what is empty.
+/// The signed form of a card in the SDKs: as [`payload`], but without any empty text, list or object, even in
+/// required fields. It differs for cards that have any, such as requirements without scopes. A reader of such
+/// a signature must not draw conclusions from empty values.
 pub fn payload_of_sdks(card: &Value) -> String {
     let whole = filled(presence::card(card));
     canonical(&whole.unwrap_or(Value::Object(Map::new())))
 }
 
-/// What is left of a value without what is empty in it.
+/// The value without empty values in it; `None` if nothing remains.
 fn filled(value: Value) -> Option<Value> {
     match value {
         Value::String(text) if text.is_empty() => None,
@@ -56,19 +55,20 @@ fn filled(value: Value) -> Option<Value> {
                 .collect();
             (!kept.is_empty()).then_some(Value::Object(kept))
         }
-        // In protobuf's JSON a null is a field that is not set, but for one among free-form data.
+        // In protobuf's JSON a null is a field that is not set, except in free-form data.
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(value),
     }
 }
 
-/// What the signature is over: header and payload, encoded, with a dot between them (RFC 7515, section 5.1).
+/// The signing input: encoded header and payload with a dot between them (RFC 7515, section 5.1).
 pub fn signing_input(protected: &str, payload: &str) -> String {
     let payload = URL_SAFE_NO_PAD.encode(payload);
     [protected, ".", &payload].concat()
 }
 
 /// Whether this key has signed the card, in the form of the specification or of the SDKs. `protected` and
-/// `signature` are those of one of the card's signatures, `header` what [`Header::read`] made of the first.
+/// `signature` come from one of the card's signatures; `header` is the result of [`Header::read`] for
+/// `protected`.
 pub fn verify(card: &Value, protected: &str, signature: &str, header: &Header, key: &Jwk) -> bool {
     let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else {
         return false;

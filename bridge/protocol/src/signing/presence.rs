@@ -1,23 +1,23 @@
-//! Which fields of a card are there when it is signed (specification 5.7, 8.4.1), from the annotations of
-//! `specification/a2a.proto`: a field that is no part of 1.0 never is.
+//! Selects the fields of a card that are signed (specification 5.7, 8.4.1), by the annotations of
+//! `specification/a2a.proto`. Fields outside 1.0 are never signed.
 
 use alloc::{borrow::ToOwned as _, string::String, vec::Vec};
 
 use serde_json::{Map, Value};
 
-/// A field's name, when it is kept, and what it holds.
+/// A field's name, the rule for its presence, and its content.
 struct Field(&'static str, Presence, Holds);
 
-/// When a field is kept.
+/// The rule that decides whether a field is kept.
 #[derive(Clone, Copy)]
 enum Presence {
-    /// Whenever it is there: `REQUIRED`, `optional`, or a message, which all know whether they were set.
+    /// Whenever it is present: fields that are `REQUIRED`, `optional` or messages, which all have presence.
     Told,
-    /// If it is not its type's default.
+    /// If it is not the default of its type.
     Implied,
 }
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Clone, Copy)]
 enum Holds {
     /// Text, a flag, a list or map of texts, or free-form data.
@@ -128,7 +128,7 @@ const FLOWS: &[Field] = &[
     Field("deviceCode", Told, One(FLOW)),
 ];
 
-/// All three flows that are not deprecated, whose common fields agree.
+/// All three current flows, whose common fields agree.
 const FLOW: &[Field] = &[
     Field("authorizationUrl", Told, Plain),
     Field("deviceAuthorizationUrl", Told, Plain),
@@ -138,7 +138,7 @@ const FLOW: &[Field] = &[
     Field("pkceRequired", Implied, Plain),
 ];
 
-/// Both flows that are deprecated.
+/// Both deprecated flows.
 const OLD_FLOW: &[Field] = &[
     Field("authorizationUrl", Implied, Plain),
     Field("tokenUrl", Implied, Plain),
@@ -146,13 +146,13 @@ const OLD_FLOW: &[Field] = &[
     Field("scopes", Implied, Plain),
 ];
 
-/// A card as it is signed, not yet in the canonical form.
+/// The fields of a card to be signed, not yet in canonical form.
 pub(super) fn card(card: &Value) -> Value {
     message(card, CARD)
 }
 
-/// An object's fields that are there. What has another type than it should is kept as it is: whoever
-/// signed it meant something by it.
+/// The present fields of an object. A value of an unexpected type is kept as it is, because the signer has
+/// included it.
 fn message(value: &Value, fields: &[Field]) -> Value {
     let Value::Object(members) = value else {
         return value.clone();

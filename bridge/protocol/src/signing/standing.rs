@@ -1,4 +1,4 @@
-//! How a card stands before any key is asked for.
+//! The state of a card's signatures as far as it is known without keys.
 
 use alloc::{
     format,
@@ -11,22 +11,22 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use super::{Header, HeaderError};
 use crate::{a2a::AgentCardSignature, jose::Algorithm};
 
-/// What can be said of a card's signatures by looking at them alone.
+/// The state of a card's signatures as far as it is known without keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// There are none.
+    /// The card has no signatures.
     Unsigned,
-    /// None of them can be right; the reason is the first one's.
+    /// No signature can be valid; the reason is that of the first.
     Malformed(String),
-    /// One of them names this key. Whether that key has made it is not known.
+    /// A signature names this key. It has not been verified.
     Unverified {
-        /// The key's name.
+        /// The key's id.
         key_id: String,
     },
 }
 
 impl Standing {
-    /// How a card with these signatures stands.
+    /// Returns the state for these signatures.
     pub fn of(signatures: &[AgentCardSignature]) -> Self {
         let mut first = None;
         for one in signatures {
@@ -51,17 +51,17 @@ impl fmt::Display for Standing {
     }
 }
 
-/// What a signature says of itself, if it has the form of one that its algorithm makes.
+/// Reads the header of a signature and checks the signature's length.
 ///
 /// # Errors
-/// If it cannot be right, whoever made it.
+/// Returns an error if the signature cannot be valid with any key.
 pub fn form(protected: &str, signature: &str) -> Result<Header, HeaderError> {
     let header = Header::read(protected)?;
     let length = URL_SAFE_NO_PAD.decode(signature).map(|bytes| bytes.len());
     let (expected, is_right) = match header.algorithm {
         Algorithm::Es256 | Algorithm::EdDsa => ("64", length == Ok(64)),
         Algorithm::Es384 => ("96", length == Ok(96)),
-        // As long as the key, which nobody takes who is shorter than 2048 bits.
+        // The length is that of the key; keys below 2048 bits are not accepted.
         Algorithm::Rs256 | Algorithm::Rs384 | Algorithm::Rs512 | Algorithm::Ps256 => (
             "256 or more",
             length.as_ref().is_ok_and(|length| *length >= 256),

@@ -1,15 +1,15 @@
 //! The answer of a completed task, in the form in which most clients show it exactly once.
 //!
-//! Clients that want a result look for artifacts (specification 3.7), and some of those that show statuses show
-//! artifacts too, or the history. So what a bot said last is the artifact of a task that completes, and stands
-//! neither in a status that streams show nor in the task's history: some clients would show it twice. The log
-//! keeps what was said. A task that waits for its user has a question and no answer, and that is the message of
-//! its status alone.
+//! Clients look for results in artifacts (specification 3.7), and some also show statuses and the history.
+//! Therefore the bot's last message becomes an artifact of the completed task, and appears neither in a
+//! streamed status nor in the task's history, where some clients would show it a second time. The log keeps
+//! the original message. A task that waits for its user has a question instead, which is only the message of
+//! its status.
 //!
-//! That is so too for what has to be told before it is known how the turn ends, because the bot types, streams or
-//! is silent for a while: where a silent end completes the task it is told as an artifact at once. In a status it
-//! would have to come once more as the artifact, since half of the clients look for it there alone, and the
-//! others would show it twice. Only where a silent end leaves the task open does that remain.
+//! The same holds for messages that must be sent before the end of the turn is known, because the bot types,
+//! streams or is silent for a while. If a silent end completes the task, they are sent as artifacts at once.
+//! As a status they would have to be repeated as artifacts, since half of the clients look only there, and
+//! the others would show them twice. Only if a silent end leaves the task open are they sent as statuses.
 
 use alloc::{
     format,
@@ -19,11 +19,11 @@ use alloc::{
 use super::Output;
 use crate::a2a::{Artifact, Message, Metadata, Role, Task};
 
-/// What the id of an answer's artifact has behind the id of its message.
+/// The suffix of an answer's artifact id, after the id of its message.
 const SUFFIX: &str = ".answer";
 
-/// The artifact that says what the message says; none of a message that says nothing. It has no name:
-/// "Result" is the name of what a conversation ends with.
+/// Converts a message to an artifact; `None` if the message is empty. The artifact has no name, because
+/// "Result" is the name of the value at the end of a conversation.
 pub fn artifact(message: &Message) -> Option<Artifact> {
     let says_something = message.parts.iter().any(|part| part.as_text() != Some(""));
     says_something.then(|| Artifact {
@@ -37,18 +37,18 @@ pub fn artifact(message: &Message) -> Option<Artifact> {
     })
 }
 
-/// The id of the artifact that is the message with this id.
+/// The id of the artifact for the message with this id.
 pub fn artifact_id(message_id: &str) -> String {
     format!("{message_id}{SUFFIX}")
 }
 
-/// The id of the message that the artifact is the answer of, if it is one.
+/// The id of the message that became this artifact, if it is an answer.
 pub fn message_id(artifact: &Artifact) -> Option<String> {
     let id = artifact.artifact_id.strip_suffix(SUFFIX)?;
     artifact.name.is_none().then(|| id.to_string())
 }
 
-/// The message that the artifact is the answer of, if it is one, as the agent said it.
+/// The message that became this artifact, if it is an answer.
 pub fn message(artifact: &Artifact) -> Option<Message> {
     let id = message_id(artifact)?;
     Some(Message {
@@ -58,14 +58,14 @@ pub fn message(artifact: &Artifact) -> Option<Message> {
     })
 }
 
-/// Takes the message that became the artifact out of the task, which shows each answer once.
+/// Removes from the task the message that became this artifact.
 pub fn replaces(artifact: &Artifact, task: &mut Task) {
     if let Some(id) = message_id(artifact) {
         task.revise(&id, None);
     }
 }
 
-/// What is logged of an answer, before the status that completes the task.
+/// The log entry of an answer, to be written before the status that completes the task.
 pub fn output(message: &Message) -> Option<Output> {
     artifact(message).map(|artifact| Output::Artifact {
         artifact,

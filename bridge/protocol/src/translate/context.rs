@@ -1,4 +1,4 @@
-//! What the activities of a turn have in common.
+//! The common data of all activities in a turn.
 
 use alloc::string::String;
 
@@ -8,38 +8,38 @@ use crate::{
     wire::to_object,
 };
 
-/// Where a turn takes place, and who takes part.
+/// The conversation and participants of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnContext {
     /// The task.
     pub task_id: String,
     /// The task's context.
     pub context_id: String,
-    /// The channel that the bot believes to be on, such as `a2a`.
+    /// The channel reported to the bot, such as `a2a`.
     pub channel_id: String,
-    /// Where the bot sends its activities. A secret: it is never shown to the client.
+    /// The URL to which the bot posts activities. It is secret and never shown to the client.
     pub service_url: String,
     /// The conversation.
     pub conversation: ConversationAccount,
-    /// Who asks.
+    /// The user.
     pub user: ChannelAccount,
-    /// Who answers.
+    /// The bot.
     pub bot: ChannelAccount,
-    /// The id of the activity that the bot gets, unique within the task: answers name it in `replyToId`,
-    /// and messages without an id of their own get one made from it.
+    /// The id of the activity sent to the bot, unique within the task. Answers name it in `replyToId`, and
+    /// messages without an id get one derived from it.
     pub activity_id: String,
-    /// The time, RFC 3339 in UTC.
+    /// The current time, RFC 3339 in UTC.
     pub now: String,
-    /// The language that the user speaks, such as `en-US`, if that is known.
+    /// The user's language, such as `en-US`, if known.
     pub locale: Option<String>,
-    /// How the bot is to answer, if that matters.
+    /// The way in which the bot should answer, if it matters.
     pub delivery_mode: Option<DeliveryMode>,
-    /// Whether what the bot says is carried whole too: see [`whole`](super::whole).
+    /// Whether activities of the bot are also carried in full: see [`whole`](super::whole).
     pub in_full: bool,
 }
 
 impl TurnContext {
-    /// An activity of this type from the user to the bot that says nothing yet.
+    /// Creates an activity of this type from the user to the bot, without content.
     pub(crate) fn request(&self, kind: ActivityType) -> Activity {
         Activity {
             id: Some(self.activity_id.clone()),
@@ -51,7 +51,7 @@ impl TurnContext {
         }
     }
 
-    /// What every answer of the bot says, as fields of JSON.
+    /// The fields that all answers of the bot have in common, as JSON.
     pub(crate) fn answer(&self) -> Metadata {
         to_object(&Activity {
             from: Some(self.bot.clone()),

@@ -1,4 +1,4 @@
-//! `data:` URIs (RFC 2397).
+//! Reads and writes `data:` URIs (RFC 2397).
 
 use alloc::{
     format,
@@ -10,16 +10,16 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use crate::a2a::decode_base64;
 
-/// The media type that is meant where none is said.
+/// The media type used where none is given.
 const BYTES: &str = "application/octet-stream";
 
-/// A URI that holds these bytes.
+/// Writes a URI with these bytes.
 pub(crate) fn write(media_type: Option<&str>, bytes: &[u8]) -> String {
     let media_type = media_type.unwrap_or(BYTES);
     format!("data:{media_type};base64,{}", BASE64_STANDARD.encode(bytes))
 }
 
-/// The media type and the bytes in a URI, if it is a `data:` URI that can be decoded.
+/// Reads the media type and bytes of a `data:` URI; `None` if it cannot be decoded.
 pub(crate) fn read(uri: &str) -> Option<(Option<String>, Vec<u8>)> {
     let scheme = uri.get(..5)?;
     let rest = uri

@@ -1,8 +1,8 @@
-//! How a conversation's end is told in states of a task.
+//! Maps the end of a conversation to a task state.
 
 use crate::{a2a::TaskState, activity::EndOfConversationCode};
 
-/// The state that `endOfConversation` with this code ends the task in.
+/// The task state after `endOfConversation` with this code.
 pub(crate) fn state(code: Option<&EndOfConversationCode>) -> TaskState {
     use EndOfConversationCode as Code;
     match code {

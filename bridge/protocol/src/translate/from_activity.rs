@@ -1,4 +1,4 @@
-//! Activities to messages.
+//! Converts activities to messages.
 
 use alloc::{string::String, vec::Vec};
 
@@ -15,10 +15,9 @@ use crate::{
     wire::to_object,
 };
 
-/// What an activity of a bot says, as a message of the turn's task. [`to_activity::reply`] is the way back.
+/// Converts a bot's activity to a message of the turn's task. [`to_activity::reply`] is the inverse.
 ///
-/// Text, value, attachments and entities become parts, in this order; everything else stands in the
-/// metadata.
+/// Text, value, attachments and entities become parts, in this order; everything else goes into the metadata.
 pub fn message(activity: &Activity, turn: &TurnContext, message_id: String) -> Message {
     let mut message = Message {
         context_id: Some(turn.context_id.clone()),
@@ -32,13 +31,13 @@ pub fn message(activity: &Activity, turn: &TurnContext, message_id: String) -> M
     message
 }
 
-/// The message that [`to_activity::message`] made this activity from, if it did.
+/// The message from which [`to_activity::message`] made this activity, if it did.
 pub fn request(activity: &Activity) -> Option<Message> {
     let skeleton = activity.channel_data.as_ref()?.get(MESSAGE)?;
     skeleton::restore(skeleton, activity)
 }
 
-/// An activity as data: whole, but for what its turn says already, and without the service URL.
+/// The activity as data, without the fields common to its turn and without the service URL.
 pub(crate) fn event(activity: &Activity, turn: &TurnContext) -> Metadata {
     let said = turn.answer();
     let mut fields = to_object(activity);
@@ -48,7 +47,7 @@ pub(crate) fn event(activity: &Activity, turn: &TurnContext) -> Metadata {
     fields
 }
 
-/// A message must have a part, so that one which says nothing has an empty text.
+/// A message needs a part, so an empty one gets an empty text.
 fn parts(activity: &Activity) -> Vec<Part> {
     let mut parts: Vec<Part> = content(activity).collect();
     if parts.is_empty() {
@@ -71,7 +70,7 @@ fn content(activity: &Activity) -> impl Iterator<Item = Part> {
         .chain(entities(activity))
 }
 
-/// All but the one that says which piece of a stream this is.
+/// All entities except `streaminfo`.
 fn entities(activity: &Activity) -> impl Iterator<Item = Part> {
     let stream = activity
         .entities
@@ -83,7 +82,7 @@ fn entities(activity: &Activity) -> impl Iterator<Item = Part> {
         .map(|(_, entity)| structured::entity(entity))
 }
 
-/// What the parts do not say: found by reading them back.
+/// The fields that are missing when the parts are converted back.
 fn metadata(activity: &Activity, turn: &TurnContext, message: &mut Message) -> Metadata {
     let mut metadata = Metadata::new();
     if let Some(info) = activity.stream_info() {
@@ -97,7 +96,7 @@ fn metadata(activity: &Activity, turn: &TurnContext, message: &mut Message) -> M
         match key.as_str() {
             SERVICE_URL => {}
             key if said.get(key) == Some(&value) => {}
-            // Every message has an id, so a missing one is no news.
+            // Every message has an id, so a missing one is not recorded.
             "id" if value.is_null() => {}
             key if ADDRESS_FIELDS.contains(&key) => drop(address.insert(key.into(), value)),
             key => drop(fields.insert(key.into(), value)),
@@ -116,8 +115,8 @@ fn stream_mark(info: &StreamInfo) -> Value {
     to_object(info).into()
 }
 
-/// Takes away members that are the service URL, at any depth: references to conversations and traces of
-/// whole activities have it too.
+/// Removes members whose value is the service URL, at any depth: conversation references and traces contain
+/// it too.
 pub(super) fn without_secret(fields: &mut Metadata, service_url: &str) {
     fields.retain(|_, value| value.as_str() != Some(service_url));
     fields

@@ -1,4 +1,4 @@
-//! Message ids: the activity's own, or one made from the turn's.
+//! Assigns message ids: the activity's own, or one derived from the turn's.
 
 use alloc::{
     collections::BTreeSet,
@@ -6,14 +6,14 @@ use alloc::{
     string::{String, ToString},
 };
 
-/// Gives every message of a turn an id of its own.
+/// Assigns unique ids to the messages of a turn.
 pub(crate) struct Ids {
     turn: String,
     used: BTreeSet<String>,
 }
 
 impl Ids {
-    /// For the turn that answers this activity.
+    /// Creates the ids for the turn that answers this activity.
     pub(crate) fn new(activity_id: &str) -> Self {
         Self {
             turn: activity_id.to_string(),
@@ -21,8 +21,8 @@ impl Ids {
         }
     }
 
-    /// The id that is wanted if it is free, else the next one made from the turn's. Two messages with one
-    /// id would be one message to a client.
+    /// Returns the wanted id if it is free, else the next one derived from the turn's. Clients treat messages
+    /// with the same id as one.
     pub(crate) fn take(&mut self, wanted: Option<&str>) -> String {
         let wanted = wanted.filter(|id| !id.is_empty() && !self.used.contains(*id));
         let id = match wanted {

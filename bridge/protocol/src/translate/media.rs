@@ -1,4 +1,4 @@
-//! Attachments and the parts that they are.
+//! Converts attachments to parts and back.
 //!
 //! | attachment | part |
 //! |-|-|
@@ -7,8 +7,8 @@
 //! | `content` that is text of a media type `text/*`, or base64 | `raw` |
 //! | any other `content`: cards | `data` |
 //!
-//! `contentType` is the media type, `name` the file name. What a part does not say (a thumbnail, both a
-//! content and its URL, another way to write the same bytes) stands in the part's metadata.
+//! `contentType` is the media type, `name` the file name. What a part cannot express (a thumbnail, both
+//! content and URL, another encoding of the same bytes) goes into the part's metadata.
 
 use alloc::{
     string::{String, ToString},
@@ -29,23 +29,23 @@ use crate::{
     wire::{Wire, to_object},
 };
 
-/// How the bytes of a part stood in the attachment.
+/// The encoding of a part's bytes in the attachment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Encoding {
-    /// In a `data:` URI, or they were no bytes.
+    /// A `data:` URI, or not bytes.
     Plain,
-    /// As `content` in base64.
+    /// `content` in base64.
     Base64,
-    /// As `content`, a text.
+    /// `content` as text.
     Text,
 }
 
-/// The member of the mark that names the encoding, if it is not plain.
+/// The member with the encoding, unless it is plain.
 const ENCODING: &str = "encoding";
-/// The member of the mark that holds what else is different.
+/// The member with all other differences.
 const FIELDS: &str = "fields";
 
-/// The part that an attachment is.
+/// Converts an attachment to a part.
 pub(crate) fn part(attachment: &Attachment) -> Part {
     let (content, own_type, encoding) = content(attachment);
     let mut part = Part {
@@ -63,7 +63,7 @@ pub(crate) fn part(attachment: &Attachment) -> Part {
     part
 }
 
-/// The attachment that a part is, by its mark if it has one.
+/// Converts a part to an attachment, with its metadata if it has any.
 pub(crate) fn attachment(part: &Part) -> Attachment {
     let mark = part.metadata.as_ref().and_then(|all| all.get(ATTACHMENT));
     let member = |name| mark.and_then(|mark| mark.get(name));
@@ -78,16 +78,16 @@ pub(crate) fn attachment(part: &Part) -> Attachment {
     };
     let mut patched = to_object(&plain);
     patch::apply(&mut patched, fields);
-    // Marks come from the network: one that makes no attachment is as good as none.
+    // Metadata comes from the network; if it does not give a valid attachment it is ignored.
     Attachment::read(patched.into()).unwrap_or(plain)
 }
 
-/// The attachment that a part is, whatever its marks say.
+/// Converts a part to an attachment without its metadata.
 pub(crate) fn plain(part: &Part) -> Attachment {
     decoded(part, Encoding::Plain)
 }
 
-/// What a part of this attachment holds, and the media type that the content itself tells.
+/// The content of the part, and the media type that the content itself declares.
 fn content(attachment: &Attachment) -> (Content, Option<String>, Encoding) {
     match (&attachment.content, &attachment.content_url) {
         (Some(Value::String(text)), _) => string(attachment, text),
@@ -111,8 +111,8 @@ fn string(attachment: &Attachment, text: &str) -> (Content, Option<String>, Enco
     }
 }
 
-/// The bytes of a file in base64. Structured types hold their own text, and a text that is written
-/// back otherwise was no base64 in earnest.
+/// Decodes a file in base64. Structured types contain text, and a text that is not restored by encoding was
+/// not base64.
 fn decode_file(media_type: &str, text: &str) -> Option<Vec<u8>> {
     let is_structured = media_type == JSON
         || media_type.ends_with("+json")
@@ -124,7 +124,7 @@ fn decode_file(media_type: &str, text: &str) -> Option<Vec<u8>> {
     BASE64_STANDARD.decode(text).ok()
 }
 
-/// Whether the part is data that only has the name and the type which data parts get as attachments.
+/// Whether the part is data with only the default name and type of data attachments.
 fn is_unnamed_data(part: &Part) -> bool {
     matches!(&part.content, Content::Data(_))
         && part.filename.as_deref() == Some(DATA_PART)
@@ -171,7 +171,7 @@ fn decoded(part: &Part, encoding: Encoding) -> Attachment {
     attachment
 }
 
-/// Bots tell attachments by type and name, so data that has neither gets both.
+/// Bots distinguish attachments by type and name, so data with neither gets both.
 fn structured(attachment: &mut Attachment, data: &Value) {
     attachment.content = Some(data.clone()).filter(|data| !data.is_null());
     if attachment.content_type.is_none() && attachment.name.is_none() {

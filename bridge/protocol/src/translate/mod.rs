@@ -1,21 +1,21 @@
-//! The pure translation between A2A 1.0 and the Activity protocol.
+//! Translates between A2A 1.0 and the Activity protocol, without I/O.
 //!
-//! A turn goes in as one activity and comes out as many. [`to_activity`] makes the activity that a bot
-//! gets; [`Turn`] takes the activities that the bot sends, with what else ends a turn, and gives the task
-//! events that they mean. Nothing here reads a clock or makes up an id: both come in.
+//! A turn starts with one activity and produces many. [`to_activity`] makes the activity for the bot;
+//! [`Turn`] takes the bot's activities, and other events that end a turn, and returns the task events that
+//! they cause. Times and ids are arguments.
 //!
-//! What one side cannot carry is reported as data under the names in [`keys`]. The rule behind it: a part
-//! or a message is made, read back in the plainest way, and only what that reading does not give stands in
-//! the metadata. So an ordinary message has none, and nothing is lost of an extraordinary one.
+//! Fields that one side cannot express are kept as data under the names in [`keys`]. A part or message is
+//! converted, converted back without metadata, and only the difference goes into the metadata. So an ordinary
+//! message has none, and an unusual one loses nothing.
 //!
-//! - [`to_activity`]: messages, cancels and first contacts to activities
-//! - [`turn`]: the machine
-//! - [`answer`]: where clients find the answer of a task that completes
-//! - [`from_activity`]: activities to messages
-//! - [`context`]: what a turn's activities have in common
+//! - [`to_activity`]: converts messages, cancellations and first contacts to activities
+//! - [`turn`]: the state machine of a turn
+//! - [`answer`]: the artifact with the answer of a completed task
+//! - [`from_activity`]: converts activities to messages
+//! - [`context`]: the common data of a turn's activities
 //! - [`keys`]: names in metadata and in `channelData`
-//! - [`sign_in`]: what asks a user to sign in
-//! - [`whole`]: the extension that carries activities whole
+//! - [`sign_in`]: requests to sign in
+//! - [`whole`]: the extension that carries activities in full
 
 pub mod answer;
 pub mod context;

@@ -1,10 +1,10 @@
-//! JSON merge patches (RFC 7396), one level deep: null takes a field away.
+//! JSON merge patches (RFC 7396), one level deep: null removes a field.
 
 use serde_json::Value;
 
 use crate::a2a::Metadata;
 
-/// What turns `from` into `to`. A field that is null says what a missing one says.
+/// The patch that turns `from` into `to`. Null and missing fields are equal.
 pub(crate) fn diff(from: &Metadata, to: &Metadata) -> Metadata {
     let gone = from.keys().filter(|key| !to.contains_key(*key));
     let gone = gone.map(|key| (key.clone(), Value::Null));
@@ -15,7 +15,7 @@ pub(crate) fn diff(from: &Metadata, to: &Metadata) -> Metadata {
     set.chain(gone).collect()
 }
 
-/// Turns `target` into what the patch was made from.
+/// Applies a patch to `target`.
 pub(crate) fn apply(target: &mut Metadata, patch: &Metadata) {
     for (key, value) in patch {
         match value {

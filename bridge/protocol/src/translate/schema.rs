@@ -1,21 +1,21 @@
-//! A JSON Schema that a value fits.
+//! Derives a JSON Schema from a value.
 //!
-//! Microsoft's hosting writes the schema of the .NET class of an entity. Classes do not travel, so here it
-//! is read from the value itself: the types of its members, and no claim about what may be missing.
+//! Microsoft's hosting writes the schema of an entity's .NET class. No class is known here, so the schema is
+//! derived from the value: it has the types of the members and does not say which are required.
 
 use alloc::{string::String, vec::Vec};
 
 use serde_json::{Value, json};
 
-/// How deep a schema goes: below that, anything fits. It bounds the work on hostile values.
+/// The depth of a schema. Below it any value is valid, which bounds the work on hostile values.
 const DEPTH: usize = 8;
 
-/// A schema that `value` fits.
+/// Returns a schema for which `value` is valid.
 pub(crate) fn of(value: &Value) -> Value {
     below(value, DEPTH)
 }
 
-/// The name that JSON Schema has for the type of `value`.
+/// The name of the type of `value` in JSON Schema.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -43,7 +43,7 @@ fn below(value: &Value, depth: usize) -> Value {
     }
 }
 
-/// Items that fit one schema share it; those that do not are listed, each schema once.
+/// Items with the same schema share it; otherwise each schema is listed once.
 fn array(items: &[Value], depth: usize) -> Value {
     let mut schemas: Vec<Value> = Vec::new();
     for schema in items.iter().map(|item| below(item, depth)) {

@@ -1,4 +1,4 @@
-//! Cards by which a bot asks the user to sign in.
+//! Reads cards with which a bot asks the user to sign in.
 
 use alloc::string::String;
 
@@ -9,7 +9,7 @@ use crate::{
     activity::{Activity, Attachment},
 };
 
-/// The message that asks the user of a task to sign in, if the agent has said nothing since.
+/// The agent's message that asks the user to sign in, if it is the agent's last one.
 pub fn unanswered(task: &Task) -> Option<&Message> {
     let said = task.history.iter().chain(&task.status.message).rev();
     let mut own = said.filter(|message| message.role == Role::Agent);
@@ -24,8 +24,7 @@ pub fn unanswered(task: &Task) -> Option<&Message> {
         .then_some(last)
 }
 
-/// What a message with such a card says in words, with where to sign in: clients that show nothing but text
-/// would leave the user without a way on.
+/// The text for a message with such a card, with the link. Clients that show only text need it.
 pub(crate) fn words(activity: &Activity) -> Option<String> {
     let mut cards = activity.attachments.iter().filter(|one| one.is_sign_in());
     let card = cards.next()?.content.as_ref()?;

@@ -1,7 +1,7 @@
-//! The message beside the task in `channelData`: everything but content that the activity shows anyway.
+//! The original message in `channelData`, without the content that is in the activity.
 //!
-//! In the place of its content a part has `attachment`, the index among the activity's attachments, or
-//! `value: true` under [`HOLDS`], with its own name for the content. Texts are short and stay.
+//! In place of its content a part has `attachment`, the index among the activity's attachments, or
+//! `value: true` under [`HOLDS`], with the name of the content's field. Texts are short and stay.
 
 use alloc::string::String;
 
@@ -18,7 +18,7 @@ const PARTS: &str = "parts";
 const ATTACHMENT: &str = "attachment";
 const VALUE: &str = "value";
 
-/// The skeleton of a message whose part at `value` is the activity's value.
+/// The skeleton of a message whose part with index `value` is the activity's value.
 pub(crate) fn of(message: &Message, value: Option<usize>) -> Value {
     let mut attachments = 0_usize..;
     let parts: Value = message
@@ -43,7 +43,7 @@ pub(crate) fn of(message: &Message, value: Option<usize>) -> Value {
     skeleton.into()
 }
 
-/// The message that this was the skeleton of, with its content from the activity.
+/// Restores the message with the content from the activity.
 pub(crate) fn restore(skeleton: &Value, activity: &Activity) -> Option<Message> {
     let mut message = skeleton.as_object()?.clone();
     for part in message.get_mut(PARTS)?.as_array_mut()? {
@@ -52,7 +52,7 @@ pub(crate) fn restore(skeleton: &Value, activity: &Activity) -> Option<Message> 
     Message::read(message.into()).ok()
 }
 
-/// The name of content that stands elsewhere.
+/// The name of the field for content that is replaced by a reference.
 fn kind(content: &Content) -> Option<&'static str> {
     match content {
         Content::Raw(_) => Some("raw"),
@@ -71,7 +71,7 @@ fn bare(part: &Part, kind: &str, place: &str, at: &Value) -> Value {
     bare.into()
 }
 
-/// Puts the content of a part back to its place. None if it is not where it should be.
+/// Restores the content of a part. `None` if the reference is invalid.
 fn fill(part: &mut Metadata, activity: &Activity) -> Option<()> {
     let Some(holds) = part.remove(HOLDS) else {
         return Some(());

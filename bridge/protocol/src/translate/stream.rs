@@ -1,4 +1,4 @@
-//! Streams: what of an accumulated text is new.
+//! Computes the new text of each piece of a stream.
 
 use alloc::{
     string::{String, ToString},
@@ -11,27 +11,27 @@ pub(crate) struct Streams(Vec<Stream>);
 
 struct Stream {
     id: String,
-    /// The whole text that was sent so far.
+    /// The whole text sent so far.
     sent: String,
     /// The highest number of a piece so far.
     sequence: Option<i32>,
     is_open: bool,
 }
 
-/// What a piece means for the artifact of its stream.
+/// The effect of a piece on the artifact of its stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// It came too late: a later one, or the final one, was there before.
+    /// The piece is outdated: a later one, or the final one, has arrived before.
     Late,
-    /// It begins the artifact, or replaces it, with this text.
+    /// The piece starts the artifact or replaces it with this text.
     Whole(String),
-    /// It adds this text, perhaps none.
+    /// The piece appends this text, possibly empty.
     More(String),
 }
 
 impl Streams {
-    /// Takes the next piece of a stream, with all its text so far. Pieces travel in separate requests, so
-    /// an older one may come after a newer one; its number tells.
+    /// Takes the next piece of a stream, with its whole text so far. Pieces are sent in separate requests and
+    /// may arrive in the wrong order; `sequence` tells.
     pub(crate) fn take(
         &mut self,
         id: &str,
@@ -57,22 +57,22 @@ impl Streams {
         stream.advance(text)
     }
 
-    /// Whether one of them says this text, and nothing else.
+    /// Whether one of the streams has exactly this text.
     pub(crate) fn have_sent(&self, text: &str) -> bool {
         self.0.iter().any(|stream| stream.sent == text)
     }
 
-    /// Whether there is none.
+    /// Whether there is no stream.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether there is such a stream.
+    /// Whether there is a stream with this id.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.0.iter().any(|stream| stream.id == id)
     }
 
-    /// The text of a stream is this one from here on; says whether more of it may come.
+    /// Replaces the text of a stream; returns whether the stream is still open.
     pub(crate) fn replace(&mut self, id: &str, text: &str) -> bool {
         let known = self.0.iter_mut().find(|stream| stream.id == id);
         known.is_some_and(|stream| {
@@ -81,12 +81,12 @@ impl Streams {
         })
     }
 
-    /// The stream was taken back.
+    /// Removes a stream that was taken back.
     pub(crate) fn forget(&mut self, id: &str) {
         self.0.retain(|stream| stream.id != id);
     }
 
-    /// Closes the streams that were never finished, and gives their ids.
+    /// Closes the streams that are still open and returns their ids.
     pub(crate) fn close(&mut self) -> Vec<String> {
         let open = self.0.iter_mut().filter(|stream| stream.is_open);
         open.map(|stream| {
@@ -98,7 +98,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// No text at all is no other text: the final piece of some bots only has attachments.
+    /// An empty text changes nothing: the final piece of some bots only has attachments.
     fn advance(&mut self, text: &str) -> Piece {
         if text.is_empty() {
             return Piece::More(String::new());

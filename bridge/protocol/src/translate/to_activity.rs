@@ -1,4 +1,4 @@
-//! Messages, cancels and first contacts to activities.
+//! Converts messages, cancellations and first contacts to activities.
 
 use alloc::{string::String, vec, vec::Vec};
 
@@ -13,15 +13,14 @@ use crate::{
     wire::{Wire, to_object, to_value},
 };
 
-/// The activity that a bot gets for a message of the user. [`super::from_activity::request`] is the way
-/// back.
+/// Converts a user's message to the activity for the bot. [`super::from_activity::request`] is the inverse.
 ///
-/// Texts become `text`, a line a part: they were separate, and without a break the last word of one would
-/// run into the first of the next. All other parts become attachments. The only data part, unless it is a card or
-/// has a name, becomes `value` too: it may be what the user put into a card. `channelData` is the task, and
-/// beside its fields stands the message with all that activities have no fields for. A data part that is marked
-/// so makes it an `invoke`. Other marks in metadata are not obeyed here: they come from the user, who must not
-/// be able to say who speaks. A message that carries an activity whole gives that one: see [`whole`].
+/// Texts become lines of `text`, since without a break the words of adjacent parts would run together. All
+/// other parts become attachments. A single data part becomes also `value`, unless it is a card or has a
+/// name, because it may be the input to a card. `channelData` is the task, with the original message beside
+/// its fields. A data part marked as such makes the activity an `invoke`. Other marks in metadata are
+/// ignored, because they come from the user, who must not change the sender. A message that carries a full
+/// activity gives that one: see [`whole`].
 pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
     let value = answer(&message.parts);
     let mut activity = turn.request(ActivityType::Message);
@@ -32,13 +31,13 @@ pub fn message(message: &Message, task: &Task, turn: &TurnContext) -> Activity {
         activity.name = Some(name);
     }
     activity.value = value_part.and_then(data);
-    // An invoke has its value and nothing beside it.
+    // An invoke has only its value.
     let value = value.filter(|_| activity.kind == ActivityType::Invoke);
     let others = message.parts.iter().enumerate();
     let others = others.filter(|(index, part)| part.as_text().is_none() && Some(*index) != value);
     activity.attachments = others.map(|(_, part)| media::plain(part)).collect();
     let mut channel_data = to_object(task);
-    // What cannot be read was refused before it came here.
+    // An unreadable activity was refused earlier.
     let Ok(Some(carried)) = whole::carried(message) else {
         channel_data.insert(MESSAGE.into(), skeleton::of(message, value));
         activity.channel_data = Some(channel_data.into());
@@ -58,8 +57,8 @@ pub fn cancel(task: &Task, turn: &TurnContext) -> Activity {
     }
 }
 
-/// Tells a bot that wants to know it that a conversation begins, with itself and the user in it. It needs a
-/// turn with an activity id of its own, before that of the first message.
+/// Tells a bot that a conversation begins, with the bot and the user as members. It needs a turn with its own
+/// activity id, before that of the first message.
 pub fn first_contact(task: &Task, turn: &TurnContext) -> Activity {
     Activity {
         members_added: vec![turn.bot.clone(), turn.user.clone()],
@@ -68,11 +67,10 @@ pub fn first_contact(task: &Task, turn: &TurnContext) -> Activity {
     }
 }
 
-/// The activity that a bot's message was, for clients that speak activities.
-/// [`super::from_activity::message`] is the way back.
+/// Restores the activity from a bot's message, for clients that use activities.
+/// [`super::from_activity::message`] is the inverse.
 ///
-/// Marks in metadata are obeyed, but for those that say where the activity comes from and goes: that is
-/// the turn's to say.
+/// Marks in metadata are applied, except for sender and receiver, which come from the turn.
 pub fn reply(message: &Message, turn: &TurnContext) -> Activity {
     let plain = to_object(&content(message));
     let mark = message.metadata.as_ref().and_then(|all| all.get(FIELDS));
@@ -82,8 +80,7 @@ pub fn reply(message: &Message, turn: &TurnContext) -> Activity {
     Activity::read(fields.into()).unwrap_or_default()
 }
 
-/// What a mark makes of an activity. Marks come from the network: those that make no activity are as good
-/// as none.
+/// Applies a mark to an activity. Marks come from the network; `None` if the result is no activity.
 fn patched(plain: &Metadata, mark: &Metadata) -> Option<Metadata> {
     let mut mark = mark.clone();
     mark.retain(|key, _| !ADDRESS_FIELDS.contains(&key.as_str()));
@@ -93,7 +90,7 @@ fn patched(plain: &Metadata, mark: &Metadata) -> Option<Metadata> {
     Some(fields)
 }
 
-/// What the parts of a message say, and nothing else.
+/// The activity made from the parts of a message alone.
 pub(crate) fn content(message: &Message) -> Activity {
     let mut activity = Activity {
         id: Some(message.message_id.clone()),
@@ -113,13 +110,13 @@ pub(crate) fn content(message: &Message) -> Activity {
     activity
 }
 
-/// All texts, a line a part; nothing if there are none.
+/// All texts as lines; `None` if there are none.
 fn text(parts: &[Part]) -> Option<String> {
     let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
     Some(texts.join("\n")).filter(|_| !texts.is_empty())
 }
 
-/// Where the only data part stands, if it is an answer.
+/// The index of the only data part, if it is the input to a card.
 fn answer(parts: &[Part]) -> Option<usize> {
     let mut data = parts
         .iter()
@@ -137,7 +134,7 @@ fn data(part: &Part) -> Option<serde_json::Value> {
     }
 }
 
-/// Which piece of a stream the message was, if it was one.
+/// The stream that the message was a piece of, if any.
 fn stream(message: &Message) -> Option<Entity> {
     let mark = message.metadata.as_ref()?.get(STREAM)?;
     let info = StreamInfo::read(mark.clone()).ok()?;

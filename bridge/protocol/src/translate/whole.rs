@@ -1,18 +1,18 @@
-//! The extension that carries activities whole, beside what the parts say of them.
+//! The extension that carries activities in full, beside the parts made from them.
 //!
-//! URI: [`EXTENSION`]. An agent that is a bot offers it in its card; it is in use for a turn whose message
-//! lists it in `extensions`, which the bridge adds for clients that ask by `A2A-Extensions` (specification 4.6).
-//! Then, under the URI as the key:
+//! URI: [`EXTENSION`]. Agents that are bots offer it in their card. It is in use for a turn whose message
+//! lists it in `extensions`; the bridge adds it there for clients that send `A2A-Extensions` (specification
+//! 4.6). Then, with the URI as key:
 //!
-//! - the metadata of each message and each piece of an artifact that the bot says holds the activity that it
-//!   was, and so does that of a task for an activity that is no message;
-//! - the metadata of the client's message may hold an activity: the bot gets that one in the place of one made
-//!   from the parts. Its address is the bridge's: `id`, `timestamp`, `channelId`, `from`, `recipient`,
-//!   `conversation`, `deliveryMode` and `serviceUrl` are those of the turn. Of its `channelData`, members that
-//!   it lacks are filled in.
+//! - the metadata of each message and artifact piece from the bot has the original activity, and so has that
+//!   of a task for an activity that is not a message;
+//! - the metadata of the client's message may have an activity, which the bot gets instead of one made from
+//!   the parts. The bridge sets its address: `id`, `timestamp`, `channelId`, `from`, `recipient`,
+//!   `conversation`, `deliveryMode` and `serviceUrl` are those of the turn. Missing members of its
+//!   `channelData` are added.
 //!
-//! An activity under the URI never has a `serviceUrl`: it is a secret between the channel and the bot. Parts
-//! are written all the same, so that those who do not know the extension miss nothing that they had without.
+//! Such an activity never has a `serviceUrl`, which is a secret between channel and bot. Parts are written as
+//! usual, so that clients without the extension miss nothing.
 
 use alloc::{
     string::{String, ToString},
@@ -31,7 +31,7 @@ use crate::{
 /// The extension's URI, and the key in metadata.
 pub const EXTENSION: &str = "urn:a2a-evaluation:activity:v1";
 
-/// Whether the extension is in use for what is said next in a task: its last user message lists it.
+/// Whether the extension is in use for the next output of a task: its last user message lists it.
 pub fn is_wanted(task: &Task) -> bool {
     let mut said = task.history.iter().rev();
     let last = said.find(|message| message.role == Role::User);
@@ -43,10 +43,11 @@ pub fn is_used(message: &Message) -> bool {
     message.extensions.iter().any(|uri| uri == EXTENSION)
 }
 
-/// The activity that a client's message carries, if it does.
+/// The activity that a client's message carries, if any.
 ///
 /// # Errors
-/// If what stands under the URI is no activity, or one that only a channel says: who is there, and what ends.
+/// Returns an error if the value is no activity, or one that only a channel may send, about members or
+/// endings.
 pub fn carried(message: &Message) -> Result<Option<Activity>, FieldError> {
     const SAYABLE: &str =
         "an activity that a user can send, such as a message, an event or an invoke";
@@ -65,7 +66,7 @@ pub fn carried(message: &Message) -> Result<Option<Activity>, FieldError> {
     }
 }
 
-/// Whether a user can say it. The rest is the channel's word, on which bots rely.
+/// Whether a user may send it. Other types come from the channel, and bots rely on that.
 fn is_sayable(kind: &ActivityType) -> bool {
     match kind {
         ActivityType::Message
@@ -90,7 +91,7 @@ fn is_sayable(kind: &ActivityType) -> bool {
     }
 }
 
-/// The carried activity in the place of the one that was made from the parts, with the address of that.
+/// The carried activity with the address of the one made from the parts.
 pub(super) fn readdressed(carried: Activity, made: Activity) -> Activity {
     let channel_data = match (made.channel_data, carried.channel_data) {
         (Some(Value::Object(mut ours)), Some(Value::Object(theirs))) => {
@@ -114,7 +115,7 @@ pub(super) fn readdressed(carried: Activity, made: Activity) -> Activity {
     }
 }
 
-/// What a message says beside the activity that it carries: its parts only say that once more.
+/// The message without the parts, which repeat the activity that it carries.
 pub(super) fn rest(message: &Message) -> Message {
     let mut rest = Message {
         parts: Vec::new(),
@@ -124,7 +125,7 @@ pub(super) fn rest(message: &Message) -> Message {
     rest
 }
 
-/// Puts the activity into metadata, if the turn has it so.
+/// Adds the activity to metadata, if the extension is in use for the turn.
 pub(super) fn put(metadata: &mut Metadata, activity: &Activity, turn: &TurnContext) {
     if turn.in_full {
         let mut fields = to_object(activity);
@@ -134,7 +135,7 @@ pub(super) fn put(metadata: &mut Metadata, activity: &Activity, turn: &TurnConte
     }
 }
 
-/// Names the extension among those of a message that carries an activity.
+/// Lists the extension in a message that carries an activity.
 pub(super) fn name(message: &mut Message, turn: &TurnContext) {
     if turn.in_full {
         message.extensions.push(String::from(EXTENSION));

@@ -8,7 +8,7 @@ mod source;
 
 use std::{error::Error, time::Duration};
 
-use bridge_client::discovery::{Discovered, DiscoveryOptions, Reach};
+use bridge_client::discovery::{AgentEndpoint, Discovered, DiscoveryOptions};
 use bridge_program::{out, outln};
 use bridge_protocol::signing::Standing;
 use clap::Args;
@@ -86,7 +86,7 @@ fn as_json(agents: &[Listed]) -> Value {
         let standing = Standing::of(&listed.agent.card.signatures);
         agent["signature"] = standing.to_string().into();
         let others = listed.agent.others.iter();
-        let other = |one: &Reach| json!({"speaks": one.name(), "url": shown(one.url())});
+        let other = |one: &AgentEndpoint| json!({"speaks": one.name(), "url": shown(one.url())});
         agent["others"] = others.map(other).collect();
         agent["requires"] = listed.agent.required_extensions().collect();
         if let Some(card) = &listed.card {

@@ -25,7 +25,7 @@ pub(super) fn table(agents: &[Listed]) -> String {
         }
         let agent = &listed.agent;
         let (name, version) = (&agent.card.name, &agent.card.version);
-        let (speaks, url) = (agent.reach.name(), shown(agent.reach.url()));
+        let (speaks, url) = (agent.endpoint.name(), shown(agent.endpoint.url()));
         // Writing to a text cannot fail.
         let (name, version) = (line(name), line(version));
         let _ = writeln!(text, "{name} {version}  speaks {speaks} at {url}");

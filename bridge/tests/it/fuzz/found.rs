@@ -12,7 +12,7 @@ use axum::{
 };
 use bridge_client::{
     Client, Options,
-    discovery::{Discovered, Reach},
+    discovery::{AgentEndpoint, Discovered},
     registry::{CardReference, Registry, RegistryError, RegistryOptions},
 };
 use bridge_protocol::{
@@ -72,10 +72,10 @@ fn found_cards() {
 
 /// The version in which an agent is spoken to, by an interface of its card.
 fn spoken(found: &Discovered) -> Option<Version> {
-    match &found.reach {
-        Reach::Interface { version, .. } => Some(*version),
-        Reach::TasksSend { .. } => Some(Version::V0_1),
-        Reach::Execute { .. } => None,
+    match &found.endpoint {
+        AgentEndpoint::Interface { version, .. } => Some(*version),
+        AgentEndpoint::TasksSend { .. } => Some(Version::V0_1),
+        AgentEndpoint::Execute { .. } => None,
     }
 }
 

@@ -33,7 +33,7 @@ impl CallContext {
     /// Returns an agent, ready to call its skill.
     pub(super) fn agent(&self, found: Arc<Discovered>, skill: Skill) -> Agent {
         let options = Options {
-            credentials: self.shown_to(found.reach.url()),
+            credentials: self.shown_to(found.endpoint.url()),
             ..self.options.clone()
         };
         Agent {

@@ -23,7 +23,7 @@ impl Messages {
     /// Sends a request and waits for the beginning of the answer. A refusal is returned here.
     pub(super) async fn of(endpoint: &Endpoint, request: RequestBuilder) -> Result<Self, Fault> {
         let limits = &endpoint.limits;
-        let sent = endpoint.dress(request).send().await;
+        let sent = endpoint.with_headers(request).send().await;
         let reply = sent.map_err(|error| Fault::transport(&error, limits.reply))?;
         if let Some(status) = Status::from_header_map(reply.headers())
             && status.code() != Code::Ok

@@ -27,7 +27,7 @@ use super::{Item, Items, Reply, sse::no_stream};
 use crate::{
     Fault,
     http::{Endpoint, within},
-    legible::{self, EXTENDED},
+    lenient_card::{self, EXTENDED},
 };
 
 /// Makes calls to the service at one address.
@@ -131,7 +131,7 @@ fn reply(operation: Operation, message: &[u8]) -> Result<Reply, Fault> {
         }
         Operation::DeleteTaskPushNotificationConfig => Ok(Reply::Deleted),
         Operation::GetExtendedAgentCard => read_card_leniently(message).map(|(card, warnings)| {
-            legible::warn(&warnings, EXTENDED);
+            lenient_card::warn(&warnings, EXTENDED);
             Reply::Card(Box::new(card))
         }),
         Operation::SendStreamingMessage | Operation::SubscribeToTask => return Err(no_stream()),

@@ -1,12 +1,12 @@
 //! HTTP+JSON (specification 1.0, section 11; 0.3, section 3.2.3): each operation has its own path.
 //!
 //! - [`route`]: method, path, query and body of each call
-//! - [`spoken`]: the JSON of each version
-//! - [`refusal`]: reads error answers
+//! - [`version_json`]: the JSON of each version
+//! - [`error_response`]: reads error answers
 
-mod refusal;
+mod error_response;
 mod route;
-mod spoken;
+mod version_json;
 
 use bridge_protocol::{a2a::ErrorKind, dialect::Call, wire};
 use reqwest::{
@@ -51,17 +51,17 @@ impl Rest {
         let request = self.request(route).header(ACCEPT, ACCEPTED);
         let answer = self.0.exchange(request).await?;
         let value = read_answer(&answer, call)?;
-        spoken::reply(self.0.version, call.operation(), value).map_err(Fault::Invalid)
+        version_json::reply(self.0.version, call.operation(), value).map_err(Fault::Invalid)
     }
 
     pub(crate) async fn open(&self, call: &Call, after: Option<&str>) -> Result<Items, Fault> {
         let version = self.0.version;
         let read = move |data: &str| {
             let value = json(data.as_bytes())?;
-            if let Some(error) = refusal::in_stream(&value) {
+            if let Some(error) = error_response::in_stream(&value) {
                 return Err(Fault::Rpc(error));
             }
-            spoken::item(version, value).map_err(Fault::Invalid)
+            version_json::item(version, value).map_err(Fault::Invalid)
         };
         let refused = |answer: &Answer| match read_answer(answer, call) {
             Err(fault) => fault,
@@ -91,7 +91,7 @@ fn is_misread(fault: &Fault) -> bool {
 /// The object in an answer, or the fault that it describes.
 fn read_answer(answer: &Answer, call: &Call) -> Result<Value, Fault> {
     if !answer.is_success() {
-        return Err(refusal::read(answer, call));
+        return Err(error_response::read(answer, call));
     }
     match answer.body.is_empty() {
         // The answer to a deletion is empty.

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::spoken;
+use super::version_json;
 use crate::{Fault, http::Endpoint, transport::report};
 
 /// The parts of an HTTP request.
@@ -29,7 +29,7 @@ impl Route {
             return Err(Fault::NotInVersion(endpoint.version.as_str()));
         }
         let mut losses = Losses::default();
-        let params = spoken::params(endpoint.version, call, &mut losses);
+        let params = version_json::params(endpoint.version, call, &mut losses);
         report(endpoint, call, &losses);
         let mut fields = match params {
             Value::Object(fields) => fields,

@@ -1,4 +1,4 @@
-//! Cards in a real registry, and agents found there.
+//! Tests with a real registry: pushing, pulling and finding cards.
 
 mod oras;
 mod overflowing;
@@ -8,15 +8,17 @@ mod token;
 use std::time::Duration;
 
 use bridge_client::{
-    discovery::Reach,
-    registry::{CardReference, Found, Registry, RegistryAuth, RegistryError, RegistryOptions},
+    discovery::AgentEndpoint,
+    registry::{
+        CardReference, Registry, RegistryAgent, RegistryAuth, RegistryError, RegistryOptions,
+    },
 };
 use serde_json::{Value, json};
 
 use crate::site::{Site, json as answer, site};
 use program::Program;
 
-/// `registry` with the password `hunter2`.
+/// The htpasswd entry of `registry` with the password `hunter2`.
 const HTPASSWD: &str = "registry:$2b$04$k6XB6.tpyRFnQ07A6gZgj.TJ32q3x4ium8zkbGSPKq3d/8OYpqgoC\n";
 
 fn registry(program: &Program, fresh: Duration) -> Registry {
@@ -27,7 +29,7 @@ fn registry(program: &Program, fresh: Duration) -> Registry {
     Registry::new(&program.url, options).unwrap()
 }
 
-/// A registry that is asked every time.
+/// A registry client without caching.
 async fn asked_always() -> (Program, Registry) {
     let program = Program::start().await;
     let registry = registry(&program, Duration::ZERO);
@@ -40,26 +42,26 @@ fn card(name: &str, version: &str, skill: &str, url: &str) -> Value {
     ]})
 }
 
-/// An agent that is there.
+/// A running agent.
 async fn agent() -> Site {
     site(&[("GET /agent-card", answer(&json!({})))]).await
 }
 
-/// Pushes the card of an agent at this place, to `REPOSITORY:TAG`.
+/// Pushes the card of an agent at this address, to `REPOSITORY:TAG`.
 async fn publish(registry: &Registry, place: &str, version: &str, skill: &str, at: &Site) {
     let (repository, tag) = place.split_once(':').unwrap();
     let card = card("n", version, skill, at.url.as_str());
     registry.push(repository, tag, &card).await.unwrap();
 }
 
-/// Where the agent is that has this skill.
+/// The address of the agent with this skill.
 async fn found_at(registry: &Registry, skill: &str) -> String {
     url_of(&registry.find(skill).await.unwrap()).to_owned()
 }
 
-fn url_of(found: &Found) -> &str {
-    let Reach::Execute { base } = &found.agent.reach else {
-        panic!("{:?}", found.agent.reach);
+fn url_of(found: &RegistryAgent) -> &str {
+    let AgentEndpoint::Execute { base } = &found.agent.endpoint else {
+        panic!("{:?}", found.agent.endpoint);
     };
     base.as_str()
 }
@@ -156,7 +158,7 @@ async fn cards_of_oras_and_ours_are_found_alike() {
         "agents/ours"
     );
     let mut manifest = oras::manifest(&program.url, "agents/ours", "v1").await;
-    // The card names a port that is another one each time.
+    // The port in the card differs in each run.
     for key in ["digest", "size"] {
         manifest["layers"][0][key] = "of the card".into();
     }
@@ -174,7 +176,7 @@ async fn the_newest_version_that_is_healthy_is_found() {
     publish(&registry, "agents/plan:v1", "1.0.0", "plan", &old).await;
     publish(&registry, "agents/other:v0.9", "9.0.0", "plan", &old).await;
     assert_eq!(found_at(&registry, "plan").await, old.url.as_str());
-    // Replaced at runtime: nobody is started anew.
+    // The agent is replaced in the registry while the client runs.
     publish(&registry, "agents/plan:v2", "2.0.0", "plan", &new).await;
     let found = registry.find("plan").await.unwrap();
     assert_eq!(
@@ -219,7 +221,7 @@ async fn nobody_with_the_skill_and_nobody_healthy_are_told_apart() {
     );
 }
 
-/// gRPC has no card that could be asked for.
+/// gRPC has no URL for cards.
 #[cfg(feature = "grpc")]
 #[tokio::test]
 async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
@@ -237,7 +239,7 @@ async fn an_agent_of_grpc_is_healthy_if_it_takes_a_connection() {
     }
     drop(gone);
     let found = registry.find("plan").await.unwrap();
-    assert_eq!(found.agent.reach.name(), "GRPC 1.0");
+    assert_eq!(found.agent.endpoint.name(), "GRPC 1.0");
     let error = registry.find("build").await.unwrap_err();
     assert!(
         matches!(error, RegistryError::NoneHealthy { .. }),

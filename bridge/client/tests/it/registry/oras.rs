@@ -1,10 +1,10 @@
-//! Artifacts as the program `oras` pushes a single file, written by hand from its manifests.
+//! Artifacts of a single file as the program `oras` pushes them, written by hand from its manifests.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-/// A way of pushing: the manifest's own members, and the layer's type and title.
+/// A form of artifact: the members of the manifest, and the layer's type and title.
 pub(super) struct Form {
     artifact_type: Option<&'static str>,
     config_type: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Form {
     title: &'static str,
 }
 
-/// `oras push REF card.tar` as it was.
+/// The manifest of `oras push REF card.tar`.
 pub(super) const TAR: Form = Form {
     title: "image.tar",
     ..FORMS_UNTYPED
@@ -27,7 +27,7 @@ const FORMS_UNTYPED: Form = Form {
     title: "plan_agent_card.json",
 };
 
-/// What it pushes, of which every one is a card.
+/// The forms of artifacts that `oras` pushes, each of which is a card.
 pub(super) const FORMS: [Form; 4] = [
     // oras push REF plan_agent_card.json
     FORMS_UNTYPED,
@@ -76,7 +76,7 @@ pub(super) async fn push(registry: &Url, repository: &str, tag: &str, form: &For
     put.send().await.unwrap().error_for_status().unwrap();
 }
 
-/// Uploads a blob and gives its digest.
+/// Uploads a blob and returns its digest.
 async fn blob(registry: &Url, repository: &str, data: &[u8]) -> String {
     let digest = format!("sha256:{:x}", Sha256::digest(data));
     let http = reqwest::Client::new();
@@ -91,7 +91,7 @@ async fn blob(registry: &Url, repository: &str, data: &[u8]) -> String {
     digest
 }
 
-/// A manifest as the registry has it.
+/// The bytes of a manifest in the registry.
 pub(super) async fn manifest(registry: &Url, repository: &str, tag: &str) -> Value {
     let get = reqwest::Client::new()
         .get(format!("{registry}v2/{repository}/manifests/{tag}"))

@@ -1,4 +1,4 @@
-//! A registry that sends more than anybody wants to read.
+//! Tests with a registry whose answers exceed the limits.
 
 use axum::{
     Json, Router,
@@ -12,14 +12,14 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// The limits here: small, so that the tests are fast.
+/// The limits here are small, so that the tests are fast.
 const ANSWER: usize = 64 << 10;
 const CARD: usize = 16 << 10;
 
-/// Where the registry never stops to send.
+/// The answer that never ends.
 type Endless = &'static str;
 
-/// A registry with one card that is fine everywhere but there.
+/// A registry with one valid card, except for the answer that never ends.
 async fn overflowing(endless: Endless) -> Registry {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -58,7 +58,7 @@ async fn answer(State(endless): State<Endless>, uri: Uri) -> Response {
     .into_response()
 }
 
-/// One whose layer says that it is small.
+/// A registry whose manifest declares a small size for the layer.
 fn manifest() -> Value {
     let empty = format!("sha256:{}", "0".repeat(64));
     let layer = json!({"mediaType": "application/json", "digest": empty, "size": 2});
@@ -119,7 +119,7 @@ async fn a_registry_of_everything_is_none_of_agents() {
     );
 }
 
-/// What arrives must be what its digest says, whatever the registry calls it.
+/// Content must match its digest, whatever the registry declares.
 #[tokio::test]
 async fn a_manifest_that_is_another_one_is_refused() {
     let registry = overflowing("nothing").await;

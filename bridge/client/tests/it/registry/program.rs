@@ -1,4 +1,4 @@
-//! A registry: Debian's `docker-registry` on a port of its own with a folder that goes with it.
+//! Runs a registry: Debian's `docker-registry` with its own port and folder.
 
 use std::{fs, path::Path, process::Stdio, time::Duration};
 
@@ -9,10 +9,10 @@ use tokio::{
 };
 use url::Url;
 
-/// How long it may take to begin.
+/// The time in which it must start.
 const READY: Duration = Duration::from_secs(30);
 
-/// A running registry; it ends when this is dropped.
+/// A running registry; it is stopped when this is dropped.
 pub(super) struct Program {
     pub(super) url: Url,
     child: Child,
@@ -20,12 +20,12 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// One that lets everybody in.
+    /// Starts a registry without authentication.
     pub(super) async fn start() -> Self {
         Self::with("127.0.0.1:0", "", TempDir::new().unwrap()).await
     }
 
-    /// One that lets in whom this line of an htpasswd file names.
+    /// Starts a registry that admits the user of this line of an htpasswd file.
     pub(super) async fn guarded(htpasswd: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let file = folder.path().join("htpasswd");
@@ -59,7 +59,7 @@ impl Program {
                     .expect("the registry has ended");
                 if let Some((_, rest)) = line.split_once("listening on ") {
                     let address = rest.split('"').next().unwrap().to_owned();
-                    // What it says further must be read, or it would wait for its reader.
+                    // Further output must be read, or the process would block.
                     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
                     return address;
                 }
@@ -73,12 +73,12 @@ impl Program {
         }
     }
 
-    /// Host and port, as references have them.
+    /// Host and port, as in references.
     pub(super) fn host(&self) -> &str {
         self.url.authority()
     }
 
-    /// Ends it; what it holds stays.
+    /// Stops it; its content stays.
     pub(super) async fn stop(mut self) -> Stopped {
         self.child.kill().await.unwrap();
         Stopped {
@@ -88,7 +88,7 @@ impl Program {
     }
 }
 
-/// A registry that has ended.
+/// A stopped registry.
 pub(super) struct Stopped {
     address: String,
     folder: TempDir,

@@ -1,4 +1,4 @@
-//! A registry that wants a token, which somebody else gives (distribution's "Token Authentication").
+//! Tests with a registry that requires a token from a token server (distribution's "Token Authentication").
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use url::Url;
 
-/// What was asked, with what was shown.
+/// A request and its authorization.
 type Log = Arc<Mutex<Vec<String>>>;
 
 /// `me:hunter2`
@@ -23,7 +23,7 @@ const BASIC: &str = "Basic bWU6aHVudGVyMg==";
 #[derive(Clone)]
 struct Server {
     asked: Log,
-    /// Where tokens are given.
+    /// The address of the token server.
     realm: String,
 }
 
@@ -107,7 +107,7 @@ async fn a_token_that_does_not_do_is_told() {
     assert_eq!(given.tags("a/b").await.unwrap(), ["v1"]);
 }
 
-/// Whoever answers at a registry's address says where the password goes.
+/// The password is sent to the token server that the registry names.
 #[tokio::test]
 async fn a_password_goes_nowhere_in_clear() {
     let (url, _) = served(Some("http://auth.test/token")).await;

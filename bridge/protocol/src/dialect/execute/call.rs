@@ -1,4 +1,4 @@
-//! A skill and its parameters, as a request and as the data part of a message.
+//! A call of a skill, as a request and as the data part of a message.
 
 use alloc::{
     string::{String, ToString as _},
@@ -13,7 +13,7 @@ use crate::{
     wire::{FieldError, Metadata, Wire as _},
 };
 
-/// A skill that is asked for, and with what.
+/// A call of a skill with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillCall {
     /// The skill's id in the card.
@@ -23,10 +23,10 @@ pub struct SkillCall {
 }
 
 impl SkillCall {
-    /// Reads what a JSON-RPC request asks for.
+    /// Reads a JSON-RPC request.
     ///
     /// # Errors
-    /// If the parameters are no object.
+    /// Returns an error if the parameters are no object.
     pub fn from_request(method: &str, params: Value) -> Result<Self, FieldError> {
         Ok(Self {
             skill_id: method.into(),
@@ -34,12 +34,12 @@ impl SkillCall {
         })
     }
 
-    /// The request of this call.
+    /// Writes the JSON-RPC request of this call.
     pub fn to_request(&self, id: Id) -> Request {
         Request::new(id, &*self.skill_id, self.parameters.clone().into())
     }
 
-    /// The call that a message holds: its first data part with a `skill_id`.
+    /// The call in a message: its first data part with a `skill_id`.
     pub fn from_message(message: &Message) -> Option<Self> {
         message.parts.iter().find_map(Self::from_part)
     }
@@ -67,7 +67,7 @@ impl SkillCall {
         }
     }
 
-    /// The same part for agents built with python-a2a, which know calls as `function_call` and nothing else.
+    /// The data part for agents built with python-a2a, which only know calls as `function_call`.
     fn to_python_part(&self) -> Part {
         let one = |(name, value): (&String, &Value)| json!({"name": name, "value": value});
         let parameters: Vec<Value> = self.parameters.iter().map(one).collect();
@@ -78,8 +78,8 @@ impl SkillCall {
         part
     }
 
-    /// The message of this call for agents built with python-a2a: they read one part, so that what is said
-    /// in words stands after it.
+    /// The message for agents built with python-a2a, which read only the first part, so that the text comes
+    /// second.
     pub fn to_python_message(&self, message_id: &str, text: Option<&str>) -> Message {
         let text = text.map(Part::text);
         let parts: Vec<Part> = core::iter::once(self.to_python_part())
@@ -88,7 +88,7 @@ impl SkillCall {
         Message::new(message_id, Role::User, parts)
     }
 
-    /// The message of this call; what is said in words stands before it.
+    /// The message of this call, with the text first.
     pub fn to_message(&self, message_id: &str, text: Option<&str>) -> Message {
         let text = text.map(Part::text).into_iter();
         let parts: Vec<Part> = text.chain([self.to_part()]).collect();

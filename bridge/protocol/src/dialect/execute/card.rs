@@ -1,4 +1,4 @@
-//! Cards of such agents: a name, one `url`, a version, and skills with schemas.
+//! Cards of the `/execute` protocol: a name, one `url`, a version, and skills with schemas.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// What every generation of A2A says and these cards do not.
+/// Fields that cards of A2A have and these do not.
 const OF_A2A: [&str; 6] = [
     "protocolVersion",
     "preferredTransport",
@@ -22,8 +22,8 @@ const OF_A2A: [&str; 6] = [
     "base_url",
 ];
 
-/// Whether a card with a single address is one of these: a skill has a schema as they name it, and nothing
-/// says that A2A is spoken.
+/// Whether a card with one address belongs to this protocol: a skill has a schema under its names, and no
+/// field of A2A is present.
 pub(crate) fn is_like(fields: &Fields) -> bool {
     const SCHEMAS: [&str; 2] = ["input_schema", "output_schema"];
     let skills = fields.get("skills").and_then(Value::as_array);
@@ -32,25 +32,25 @@ pub(crate) fn is_like(fields: &Fields) -> bool {
     has_schemas && is_bare(fields)
 }
 
-/// Whether a card does not say how its agent is spoken to, so that the place where it was found must.
+/// Whether a card does not name its protocol, so that its location decides.
 fn is_bare(fields: &Fields) -> bool {
     fields.has("url") && !OF_A2A.iter().any(|key| fields.has(key))
 }
 
-/// Reads a card that was found at [`CARD_PATH`](super::CARD_PATH), where A2A has none: one that does not say
-/// otherwise is of this dialect, with schemas or without. `None` if it says otherwise.
+/// Reads a card found at [`CARD_PATH`](super::CARD_PATH), which A2A does not use. `None` if the card names
+/// another protocol.
 ///
 /// # Errors
-/// As [`to_v1`].
+/// The errors of [`to_v1`].
 pub fn read_if_bare(value: &Value) -> Option<Result<AgentCard, FieldError>> {
     let fields = Fields::of(value.clone()).ok()?;
     is_bare(&fields).then(|| to_v1(value.clone()))
 }
 
-/// Reads a card. Only its name and address must be there.
+/// Reads a card. Only name and address are required.
 ///
 /// # Errors
-/// If one of them is missing, or a field has a type that it cannot have.
+/// Returns an error if one of them is missing, or a field has an invalid type.
 pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     let mut card = v0_3::card::to_v1(value)?;
     for interface in &mut card.supported_interfaces {

@@ -1,4 +1,4 @@
-//! The errors of calls. Two of the three have one code, so their texts tell them apart.
+//! The errors of calls. Two of the three have the same code and differ only in their text.
 
 use alloc::{
     format,
@@ -11,22 +11,22 @@ const UNKNOWN: &str = "Unknown skill: ";
 const INVALID: &str = "Invalid parameters: ";
 const FAILED: &str = "Execution failed: ";
 
-/// Why a call came to nothing. The texts are those of the wire.
+/// The reason why a call failed. The texts are part of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExecuteError {
-    /// The agent has no skill of this id.
+    /// The agent has no skill with this id.
     #[error("{UNKNOWN}{0}")]
     UnknownSkill(String),
-    /// The parameters do not fit the skill's schema.
+    /// The parameters do not match the skill's schema.
     #[error("{INVALID}{0}")]
     InvalidParameters(String),
-    /// The skill was tried.
+    /// The execution of the skill failed.
     #[error("{FAILED}{0}")]
     ExecutionFailed(String),
 }
 
 impl ExecuteError {
-    /// The error as it goes over the wire.
+    /// Converts the error to JSON-RPC.
     pub fn to_rpc(&self) -> RpcError {
         let kind = match self {
             Self::UnknownSkill(_) => ErrorKind::MethodNotFound,
@@ -39,8 +39,8 @@ impl ExecuteError {
         }
     }
 
-    /// Reads an error of the wire. Agents in the field use JSON-RPC's own code for invalid parameters too,
-    /// and word their errors as they like: what is none of the others is a failed execution.
+    /// Reads a JSON-RPC error. Existing agents also use JSON-RPC's code for invalid parameters, with texts of
+    /// their own. An error that matches no other kind is a failed execution.
     pub fn from_rpc(error: RpcError) -> Self {
         let RpcError { code, message, .. } = error;
         let after = |start: &str| message.strip_prefix(start).unwrap_or(&message).to_string();

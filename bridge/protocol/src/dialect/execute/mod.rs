@@ -1,15 +1,15 @@
-//! Agents that take each of their skills as a method: a card at `{base}/agent-card`, JSON-RPC at
-//! `{base}/execute`, where `method` is a skill's id and `params` are its parameters.
+//! Agents that call each skill as a method: a card at `{base}/agent-card`, JSON-RPC at `{base}/execute`,
+//! where `method` is a skill's id and `params` are its parameters.
 //!
-//! Nothing there has a task, a context or a version: a call is answered with the result object or an error,
-//! and the schemas of the card say what goes in and out. To the rest of this project such a call is a
-//! message with one data part, `{"skill_id", "parameters"}`, and its answer a task that ended.
+//! This protocol has no tasks, contexts or versions: the answer to a call is the result object or an error,
+//! and the card has the schemas of both. The other crates treat such a call as a message with one data part,
+//! `{"skill_id", "parameters"}`, and the answer as a completed task.
 //!
-//! - [`call`]: a skill and its parameters, as a request and as a message
+//! - [`call`]: a call of a skill, as a request and as a message
 //! - [`card`]: cards with `input_schema` and `output_schema`
-//! - [`error`]: the three errors that there are, with their codes and texts
-//! - [`result`]: the result object that a task or message holds
-//! - [`schema`]: the schemas of a skill, under every name that cards have for them, and what fits them
+//! - [`error`]: the three errors, with their codes and texts
+//! - [`result`]: the result object in a task or message
+//! - [`schema`]: finds the schemas of a skill and checks values against them
 
 pub mod call;
 pub mod card;
@@ -21,11 +21,11 @@ pub use call::SkillCall;
 pub use error::ExecuteError;
 pub use schema::SchemaError;
 
-/// The binding's name in cards of 1.0, which want a URI for one that is not of the specification (4.4.6).
+/// The binding's name in cards of 1.0, which require a URI for bindings outside the specification (4.4.6).
 pub const BINDING: &str = "urn:a2a-evaluation:execute:v1";
 
-/// Where the card is, below the agent's address.
+/// The path of the card below the agent's address.
 pub const CARD_PATH: &str = "agent-card";
 
-/// Where skills are called, below the agent's address.
+/// The path for calls below the agent's address.
 pub const EXECUTE_PATH: &str = "execute";

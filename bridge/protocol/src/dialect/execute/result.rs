@@ -1,4 +1,4 @@
-//! The result object that a task or message holds.
+//! The result object in a task or message.
 
 use alloc::string::{String, ToString as _};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::ExecuteError;
 use crate::a2a::{Content, Message, Part, SendMessageResponse, Task, TaskState};
 
-/// The data of a task's result: the first data part of its artifacts, or else of what was said last. Of
+/// The data of a task's result: the first data part of its artifacts, or else of its last message. For
 /// python-a2a's `function_response` it is the response.
 pub fn data_of_task(task: &Task) -> Option<&Value> {
     let artifacts = task.artifacts.iter().flat_map(|artifact| &artifact.parts);
@@ -31,7 +31,7 @@ fn data_of_part(part: &Part) -> Option<&Value> {
     }
 }
 
-/// What a task says in words: what was said last, or else the text of its artifacts, a line a part.
+/// The text of a task: its last message, or else the texts of its artifacts, one per line.
 pub fn text_of_task(task: &Task) -> String {
     let said = task.status.message.as_ref().map(Message::text);
     said.filter(|text| !text.is_empty()).unwrap_or_else(|| {
@@ -41,11 +41,11 @@ pub fn text_of_task(task: &Task) -> String {
     })
 }
 
-/// The result of a call whose answer this is: its data, or `{"text"}` where there are only words. A task that
-/// leaves the word to its caller has a result if it gave data: a caller of methods has no more to say.
+/// The result of a call with this answer: its data, or `{"text"}` if there is only text. A task that waits
+/// for input has a result if it has data, because a caller of methods cannot answer.
 ///
 /// # Errors
-/// [`ExecuteError::ExecutionFailed`] if the task has not ended well; such calls cannot be taken up again.
+/// [`ExecuteError::ExecutionFailed`] if the task did not succeed; such calls cannot be continued.
 pub fn from_answer(answer: &SendMessageResponse) -> Result<Value, ExecuteError> {
     match answer {
         SendMessageResponse::Message(message) => {
@@ -77,7 +77,7 @@ fn from_task(task: &Task) -> Result<Value, ExecuteError> {
     Err(ExecuteError::ExecutionFailed(why))
 }
 
-/// Results are objects; other data stands in one.
+/// Results are objects, so other data is put into one.
 fn object(data: Option<&Value>, text: &str) -> Value {
     match data {
         Some(data @ Value::Object(_)) => data.clone(),

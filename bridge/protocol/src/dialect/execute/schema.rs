@@ -1,7 +1,7 @@
-//! JSON Schemas of skills, under every name that cards have for them, and what fits them.
+//! Finds the JSON Schemas of skills, under every name in use, and checks values against them.
 //!
-//! The specification has no field for them. Those who need them write `parameters`, `input_schema` and
-//! the like beside a skill's own fields.
+//! The specification has no field for schemas. Cards that have them use `parameters`, `input_schema` and
+//! similar members beside a skill's own fields.
 
 use alloc::{
     format,
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::a2a::AgentSkill;
 
-/// What cards call the schema of what goes in.
+/// The names of the schema of parameters.
 const INPUT: [&str; 6] = [
     "input_schema",
     "inputSchema",
@@ -24,10 +24,10 @@ const INPUT: [&str; 6] = [
     "params_schema",
 ];
 
-/// What cards call the schema of what comes out.
+/// The names of the schema of results.
 const OUTPUT: [&str; 2] = ["output_schema", "outputSchema"];
 
-/// How many violations are told at once; the first ones say what is wrong.
+/// The number of violations in an error.
 const TOLD: usize = 5;
 
 /// The schema of a skill's parameters, if its card has one.
@@ -40,12 +40,12 @@ pub fn output_of(skill: &AgentSkill) -> Option<&Value> {
     first(skill, &OUTPUT)
 }
 
-/// Whether a skill says what goes in or what comes out.
+/// Whether a skill has a schema for parameters or result.
 pub fn is_typed(skill: &AgentSkill) -> bool {
     input_of(skill).is_some() || output_of(skill).is_some()
 }
 
-/// A skill as the specification has it, without the schemas that it has no place for.
+/// Removes the schemas, which the specification has no field for.
 pub fn untyped(skill: &mut AgentSkill) {
     for name in INPUT.iter().chain(&OUTPUT) {
         skill.extra.remove(*name);
@@ -57,18 +57,18 @@ fn first<'a>(skill: &'a AgentSkill, names: &[&str]) -> Option<&'a Value> {
     found.into_iter().find(|schema| schema.is_object())
 }
 
-/// Why a value does not fit a schema.
+/// The reason why a value does not match a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
-    /// The value is not as the schema wants it.
+    /// The value violates the schema.
     #[error("{}", .0.join("; "))]
     Violated(Vec<String>),
-    /// The schema itself is none: the card's fault, and nothing fits it.
+    /// The schema in the card is invalid, so that no value matches.
     #[error("the card's schema is not valid: {0}")]
     Schema(String),
 }
 
-/// Checks a value against a schema; without one everything fits. References to other documents are never
+/// Checks a value against a schema; without one every value matches. References to other documents are not
 /// followed.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub fn check(schema: Option<&Value>, value: &Value) -> Result<(), SchemaError> {
     }
 }
 
-/// A violation in a few words, and where it is.
+/// Describes a violation and its location.
 fn tell(error: &jsonschema::ValidationError<'_>) -> String {
     let what = match missing(error) {
         Some(name) => format!("missing required field '{name}'"),
@@ -99,7 +99,7 @@ fn tell(error: &jsonschema::ValidationError<'_>) -> String {
     }
 }
 
-/// The field that is missing, if that is what is wrong.
+/// The missing field, if the violation is that.
 fn missing<'a>(error: &'a jsonschema::ValidationError<'_>) -> Option<&'a str> {
     match error.kind() {
         ValidationErrorKind::Required { property } => property.as_str(),

@@ -1,9 +1,10 @@
-//! Artifacts, which 0.1 numbers and 1.0 names.
+//! Artifacts, which have numbers in 0.1 and ids in 1.0.
 //!
-//! Upwards the name is the number: index 2 is `"2"`. In a list an artifact without index has that of its
-//! place, and the second of one index is `"2#1"`, the third `"2#2"`: many agents leave every index at 0,
-//! and ids are unique within a task. Downwards such a name is its number again. Any other name has a
-//! number made from it, the same in every update and in the task, and stands beside it as `artifactId`.
+//! Upwards the id is the number: index 2 is `"2"`. In a list an artifact without index has that of its
+//! position; the second artifact with index 2 is `"2#1"`, the third `"2#2"`, because many agents leave all
+//! indexes at 0 and ids must be unique within a task. Downwards such an id becomes its number again. Any
+//! other id gets a number computed from it, which is the same in every update and in the task, and is also
+//! written as `artifactId`.
 
 use alloc::{
     collections::BTreeMap,
@@ -24,7 +25,7 @@ use crate::{
     wire::{FieldError, Fields, list},
 };
 
-/// Reads an artifact that stands alone, in an update.
+/// Reads a single artifact in an update.
 pub fn to_v1(value: Value) -> Result<Artifact, FieldError> {
     read(Fields::of(value)?, 0, &mut Numbers::default())
 }
@@ -40,7 +41,7 @@ pub fn list_to_v1(value: Value) -> Result<Vec<Artifact>, FieldError> {
     Ok(artifacts)
 }
 
-/// Reads the artifact of an update, from which the flags of the update were taken.
+/// Reads the artifact of an update whose flags were already taken.
 pub(super) fn read(
     mut fields: Fields,
     place: usize,
@@ -78,10 +79,10 @@ pub fn list_from_v1(artifacts: &[Artifact], losses: &mut Losses) -> Vec<Value> {
     artifacts.iter().enumerate().map(write).collect()
 }
 
-/// What `extra` cannot say about an artifact.
+/// The members of `extra` that would be misread in an artifact.
 pub(super) const TAKEN: [&str; 2] = ["index", "artifactId"];
 
-/// Writes an artifact up to its unknown fields.
+/// Writes an artifact except for its unknown fields.
 pub(super) fn write(artifact: &Artifact, numbers: &mut Numbers, losses: &mut Losses) -> Object {
     let mut object = object::V0_1.object();
     let id = artifact.artifact_id.as_str();
@@ -103,12 +104,12 @@ pub(super) fn write(artifact: &Artifact, numbers: &mut Numbers, losses: &mut Los
     object
 }
 
-/// How often each number was used so far in one list.
+/// How often each number has occurred in a list.
 #[derive(Default)]
 pub(super) struct Numbers(BTreeMap<String, usize>);
 
 impl Numbers {
-    /// The name of the next artifact of this number.
+    /// The id of the next artifact with this number.
     fn next(&self, index: &str) -> String {
         match self.0.get(index) {
             None | Some(0) => index.into(),
@@ -120,7 +121,7 @@ impl Numbers {
         *self.0.entry(index).or_default() += 1;
     }
 
-    /// The number of a name, if a reader would make that name from it here.
+    /// The number of an id, if a reader would compute that id from it here.
     fn find(&mut self, name: &str) -> Option<i32> {
         let (index, _) = name.split_once('#').unwrap_or((name, ""));
         let number: i32 = index.parse().ok()?;

@@ -1,7 +1,7 @@
-//! How callers authenticate: names of schemes, and sometimes credentials (`AgentAuthentication`).
+//! The authentication of callers: names of schemes, and sometimes credentials (`AgentAuthentication`).
 //!
-//! Upwards those of HTTP become schemes of 1.0, any one of which will do, and `authentication` stays in
-//! `extra` as it came, since much of what is written there has no meaning in 1.0.
+//! Upwards the HTTP schemes become alternative schemes of 1.0, and `authentication` stays unchanged in
+//! `extra`, since much of its content has no meaning in 1.0.
 
 use alloc::{
     collections::BTreeMap,
@@ -19,19 +19,19 @@ use crate::{
     dialect::Losses,
 };
 
-/// HTTP's schemes that a card can name. Other names say nothing that a caller could follow.
+/// The HTTP schemes that a card can name. Clients cannot use other names.
 const HTTP_SCHEMES: [&str; 3] = ["basic", "bearer", "digest"];
 
 type Security = (BTreeMap<String, SecurityScheme>, Vec<SecurityRequirement>);
 
-/// Reads what a card's `authentication` says about HTTP.
+/// Reads the HTTP schemes of a card's `authentication`.
 pub(super) fn to_v1(authentication: Option<&Value>) -> Security {
     let names = http_names(authentication);
     let requirements = names.iter().map(|name| requirement(name)).collect();
     (names.into_iter().map(scheme).collect(), requirements)
 }
 
-/// The schemes of HTTP that `authentication` names.
+/// The names of HTTP schemes in `authentication`.
 fn http_names(authentication: Option<&Value>) -> Vec<String> {
     let schemes = authentication.and_then(|authentication| authentication.get("schemes"));
     let names = schemes.and_then(Value::as_array).into_iter().flatten();
@@ -59,7 +59,7 @@ fn scheme(name: String) -> (String, SecurityScheme) {
     (name, scheme)
 }
 
-/// Any one of them will do.
+/// A requirement of this scheme alone.
 fn requirement(name: &str) -> SecurityRequirement {
     let scopes = StringList {
         list: Vec::new(),
@@ -71,7 +71,7 @@ fn requirement(name: &str) -> SecurityRequirement {
     }
 }
 
-/// `authentication` as it came if it still says what the card says, or else the names of HTTP's schemes.
+/// The original `authentication` if it still agrees with the card, or else the names of the HTTP schemes.
 pub(super) fn from_v1(card: &AgentCard, losses: &mut Losses) -> Option<Value> {
     const HTTP_ONLY: &str = "0.1 names schemes of HTTP and nothing else";
     let says = |authentication: &Value| {
@@ -90,7 +90,7 @@ pub(super) fn from_v1(card: &AgentCard, losses: &mut Losses) -> Option<Value> {
     Some(authentication).filter(|_| !schemes.is_empty())
 }
 
-/// The schemes of HTTP that callers are asked for.
+/// The required HTTP schemes.
 fn required_http(card: &AgentCard) -> Vec<String> {
     let required = card.security_requirements.iter();
     let required = required.flat_map(|requirement| requirement.schemes.keys());

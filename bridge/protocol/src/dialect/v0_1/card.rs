@@ -1,8 +1,8 @@
-//! Agent cards, the forms of others among them.
+//! Agent cards of 0.1 and of similar agents.
 //!
-//! A card of the specification has one `url`, where JSON-RPC is spoken, and `authentication`. Others have
-//! `base_url` instead, below which each method has a path of its own; so has python-a2a, whose cards claim
-//! 0.3 but whose servers know no method of it.
+//! By the specification a card has one `url` for JSON-RPC, and `authentication`. Other agents have `base_url`
+//! instead, below which each method has its own path. So has python-a2a, whose cards claim 0.3 although its
+//! servers know none of its methods.
 
 use alloc::{format, string::String, vec::Vec};
 
@@ -18,10 +18,10 @@ use crate::{
     wire::{FieldError, Fields, Wire, list, to_value},
 };
 
-/// What python-a2a, and nobody else, says among a card's capabilities.
+/// The capabilities that only python-a2a declares.
 const PYTHON_FLAGS: [&str; 2] = ["google_a2a_compatible", "parts_array_format"];
 
-/// Whether a card with a single address is one of 0.1: it says so, or it has what no other generation has.
+/// Whether a card with one address is of 0.1: by its version, or by fields that no other generation has.
 pub(crate) fn is_like(fields: &Fields) -> bool {
     let capabilities = fields.get("capabilities");
     let is_pythons = capabilities.is_some_and(|capabilities| {
@@ -38,19 +38,19 @@ pub(crate) fn is_like(fields: &Fields) -> bool {
     is_pythons || is_bases || is_old
 }
 
-/// Whether each method of the agent has a path of its own, such as `{url}/tasks/send`. Such agents take
-/// the parameters alone or in the envelope of JSON-RPC, and answer in kind.
+/// Whether each method of the agent has its own path, such as `{url}/tasks/send`. Such agents accept
+/// parameters with or without a JSON-RPC envelope, and answer in the same form.
 pub fn has_paths(card: &AgentCard) -> bool {
     card.extra.contains_key("base_url") || is_pythons(card)
 }
 
-/// Whether the agent is built with python-a2a, which has forms of its own for messages.
+/// Whether the agent is built with python-a2a, which has its own forms of messages.
 pub fn is_pythons(card: &AgentCard) -> bool {
     let flags = &card.capabilities.extra;
     PYTHON_FLAGS.iter().any(|key| flags.contains_key(*key))
 }
 
-/// Reads a card. Only its name and address must be there.
+/// Reads a card. Only name and address are required.
 pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     const V1_NAMES: [&str; 4] = [
         "supportedInterfaces",
@@ -82,7 +82,7 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     })
 }
 
-/// The address. A `base_url` stays among the unknown fields too, since it says that there are paths.
+/// Reads the address. A `base_url` also stays in `extra`, as the sign that methods have paths.
 fn read_interface(fields: &mut Fields) -> Result<AgentInterface, FieldError> {
     let url: Option<String> = fields.optional("url")?;
     let base = fields.get("base_url").and_then(Value::as_str);
@@ -94,7 +94,7 @@ fn read_interface(fields: &mut Fields) -> Result<AgentInterface, FieldError> {
     Ok(interface_at(url))
 }
 
-/// JSON-RPC is the only binding that there is.
+/// JSON-RPC is the only binding of 0.1.
 fn interface_at(url: String) -> AgentInterface {
     AgentInterface {
         url,
@@ -105,7 +105,7 @@ fn interface_at(url: String) -> AgentInterface {
     }
 }
 
-/// Some write no more than the name.
+/// Reads the provider, which in some cards is only a name.
 fn read_provider(value: Value) -> Result<AgentProvider, FieldError> {
     match value {
         Value::String(organization) => Ok(AgentProvider {
@@ -121,7 +121,7 @@ fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {
     object::V0_1.skill_to_v1(value, |_| Ok(Vec::new()))
 }
 
-/// Writes a card, with one address: where 0.1 is spoken, or else the first.
+/// Writes a card with one address: that of 0.1, or else the first.
 pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     const UNSIGNED: &str = "it signs the card of 1.0, so it was left out";
     let mut object = object::V0_1.object();

@@ -1,7 +1,7 @@
-//! What an agent answers: a task, or events of one.
+//! The answers of an agent: a task, or events of one.
 //!
-//! 0.1 has no answer without a task, so a message becomes the status of a task that is completed. Its
-//! streams have no tasks either; a task is written as it is, which readers of 0.1 take for a status update.
+//! 0.1 has no answer without a task, so a message becomes the status of a completed task. Its streams contain
+//! no tasks either; a task is written as it is, which readers of 0.1 take for a status update.
 
 use alloc::string::String;
 
@@ -17,10 +17,10 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// What an event's fields are called in 1.0 and not in 0.1.
+/// The field names of an event that exist in 1.0 and not in 0.1.
 const V1_NAMES: [&str; 4] = ["taskId", "contextId", "append", "lastChunk"];
 
-/// Reads a status update. `final` is not kept: the state says it.
+/// Reads a status update. `final` follows from the state and is not kept.
 pub fn status_update_to_v1(value: Value) -> Result<TaskStatusUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("final");
@@ -50,12 +50,12 @@ pub fn status_update_from_v1(update: &TaskStatusUpdateEvent, losses: &mut Losses
     object.finish(&update.extra, &["sessionId", "artifact"], losses)
 }
 
-/// Events of 0.1 do not say which session they belong to; those that know it are told.
+/// Events of 0.1 have no session; it is added for clients that know it.
 fn session(context_id: &str) -> Option<&str> {
     Some(context_id).filter(|id| !id.is_empty())
 }
 
-/// Reads an artifact update, whose flags stand in the artifact.
+/// Reads an artifact update, whose flags are in the artifact.
 pub fn artifact_update_to_v1(value: Value) -> Result<TaskArtifactUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     let (artifact, append, last_chunk) = fields.required_by("artifact", |artifact| {
@@ -100,8 +100,8 @@ enum Kind {
     ArtifactUpdate,
 }
 
-/// What an answer is, told by its fields: 0.1 does not say. What could be a task or a status update is
-/// the latter, unless it has something that only tasks have.
+/// The type of an answer, by its fields, because 0.1 does not name it. An answer that could be a task or a
+/// status update is the latter, unless it has a field that only tasks have.
 fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
     let has = |key| value.get(key).is_some_and(|field| !field.is_null());
     let has_state = has("status") || has("state");
@@ -119,7 +119,7 @@ fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
     }
 }
 
-/// Takes a task out of the wrapper that some agents put around it: `{"task": {..}}`.
+/// Unwraps a task from `{"task": {..}}`, which some agents send.
 fn unwrapped(mut value: Value) -> Value {
     match value.get_mut("task") {
         Some(task @ Value::Object(_)) => task.take(),
@@ -127,12 +127,12 @@ fn unwrapped(mut value: Value) -> Value {
     }
 }
 
-/// A message without a task is its own, and its id is its own too.
+/// Reads a message without a task; its id is derived from its content.
 fn lone_message(value: Value) -> Result<Message, FieldError> {
     message::to_v1(value, MessageId::Made { task: "" })
 }
 
-/// Reads the answer to `tasks/send`: a task. A message is understood, and so is a task in a wrapper.
+/// Reads the answer to `tasks/send`: a task. A message or a wrapped task is accepted too.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     let value = unwrapped(value);
     match kind_of(&value, "a task")? {
@@ -142,7 +142,7 @@ pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError
     }
 }
 
-/// Writes the answer to `tasks/send`. A message is said by a task of its `taskId`.
+/// Writes the answer to `tasks/send`. A message becomes a task with its `taskId`.
 pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) -> Value {
     match result {
         SendMessageResponse::Task(task) => task::from_v1(task, losses),
@@ -165,7 +165,7 @@ pub fn send_result_from_v1(result: &SendMessageResponse, losses: &mut Losses) ->
     }
 }
 
-/// The task that a message says it belongs to. One that says none is a task of its own.
+/// The task that a message belongs to. A message without one becomes its own task.
 fn task_of(message: &Message) -> String {
     let named = message.task_id.as_ref().filter(|id| !id.is_empty());
     named.unwrap_or(&message.message_id).clone()

@@ -1,11 +1,11 @@
-//! Ids for messages that come without one.
+//! Assigns ids to messages without one.
 //!
-//! In an answer the id is made from the task's id and everything that the message says: the same message
-//! read twice, as the task's status and later in its history, has the same id, and another message has
-//! another. On the way down an id that can be made again is left out.
+//! In an answer the id is computed from the task's id and the content of the message: the same message has
+//! the same id in the task's status and later in its history, and other messages have other ids. On the way
+//! down an id that can be computed again is left out.
 //!
-//! In a request that will not do, since saying the same thing twice is two messages: a server takes a
-//! repeated id for the same message and runs nothing. So the id is an argument there.
+//! In a request the content does not suffice, since sending the same text twice gives two messages, and a
+//! server treats a repeated id as the same message. So there the id is an argument.
 
 use alloc::{format, string::String};
 
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 use crate::{a2a::Message, wire::to_value};
 
-/// Where the id of a message comes from that brings none.
+/// The source of the id of a message without one.
 #[derive(Clone, Copy, Debug)]
 pub enum MessageId<'a> {
-    /// From the caller, who has not used it before: for requests.
+    /// An id that the caller has not used before, for requests.
     Given(&'a str),
-    /// From what the message says, within the task of this id: for answers.
+    /// A hash of the content within the task with this id, for answers.
     Made {
         /// The task's id.
         task: &'a str,
@@ -26,7 +26,7 @@ pub enum MessageId<'a> {
 }
 
 impl MessageId<'_> {
-    /// The id of a message that brings none.
+    /// The id for a message without one.
     pub(crate) fn of(self, message: &Message) -> String {
         match self {
             Self::Given(id) => id.into(),
@@ -35,7 +35,7 @@ impl MessageId<'_> {
     }
 }
 
-/// The id made for a message in a task, whatever id it has.
+/// The computed id of a message in a task, whatever its own id is.
 pub(crate) fn made(task: &str, message: &Message) -> String {
     let nameless = Message {
         message_id: String::new(),
@@ -46,7 +46,7 @@ pub(crate) fn made(task: &str, message: &Message) -> String {
     format!("{task}:{:032x}", digest.0)
 }
 
-/// The number made for an artifact's id: 31 bits, so that every reader's integers can hold it.
+/// The number computed from an artifact's id, of 31 bits, so that it fits the integers of every reader.
 pub(crate) fn number(id: &str) -> i32 {
     let mut digest = Digest::new();
     digest.bytes(id.as_bytes());
@@ -54,8 +54,8 @@ pub(crate) fn number(id: &str) -> i32 {
     i32::try_from(folded & 0x7fff_ffff).unwrap_or_default()
 }
 
-/// FNV-1a of 128 bits. Ids need a digest that stays the same in every build and on every machine; nobody
-/// gains by a collision, for whoever says the colliding things made them up.
+/// The hash FNV-1a of 128 bits, which gives the same ids in every build and on every machine. It need not
+/// resist deliberate collisions, because all hashed content comes from the same agent.
 struct Digest(u128);
 
 impl Digest {
@@ -70,8 +70,8 @@ impl Digest {
         }
     }
 
-    /// Whole values: each begins with its type and ends with a byte that no text holds, and members go by
-    /// their keys, since their order says nothing.
+    /// Hashes a whole value. Each value starts with its type and ends with a byte that no text contains;
+    /// members are sorted by key, because their order has no meaning.
     fn value(&mut self, value: &Value) {
         match value {
             Value::Null => self.bytes(b"n"),

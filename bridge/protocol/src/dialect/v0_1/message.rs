@@ -14,7 +14,7 @@ use crate::{
     wire::{FieldError, Fields, Wire, list},
 };
 
-/// Reads a message; `id` says where its id comes from if it brings none.
+/// Reads a message; `id` is the source of its id if it has none.
 pub fn to_v1(value: Value, id: MessageId<'_>) -> Result<Message, FieldError> {
     let mut fields: Metadata = Wire::read(value)?;
     python::rewrite_message(&mut fields);
@@ -37,8 +37,8 @@ pub fn to_v1(value: Value, id: MessageId<'_>) -> Result<Message, FieldError> {
     Ok(message)
 }
 
-/// Writes a message: one of the `task`, if it is not a request. Its id is left out where a reader finds
-/// or makes the same one again.
+/// Writes a message, which belongs to `task` unless it is a request. The id is left out if a reader would
+/// compute the same one.
 pub fn from_v1(message: &Message, task: Option<&str>, losses: &mut Losses) -> Value {
     let mut object = object::V0_1.object();
     let id = message.message_id.as_str();
@@ -92,7 +92,7 @@ mod tests {
         let read = to_v1(message.clone(), MessageId::Made { task: "t" }).unwrap();
         assert!(read.message_id.starts_with("t:"), "{}", read.message_id);
         assert_eq!(from_v1(&read, Some("t"), &mut Losses::new()), message);
-        // Elsewhere nobody would make the same one.
+        // In another task the computed id would differ.
         let elsewhere = from_v1(&read, Some("u"), &mut Losses::new());
         assert_eq!(elsewhere["messageId"], read.message_id);
     }

@@ -1,11 +1,11 @@
-//! The names of the operations in JSON-RPC.
+//! The JSON-RPC methods of the operations.
 //!
-//! 0.3 has `tasks/get`, `tasks/cancel` and `tasks/resubscribe` too. Who asks in which generation is told
-//! there by the task alone: one that was begun in 0.1 is asked for in 0.1.
+//! 0.3 also has `tasks/get`, `tasks/cancel` and `tasks/resubscribe`. For these methods the task decides which
+//! version the client speaks: that in which the task was started.
 
 use crate::a2a::Operation;
 
-/// The method of an operation. 0.1 lists and deletes nothing, and has no second card.
+/// The method of an operation. 0.1 cannot list tasks or delete configurations, and has no extended card.
 pub fn from_operation(operation: Operation) -> Option<&'static str> {
     Some(match operation {
         Operation::SendMessage => "tasks/send",

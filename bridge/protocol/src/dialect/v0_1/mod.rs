@@ -1,7 +1,7 @@
-//! A2A 0.1 (`specification/json/a2a.json` before v0.2.0), a family of types a file.
+//! A2A 0.1 (`specification/json/a2a.json` before v0.2.0), one family of types in each file.
 //!
-//! `to_v1` reads 0.1 and `from_v1` writes it; as with 0.3 there are no types for it. Clients choose the
-//! ids of tasks, tasks belong to sessions, messages have no ids and artifacts are numbered:
+//! `to_v1` reads 0.1 and `from_v1` writes it; there are no Rust types for it. Clients choose the ids of
+//! tasks, tasks belong to sessions, messages have no ids, and artifacts have numbers:
 //!
 //! | 0.1 | 1.0 |
 //! |-|-|
@@ -10,17 +10,17 @@
 //! | `index` of an artifact | `artifactId`, by the rule in [`artifact`] |
 //! | no id of a message | given by the caller, or made by the rule in [`identity`] |
 //!
-//! Ids that 0.1 has no field for (`messageId`, and `taskId` and `contextId` of a message, `artifactId`
-//! where a number cannot say it) are written under their 1.0 names. That is no loss: they tell nothing
-//! that the objects around them do not tell, and readers of 0.1 skip them.
+//! Ids without a field in 0.1 (`messageId`, `taskId` and `contextId` of a message, `artifactId` if a number
+//! cannot express it) are written under their 1.0 names. That is no loss: the surrounding objects imply them,
+//! and readers of 0.1 skip them.
 //!
-//! 0.1 to 1.0 and back gives the same JSON, but for the spellings that 0.3 has too, `index` and `final`,
-//! which are always written, and python-a2a's own forms, which become those of the specification (see
-//! `python`). 1.0 to 0.1 and back gives the same value if no loss was reported, and empty texts and an
+//! 0.1 to 1.0 and back gives the same JSON, except for the equivalent spellings listed for 0.3, `index` and
+//! `final`, which are always written, and python-a2a's own forms, which become those of the specification
+//! (see `python`). 1.0 to 0.1 and back gives the same value if no loss was reported, where empty texts and an
 //! empty configuration count as absent.
 //!
-//! The parameters also come as a whole body, posted to `{base}/tasks/send` and the like, and are answered
-//! with a bare task then; readers and writers are the same.
+//! The parameters also occur as a whole body, posted to `{base}/tasks/send` and similar paths, with a bare
+//! task as the answer; readers and writers are the same.
 
 pub mod artifact;
 mod authentication;

@@ -1,4 +1,4 @@
-//! Parts: those of 0.3, told apart by `type` where 0.3 says `kind`.
+//! Parts: as in 0.3, but with `type` in place of `kind`.
 
 use serde_json::{Map, Value};
 
@@ -9,14 +9,14 @@ use crate::{
     wire::{FieldError, Wire},
 };
 
-/// Reads a part. One that says `kind`, as 0.3 does, is understood.
+/// Reads a part. The name `kind` of 0.3 is accepted too.
 pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields: Metadata = Wire::read(value)?;
     name_by_type(&mut fields);
     python::rewrite_part(&mut fields);
     let kind = fields.remove("type").filter(|kind| !kind.is_null());
     let own = fields.remove(RESIDUE).map(|own| (RESIDUE.into(), own));
-    // A field that means nothing in 0.1, and would mean something from here on.
+    // A field that has no meaning in 0.1 but one in 0.3.
     let stray = kind.and_then(|kind| fields.insert("kind".into(), kind));
     let stray = stray.map(|stray| ("kind".into(), stray));
     let residue = Map::from_iter(own.into_iter().chain(stray));
@@ -27,7 +27,7 @@ pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     Ok(part)
 }
 
-/// Calls `type` what 0.3 calls `kind`, before anybody looks for it: it is written so again.
+/// Renames `kind` to `type`, the name under which it is written.
 fn name_by_type(fields: &mut Metadata) {
     if fields.get("type").is_none_or(Value::is_null)
         && let Some(kind) = fields.remove("kind")

@@ -1,4 +1,4 @@
-//! What must hold for every value of 0.1: nothing is lost in silence, nothing panics.
+//! Property tests for 0.1: every loss is reported, and nothing panics.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -130,7 +130,7 @@ proptest! {
     }
 }
 
-/// An empty configuration says nothing, and is not written.
+/// An empty configuration has no meaning and is not written.
 fn without_empty_configuration(call: Call) -> Call {
     let trim = |mut request: SendMessageRequest| {
         let says = |configuration: &_| to_value(configuration) != serde_json::json!({});

@@ -1,4 +1,4 @@
-//! Push notification settings: those of 0.3 without ids, one a task.
+//! Push notification configurations: as in 0.3, but without ids, one for each task.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// Reads a setting with its task (`TaskPushNotificationConfig`).
+/// Reads a configuration with its task (`TaskPushNotificationConfig`).
 pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     const FLAT: [&str; 5] = ["tenant", "taskId", "url", "token", "authentication"];
     let mut fields = Fields::of(value)?;
@@ -27,8 +27,8 @@ pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
 
 const NESTED: &str = "pushNotificationConfig";
 
-/// The fields that nobody knows, as they stood there: those that 0.3 keeps apart, since in 1.0 their names mean
-/// something, are apart already under the setting's own name.
+/// The unknown fields in their original form. Those that 0.3 keeps apart, because their names have a meaning
+/// in 1.0, are already under the configuration's own name.
 fn plain(mut unknown: Metadata) -> Metadata {
     if let Some(Value::Object(apart)) = unknown.remove("v0_3") {
         unknown.extend(apart);
@@ -36,7 +36,7 @@ fn plain(mut unknown: Metadata) -> Metadata {
     unknown
 }
 
-/// Writes a setting with its task.
+/// Writes a configuration with its task.
 pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut object = object::V0_1.object();
     object.put("id", config.task_id.as_deref().unwrap_or_default());
@@ -50,7 +50,7 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
     object.finish(&config.extra, &[], losses)
 }
 
-/// Reads the parameters of `tasks/pushNotification/get`: the task, which has one setting.
+/// Reads the parameters of `tasks/pushNotification/get`: the task, which has one configuration.
 pub fn get_to_v1(value: Value) -> Result<GetTaskPushNotificationConfigRequest, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(GetTaskPushNotificationConfigRequest {

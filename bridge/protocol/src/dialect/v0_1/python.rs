@@ -1,18 +1,18 @@
-//! The forms that python-a2a (0.5) has for itself, rewritten in those of the specification.
+//! Converts the forms of python-a2a (0.5) to those of the specification.
 //!
-//! - A message has one `content` in the place of `parts`, and its id is `message_id`, beside the parts
-//!   or in their metadata; a reader of the first form understands the second.
-//! - Contents and parts of type `function_call`, `function_response` and `error` become data, as
-//!   python-a2a itself writes them when it speaks to others: `{"function_call": {"name", "parameters"}}`.
-//! - A status that failed has a message that is nothing but `{"error": "..."}`.
-//! - `conversation_id` names the conversation; `sessionId` is another with every task unless one is set.
-//! - The state `waiting` is what others call working.
+//! - A message has one `content` in place of `parts`, and its id is `message_id`, beside the parts or in
+//!   their metadata; a reader of the first form understands the second.
+//! - Contents and parts of type `function_call`, `function_response` and `error` become data, in the form in
+//!   which python-a2a itself sends them to other agents: `{"function_call": {"name", "parameters"}}`.
+//! - A failed status has a message that is only `{"error": "..."}`.
+//! - `conversation_id` names the conversation; `sessionId` differs for every task unless it is set.
+//! - The state `waiting` means working.
 
 use serde_json::{Map, Value, json};
 
 use crate::a2a::{Message, Metadata};
 
-/// A message in the form of the specification.
+/// Converts a message to the form of the specification.
 pub(super) fn rewrite_message(message: &mut Metadata) {
     if message.contains_key("parts") {
         return;
@@ -32,7 +32,7 @@ pub(super) fn rewrite_message(message: &mut Metadata) {
     }
 }
 
-/// A part in the form of the specification. An error may have more to say, which stays beside it.
+/// Converts a part to the form of the specification. Further fields of an error are kept beside it.
 pub(super) fn rewrite_part(part: &mut Metadata) {
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     let (data, rest) = match kind {
@@ -54,12 +54,12 @@ fn without_type(part: &mut Metadata) -> Metadata {
     core::mem::take(part)
 }
 
-/// The id that a message brings along under python-a2a's name.
+/// The id of a message under python-a2a's name.
 pub(super) fn message_id(message: &Message) -> Option<&str> {
     named(message, "message_id")
 }
 
-/// The conversation that a message says it belongs to.
+/// The conversation that a message belongs to, under python-a2a's name.
 pub(super) fn conversation_id(message: &Message) -> Option<&str> {
     named(message, "conversation_id")
 }

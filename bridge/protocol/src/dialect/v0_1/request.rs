@@ -1,7 +1,7 @@
 //! The parameters of the operations.
 //!
-//! What 1.0 has in a configuration stands beside the message here. Clients choose the ids of tasks: the
-//! first message of a task names one that the agent does not know yet.
+//! The members of 1.0's configuration are beside the message here. Clients choose the ids of tasks: the first
+//! message of a task names one that is new to the agent.
 
 use alloc::string::String;
 
@@ -21,11 +21,11 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// Reads the parameters of `tasks/send` and `tasks/sendSubscribe` (`TaskSendParams`). The message gets
-/// `message_id` if it brings no id, so it must be one that was not used before.
+/// Reads the parameters of `tasks/send` and `tasks/sendSubscribe` (`TaskSendParams`). A message without an id
+/// gets `message_id`, which must not have been used before.
 ///
-/// Some name no task; theirs is made by the agent, as in 1.0.
-/// A conversation that the message names (python-a2a) is its context, or else the session is.
+/// If no task is named, the agent chooses its id, as in 1.0. The context is the conversation that the message
+/// names (python-a2a), or else the session.
 pub fn send_to_v1(value: Value, message_id: &str) -> Result<SendMessageRequest, FieldError> {
     const V1_NAMES: [&str; 2] = ["tenant", "configuration"];
     let given = MessageId::Given(message_id);
@@ -43,7 +43,7 @@ pub fn send_to_v1(value: Value, message_id: &str) -> Result<SendMessageRequest, 
     })
 }
 
-/// The session stays where it is if it is not the context, so that it is known on the way back.
+/// The session is kept if it is not the context, for the way back.
 fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>, FieldError> {
     if let Some(conversation) = python::conversation_id(message) {
         return Ok(Some(conversation.into()));
@@ -53,7 +53,7 @@ fn read_context(fields: &mut Fields, message: &Message) -> Result<Option<String>
     Ok(said(session.as_deref()).or(said(named)).map(String::from))
 }
 
-/// An empty id names nothing, neither here nor in 1.0.
+/// An empty id counts as absent.
 fn said(id: Option<&str>) -> Option<&str> {
     id.filter(|id| !id.is_empty())
 }
@@ -72,8 +72,8 @@ fn read_configuration(fields: &mut Fields) -> Result<Option<SendMessageConfigura
     Ok(Some(configuration).filter(|_| !is_empty))
 }
 
-/// Writes the parameters of `tasks/send` and `tasks/sendSubscribe`. A message that begins a task lends
-/// it its id, since somebody must choose one.
+/// Writes the parameters of `tasks/send` and `tasks/sendSubscribe`. A message that starts a task gives it its
+/// own id, because clients of 0.1 must choose one.
 pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value {
     let mut object = object::V0_1.object();
     write_ids(&mut object, &request.message, losses);
@@ -94,7 +94,7 @@ pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value 
     object.finish(&request.extra, &BESIDE, losses)
 }
 
-/// What stands beside the message in 0.1.
+/// The members beside the message in 0.1.
 const BESIDE: [&str; 3] = ["acceptedOutputModes", "pushNotification", "historyLength"];
 
 fn write_ids(object: &mut Object, message: &Message, losses: &mut Losses) {

@@ -15,7 +15,7 @@ use crate::{
     wire::{FieldError, Fields, list},
 };
 
-/// Reads a task. Agents in the field write `state` where `status` should be; they are understood.
+/// Reads a task. `state` in place of `status`, which existing agents write, is accepted.
 pub fn to_v1(value: Value) -> Result<Task, FieldError> {
     let mut fields = Fields::of(value)?;
     let id: String = fields.required("id")?;
@@ -63,10 +63,9 @@ pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     object.finish(&task.extra, &["sessionId", "artifacts", "history"], losses)
 }
 
-/// The task as python-a2a's clients need it, which look for the answer among the artifacts and nowhere
-/// else, and send the message again elsewhere if they find none: the status message of a task without
-/// artifacts is shown as one. For answers on a path such as `{base}/tasks/send`; see
-/// [`has_paths`](super::card::has_paths).
+/// Prepares a task for clients built with python-a2a: they look for the answer only in the artifacts, and
+/// send the message elsewhere if there is none. The status message of a task without artifacts becomes one.
+/// For answers on a path such as `{base}/tasks/send`; see [`has_paths`](super::card::has_paths).
 pub fn with_answer_as_artifact(task: Task) -> Task {
     let said = task.status.message.as_ref();
     let said = said.filter(|_| task.artifacts.is_empty());
@@ -84,7 +83,7 @@ pub fn with_answer_as_artifact(task: Task) -> Task {
     task
 }
 
-/// Reads a status; `id` says where the id of its message comes from.
+/// Reads a status; `id` is the source of the id of its message.
 pub fn status_to_v1(value: Value, id: MessageId<'_>) -> Result<TaskStatus, FieldError> {
     object::V0_1.status_to_v1(value, state_named, |message| message::to_v1(message, id))
 }
@@ -95,7 +94,7 @@ pub fn status_from_v1(status: &TaskStatus, task: &str, losses: &mut Losses) -> V
     object::V0_1.status_from_v1(status, state_from_v1, message, losses)
 }
 
-/// The states that came with 0.2 are understood; `waiting` is python-a2a's.
+/// The states of 0.2 are accepted; `waiting` is python-a2a's.
 fn state_named(name: &str) -> TaskState {
     match name {
         "waiting" => TaskState::Working,
@@ -103,7 +102,7 @@ fn state_named(name: &str) -> TaskState {
     }
 }
 
-/// Readers of 0.1 refuse states that they do not know, so the nearest one is said.
+/// Readers of 0.1 refuse unknown states, so the nearest known one is written.
 fn state_from_v1(state: &TaskState, losses: &mut Losses) -> Value {
     let (said, loss) = match state {
         TaskState::Rejected => (TaskState::Failed, "0.1 cannot say rejected; failed is said"),

@@ -1,4 +1,4 @@
-//! Agent cards (0.3, section 5.5). Cards of 0.2 are the same without signatures.
+//! Agent cards (0.3, section 5.5). Cards of 0.2 have the same form without signatures.
 
 use alloc::{
     collections::BTreeMap,
@@ -20,10 +20,9 @@ use crate::{
     wire::{FieldError, Fields, Wire, list, to_value},
 };
 
-/// Reads a card. What it says about itself may be missing; its name and `url` may not.
+/// Reads a card. Only its name and `url` are required.
 ///
-/// A security scheme that cannot be read stands in `extra`: it must not hide the agent from callers that
-/// need no credentials.
+/// An invalid security scheme goes into `extra`, because callers without credentials can still use the agent.
 pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     const V1_NAMES: [&str; 2] = ["supportedInterfaces", "securityRequirements"];
     let mut fields = Fields::of(value)?;
@@ -49,7 +48,7 @@ pub fn to_v1(value: Value) -> Result<AgentCard, FieldError> {
     })
 }
 
-/// Media types under their name, or the one that Python has for it, in which some write their cards.
+/// Media types under their own name, or under the snake case name in cards written by Python.
 fn modes(fields: &mut Fields, name: &str, python: &str) -> Result<Vec<String>, FieldError> {
     match fields.has(name) {
         true => fields.optional(name),
@@ -84,7 +83,7 @@ fn read_schemes(
     Ok(schemes)
 }
 
-/// Schemes by name. Some write a list with the names inside; one without has its place for a name.
+/// Schemes by name. Some cards have a list with the names inside; a scheme without name gets its index.
 fn named_schemes(value: Value) -> Result<BTreeMap<String, Value>, FieldError> {
     let Value::Array(items) = value else {
         return Wire::read(value);
@@ -106,8 +105,8 @@ fn skill_to_v1(value: Value) -> Result<AgentSkill, FieldError> {
     object::V0_3.skill_to_v1(value, read_requirements)
 }
 
-/// Writes a card. Interfaces of another version than 0.3 are left out, unless there is no other. What a
-/// card of 1.0 says to readers of 0.3 only, such as `security`, stands in its `extra` and is passed on.
+/// Writes a card. Interfaces of other versions than 0.3 are left out, unless there is no other. Fields of a
+/// 1.0 card for readers of 0.3, such as `security`, are in its `extra` and are written too.
 pub fn from_v1(card: &AgentCard, losses: &mut Losses) -> Value {
     let mut object = Object::default();
     object.put("name", card.name.as_str());

@@ -1,16 +1,16 @@
-//! The data of a part, which 0.3 wants to be an object.
+//! The data of a part, which must be an object in 0.3.
 //!
-//! Other data is wrapped as `{"value": ...}` and marked by `"data_part_compat": true` in the part's
-//! metadata. The official SDKs do the same, so both understand each other's.
+//! Other data is wrapped as `{"value": ...}` and marked by `"data_part_compat": true` in the part's metadata,
+//! as the official SDKs do.
 
 use serde_json::{Map, Value};
 
 use crate::{a2a::Metadata, dialect::Losses};
 
-/// Says in metadata that the data stands in a wrapper.
+/// The member of the metadata that marks wrapped data.
 const MARKER: &str = "data_part_compat";
 
-/// Takes data out of its wrapper, if it has one.
+/// Unwraps data that is marked as wrapped.
 pub(crate) fn unwrap(data: Value, metadata: Option<Metadata>) -> (Value, Option<Metadata>) {
     let Some(value) = wrapped(&data, metadata.as_ref()) else {
         return (data, metadata);
@@ -20,7 +20,7 @@ pub(crate) fn unwrap(data: Value, metadata: Option<Metadata>) -> (Value, Option<
     (value, Some(metadata).filter(|map| !map.is_empty()))
 }
 
-/// What stands in a wrapper. An object needs none, so one that looks wrapped is left as it is.
+/// The wrapped value. Objects are never wrapped, so a wrapped object is left as it is.
 fn wrapped(data: &Value, metadata: Option<&Metadata>) -> Option<Value> {
     let is_marked = metadata?.get(MARKER) == Some(&Value::Bool(true));
     let members = data.as_object().filter(|map| is_marked && map.len() == 1)?;
@@ -30,7 +30,7 @@ fn wrapped(data: &Value, metadata: Option<&Metadata>) -> Option<Value> {
         .cloned()
 }
 
-/// Wraps what is no object. A marker that somebody else set would be misread, and is taken away.
+/// Wraps data that is no object. A marker set by another party would be misread, so it is removed.
 pub(crate) fn wrap(
     data: &Value,
     metadata: Option<Metadata>,

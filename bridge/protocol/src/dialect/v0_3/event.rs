@@ -1,4 +1,4 @@
-//! What an agent answers, told apart by `kind` (0.3, sections 7.1.2 and 7.2.1 to 7.2.3).
+//! The answers of an agent, which are distinguished by `kind` (0.3, sections 7.1.2 and 7.2.1 to 7.2.3).
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// Reads a status update. `final` is not kept: the state says it, and could come to contradict it.
+/// Reads a status update. `final` follows from the state, and could contradict it, so it is not kept.
 pub fn status_update_to_v1(value: Value) -> Result<TaskStatusUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");
@@ -83,7 +83,7 @@ enum Kind {
     ArtifactUpdate,
 }
 
-/// What an answer is. Some agents leave out `kind`; then its fields tell.
+/// The type of an answer. Some agents leave out `kind`; then the fields decide.
 fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
     let has = |key| value.get(key).is_some_and(|field| !field.is_null());
     match value.get("kind").unwrap_or(&Value::Null) {
@@ -101,8 +101,8 @@ fn kind_of(value: &Value, kinds: &str) -> Result<Kind, FieldError> {
     }
 }
 
-/// Reads a message that is the whole answer. Some come without a role, the specification's own example
-/// (9.2) among them; it can only be the agent who answers.
+/// Reads a message that is the whole answer. Without a role, as in the specification's own example (9.2), it
+/// is the agent's.
 fn answer_to_v1(mut value: Value) -> Result<Message, FieldError> {
     if let Value::Object(fields) = &mut value {
         fields.entry("role").or_insert_with(|| "agent".into());
@@ -110,20 +110,20 @@ fn answer_to_v1(mut value: Value) -> Result<Message, FieldError> {
     message::to_v1(value)
 }
 
-/// The task in an answer that wraps it as 1.0 does: `{"task": {..}}`.
+/// The task in an answer of the form `{"task": {..}}`, as in 1.0.
 fn wrapped_task(value: &Value) -> Option<&Value> {
     let task = value.get("task").filter(|task| task.is_object());
     task.filter(|_| value.get("kind").is_none())
 }
 
-/// A wrapped task is of no generation: often its state stands in the place of its status and its
-/// artifacts have no ids, which the reader of 0.1 understands.
+/// Reads a wrapped task, which follows no version: often its state is in place of its status and its
+/// artifacts have no ids, which the reader of 0.1 accepts.
 fn wrapped_task_to_v1(task: &Value) -> Result<Task, FieldError> {
     let read = task::to_v1(task.clone()).or_else(|_| v0_1::task::to_v1(task.clone()));
     read.map_err(|error| error.inside("task"))
 }
 
-/// Reads the result of `message/send`. A wrapped task is understood.
+/// Reads the result of `message/send`. A wrapped task is accepted too.
 pub fn send_result_to_v1(value: Value) -> Result<SendMessageResponse, FieldError> {
     const KINDS: &str = "one of task, message";
     if let Some(task) = wrapped_task(&value) {

@@ -1,5 +1,5 @@
-//! A task as the smallest agents of 0.3 answer `message/send` with it: wrapped as in 1.0, and its state in
-//! the place of its status. The 0.3 reader of results understands it, see
+//! The task in the form in which the simplest agents of 0.3 answer `message/send`: wrapped as in 1.0, with
+//! its state in place of its status. The 0.3 reader of results accepts it, see
 //! [`send_result_to_v1`](super::event::send_result_to_v1).
 
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use crate::{
     dialect::{Losses, v0_1::task::with_answer_as_artifact},
 };
 
-/// Writes a task as `{"task": {"id", "contextId", "state", "artifacts", "history"}}`. A status has no place
-/// in it but for its state, so what the agent said last becomes an artifact if there is none.
+/// Writes a task as `{"task": {"id", "contextId", "state", "artifacts", "history"}}`. It has only the state
+/// of the status, so the agent's last message becomes an artifact if there is none.
 pub fn from_v1(task: &Task, losses: &mut Losses) -> Value {
     let shown = with_answer_as_artifact(task.clone());
     let mut written = losses.inside("task", |losses| task::from_v1(&shown, losses));

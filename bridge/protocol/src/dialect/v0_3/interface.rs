@@ -1,7 +1,7 @@
-//! Where an agent is reached (0.3, section 5.5.5 and 5.6).
+//! The interfaces of an agent (0.3, section 5.5.5 and 5.6).
 //!
-//! 1.0 has a list of interfaces, each with its version. 0.3 has one main `url` and further interfaces, all
-//! of the card's version; the main one may be repeated among them, which means nothing.
+//! 1.0 has a list of interfaces, each with its version. 0.3 has one main `url` and additional interfaces, all
+//! of the card's version. The main one may be repeated among them, which has no meaning.
 
 use alloc::{
     format,
@@ -20,13 +20,13 @@ use crate::{
     wire::{FieldError, Fields, list},
 };
 
-/// What is meant if a card does not say what is spoken at its `url`.
+/// The transport at the `url` of a card that does not name it.
 const DEFAULT_TRANSPORT: Binding = Binding::JsonRpc;
 
-/// What a card speaks that does not say: the field came with 0.2.5.
+/// The version of a card that does not name it: the field was added in 0.2.5.
 const DEFAULT_VERSION: &str = "0.2";
 
-/// Reads where an agent is reached: the main `url` first, then the others without repetitions.
+/// Reads the interfaces: the main `url` first, then the others without repetitions.
 pub(crate) fn read(
     fields: &mut Fields,
     residue: &mut Metadata,
@@ -48,7 +48,7 @@ pub(crate) fn read(
         protocol_version: version.clone(),
         extra: Metadata::new(),
     };
-    // If it is repeated, then the repetition can hold what a bare `url` cannot.
+    // A repetition may have fields that a bare `url` cannot.
     let is_main = |other: &AgentInterface| is_same_place(other, &main);
     let main = match others.iter().position(is_main) {
         Some(index) => others.remove(index),
@@ -63,7 +63,7 @@ pub(crate) fn read(
     Ok(interfaces)
 }
 
-/// Major and minor; the whole is kept where it cannot be made from them.
+/// Reads major and minor version; the full text is kept if it cannot be restored from them.
 fn read_version(fields: &mut Fields, residue: &mut Metadata) -> String {
     let whole = fields.text("protocolVersion").unwrap_or_default();
     let version = match whole.as_str() {
@@ -81,7 +81,7 @@ fn major_minor(version: &str) -> String {
     numbers.join(".")
 }
 
-/// 0.3 cards have three numbers.
+/// Cards of 0.3 have three numbers.
 fn with_patch(version: &str) -> String {
     format!("{version}.0")
 }
@@ -99,12 +99,12 @@ fn interface_to_v1(value: Value, version: &str) -> Result<AgentInterface, FieldE
     })
 }
 
-/// Whether somebody who speaks 0.3 can reach the agent here.
+/// Whether clients of 0.3 can use this interface.
 pub(crate) fn is_reachable(interface: &AgentInterface) -> bool {
     Version::of(&interface.protocol_version) == Some(Version::V0_3)
 }
 
-/// Writes where an agent is reached by those who speak 0.3, or by nobody of them if there is no such way.
+/// Writes the interfaces of 0.3, or the first of all if there is none.
 pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) {
     let all = &card.supported_interfaces;
     let reachable = all.iter().find(|interface| is_reachable(interface));
@@ -131,8 +131,8 @@ pub(crate) fn write(object: &mut Object, card: &AgentCard, losses: &mut Losses) 
     object.list("additionalInterfaces", others);
 }
 
-/// Whether the main interface is repeated in the list: it says more than a bare `url` can, or another of
-/// the same address would be taken for it.
+/// Whether the main interface is repeated in the list: it has fields that a bare `url` cannot express, or
+/// another one with the same address would be taken for it.
 fn needs_room(main: &AgentInterface, all: &[AgentInterface]) -> bool {
     let has_tenant = main.tenant.as_ref().is_some_and(|name| !name.is_empty());
     let is_double = |other: &AgentInterface| other != main && is_same_place(other, main);

@@ -14,7 +14,7 @@ use crate::{
     wire::{FieldError, Fields, list},
 };
 
-/// Reads a message. Its `kind` is what its place in 1.0 says already, so it is not kept.
+/// Reads a message. Its `kind` is implied by its place in 1.0, so it is not kept.
 pub fn to_v1(value: Value) -> Result<Message, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");

@@ -1,4 +1,4 @@
-//! The names of the operations in JSON-RPC (0.3, section 7).
+//! The JSON-RPC methods of the operations (0.3, section 7).
 
 use crate::a2a::Operation;
 

@@ -15,10 +15,10 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// What a part's members are called in 1.0 and not in 0.3.
+/// The member names of a part that exist in 1.0 and not in 0.3.
 const V1_NAMES: [&str; 6] = ["text", "raw", "url", "data", "filename", "mediaType"];
 
-/// The same for a part of unknown kind, with what would make it a file, or metadata that is none.
+/// The same for a part of unknown kind, with members that would make it a file, and invalid metadata.
 const UNKNOWN_NAMES: [&str; 8] = [
     "text",
     "raw",
@@ -39,8 +39,7 @@ enum Kind {
     Unknown,
 }
 
-/// Reads a part. One without `kind` is told by what it holds, unless it says by 0.1's name for it, `type`, that
-/// it is something else.
+/// Reads a part. Without `kind` the content decides, unless `type`, the name in 0.1, contradicts it.
 pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     let mut fields = Fields::of(value)?;
     match read_kind(&mut fields)? {
@@ -54,7 +53,7 @@ pub fn to_v1(value: Value) -> Result<Part, FieldError> {
     }
 }
 
-/// Takes the kind, unless it is unknown: then it stays with its part.
+/// Takes the kind, unless it is unknown: then it stays in the part.
 fn read_kind(fields: &mut Fields) -> Result<Kind, FieldError> {
     let kind = match fields.get("kind") {
         None | Some(Value::Null) => held_kind(fields)?,
@@ -70,7 +69,7 @@ fn read_kind(fields: &mut Fields) -> Result<Kind, FieldError> {
     Ok(kind)
 }
 
-/// The kind of what the part holds; it must not say itself that it is something else.
+/// The kind by the part's content; the part must not name another kind.
 fn held_kind(fields: &Fields) -> Result<Kind, FieldError> {
     let kinds = [
         ("text", Kind::Text),
@@ -182,7 +181,7 @@ pub fn from_v1(part: &Part, losses: &mut Losses) -> Value {
     }
 }
 
-/// Adds what 0.3 has for files only. The media type that the kind `implies` is no news to its readers.
+/// Writes the fields that 0.3 has for files only. The media type that the kind `implies` is not a loss.
 fn write_rest(mut object: Object, part: &Part, implies: &str, losses: &mut Losses) -> Value {
     object.skipped("filename", part.filename.as_deref(), losses);
     match part.media_type.as_deref() {

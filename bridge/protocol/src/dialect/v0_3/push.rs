@@ -1,7 +1,7 @@
-//! Push notification settings (0.3, sections 6.8 to 6.10).
+//! Push notification configurations (0.3, sections 6.8 to 6.10).
 //!
-//! 0.3 nests the setting in an object that names the task; 1.0 is flat. In the parameters of a message
-//! the setting stands alone, since its task is not known yet.
+//! 0.3 nests the configuration in an object that names the task; 1.0 is flat. In the parameters of a message
+//! the configuration has no task, since that is not known yet.
 
 use alloc::{string::String, vec::Vec};
 
@@ -16,7 +16,7 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// Reads a setting with its task (`TaskPushNotificationConfig`).
+/// Reads a configuration with its task (`TaskPushNotificationConfig`).
 pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     const FLAT: [&str; 5] = ["tenant", "id", "url", "token", "authentication"];
     let mut fields = Fields::of(value)?;
@@ -30,7 +30,7 @@ pub fn to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     })
 }
 
-/// Writes a setting with its task.
+/// Writes a configuration with its task.
 pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut object = Object::default();
     object.put("taskId", config.task_id.as_deref().unwrap_or_default());
@@ -43,7 +43,7 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
     object.finish(&config.extra, &[], losses)
 }
 
-/// Reads a setting without its task (`PushNotificationConfig`).
+/// Reads a configuration without its task (`PushNotificationConfig`).
 pub fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     let (config, mut fields) = read_config(value)?;
     Ok(TaskPushNotificationConfig {
@@ -54,7 +54,7 @@ pub fn config_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldErr
     })
 }
 
-/// The setting itself, and the fields that it does not know.
+/// Returns the configuration and its unknown fields.
 fn read_config(value: Value) -> Result<(TaskPushNotificationConfig, Fields), FieldError> {
     let mut fields = Fields::of(value)?;
     let config = TaskPushNotificationConfig {
@@ -69,7 +69,7 @@ fn read_config(value: Value) -> Result<(TaskPushNotificationConfig, Fields), Fie
     Ok((config, fields))
 }
 
-/// Writes a setting without its task.
+/// Writes a configuration without its task.
 pub fn config_from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut object = write_config(config, losses);
     object.skipped("tenant", config.tenant.as_deref(), losses);
@@ -94,7 +94,7 @@ fn write_config(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Obj
     object
 }
 
-/// 0.3 lists schemes, 1.0 has one: the first is taken, the others wait in the residue.
+/// 0.3 has a list of schemes, 1.0 only one: the first is used, the others are kept in the residue.
 fn authentication_to_v1(value: Value) -> Result<AuthenticationInfo, FieldError> {
     let mut fields = Fields::of(value)?;
     let schemes: Vec<String> = fields.required("schemes")?;

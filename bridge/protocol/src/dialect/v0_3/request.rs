@@ -1,6 +1,6 @@
 //! The parameters of the operations (0.3, section 7).
 //!
-//! Where 0.3 has `metadata` and 1.0 has not, it stands in `extra`.
+//! `metadata` that exists in 0.3 only goes into `extra`.
 
 use serde_json::Value;
 
@@ -49,8 +49,9 @@ pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value 
     object.finish(&request.extra, &[], losses)
 }
 
-/// `blocking` became `returnImmediately`, turned round. 0.3 says nowhere what its absence means; the SDKs
-/// of 0.3 wait then, as 1.0 does by default. So absence is waiting, and is said aloud on the way down.
+/// Reads the configuration. `returnImmediately` is the negation of `blocking`. The meaning of a missing
+/// `blocking` is not specified; the SDKs of 0.3 wait then, as 1.0 does by default. So it is read as waiting,
+/// and always written.
 fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldError> {
     const V1_NAMES: [&str; 2] = ["returnImmediately", "taskPushNotificationConfig"];
     let mut fields = Fields::of(value)?;
@@ -113,8 +114,8 @@ pub fn subscribe_from_v1(request: &SubscribeToTaskRequest, losses: &mut Losses) 
     object::V0_3.subscribe_from_v1(request, losses)
 }
 
-/// Reads the parameters of `tasks/pushNotificationConfig/get`. 0.3 may leave out which setting is meant;
-/// then the id is empty, and the server answers with the task's first one.
+/// Reads the parameters of `tasks/pushNotificationConfig/get`. Without an id in 0.3 the server answers with
+/// the task's first configuration; the id is then empty.
 pub fn get_push_to_v1(value: Value) -> Result<GetTaskPushNotificationConfigRequest, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(GetTaskPushNotificationConfigRequest {

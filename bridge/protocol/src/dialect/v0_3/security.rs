@@ -1,4 +1,4 @@
-//! How callers authenticate: OpenAPI's form, told apart by `type` (0.3, section 5.5.3).
+//! Security schemes in OpenAPI's form, distinguished by `type` (0.3, section 5.5.3).
 
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
@@ -18,7 +18,7 @@ use crate::{
 
 const TYPES: &str = "one of apiKey, http, oauth2, openIdConnect, mutualTLS";
 
-/// Reads a scheme. Except for the name of an API key's place, its fields are those of 1.0.
+/// Reads a scheme. Its fields are those of 1.0 except for the location of an API key.
 pub fn scheme_to_v1(value: Value) -> Result<SecurityScheme, FieldError> {
     let mut fields = Fields::of(value)?;
     let kind: String = fields.required("type")?;
@@ -79,7 +79,7 @@ fn write_oauth2(scheme: &OAuth2SecurityScheme, losses: &mut Losses) -> Value {
     of_type("oauth2", to_value(scheme))
 }
 
-/// Reads one alternative of `security`: the schemes that are needed together, with their scopes.
+/// Reads one alternative of `security`: schemes that are required together, with their scopes.
 pub fn requirement_to_v1(value: Value) -> Result<SecurityRequirement, FieldError> {
     let schemes: BTreeMap<String, Vec<String>> = Wire::read(value)?;
     let wrap = |(name, list)| {
@@ -92,7 +92,7 @@ pub fn requirement_to_v1(value: Value) -> Result<SecurityRequirement, FieldError
     })
 }
 
-/// Writes one alternative of `security`. It has nothing but schemes, so unknown fields have no place.
+/// Writes one alternative of `security`, which contains only schemes, so that unknown fields are lost.
 pub fn requirement_from_v1(requirement: &SecurityRequirement, losses: &mut Losses) -> Value {
     const NO_PLACE: &str = "0.3 has nothing but scheme names here, so it was left out";
     for key in requirement.extra.keys() {

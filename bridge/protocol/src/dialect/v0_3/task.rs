@@ -15,7 +15,8 @@ use crate::{
     wire::{FieldError, Fields, list},
 };
 
-/// Reads a task. An empty `contextId` is an absent one: 0.3 requires it, and not every server has one.
+/// Reads a task. An empty `contextId` counts as absent, because 0.3 requires the field and some servers have
+/// no value.
 pub fn to_v1(value: Value) -> Result<Task, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("kind");

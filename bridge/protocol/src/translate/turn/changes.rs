@@ -1,4 +1,4 @@
-//! What a bot changes or takes back of what it has said.
+//! Handles updates and deletions of a bot's messages.
 
 use alloc::string::String;
 
@@ -9,18 +9,18 @@ use crate::{
     translate::{answer, from_activity},
 };
 
-/// How many of the messages of a turn are kept, in case those after them are taken back.
+/// The number of earlier messages kept, in case later ones are deleted.
 const KEPT: usize = 16;
 
 impl Turn {
-    /// In a task that has these artifacts already, so that they can be changed.
+    /// Sets the artifacts that the task already has, so that they can be changed.
     #[must_use]
     pub fn with_artifacts(mut self, ids: impl IntoIterator<Item = String>) -> Self {
         self.artifacts.extend(ids);
         self
     }
 
-    /// Takes note of what was said last.
+    /// Records the last message.
     pub(super) fn show(&mut self, message: Message) {
         self.before.extend(self.shown.replace(message));
         if self.before.len() > KEPT {
@@ -28,8 +28,7 @@ impl Turn {
         }
     }
 
-    /// Another version of a message, or none any more. What the turn's end says of the last message is what
-    /// stands in its place from here on.
+    /// Replaces or deletes a message. At the end of the turn its new version counts.
     pub(super) fn change(&mut self, activity: &Activity) {
         let metadata = self.as_event(activity);
         let id = activity.id.clone().filter(|id| !id.is_empty());
@@ -62,7 +61,7 @@ impl Turn {
         }
     }
 
-    /// What was told as an artifact is another one, or none any more. What has become a question is told at
+    /// Replaces or deletes a message that was sent as an artifact. If it has become a question, it is sent at
     /// the end, in the status.
     fn change_answer(
         &mut self,
@@ -90,7 +89,7 @@ impl Turn {
         });
     }
 
-    /// The answer that was streamed is another one.
+    /// Replaces an answer that was streamed.
     fn replace(&mut self, id: String, message: Message) {
         let is_open = self.streams.replace(&id, &message.text());
         self.outputs.push_back(Output::Artifact {
@@ -105,7 +104,7 @@ impl Turn {
         self.streams.has(id) || self.artifacts.contains(id)
     }
 
-    /// Has the turn remember what stands in the place of a message.
+    /// Replaces a message in the state of the turn.
     fn revise(&mut self, id: &str, message: Option<&Message>) {
         let Some(message) = message else {
             self.streams.forget(id);

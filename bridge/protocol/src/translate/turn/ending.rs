@@ -1,4 +1,4 @@
-//! How a turn ends, and what of it is then told.
+//! Ends a turn and sends what remains.
 
 use alloc::string::String;
 
@@ -10,10 +10,10 @@ use crate::{
 };
 
 impl Turn {
-    /// What the bot waits for is told; if it does not wait, the setting says what silence means.
+    /// Ends the turn with what the bot waits for, or else as configured for silence.
     pub(super) fn end_in_silence(&mut self) {
         let says_nothing = self.shown.is_none() && self.streams.is_empty();
-        // As when the code that the user has sent is wrong, on which SDKs say nothing.
+        // For instance when the code from the user is wrong, to which SDKs answer nothing.
         if let Some(asked) = self.unanswered.take().filter(|_| says_nothing) {
             return self.end(TaskState::AuthRequired, Some(asked), None);
         }
@@ -27,7 +27,7 @@ impl Turn {
         self.end(status.0, self.shown.clone(), None);
     }
 
-    /// A message as the answer, or a part of it.
+    /// Sends a message as the answer or a part of it.
     pub(super) fn tell_answer(&mut self, message: &Message) {
         if let Some(output) = answer::output(message) {
             self.outputs.push_back(output);
@@ -36,7 +36,7 @@ impl Turn {
         }
     }
 
-    /// Whether the message was told as an artifact.
+    /// Whether the message was sent as an artifact.
     fn is_answer(&self, message: &Message) -> bool {
         self.artifacts
             .contains(&answer::artifact_id(&message.message_id))
@@ -71,7 +71,7 @@ impl Turn {
         self.end(TaskState::Failed, Some(message), None);
     }
 
-    /// Ends the turn in this state. The message is the last one.
+    /// Ends the turn in this state, with this last message.
     pub(super) fn end(
         &mut self,
         state: TaskState,
@@ -84,7 +84,7 @@ impl Turn {
                 self.answer(message);
                 None
             }
-            // Why it failed is looked for in the status, whatever else says it.
+            // Clients look for the reason of a failure in the status, even if it is repeated there.
             TaskState::Failed | TaskState::Rejected => self.last_status(message),
             _ => {
                 let message = message.filter(|one| !self.is_answer(one));
@@ -95,7 +95,7 @@ impl Turn {
         self.finish();
     }
 
-    /// The message of the last status, once those before it are told.
+    /// The message of the last status, after the earlier ones have been sent.
     fn last_status(&mut self, message: Option<Message>) -> Option<Message> {
         let last = message.as_ref().map(id);
         self.held.retain(|held| Some(id(held)) != last);
@@ -103,8 +103,8 @@ impl Turn {
         message
     }
 
-    /// The answer of a task that completes: all that was not told yet, or else the last message, unless the
-    /// bot has spoken in a stream since.
+    /// The answer of a completed task: all messages not sent yet, or else the last one unless the bot has
+    /// streamed since.
     fn answer(&mut self, last: Option<Message>) {
         let held = core::mem::take(&mut self.held);
         let is_told = |one: &Message| self.is_streamed || self.is_answer(one);
@@ -125,7 +125,8 @@ impl Turn {
     }
 }
 
-/// A stream has said the message too: the task shows what was said once, in the artifact of the stream.
+/// Removes a message whose text was also streamed, so that the task shows it only in the artifact of the
+/// stream.
 fn unsaid(message: &Message) -> Output {
     Output::Revised {
         message_id: id(message),

@@ -1,4 +1,4 @@
-//! What goes into the machine of a turn, and what comes out.
+//! The inputs and outputs of a turn.
 
 use alloc::{
     boxed::Box,
@@ -10,7 +10,7 @@ use crate::{
     activity::Activity,
 };
 
-/// What happened in a turn.
+/// An event in a turn.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
@@ -19,76 +19,76 @@ use crate::{
 pub enum Input {
     /// The bot sent an activity.
     Activity(Activity),
-    /// The bot has done its turn: it will send nothing more.
+    /// The bot has finished its turn and sends nothing more.
     TurnEnded,
-    /// The bot broke, for this reason: an HTTP error, a panic, no connection.
+    /// The bot failed: an HTTP error, a panic, no connection. The text is the reason.
     Failed(String),
     /// The client canceled the task.
     Canceled,
-    /// The turn took longer than it may.
+    /// The turn exceeded its time limit.
     TimedOut,
-    /// The bot has been silent for a while, and has not done its turn.
+    /// The bot has been silent for a while without finishing its turn.
     Lull,
 }
 
-/// What the caller must log, in this order.
+/// An entry for the log, to be written in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// The bot said this. Whether it is the answer, a question or a word on the way is not known yet, so those
-    /// who watch the task are told later; the task as it stands has it as the message of its status.
+    /// The bot sent this message. It is not yet known whether it is the answer, a question or an intermediate
+    /// message, so watchers are told later; the stored task has it as the message of its status.
     Said(Message),
     /// The status of the task changes. The caller adds the time.
     Status {
-        /// The state from now on.
+        /// The new state.
         state: TaskState,
-        /// What the agent says; none takes the former message out of the status.
+        /// The agent's message; `None` removes the former message from the status.
         message: Option<Message>,
-        /// About the change.
+        /// Metadata of the change.
         metadata: Option<Metadata>,
     },
-    /// The task has an artifact, or more of one.
+    /// The task has a new artifact, or a piece of one.
     Artifact {
         /// The artifact, or the piece of it.
         artifact: Artifact,
-        /// The piece is added; otherwise it replaces what there is.
+        /// Whether the piece is appended; otherwise it replaces the artifact.
         append: bool,
-        /// Nothing more of it follows.
+        /// Whether this is the last piece.
         last_chunk: bool,
-        /// About the piece.
+        /// Metadata of the piece.
         metadata: Option<Metadata>,
     },
-    /// Metadata of the task that leaves its status as it stands.
+    /// New metadata of the task; its status does not change.
     Metadata(Metadata),
-    /// A message is not as it was: another version stands in its place, or nothing. Whoever was shown the
-    /// message must be shown this too, as a status update with the status as it stands then.
+    /// A message was changed or deleted. Clients that were shown the message must be shown this too, as a
+    /// status update with the status at that time.
     Revised {
-        /// The message.
+        /// The id of the message.
         message_id: String,
-        /// What stands in its place; none if it was taken back.
+        /// The new version; `None` if it was deleted.
         message: Option<Message>,
-        /// About the change.
+        /// Metadata of the change.
         metadata: Metadata,
-        /// Whether those who watch are not told of it: they were not told of the message.
+        /// Whether watchers are not told, because they were not told of the message.
         is_quiet: bool,
     },
     /// The turn is over; nothing follows.
     Ended,
 }
 
-/// What a turn that ends without saying so leaves behind. Bots that chat never say that they are done.
+/// The state of a task after a turn that ends silently. Chat bots never say that they are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SilentEnd {
-    /// The user may go on.
+    /// The user may continue.
     #[default]
     InputRequired,
-    /// The task is done.
+    /// The task is completed.
     Completed,
-    /// The task goes on, as with Microsoft's own hosting. Clients that wait will wait for their limit.
+    /// The task stays open, as in Microsoft's hosting. Blocking clients wait until their limit.
     Working,
 }
 
 impl SilentEnd {
-    /// The state of the task afterwards.
+    /// The resulting state of the task.
     pub fn state(self) -> TaskState {
         match self {
             Self::InputRequired => TaskState::InputRequired,
@@ -98,11 +98,11 @@ impl SilentEnd {
     }
 }
 
-/// An activity that came after the end of its turn.
+/// An activity that arrived after the end of its turn.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("no activity after the turn has ended, found {kind} {id:?}: log it and let it go", kind = activity.kind, id = id(activity))]
 pub struct Dropped {
-    /// The activity, whole.
+    /// The activity.
     pub activity: Box<Activity>,
 }
 

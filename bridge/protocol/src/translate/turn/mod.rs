@@ -1,23 +1,23 @@
-//! The machine of a turn: push inputs with [`Turn::handle`], then drain [`Turn::poll`].
+//! The state machine of a turn: push inputs with [`Turn::handle`], then drain [`Turn::poll`].
 //!
-//! | the bot sends | the task gets |
+//! | input from the bot | effect on the task |
 //! |-|-|
-//! | a message | what was said last, told when it is known what it is |
-//! | a message that expects input | the same, and status input-required with it when the turn ends |
-//! | a message with a card to sign in | the same, and status auth-required with it when the turn ends |
+//! | a message | the last message, sent when its role is known |
+//! | a message that expects input | the same, and status input-required with it at the end of the turn |
+//! | a message with a sign-in card | the same, and status auth-required with it at the end of the turn |
 //! | an informative piece of a stream | status working with it |
-//! | a piece of a stream | an artifact whose id is the stream's, or more of it |
+//! | a piece of a stream | an artifact with the stream's id, or more of it |
 //! | the final piece of a stream | the last of the artifact, with citations and attachments |
 //! | `endOfConversation` | its value as artifact "Result", then the state by its code |
-//! | another version of a message, or its deletion | that version or nothing in its place, which streams show |
+//! | an update or deletion of a message | the new version or nothing in its place, also in streams |
 //! | any other activity | metadata |
 //!
-//! A turn is judged when it is over: a bot that asks may still end the conversation in the same turn. Then the
-//! streams that are still open are closed. If the task completes, the messages that were not told yet are its
-//! [`answer`](super::answer); else they are statuses, the last one that of the state in which the turn leaves
-//! the task. A bot that types, streams or is silent for a while has more to do: what it said until then is told
-//! at once, as part of the answer if a silent end completes the task, and else with status working. What was
-//! told is not told again. A question is told at the end alone, whatever the silence.
+//! The role of a message is decided at the end of the turn, because a bot that asks may still end the
+//! conversation. Open streams are closed then. If the task completes, the messages that were not sent yet are
+//! its [`answer`](super::answer); otherwise they become statuses, the last one with the state at the end of
+//! the turn. If a bot types, streams or is silent for a while, its messages so far are sent at once: as a
+//! part of the answer if a silent end completes the task, and else with status working. Nothing is sent
+//! twice. A question is only sent at the end.
 
 mod changes;
 mod ending;
@@ -41,10 +41,10 @@ use crate::{
     activity::{Activity, ActivityType, StreamType},
 };
 
-/// Why a turn that hit its limit failed.
+/// The reason for the failure of a turn that exceeded its limit.
 const TIMED_OUT: &str = "the agent did not finish its turn in time";
 
-/// How many messages may wait to be told.
+/// The number of messages that may wait to be sent.
 const HELD: usize = 8;
 
 /// One turn of a bot.
@@ -53,28 +53,28 @@ pub struct Turn {
     silent_end: SilentEnd,
     ids: Ids,
     streams: Streams,
-    /// The last message; pieces of streams are none.
+    /// The last message; pieces of streams do not count.
     shown: Option<Message>,
-    /// The messages that nobody who watches was told of, the oldest first.
+    /// The messages that were not sent to watchers, oldest first.
     held: Vec<Message>,
-    /// Whether the bot spoke in a stream last, and not in that message.
+    /// Whether the bot's last output was a stream and not that message.
     is_streamed: bool,
-    /// Those before it, the oldest first, as many as may come to be the last one again.
+    /// The messages before it, oldest first, as many as may become the last one again.
     before: VecDeque<Message>,
-    /// The artifacts that the task had before the turn, and the messages that were told as artifacts since.
+    /// The ids of the task's earlier artifacts and of the messages sent as artifacts.
     artifacts: BTreeSet<String>,
-    /// The last status told: its state, and the id of its message.
+    /// The last status sent: its state, and the id of its message.
     told: Option<(TaskState, Option<String>)>,
-    /// What the user was asked before the turn, if that was to sign in.
+    /// The request to sign in that was open before the turn.
     unanswered: Option<Message>,
-    /// What the bot waits for, if it said so.
+    /// The state in which the bot waits, if it does.
     asked: Option<TaskState>,
     outputs: VecDeque<Output>,
     has_ended: bool,
 }
 
 impl Turn {
-    /// A turn that begins. The bot gets its activity from [`super::to_activity::message`].
+    /// Creates a turn. The bot gets the activity of [`super::to_activity::message`].
     pub fn new(context: TurnContext, silent_end: SilentEnd) -> Self {
         Self {
             ids: Ids::new(&context.activity_id),
@@ -94,17 +94,17 @@ impl Turn {
         }
     }
 
-    /// In a task whose user was asked to sign in: a turn in which the bot says nothing leaves that as it is.
+    /// Sets the open request to sign in. A turn without output of the bot leaves it open.
     #[must_use]
     pub fn with_unanswered(mut self, asked: Option<Message>) -> Self {
         self.unanswered = asked;
         self
     }
 
-    /// Takes what happened. After the end of the turn nothing changes any more: other endings are then
-    /// no news, and activities come back as an error.
+    /// Handles an input. After the end of the turn, further endings are ignored and activities are returned
+    /// as an error.
     ///
-    /// Activities should have the id that the channel gave them: it becomes the id of their message.
+    /// Activities should have their channel's id, which becomes the id of their message.
     pub fn handle(&mut self, input: Input) -> Result<(), Dropped> {
         match input {
             Input::Activity(activity) if self.has_ended => return Err(Dropped::new(activity)),
@@ -118,7 +118,7 @@ impl Turn {
             Input::TurnEnded => self.end_in_silence(),
             Input::Failed(reason) => self.fail(reason),
             Input::Canceled => self.end(TaskState::Canceled, self.shown.clone(), None),
-            // Whoever asked has finished, even if nobody said so.
+            // The bot has asked, which ends its part of the turn.
             Input::TimedOut if self.asked.is_some() => self.end_in_silence(),
             Input::TimedOut => self.fail(TIMED_OUT.into()),
             Input::Lull if self.asked.is_some() => {}
@@ -127,17 +127,17 @@ impl Turn {
         Ok(())
     }
 
-    /// The next thing to log, in order. [`Output::Ended`] is the last one.
+    /// The next output, in order. [`Output::Ended`] is the last one.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// Whether there is something that a silence of the bot, [`Input::Lull`], would tell.
+    /// Whether [`Input::Lull`] would send anything.
     pub fn has_untold(&self) -> bool {
         !self.held.is_empty() && self.asked.is_none()
     }
 
-    /// Whether the turn is over. There may still be something to poll.
+    /// Whether the turn is over. There may still be outputs to poll.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }
@@ -164,7 +164,7 @@ impl Turn {
         }
     }
 
-    /// A message, a piece of a stream, or a typing that says no more than that.
+    /// Handles a message, a piece of a stream, or bare typing.
     fn said(&mut self, activity: &Activity) {
         let Some(info) = activity.stream_info() else {
             return self.said_at_once(activity);
@@ -181,7 +181,7 @@ impl Turn {
         if activity.kind == ActivityType::Message {
             return self.message(activity);
         }
-        // It is typing, so there is more to come.
+        // A typing bot has more to send.
         self.tell();
         self.event(activity);
     }
@@ -198,7 +198,7 @@ impl Turn {
         self.outputs.push_back(Output::Said(message));
     }
 
-    /// Tells what was said so far.
+    /// Sends the messages so far.
     fn tell(&mut self) {
         if self.asked.is_some() || self.silent_end != SilentEnd::Completed {
             return self.tell_on_the_way();
@@ -208,7 +208,7 @@ impl Turn {
         }
     }
 
-    /// The same as words on the way.
+    /// Sends the messages so far with status working.
     fn tell_on_the_way(&mut self) {
         for message in core::mem::take(&mut self.held) {
             self.status(TaskState::Working, Some(message), None);
@@ -242,7 +242,7 @@ impl Turn {
     }
 }
 
-/// The state of a task whose bot waits for something after this, if it does.
+/// The state in which the bot waits after this activity, if it does.
 pub fn waits_for(activity: &Activity) -> Option<TaskState> {
     if activity.is_sign_in() {
         return Some(TaskState::AuthRequired);

@@ -1,4 +1,4 @@
-//! Pieces of streams: informative ones are statuses, the others are pieces of artifacts.
+//! Handles pieces of streams: informative ones become statuses, the others pieces of artifacts.
 
 use alloc::{string::String, vec, vec::Vec};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Turn {
-    /// Says what the agent is doing. It is no part of the answer, so it does not end the turn.
+    /// Sends the agent's progress, which is not part of the answer and does not end the turn.
     pub(super) fn inform(&mut self, activity: &Activity) {
         self.tell();
         let message = self.as_message(activity);
@@ -33,7 +33,7 @@ impl Turn {
         }
         self.tell();
         self.is_streamed = true;
-        // What is true of the whole answer belongs to the artifact, what is true of a piece to its event.
+        // Metadata of the whole answer belongs to the artifact, metadata of a piece to its event.
         let (of_artifact, of_event) = match is_final {
             true => (message.metadata, None),
             false => (None, message.metadata),
@@ -50,7 +50,7 @@ impl Turn {
         self.asked = waits_for(activity).or(self.asked.take());
     }
 
-    /// Ends the artifacts of streams that were never finished.
+    /// Closes the artifacts of streams that were never finished.
     pub(super) fn close_streams(&mut self) {
         for id in self.streams.close() {
             self.outputs.push_back(Output::Artifact {
@@ -63,7 +63,7 @@ impl Turn {
     }
 }
 
-/// The parts with another text, which is left out if it is empty and there is something else.
+/// The parts with another text. An empty text is left out if there are other parts.
 fn with_text(parts: Vec<Part>, text: String) -> Vec<Part> {
     let others: Vec<Part> = parts
         .into_iter()

@@ -1,4 +1,4 @@
-//! What `endOfConversation` tells: last words, a result, and why.
+//! Converts `endOfConversation`: the last message, the result, and the reason.
 
 use alloc::{format, vec};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// What is said at the end, if anything is.
+/// The last message, if the activity has one.
 pub(super) fn last_words(activity: &Activity, turn: &TurnContext, id: &str) -> Option<Message> {
     let words = Activity {
         text: activity.text.clone(),
@@ -25,7 +25,7 @@ pub(super) fn last_words(activity: &Activity, turn: &TurnContext, id: &str) -> O
     };
     let has_text = words.text.as_ref().is_some_and(|text| !text.is_empty());
     let says_something = has_text || !words.attachments.is_empty() || !words.entities.is_empty();
-    // The whole activity is told with the state that ends the conversation.
+    // The whole activity is sent with the state that ends the conversation.
     let turn = TurnContext {
         in_full: false,
         ..turn.clone()
@@ -33,7 +33,7 @@ pub(super) fn last_words(activity: &Activity, turn: &TurnContext, id: &str) -> O
     says_something.then(|| from_activity::message(&words, &turn, id.into()))
 }
 
-/// The value at the end, as an artifact.
+/// The value as an artifact.
 pub(super) fn result(activity: &Activity, id: &str) -> Option<Output> {
     let (name, description) = RESULT;
     let value = activity.value.as_ref()?;
@@ -54,7 +54,7 @@ pub(super) fn result(activity: &Activity, id: &str) -> Option<Output> {
     })
 }
 
-/// All that the last words and the result do not say: the code, most of all.
+/// The fields other than last message and result, above all the code.
 pub(super) fn end(activity: &Activity, turn: &TurnContext) -> Metadata {
     let mut event = from_activity::event(activity, turn);
     for told in ["text", "attachments", "entities", "value", "valueType"] {

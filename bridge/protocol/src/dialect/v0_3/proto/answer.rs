@@ -1,5 +1,5 @@
-//! What a client reads in ProtoJSON of 0.3. Answers that carry `kind` are in the form of JSON-RPC, which some
-//! servers have here too, and are read as that.
+//! Reads answers in ProtoJSON of 0.3, for clients. Answers with `kind` are in the form of JSON-RPC, which
+//! some servers send here too, and are read as such.
 
 use alloc::{string::String, vec::Vec};
 
@@ -44,7 +44,7 @@ pub fn stream_item_to_v1(value: Value) -> Result<StreamResponse, FieldError> {
 fn item(value: Value, kinds: &str) -> Result<StreamResponse, FieldError> {
     let mut fields = Fields::of(value)?;
     let message = fields.optional_by("message", message_to_v1)?;
-    // The field's name in the proto, which some writers use.
+    // The field's name in the proto, which some servers use.
     let message = message.or(fields.optional_by("msg", message_to_v1)?);
     let items = [
         fields
@@ -83,7 +83,7 @@ pub fn task_to_v1(value: Value) -> Result<Task, FieldError> {
     })
 }
 
-/// A list that is not there is an empty one.
+/// An absent list counts as empty.
 fn all<T>(
     fields: &mut Fields,
     key: &str,
@@ -93,7 +93,7 @@ fn all<T>(
     Ok(read.unwrap_or_default())
 }
 
-/// A message without parts says so by not naming them.
+/// A message without parts has no field for them.
 fn message_to_v1(mut value: Value) -> Result<Message, FieldError> {
     if let Value::Object(fields) = &mut value {
         fields
@@ -114,7 +114,7 @@ fn status_to_v1(value: Value) -> Result<TaskStatus, FieldError> {
 }
 
 fn state_to_v1(value: Value) -> Result<TaskState, FieldError> {
-    // With two l, in 0.3 alone.
+    // Spelled with two l in 0.3 only.
     match value.as_str() == Some("TASK_STATE_CANCELLED") {
         true => Ok(TaskState::Canceled),
         false => TaskState::read(value),
@@ -134,7 +134,7 @@ fn artifact_to_v1(value: Value) -> Result<Artifact, FieldError> {
     })
 }
 
-/// `final` is not kept: the state says it, and could come to contradict it.
+/// `final` follows from the state, and could contradict it, so it is not kept.
 fn status_update_to_v1(value: Value) -> Result<TaskStatusUpdateEvent, FieldError> {
     let mut fields = Fields::of(value)?;
     fields.take("final");
@@ -160,7 +160,8 @@ fn artifact_update_to_v1(value: Value) -> Result<TaskArtifactUpdateEvent, FieldE
     })
 }
 
-/// Reads a push notification setting, whose name says its task: `tasks/TASK/pushNotificationConfigs/ID`.
+/// Reads a push notification configuration, whose name contains its task:
+/// `tasks/TASK/pushNotificationConfigs/ID`.
 pub fn push_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
     let name: String = fields.optional("name")?;
@@ -175,7 +176,7 @@ pub fn push_to_v1(value: Value) -> Result<TaskPushNotificationConfig, FieldError
     })
 }
 
-/// Reads a task's settings.
+/// Reads the configurations of a task.
 pub fn pushes_to_v1(value: Value) -> Result<ListTaskPushNotificationConfigsResponse, FieldError> {
     let mut fields = Fields::of(value)?;
     Ok(ListTaskPushNotificationConfigsResponse {

@@ -1,13 +1,12 @@
-//! What 0.3 says over HTTP+JSON and gRPC: ProtoJSON of its package `a2a.v1`.
+//! The JSON of 0.3 over HTTP+JSON and gRPC: ProtoJSON of its package `a2a.v1`.
 //!
-//! The specification of 0.3 has two JSON forms. Over JSON-RPC objects carry `kind`; its `a2a.proto`, whose
+//! The specification of 0.3 has two JSON forms. Over JSON-RPC objects have a `kind`. Its `a2a.proto`, whose
 //! annotations are the paths of HTTP+JSON, has none, calls a message's parts `content`, and names states and
-//! roles as 1.0 does. The SDKs of 0.3 speak the second over HTTP+JSON and refuse fields that it does not
-//! know. So nothing is written here that it has no word for: what is left out is reported in
-//! [`Losses`](crate::dialect::Losses).
+//! roles as 1.0 does. The SDKs of 0.3 use the second form over HTTP+JSON and refuse unknown fields. So only
+//! known fields are written here; the others are reported in [`Losses`](crate::dialect::Losses).
 //!
-//! A server reads with [`send_to_v1`] and writes with [`task_from_v1`] and its like; a client goes the other
-//! way, with [`request`] and [`answer`].
+//! A server reads with [`send_to_v1`] and writes with [`task_from_v1`] and similar functions; a client uses
+//! [`request`] and [`answer`].
 
 pub mod answer;
 mod push;

@@ -1,4 +1,5 @@
-//! Push notification settings in ProtoJSON of 0.3: their name is `tasks/TASK/pushNotificationConfigs/ID`.
+//! Push notification configurations in ProtoJSON of 0.3: their name is
+//! `tasks/TASK/pushNotificationConfigs/ID`.
 
 use alloc::{format, string::String};
 
@@ -15,13 +16,13 @@ use crate::{
     wire::{FieldError, Fields},
 };
 
-/// Reads the body of `POST tasks/TASK/pushNotificationConfigs`: a `config` with its id beside it, or within.
+/// Reads the body of `POST tasks/TASK/pushNotificationConfigs`: a `config`, with its id beside or in it.
 pub fn create_to_v1(value: Value, task: &str) -> Result<TaskPushNotificationConfig, FieldError> {
     let mut fields = Fields::of(value)?;
     let id: Option<String> = fields
         .either("configId", "config_id")
         .optional("configId")?;
-    // The path says it already.
+    // The task is also in the path.
     fields.take("parent");
     let inner = |config| {
         Fields::of(config)?
@@ -38,8 +39,8 @@ pub fn create_to_v1(value: Value, task: &str) -> Result<TaskPushNotificationConf
     })
 }
 
-/// Reads a setting without its task: the same in both forms of 0.3, but that an empty text is none, and so is
-/// an empty authentication, which the SDK for Python writes where there is none.
+/// Reads a configuration without its task. It has the same form as in JSON-RPC, except that empty texts count
+/// as absent, and so does an empty authentication, which the SDK for Python writes.
 pub(super) fn config_to_v1(mut value: Value) -> Result<TaskPushNotificationConfig, FieldError> {
     if let Some(fields) = value.as_object_mut() {
         let is_empty = |info: &Value| info.as_object().is_some_and(Map::is_empty);
@@ -53,7 +54,7 @@ pub(super) fn config_to_v1(mut value: Value) -> Result<TaskPushNotificationConfi
     })
 }
 
-/// Writes a setting.
+/// Writes a configuration.
 pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let id = config.id.as_deref().unwrap_or_default();
     let task = config.task_id.as_deref().unwrap_or_default();
@@ -77,7 +78,7 @@ pub fn from_v1(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Valu
     })
 }
 
-/// Writes a task's settings.
+/// Writes the configurations of a task.
 pub fn list_from_v1(
     response: &ListTaskPushNotificationConfigsResponse,
     losses: &mut Losses,

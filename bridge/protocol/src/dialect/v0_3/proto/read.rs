@@ -1,5 +1,5 @@
-//! From ProtoJSON of 0.3, whose readers take a field by its JSON name and by its name in the proto: the SDK
-//! for Python writes the second.
+//! Reads ProtoJSON of 0.3. Fields are accepted under their JSON names and their names in the proto, which the
+//! SDK for Python writes.
 
 use alloc::string::String;
 
@@ -18,7 +18,7 @@ use crate::{
     wire::{FieldError, Fields, list},
 };
 
-/// Whether the parameters of a send are in this form, and not in that of JSON-RPC.
+/// Whether the parameters of a send are in this form rather than in that of JSON-RPC.
 pub fn is_like(params: &Value) -> bool {
     let message = params.get("message").or_else(|| params.get("request"));
     message.is_some_and(|message| message.get("content").is_some())
@@ -27,7 +27,7 @@ pub fn is_like(params: &Value) -> bool {
 /// Reads the body of `message:send` and `message:stream`.
 pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
     let mut fields = Fields::of(value)?;
-    // `request` is the field's name in the proto, which ProtoJSON readers take as well.
+    // `request` is the field's name in the proto, which ProtoJSON readers accept too.
     let name = match fields.has("request") {
         true => "request",
         false => "message",
@@ -41,8 +41,8 @@ pub fn send_to_v1(value: Value) -> Result<SendMessageRequest, FieldError> {
     })
 }
 
-/// Proto fields have no absence: a history of 0 is all of it, and what does not say `blocking` is answered
-/// at once.
+/// Reads the configuration. Proto fields have no absence: a history length of 0 means the whole history, and
+/// a missing `blocking` means to answer at once.
 fn configuration_to_v1(value: Value) -> Result<SendMessageConfiguration, FieldError> {
     let mut fields = Fields::of(value)?;
     let history: i32 = fields
@@ -82,7 +82,7 @@ pub(super) fn message_to_v1(value: Value) -> Result<Message, FieldError> {
     })
 }
 
-/// An empty text is an absent one.
+/// Reads a text; an empty one counts as absent.
 pub(super) fn text(fields: &mut Fields, key: &str) -> Result<Option<String>, FieldError> {
     let text: Option<String> = fields.optional(key)?;
     Ok(text.filter(|text| !text.is_empty()))

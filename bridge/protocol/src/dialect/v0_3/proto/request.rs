@@ -1,4 +1,4 @@
-//! What a client sends in ProtoJSON of 0.3: bodies, since ids stand in the path.
+//! Writes request bodies in ProtoJSON of 0.3, for clients. Ids are in the path.
 
 use alloc::format;
 
@@ -27,7 +27,7 @@ pub fn send_from_v1(request: &SendMessageRequest, losses: &mut Losses) -> Value 
     write::known(object, &request.extra, losses)
 }
 
-/// A field that is not there is false, and false means not to wait: so it is always said.
+/// Writes the configuration. `blocking` is always written, because a missing field means not to wait.
 fn configuration_from_v1(
     configuration: Option<&SendMessageConfiguration>,
     losses: &mut Losses,
@@ -61,7 +61,7 @@ pub fn create_push_from_v1(config: &TaskPushNotificationConfig, losses: &mut Los
     })
 }
 
-/// A setting without its task.
+/// Writes a configuration without its task.
 fn inner(config: &TaskPushNotificationConfig, losses: &mut Losses) -> Value {
     let mut whole = push::from_v1(config, losses);
     whole

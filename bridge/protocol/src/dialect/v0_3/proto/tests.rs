@@ -1,4 +1,4 @@
-//! What is said in ProtoJSON of 0.3 is what is said over JSON-RPC.
+//! Tests that ProtoJSON of 0.3 has the same meaning as its JSON-RPC form.
 
 use std::string::ToString;
 

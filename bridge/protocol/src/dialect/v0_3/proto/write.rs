@@ -1,4 +1,4 @@
-//! To ProtoJSON of 0.3.
+//! Writes ProtoJSON of 0.3.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
     dialect::{Losses, object::Object, v0_3::data},
 };
 
-/// Why a field is not there.
+/// The reason given when a field is left out.
 const LEFT_OUT: &str = "ProtoJSON of 0.3 has no such field, and its readers refuse those that they do \
                         not know, so it was left out";
 
@@ -124,7 +124,7 @@ fn state(state: &TaskState, losses: &mut Losses) -> &'static str {
         TaskState::Working => "TASK_STATE_WORKING",
         TaskState::Completed => "TASK_STATE_COMPLETED",
         TaskState::Failed => "TASK_STATE_FAILED",
-        // With two l, in 0.3 alone.
+        // Spelled with two l in 0.3 only.
         TaskState::Canceled => "TASK_STATE_CANCELLED",
         TaskState::InputRequired => "TASK_STATE_INPUT_REQUIRED",
         TaskState::Rejected => "TASK_STATE_REJECTED",
@@ -151,7 +151,7 @@ pub(super) fn artifact_from_v1(artifact: &Artifact, losses: &mut Losses) -> Valu
     known(object, &artifact.extra, losses)
 }
 
-/// Writes a change of status. `is_last` says that the client need not read on.
+/// Writes a change of status. `is_last` tells the client that no further event follows.
 pub fn status_update_from_v1(
     update: &TaskStatusUpdateEvent,
     is_last: bool,
@@ -182,7 +182,7 @@ pub fn artifact_update_from_v1(update: &TaskArtifactUpdateEvent, losses: &mut Lo
     known(object, &update.extra, losses)
 }
 
-/// The object without what its readers would refuse.
+/// Writes an object without unknown fields, which its readers would refuse.
 pub(super) fn known(object: Object, extra: &Metadata, losses: &mut Losses) -> Value {
     for key in extra.keys() {
         losses.add(key, LEFT_OUT);

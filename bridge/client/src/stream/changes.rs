@@ -5,11 +5,11 @@ use bridge_protocol::a2a::{
     TaskStatus, TaskStatusUpdateEvent,
 };
 
-use super::recent::Recent;
+use super::recent_set::RecentSet;
 
 /// The events between the task as it was reported and the task as it is now: messages that are in the history
 /// (without those in `messages`, which were reported), then artifacts, then the status.
-pub(super) fn between(shown: &Task, now: &Task, messages: &Recent) -> Vec<StreamResponse> {
+pub(super) fn between(shown: &Task, now: &Task, messages: &RecentSet) -> Vec<StreamResponse> {
     let passed = passed(now, messages).map(|message| said(now, message));
     let artifacts = now.artifacts.iter().filter_map(|artifact| {
         let known = |one: &&Artifact| one.artifact_id == artifact.artifact_id;
@@ -22,7 +22,7 @@ pub(super) fn between(shown: &Task, now: &Task, messages: &Recent) -> Vec<Stream
 }
 
 /// The agent's messages from earlier statuses.
-fn passed<'a>(now: &'a Task, shown: &'a Recent) -> impl Iterator<Item = &'a Message> {
+fn passed<'a>(now: &'a Task, shown: &'a RecentSet) -> impl Iterator<Item = &'a Message> {
     let last = now.status.message.as_ref();
     let last = last.map(|message| message.message_id.as_str());
     let unseen = move |message: &&Message| {

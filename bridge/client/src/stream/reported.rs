@@ -7,33 +7,33 @@ use bridge_protocol::{
     wire::to_value,
 };
 
-use super::{news, recent::Recent};
+use super::{changes, recent_set::RecentSet};
 use crate::transport::Item;
 
 /// What was reported so far.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ReportedTask {
     task: Option<Task>,
     /// The status at the beginning of the stream, which belongs to an earlier turn.
     before: Option<TaskStatus>,
     /// Ids of the agent's messages that were reported.
-    messages: Recent,
+    messages: RecentSet,
     /// Ids of the events that were reported, as the server assigned them.
-    ids: Recent,
+    ids: RecentSet,
     last_id: Option<String>,
     /// Statuses that were reported and are distinguishable from others.
-    statuses: Recent,
+    statuses: RecentSet,
     /// The stream was resumed, so events may be repeated.
     again: bool,
 }
 
-impl Seen {
+impl ReportedTask {
     /// Starts with all of this task reported; its state is that of the turn being followed.
     pub(super) fn of(task: Task) -> Self {
-        let mut seen = Self::default();
-        seen.note(&StreamResponse::Task(task));
-        seen.before = None;
-        seen
+        let mut reported = Self::default();
+        reported.note(&StreamResponse::Task(task));
+        reported.before = None;
+        reported
     }
 
     /// Records that the stream was resumed.
@@ -87,7 +87,7 @@ impl Seen {
     /// task itself is the event.
     pub(super) fn catch_up(&mut self, now: Task) -> Vec<StreamResponse> {
         let events = match &self.task {
-            Some(shown) => news::between(shown, &now, &self.messages),
+            Some(shown) => changes::between(shown, &now, &self.messages),
             None => vec![StreamResponse::Task(now.clone())],
         };
         for event in &events {
@@ -170,19 +170,19 @@ mod tests {
 
     #[test]
     fn a_long_stream_takes_no_more_memory_than_a_short_one() {
-        let mut seen = Seen::default();
+        let mut reported = ReportedTask::default();
         let mut sizes = Vec::new();
         for number in 1..=60_000 {
             let update = json!({"taskId": "t", "contextId": "c", "status": {
                 "state": "TASK_STATE_WORKING", "timestamp": format!("{number}")}});
             let event = StreamResponse::StatusUpdate(TaskStatusUpdateEvent::read(update).unwrap());
             let id = Some(format!("t/{number}"));
-            assert_eq!(seen.take(Item { id, event }).len(), 1);
+            assert_eq!(reported.take(Item { id, event }).len(), 1);
             if number % 20_000 == 0 {
-                sizes.push((seen.ids.len(), seen.statuses.len()));
+                sizes.push((reported.ids.len(), reported.statuses.len()));
             }
         }
         assert!(sizes.iter().all(|size| *size == sizes[0]), "{sizes:?}");
-        assert_eq!(seen.last_id(), Some("t/60000"));
+        assert_eq!(reported.last_id(), Some("t/60000"));
     }
 }

@@ -18,7 +18,7 @@ type Read = Result<Arc<Discovered>, String>;
 
 /// The cards of a registry when it was last asked.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct RegistryCache {
     /// The time when it was last asked.
     pub(super) asked: Option<Instant>,
     /// All artifacts in the registry's order; within a repository the newest first.
@@ -62,21 +62,21 @@ impl Entry {
 impl Registry {
     /// Reads the whole registry again. Cards with known digests are not pulled again, and an artifact that
     /// cannot be read does not affect the others.
-    pub(super) async fn restock(&self, shelf: &mut Shelf) -> Result<(), RegistryError> {
+    pub(super) async fn refresh(&self, cache: &mut RegistryCache) -> Result<(), RegistryError> {
         let repositories = self.list().await?.into_iter();
-        let known = &shelf.known;
+        let known = &cache.known;
         // The futures are created before the stream runs, because a closure inside it would not be known to
         // be Send.
         let asking: Vec<_> = repositories
             .map(|repository| self.entries(repository, known))
             .collect();
         let entries: Vec<Vec<Entry>> = stream::iter(asking).buffered(AT_ONCE).try_collect().await?;
-        shelf.entries = entries.into_iter().flatten().collect();
-        let kept = shelf.entries.iter();
-        shelf.known = kept
+        cache.entries = entries.into_iter().flatten().collect();
+        let kept = cache.entries.iter();
+        cache.known = kept
             .map(|entry| (entry.digest.clone(), entry.read.clone()))
             .collect();
-        shelf.asked = Some(Instant::now());
+        cache.asked = Some(Instant::now());
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use bridge_protocol::{
 use super::{
     follow::{Follower, Source, Until},
     poll::Polling,
-    seen::Seen,
+    reported::ReportedTask,
 };
 use crate::{Fault, Polls, agent::Agent};
 
@@ -28,7 +28,12 @@ pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fau
         }
         (opened, _) => {
             let source = Source::Stream(opened?);
-            Ok(Follower::new(agent, until(call), source, Seen::default()))
+            Ok(Follower::new(
+                agent,
+                until(call),
+                source,
+                ReportedTask::default(),
+            ))
         }
     }
 }
@@ -38,7 +43,7 @@ pub(super) async fn with(agent: Arc<Agent>, call: &Call) -> Result<Follower, Fau
 pub(super) fn at(agent: Arc<Agent>, task: Task) -> Follower {
     let polls = agent.polls.unwrap_or_default();
     let source = Source::Polls(Polling::new(polls));
-    let mut follower = Follower::new(agent, Until::Turn, source, Seen::of(task));
+    let mut follower = Follower::new(agent, Until::Turn, source, ReportedTask::of(task));
     follower.end_if_over();
     follower
 }
@@ -54,18 +59,19 @@ fn until(call: &Call) -> Until {
 async fn asking(agent: Arc<Agent>, call: &Call, polls: Polls) -> Result<Follower, Fault> {
     let first = answer(&agent, call).await?;
     // The answer is that to the message, so its state is that of the message's turn.
-    let (source, seen) = match &first {
-        Some(StreamResponse::Task(task)) => {
-            (Source::Polls(Polling::new(polls)), Seen::of(task.clone()))
-        }
+    let (source, reported) = match &first {
+        Some(StreamResponse::Task(task)) => (
+            Source::Polls(Polling::new(polls)),
+            ReportedTask::of(task.clone()),
+        ),
         Some(
             StreamResponse::Message(_)
             | StreamResponse::StatusUpdate(_)
             | StreamResponse::ArtifactUpdate(_),
         )
-        | None => (Source::Ended, Seen::default()),
+        | None => (Source::Ended, ReportedTask::default()),
     };
-    let mut follower = Follower::new(agent, until(call), source, seen);
+    let mut follower = Follower::new(agent, until(call), source, reported);
     follower.show(first.into_iter().collect());
     follower.end_if_over();
     Ok(follower)

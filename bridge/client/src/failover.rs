@@ -12,13 +12,13 @@ use crate::{ClientError, Fault, agent::Agent, tenant};
 
 /// The usable interfaces of an agent, one of which is in use.
 #[derive(Debug)]
-pub(crate) struct Ways {
+pub(crate) struct InterfaceSet {
     first: Arc<Agent>,
     others: Vec<Arc<Agent>>,
     current: AtomicUsize,
 }
 
-impl Ways {
+impl InterfaceSet {
     pub(crate) fn new(first: Agent, others: impl IntoIterator<Item = Agent>) -> Self {
         Self {
             first: Arc::new(first),
@@ -58,7 +58,7 @@ impl Ways {
                 let said = tenant::name(call.clone(), agent.tenant.as_deref());
                 match make(agent.clone(), said).await {
                     Err(error) if matches!(error.fault, Fault::Unconnected(_)) => {
-                        tracing::warn!(agent = %agent.url, "nobody takes a connection, so the card's next interface is tried");
+                        tracing::warn!(agent = %agent.url, "the connection is refused, trying the card's next interface");
                         refused
                             .get_or_insert_with(|| (Vec::new(), error))
                             .0

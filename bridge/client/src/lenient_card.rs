@@ -16,7 +16,7 @@ pub(crate) const EXTENDED: &str = "the extended one";
 ///
 /// # Errors
 /// Returns an error if the card has no name or no valid address.
-pub(crate) fn card(
+pub(crate) fn read(
     document: Value,
     from: impl Display,
 ) -> Result<(AgentCard, Generation), FieldError> {
@@ -28,6 +28,6 @@ pub(crate) fn card(
 /// Logs the invalid entries of a card.
 pub(crate) fn warn(warnings: &[FieldError], from: impl Display) {
     for warning in warnings {
-        tracing::warn!(card = %from, %warning, "the card is not as its specification has it");
+        tracing::warn!(card = %from, %warning, "an entry of the card does not follow the specification");
     }
 }

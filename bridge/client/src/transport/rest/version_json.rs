@@ -10,7 +10,7 @@ use bridge_protocol::{
 };
 use serde_json::Value;
 
-use crate::transport::{Reply, stray};
+use crate::transport::{Reply, event_repair};
 
 /// The parameters of a call, including ids and tenant. Those that belong into the path are removed later.
 pub(super) fn params(version: Version, call: &Call, losses: &mut Losses) -> Value {
@@ -68,7 +68,7 @@ fn reply_v0_3(operation: Operation, value: Value) -> Result<Reply, FieldError> {
 /// Reads one event of a stream.
 pub(super) fn item(version: Version, value: Value) -> Result<StreamResponse, FieldError> {
     match version {
-        Version::V0_1 | Version::V1_0 => stray::item(version, value),
+        Version::V0_1 | Version::V1_0 => event_repair::item(version, value),
         Version::V0_3 => answer::stream_item_to_v1(value),
     }
 }

@@ -10,25 +10,25 @@ pub(crate) fn is_card(url: &Url) -> bool {
 }
 
 /// The address without fragment.
-pub(crate) fn exact(url: &Url) -> Url {
+pub(crate) fn without_fragment(url: &Url) -> Url {
     let mut url = url.clone();
     url.set_fragment(None);
     url
 }
 
 /// The address of this path at the same host.
-pub(crate) fn at(target: &Url, path: &str) -> Url {
-    let mut url = exact(target);
+pub(crate) fn with_path(target: &Url, path: &str) -> Url {
+    let mut url = without_fragment(target);
     url.set_query(None);
     url.set_path(path);
     url
 }
 
 /// The agent's base address by the address of its card: the part before the card's path.
-pub(crate) fn base_of(place: &Url) -> Url {
+pub(crate) fn agent_base(place: &Url) -> Url {
     let path = place.path();
     let ending = places::ALL.iter().find_map(|card| path.strip_suffix(card));
-    at(place, ending.unwrap_or(path))
+    with_path(place, ending.unwrap_or(path))
 }
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
         ] {
             let place = Url::parse(place).unwrap();
             assert!(is_card(&place), "{place}");
-            assert_eq!(base_of(&place).as_str(), base);
+            assert_eq!(agent_base(&place).as_str(), base);
         }
         assert!(!is_card(&Url::parse("http://h/a2a/x?a=1").unwrap()));
     }

@@ -10,12 +10,12 @@ const LIMIT: usize = 16_384;
 
 /// The hashes of recently reported items.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct RecentSet {
     known: BTreeSet<u64>,
     order: VecDeque<u64>,
 }
 
-impl Recent {
+impl RecentSet {
     /// Whether the item is in the set.
     pub(super) fn contains(&self, shown: impl Hash) -> bool {
         self.known.contains(&digest(shown))
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_last_are_known_and_no_more_than_that() {
-        let mut recent = Recent::default();
+        let mut recent = RecentSet::default();
         for number in 0..3 * LIMIT {
             recent.insert(format!("id-{number}"));
             recent.insert(format!("id-{number}"));

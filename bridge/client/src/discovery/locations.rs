@@ -3,7 +3,7 @@
 use bridge_protocol::dialect::places;
 use url::Url;
 
-use crate::place::{at, exact, is_card};
+use crate::card_url::{is_card, with_path, without_fragment};
 
 /// The locations to search, in order and without repetition. If the target is itself the address of a card,
 /// it is the first.
@@ -11,12 +11,12 @@ pub(super) fn of(target: &Url) -> Vec<Url> {
     let path = target.path().trim_end_matches('/').to_owned();
     let mut all = Vec::new();
     if is_card(target) {
-        all.push(exact(target));
+        all.push(without_fragment(target));
     } else {
-        all.extend(places::ALL.map(|card| at(target, &places::below(&path, card))));
+        all.extend(places::ALL.map(|card| with_path(target, &places::below(&path, card))));
     }
     for card in places::ALL {
-        let place = at(target, &places::below("", card));
+        let place = with_path(target, &places::below("", card));
         if !all.contains(&place) {
             all.push(place);
         }
